@@ -1,0 +1,83 @@
+# What people and CI type. Needs Python 3.11 or newer, git and make; each target installs what it needs into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DONE := $(VENV)/installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+# Nothing is fetched that is not pinned: what builds a package is installed from requirements/build.txt first.
+INSTALL := $(PIP) install --quiet --require-hashes --no-build-isolation
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
+
+# Branch coverage of each of these is at least COVERAGE percent.
+COVERED := model writing recalling stores
+COVERAGE := 95
+
+# How many memories the bench measures with, smallest first.
+BENCH_SIZES ?= 1000 10000
+BENCH_FULL_SIZES ?= 1000 10000 100000
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench bench-full docs lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
+		while IFS='|' read -r target meaning; do printf '  make %-12s %s\n' "$$target" "$$meaning"; done
+
+run: $(DONE)/core ## take the README's tour on a fresh store
+	@$(BIN)/python scripts/tour.py
+
+test: $(DONE)/test ## run all tests and hold the coverage
+	$(BIN)/python -m pytest --cov --cov-report= --durations=15 --durations-min=1 $(ARGS)
+	@for package in $(COVERED); do \
+		echo "branch coverage of $$package, at least $(COVERAGE) %:"; \
+		$(BIN)/python -m coverage report --include="src/scrubjay/$$package/*" --fail-under=$(COVERAGE) || exit 1; \
+	done
+
+check: $(DONE)/check ## format, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports --no-logo
+
+bench: $(DONE)/test ## measure at 1,000 and 10,000 memories (BENCH_SIZES)
+	$(BIN)/python bench/run.py $(BENCH_SIZES)
+
+bench-full: $(DONE)/test ## measure up to 100,000 memories (BENCH_FULL_SIZES)
+	$(BIN)/python bench/run.py $(BENCH_FULL_SIZES)
+
+docs: $(DONE)/core ## write docs/reference from the code
+	$(BIN)/python scripts/reference.py
+
+lock: $(DONE)/check ## resolve the newest versions that fit pyproject.toml into requirements/
+	$(LOCK) --upgrade pyproject.toml --output-file requirements/core.txt
+	$(LOCK) --upgrade --group build --constraints requirements/core.txt --output-file requirements/build.txt
+	$(LOCK) --upgrade --group test --constraints requirements/core.txt --output-file requirements/test.txt
+	$(LOCK) --upgrade --group check --constraints requirements/core.txt --constraints requirements/test.txt \
+		--output-file requirements/check.txt
+
+clean: ## remove all that the other targets made, .venv included
+	rm -rf $(VENV) .coverage .coverage.* .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# ---- what is installed ----------------------------------------------------------------------------
+
+$(DONE)/venv:
+	@$(PYTHON) -c 'import sys; sys.exit("Scrubjay needs Python 3.11 or newer: make PYTHON=python3.11 …" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	@mkdir -p $(DONE) && touch $@
+
+$(DONE)/core: requirements/build.txt requirements/core.txt pyproject.toml | $(DONE)/venv
+	$(INSTALL) -r requirements/build.txt
+	$(INSTALL) -r requirements/core.txt
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DONE)/test: $(DONE)/core requirements/test.txt
+	$(INSTALL) -r requirements/core.txt -r requirements/test.txt
+	@touch $@
+
+$(DONE)/check: $(DONE)/test requirements/check.txt
+	$(INSTALL) -r requirements/core.txt -r requirements/test.txt -r requirements/check.txt
+	@touch $@

@@ -1,0 +1,130 @@
+"""Writes docs/reference from the code, so that it cannot be wrong; with --check it only says whether it is fresh."""
+
+import dataclasses
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from scrubjay import errors
+from scrubjay.settings import Settings
+from scrubjay.surfaces.cli.main import app
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+_GENERATED = "<!-- Written by `make docs` from the code. Change the code, not this page. -->"
+_BRANCH = re.compile(r"^[│├└─ ]*(?P<name>[A-Z]\w+)(?: {2,}(?P<meaning>.+))?$", re.MULTILINE)
+
+
+def main() -> int:
+    """Write the pages, or with --check name those that are out of date."""
+    pages = {"settings.md": settings_page(), "commands.md": commands_page(), "errors.md": errors_page()}
+    if "--check" in sys.argv[1:]:
+        stale = [name for name, text in pages.items() if _read(FOLDER / name) != text]
+        for name in stale:
+            print(f"docs/reference/{name} is out of date: run make docs")
+        return 1 if stale else 0
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pages.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+        print(f"docs/reference/{name}")
+    return 0
+
+
+def settings_page() -> str:
+    """Every setting, with the variable it is read from."""
+    rows = [
+        (f"`{field.name}`", f"`{field.metadata['env']}`", _default(field), str(field.metadata["doc"]))
+        for field in dataclasses.fields(Settings)
+    ]
+    return _page(
+        "Settings",
+        "Each setting has a default that works; a variable in the environment changes it, and a command's option of the"
+        " same meaning wins over the variable.",
+        _table(("setting", "variable", "default", "meaning"), rows),
+    )
+
+
+def commands_page() -> str:
+    """Every command, with its arguments and options."""
+    root = typer.main.get_command(app)
+    if not isinstance(root, TyperCommand | TyperGroup):
+        raise TypeError(type(root))
+    return _page("Commands", _help(root.help), "\n\n".join(_commands(root, path="scrubjay")))
+
+
+def errors_page() -> str:
+    """Every error, with what it means on each surface."""
+    meanings = {found["name"]: found["meaning"] or "" for found in _BRANCH.finditer(inspect.getdoc(errors) or "")}
+    rows = [
+        (
+            f"`{error.__name__}`",
+            f"`{error.code}`",
+            str(codes.exit),
+            str(codes.http),
+            str(codes.mcp),
+            meanings[error.__name__] or "any of the errors below",
+        )
+        for error, codes in errors.CODES.items()
+    ]
+    return _page(
+        "Errors",
+        "Every error carries a message, a hint that says what to do next, and the facts as fields. One table says what"
+        " it means to a shell (exit code), an HTTP client (status) and an agent (MCP error code).",
+        _table(("error", "code", "exit", "HTTP", "MCP", "meaning"), rows),
+    )
+
+
+def _commands(command: TyperCommand | TyperGroup, *, path: str) -> Iterator[str]:
+    if isinstance(command, TyperGroup):
+        if " " in path:
+            yield f"## {path}\n\n{_help(command.help)}"
+        for name, child in command.commands.items():
+            if isinstance(child, TyperCommand | TyperGroup) and not child.hidden:
+                yield from _commands(child, path=f"{path} {name}")
+    else:
+        yield _command(command, path=path)
+
+
+def _command(command: TyperCommand, *, path: str) -> str:
+    context = command.make_context(path, [], resilient_parsing=True, terminal_width=120)
+    records = [parameter.get_help_record(context) for parameter in command.params]
+    rows = [(f"`{record[0]}`", record[1]) for record in records if record is not None]
+    usage = command.get_usage(context).removeprefix("Usage: ")
+    return f"## {path}\n\n{_help(command.help)}\n\n```text\n{usage}\n```\n\n{_table(('argument', 'meaning'), rows)}"
+
+
+def _default(field: dataclasses.Field[object]) -> str:
+    if "default" in field.metadata:
+        return str(field.metadata["default"])
+    if field.default is dataclasses.MISSING:
+        return ""
+    return f"`{field.default}`" if field.default not in (None, "") else ""
+
+
+def _help(text: str | None) -> str:
+    return inspect.cleandoc(text or "").replace("\b\n", "")
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _page(title: str, opening: str, body: str) -> str:
+    return f"# {title}\n\n{_GENERATED}\n\n{opening}\n\n{body}\n"
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

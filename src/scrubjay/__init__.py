@@ -1,0 +1,50 @@
+"""Scrubjay: a long-term memory for LLM agents. Public names are imported when first used."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from scrubjay.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from scrubjay.client import MemoryClient
+    from scrubjay.errors import ScrubjayError
+    from scrubjay.model.memory import Memory, Observation, Source
+    from scrubjay.model.query import Filter
+    from scrubjay.model.results import Hit, Recalled, Remembered
+    from scrubjay.settings import Settings
+    from scrubjay.sync_client import SyncMemoryClient
+
+__all__ = [
+    "Filter",
+    "Hit",
+    "Memory",
+    "MemoryClient",
+    "Observation",
+    "Recalled",
+    "Remembered",
+    "ScrubjayError",
+    "Settings",
+    "Source",
+    "SyncMemoryClient",
+    "__version__",
+]
+
+_HOMES = {
+    "Filter": "scrubjay.model.query",
+    "Hit": "scrubjay.model.results",
+    "Memory": "scrubjay.model.memory",
+    "MemoryClient": "scrubjay.client",
+    "Observation": "scrubjay.model.memory",
+    "Recalled": "scrubjay.model.results",
+    "Remembered": "scrubjay.model.results",
+    "ScrubjayError": "scrubjay.errors",
+    "Settings": "scrubjay.settings",
+    "Source": "scrubjay.model.memory",
+    "SyncMemoryClient": "scrubjay.sync_client",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'scrubjay' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,300 @@
+"""`MemoryClient`: the verbs for Python programs, over an engine opened in this process."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from scrubjay.app import open_engine
+from scrubjay.engine import Engine
+from scrubjay.errors import InvalidInput, StoreError
+from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.memory import Json, Source, State
+from scrubjay.model.moment import parse_moment
+from scrubjay.model.query import Filter, Question
+from scrubjay.model.relation import LINK
+from scrubjay.model.results import (
+    Examination,
+    History,
+    Outcome,
+    ReadResult,
+    Recalled,
+    Related,
+    Remembered,
+    Status,
+    Undone,
+    Written,
+)
+from scrubjay.model.snapshot import source_from_json
+from scrubjay.ports import Progress
+from scrubjay.settings import Settings
+from scrubjay.transfer.intake import Imported, Lines
+from scrubjay.writing.dispose import Selection
+
+Moment = datetime | str | None
+
+
+class MemoryClient:
+    """One space of one memory. Use it as an async context manager."""
+
+    def __init__(
+        self,
+        *,
+        path: str | Path | None = None,
+        space: str | None = None,
+        agent: str | None = None,
+        run: str = "",
+        settings: Settings | None = None,
+    ) -> None:
+        chosen = settings or Settings.load(home=str(path) if path else None, space=space, agent=agent)
+        self._settings = replace(chosen, space=space or chosen.space, agent=agent or chosen.agent)
+        self._who = Caller(space=self._settings.space, agent=self._settings.agent, run=run)
+        self._stack = AsyncExitStack()
+        self._engine: Engine | None = None
+
+    async def __aenter__(self) -> Self:
+        self._engine = await self._stack.enter_async_context(open_engine(self._settings))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._engine = None
+        await self._stack.aclose()
+
+    async def remember(
+        self,
+        text: str,
+        *,
+        title: str = "",
+        kind: str = "",
+        name: str = "",
+        entities: Sequence[str] = (),
+        observations: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        category: str = "",
+        project: str = "",
+        scope: str = "",
+        session_hint: str = "",
+        intent: str = "auto",
+        pinned: bool = False,
+        expires_at: Moment = None,
+        remind_at: Moment = None,
+        source: Source | Mapping[str, Json] | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        idempotency_key: str = "",
+        dry_run: bool = False,
+    ) -> Remembered:
+        """Store a text once, filed under every entity it is about; the answer says what was done."""
+        draft = Draft(
+            text=text, title=title, kind=kind, name=name, entities=_tuple(entities), tags=_tuple(tags),
+            observations=_tuple(observations), category=category, project=project, scope=scope,
+            session_hint=session_hint, intent=intent, pinned=pinned, metadata=metadata or {},
+            expires_at=_moment(expires_at, "expires_at"), remind_at=_moment(remind_at, "remind_at"),
+            source=self._source(source), idempotency_key=idempotency_key, dry_run=dry_run,
+        )  # fmt: skip
+        return await self._open.remember(draft, who=self._who)
+
+    async def recall(
+        self,
+        query: str = "",
+        *,
+        limit: int = 8,
+        entity: str = "",
+        kind: str = "",
+        category: str = "",
+        tags: Sequence[str] = (),
+        any_tags: Sequence[str] = (),
+        project: str = "",
+        scope: str = "",
+        tier: str = "",
+        session: str = "",
+        agent: str = "",
+        trust: str = "",
+        metadata: Mapping[str, Json] | None = None,
+        since: Moment = None,
+        until: Moment = None,
+        state: str = "live",
+        max_tokens: int = 1500,
+        detail: str = "concise",
+        cursor: str = "",
+        explain: bool = False,
+    ) -> Recalled:
+        """Find the memories that answer a question; without one, the most recent."""
+        wanted = Filter(
+            entity=entity, kind=kind, category=category, tags=_tuple(tags), any_tags=_tuple(any_tags), project=project,
+            scope=scope, tier=tier, session=session, agent=agent, trust=trust, metadata=metadata or {},
+            since=_moment(since, "since"), until=_moment(until, "until"), state=_state(state),
+        )  # fmt: skip
+        question = Question(
+            query=query, filter=wanted, limit=limit, max_tokens=max_tokens, detail=detail, explain=explain
+        )
+        return await self._open.recall(question, who=self._who, cursor=cursor)
+
+    async def read(
+        self, ids: str | Sequence[str], *, format: str = "markdown", version: int | None = None  # noqa: A002
+    ) -> ReadResult:
+        """Whole memories by id, name or title; what is missing is named, with suggestions."""
+        return await self._open.read(_refs(ids), who=self._who, format=format, version=version)
+
+    async def revise(
+        self,
+        id: str,  # noqa: A002
+        *,
+        add_observations: Sequence[str] = (),
+        remove_observations: Sequence[str] = (),
+        message: str = "",
+        expected_version: int | None = None,
+        **fields: Json,
+    ) -> Written:
+        """Change fields of a memory; the state before stays a version."""
+        edit = Edit(
+            fields=fields, add_observations=_tuple(add_observations), remove_observations=_tuple(remove_observations),
+            message=message, expected_version=expected_version,
+        )  # fmt: skip
+        return await self._open.revise(id, edit, who=self._who)
+
+    async def forget(
+        self,
+        ids: str | Sequence[str] = (),
+        *,
+        filter: Filter | None = None,  # noqa: A002
+        group: bool = False,
+        reason: str = "",
+        dry_run: bool = False,
+    ) -> Outcome:
+        """Put memories into the trash, from where `restore` brings them back."""
+        chosen = Selection(refs=_refs(ids), wanted=filter, group=group, reason=reason, dry_run=dry_run)
+        return await self._open.forget(chosen, who=self._who)
+
+    async def restore(
+        self,
+        ids: str | Sequence[str] = (),
+        *,
+        filter: Filter | None = None,  # noqa: A002
+        group: bool = False,
+        reason: str = "",
+        dry_run: bool = False,
+    ) -> Outcome:
+        """Take memories out of the trash."""
+        chosen = Selection(refs=_refs(ids), wanted=filter, group=group, reason=reason, dry_run=dry_run)
+        return await self._open.restore(chosen, who=self._who)
+
+    async def purge(
+        self,
+        ids: str | Sequence[str] = (),
+        *,
+        filter: Filter | None = None,  # noqa: A002
+        group: bool = False,
+        reason: str = "",
+        dry_run: bool = False,
+    ) -> Outcome:
+        """Destroy memories that are in the trash, with every version and every trace of their text."""
+        chosen = Selection(refs=_refs(ids), wanted=filter, group=group, reason=reason, dry_run=dry_run)
+        return await self._open.purge(chosen, who=self._who)
+
+    async def relate(
+        self,
+        source: str,
+        target: str,
+        *,
+        relation: str = LINK,
+        text: str = "",
+        strength: float = 0.5,
+        metadata: Mapping[str, Json] | None = None,
+    ) -> Related:
+        """Relate two memories; a link is shown from both ends."""
+        return await self._open.relate(
+            source, target, who=self._who, relation=relation, text=text, strength=strength, metadata=metadata
+        )
+
+    async def unrelate(self, source: str, target: str, *, relation: str = LINK) -> Related:
+        """Remove a relation."""
+        return await self._open.unrelate(source, target, who=self._who, relation=relation)
+
+    async def history(
+        self, id: str, *, limit: int = 20, before: int | None = None, diff: Sequence[int] | None = None  # noqa: A002
+    ) -> History:
+        """The versions of a memory, newest first; with `diff=[a, b]`, how a became b."""
+        if diff is not None:
+            return await self._open.diff(id, who=self._who, versions=diff)
+        return await self._open.history(id, who=self._who, limit=limit, before=before)
+
+    async def revert(self, id: str, *, to: int, message: str = "") -> Written:  # noqa: A002
+        """Go back to a version, as a new one."""
+        return await self._open.revert(id, who=self._who, to=to, message=message)
+
+    async def undo(self, *, run: str = "") -> Undone:
+        """Take back the last change of this agent, or a named run."""
+        return await self._open.undo(who=self._who, run=run)
+
+    async def status(self) -> Status:
+        """Health, sizes, backends, and what is degraded."""
+        return await self._open.status(who=self._who)
+
+    async def doctor(self, *, deep: bool = False, repair: bool = False) -> Examination:
+        """Look at everything; `repair` mends what can be mended."""
+        return await self._open.doctor(who=self._who, deep=deep, repair=repair)
+
+    async def backup(self, target: str | Path, *, progress: Progress | None = None) -> Path:
+        """Copy the store to a file while it is in use, and verify the copy."""
+        path = Path(target).expanduser().absolute()
+        await self._open.backup(path, progress=progress)
+        return path
+
+    def export(self, *, progress: Progress | None = None) -> AsyncIterator[str]:
+        """Every memory of the space as JSON Lines, with its whole past."""
+        return self._open.export(who=self._who, progress=progress)
+
+    async def import_lines(
+        self, lines: Sequence[str] | Path, *, progress: Progress | None = None, embed: bool = True
+    ) -> Imported:
+        """Take in an export; everything is checked before anything is stored."""
+        done = await self._open.import_(_reopened(lines), who=self._who, progress=progress)
+        if embed:
+            await self._open.embed_missing(progress=progress)
+        return done
+
+    @property
+    def _open(self) -> Engine:
+        if self._engine is None:
+            raise StoreError("the client is not open", hint="Use it as `async with MemoryClient() as memory:`")
+        return self._engine
+
+    def _source(self, given: Source | Mapping[str, Json] | None) -> Source:
+        source = given if isinstance(given, Source) else source_from_json(dict(given or {}))
+        return source if source.agent else replace(source, agent=self._who.agent)
+
+
+def _tuple(values: Sequence[str]) -> tuple[str, ...]:
+    # A lone text would become a tuple of letters; left as it is, validation names the field.
+    return values if isinstance(values, str) else tuple(values)  # type: ignore[return-value]
+
+
+def _refs(ids: str | Sequence[str]) -> tuple[str, ...]:
+    return (ids,) if isinstance(ids, str) else tuple(ids)
+
+
+def _moment(value: Moment, field: str) -> datetime | None:
+    return parse_moment(value, field=field) if isinstance(value, str) else value
+
+
+def _state(value: str) -> State:
+    try:
+        return State(value)
+    except ValueError:
+        raise InvalidInput(f"state must be one of {', '.join(State)}, not {value!r}", field="state") from None
+
+
+def _reopened(lines: Sequence[str] | Path) -> Lines:
+    def read() -> Iterable[str]:
+        if isinstance(lines, Path):
+            with lines.open(encoding="utf-8") as file:
+                yield from file
+        else:
+            yield from lines
+
+    return read

@@ -1,0 +1,231 @@
+"""The facade that every surface calls: one short method a verb, no logic of its own."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from scrubjay import examining
+from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.history import undo as undoing
+from scrubjay.history import versions as history_of
+from scrubjay.indexing.backfill import backfill
+from scrubjay.model.change import Origin
+from scrubjay.model.draft import Caller, Draft, Edit, Limits
+from scrubjay.model.identity import new_id
+from scrubjay.model.memory import Json
+from scrubjay.model.passage import Vector
+from scrubjay.model.query import Filter, Question
+from scrubjay.model.relation import LINK
+from scrubjay.model.results import (
+    Examination,
+    History,
+    Outcome,
+    ReadResult,
+    Recalled,
+    Related,
+    Remembered,
+    Status,
+    Undone,
+    Written,
+)
+from scrubjay.ports import Clock, Embedder, Progress, RecordStore
+from scrubjay.recalling import pipeline as recalling
+from scrubjay.recalling import read as reading
+from scrubjay.recalling.visits import Visits
+from scrubjay.transfer.export import export_lines
+from scrubjay.transfer.intake import Imported, Lines, import_lines
+from scrubjay.writing import dispose, pipeline, relate, revise
+from scrubjay.writing.dispose import Selection
+
+
+class Index(Protocol):
+    """What the engine asks of whoever keeps the vector index."""
+
+    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+        """The passages nearest to a vector."""
+        ...
+
+    async def after_commit(self) -> None:
+        """Take in what was just committed."""
+        ...
+
+    async def rebuild(self) -> None:
+        """Build the index anew."""
+        ...
+
+    async def describe(self) -> dict[str, str | int | bool]:
+        """What it is and how far it has come."""
+        ...
+
+    async def close(self) -> None:
+        """Let go."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """The memory itself, wired by the composition root."""
+
+    store: RecordStore
+    embedder: Embedder
+    index: Index
+    clock: Clock
+    limits: Limits
+    visits: Visits
+    data: Path
+
+    async def remember(self, draft: Draft, *, who: Caller) -> Remembered:
+        """Store a text, once, under every entity it is about."""
+        done = await pipeline.remember(draft, space=who.space, origin=self._origin(who), desk=self._desk)
+        await self.index.after_commit()
+        return done
+
+    async def recall(self, question: Question, *, who: Caller, cursor: str = "") -> Recalled:
+        """Find what answers a question."""
+        found = await recalling.recall(
+            question, cursor=cursor, space=who.space, now=self.clock.now(), shelf=self._shelf
+        )
+        self.visits.note(who.space, [hit.id for hit in (*found.pinned, *found.hits)])
+        return found
+
+    async def read(
+        self, refs: Sequence[str], *, who: Caller, format: str = "markdown", version: int | None = None  # noqa: A002
+    ) -> ReadResult:
+        """Whole memories by id, name or title."""
+        found = await reading.read(refs, format=format, version=version, space=who.space, store=self.store)
+        self.visits.note(who.space, [memory.id for memory in found.memories])
+        return found
+
+    async def revise(self, ref: str, edit: Edit, *, who: Caller) -> Written:
+        """Change a memory; the state before stays a version."""
+        done = await revise.revise(ref, edit, space=who.space, origin=self._origin(who), desk=self._desk)
+        await self.index.after_commit()
+        return done
+
+    async def forget(self, selection: Selection, *, who: Caller) -> Outcome:
+        """Put memories into the trash."""
+        done = await dispose.forget(selection, space=who.space, origin=self._origin(who), store=self.store)
+        await self.index.after_commit()
+        return done
+
+    async def restore(self, selection: Selection, *, who: Caller) -> Outcome:
+        """Take memories out of the trash."""
+        done = await dispose.restore(selection, space=who.space, origin=self._origin(who), store=self.store)
+        await self.index.after_commit()
+        return done
+
+    async def purge(self, selection: Selection, *, who: Caller) -> Outcome:
+        """Destroy what is in the trash."""
+        done = await dispose.purge(selection, space=who.space, origin=self._origin(who), store=self.store)
+        if done.done and not done.dry_run:
+            await self.index.rebuild()
+        return done
+
+    async def relate(
+        self,
+        source: str,
+        target: str,
+        *,
+        who: Caller,
+        relation: str = LINK,
+        text: str = "",
+        strength: float = 0.5,
+        metadata: Mapping[str, Json] | None = None,
+    ) -> Related:
+        """Set an edge between two memories."""
+        return await relate.relate(
+            source, target, relation=relation, text=text, strength=strength, metadata=metadata or {},
+            space=who.space, origin=self._origin(who), store=self.store, limits=self.limits,
+        )  # fmt: skip
+
+    async def unrelate(self, source: str, target: str, *, who: Caller, relation: str = LINK) -> Related:
+        """Remove an edge."""
+        return await relate.unrelate(
+            source, target, relation=relation, space=who.space, origin=self._origin(who), store=self.store
+        )
+
+    async def history(self, ref: str, *, who: Caller, limit: int = 20, before: int | None = None) -> History:
+        """The versions of a memory."""
+        return await history_of.history(ref, limit=limit, before=before, space=who.space, store=self.store)
+
+    async def diff(self, ref: str, *, who: Caller, versions: Sequence[int]) -> History:
+        """How one version became another."""
+        return await history_of.compare(ref, versions=versions, space=who.space, store=self.store)
+
+    async def revert(self, ref: str, *, who: Caller, to: int, message: str = "") -> Written:
+        """Go back to a version, as a new one."""
+        done = await undoing.revert(
+            ref, to=to, message=message, space=who.space, origin=self._origin(who), store=self.store
+        )
+        await self.index.after_commit()
+        return done
+
+    async def undo(self, *, who: Caller, run: str = "") -> Undone:
+        """Take back the last run of this agent, or a named one."""
+        origin = Origin(at=self.clock.now(), run=new_id(), agent=who.agent)
+        done = await undoing.undo(run=run, agent=who.agent, space=who.space, origin=origin, store=self.store)
+        await self.index.after_commit()
+        return done
+
+    async def status(self, *, who: Caller) -> Status:
+        """Health and sizes."""
+        return await examining.status(await self._patient(), space=who.space)
+
+    async def doctor(self, *, who: Caller, deep: bool = False, repair: bool = False) -> Examination:
+        """Look at everything, after repairing what can be when asked."""
+        if repair:
+            await self.repair()
+        return await examining.doctor(await self._patient(), space=who.space, deep=deep)
+
+    async def repair(self) -> None:
+        """Do the upkeep that is due, embed what is missing, build the index anew."""
+        await self.store.tidy()
+        await self.embed_missing()
+        await self.index.rebuild()
+
+    async def backup(self, target: Path, *, progress: Progress | None = None) -> None:
+        """Copy the store to a file while it is in use."""
+        await self.store.backup(target, progress=progress)
+
+    def export(self, *, who: Caller, progress: Progress | None = None) -> AsyncIterator[str]:
+        """The lines of an export of a space."""
+        return export_lines(space=who.space, store=self.store, now=self.clock.now(), progress=progress)
+
+    async def import_(self, lines: Lines, *, who: Caller, progress: Progress | None = None) -> Imported:
+        """Take in an export; vectors follow by `embed_missing`."""
+        return await import_lines(
+            lines, space=who.space, origin=self._origin(who), store=self.store, progress=progress
+        )
+
+    async def embed_missing(self, *, progress: Progress | None = None) -> int:
+        """Embed what has no vector yet; without a model that is nothing, and `status` says so."""
+        count = 0
+        with suppress(EmbeddingUnavailable):
+            count = await backfill(store=self.store, embedder=self.embedder, clock=self.clock, progress=progress)
+        await self.index.after_commit()
+        return count
+
+    async def close(self) -> None:
+        """Finish what was begun and let go of everything."""
+        await self.visits.close()
+        await self.index.close()
+        await self.embedder.close()
+        await self.store.close()
+
+    async def _patient(self) -> examining.Patient:
+        return examining.Patient(
+            store=self.store, embedder=self.embedder, index=await self.index.describe(), data=self.data
+        )
+
+    @property
+    def _desk(self) -> pipeline.Desk:
+        return pipeline.Desk(store=self.store, embedder=self.embedder, limits=self.limits)
+
+    @property
+    def _shelf(self) -> recalling.Shelf:
+        return recalling.Shelf(store=self.store, embedder=self.embedder, index=self.index, limits=self.limits)
+
+    def _origin(self, who: Caller) -> Origin:
+        return Origin(at=self.clock.now(), run=who.run or new_id(), agent=who.agent)

@@ -1,0 +1,164 @@
+"""Every error a user can meet, and what each means to a shell, an HTTP client and an agent.
+
+ScrubjayError
+├── InvalidInput            the request itself is wrong: change it
+│   └── TooLarge            over a limit that the message names
+├── NotFound                no such memory; the nearest names are suggested
+├── Ambiguous               several memories answer to the reference
+├── Conflict                the request is fine, the store has moved on
+│   ├── StaleVersion        edited since the version the caller read
+│   ├── NameTaken           another live memory has this name
+│   ├── WrongState          the memory's state does not allow it
+│   └── KeyReused           one idempotency key, two different requests
+├── StoreError              the record store cannot do its work
+│   ├── StoreBusy           another writer holds it for too long: retry
+│   ├── StoreReadOnly       the folder or file cannot be written
+│   ├── DiskFull            no room left
+│   ├── StoreTooNew         written by a newer Scrubjay
+│   ├── StoreDamaged        the file is not a sound database
+│   ├── WrongKey            encrypted, and the key does not open it
+│   ├── BodyDamaged         one memory fails its checksum
+│   └── StoreInUse          the action needs the store for itself
+├── EmbeddingUnavailable    no vector can be made; lexical search goes on
+└── IndexUnavailable        the vector index cannot be used; it can be rebuilt
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+Field = str | int | float | bool | None | tuple[str, ...]
+
+
+class ScrubjayError(Exception):
+    """The root: a message, what to do next, and the facts as fields."""
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str, *, hint: str = "", **fields: Field) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.fields = fields
+
+    def __str__(self) -> str:
+        return f"{self.message}. {self.hint}" if self.hint else self.message
+
+
+class InvalidInput(ScrubjayError):
+    code = "invalid_input"
+
+
+class TooLarge(InvalidInput):
+    code = "too_large"
+
+
+class NotFound(ScrubjayError):
+    code = "not_found"
+
+
+class Ambiguous(ScrubjayError):
+    code = "ambiguous"
+
+
+class Conflict(ScrubjayError):
+    code = "conflict"
+
+
+class StaleVersion(Conflict):
+    code = "stale_version"
+
+
+class NameTaken(Conflict):
+    code = "name_taken"
+
+
+class WrongState(Conflict):
+    code = "wrong_state"
+
+
+class KeyReused(Conflict):
+    code = "key_reused"
+
+
+class StoreError(ScrubjayError):
+    code = "store_error"
+
+
+class StoreBusy(StoreError):
+    code = "store_busy"
+
+
+class StoreReadOnly(StoreError):
+    code = "store_read_only"
+
+
+class DiskFull(StoreError):
+    code = "disk_full"
+
+
+class StoreTooNew(StoreError):
+    code = "store_too_new"
+
+
+class StoreDamaged(StoreError):
+    code = "store_damaged"
+
+
+class WrongKey(StoreError):
+    code = "wrong_key"
+
+
+class BodyDamaged(StoreError):
+    code = "body_damaged"
+
+
+class StoreInUse(StoreError):
+    code = "store_in_use"
+
+
+class EmbeddingUnavailable(ScrubjayError):
+    code = "embedding_unavailable"
+
+
+class IndexUnavailable(ScrubjayError):
+    code = "index_unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """What one error means on each surface."""
+
+    exit: int
+    http: int
+    mcp: int
+
+
+# The one table. MCP codes are JSON-RPC: -32602 is "invalid params", the -32000s are ours.
+CODES: dict[type[ScrubjayError], Codes] = {
+    ScrubjayError: Codes(exit=1, http=500, mcp=-32603),
+    InvalidInput: Codes(exit=2, http=422, mcp=-32602),
+    TooLarge: Codes(exit=2, http=413, mcp=-32602),
+    NotFound: Codes(exit=3, http=404, mcp=-32001),
+    Ambiguous: Codes(exit=3, http=409, mcp=-32002),
+    Conflict: Codes(exit=4, http=409, mcp=-32003),
+    StaleVersion: Codes(exit=4, http=412, mcp=-32004),
+    NameTaken: Codes(exit=4, http=409, mcp=-32005),
+    WrongState: Codes(exit=4, http=409, mcp=-32006),
+    KeyReused: Codes(exit=4, http=422, mcp=-32007),
+    StoreError: Codes(exit=5, http=500, mcp=-32010),
+    StoreBusy: Codes(exit=75, http=503, mcp=-32011),
+    StoreReadOnly: Codes(exit=73, http=507, mcp=-32012),
+    DiskFull: Codes(exit=73, http=507, mcp=-32013),
+    StoreTooNew: Codes(exit=5, http=500, mcp=-32014),
+    StoreDamaged: Codes(exit=65, http=500, mcp=-32015),
+    WrongKey: Codes(exit=77, http=500, mcp=-32016),
+    BodyDamaged: Codes(exit=65, http=500, mcp=-32017),
+    StoreInUse: Codes(exit=75, http=409, mcp=-32018),
+    EmbeddingUnavailable: Codes(exit=69, http=503, mcp=-32020),
+    IndexUnavailable: Codes(exit=69, http=503, mcp=-32021),
+}
+
+
+def codes_of(error: ScrubjayError) -> Codes:
+    """The codes of an error's own class."""
+    return CODES[type(error)]

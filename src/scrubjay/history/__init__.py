@@ -1,0 +1,1 @@
+"""The past: versions, their differences, and ways back."""

@@ -1,0 +1,1 @@
+"""Keeps the vector index in step with the store: follows the log, builds generations, heals."""

@@ -1,0 +1,49 @@
+"""Advisory locks between processes, which the system lets go of when their holder ends, however it ends."""
+
+import os
+import sys
+from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _take(descriptor: int, *, exclusive: bool) -> None:
+        # Windows has no shared lock here; there the daemon alone opens a store.
+        if exclusive:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _take(descriptor: int, *, exclusive: bool) -> None:
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+
+
+class FileLock:
+    """One lock on one file: shared by many, or exclusive to one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether this object holds it."""
+        return self._descriptor is not None
+
+    def acquire(self, *, exclusive: bool) -> bool:
+        """Take the lock if it is free; never waits."""
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            _take(descriptor, exclusive=exclusive)
+        except OSError:
+            os.close(descriptor)
+            return False
+        self._descriptor = descriptor
+        return True
+
+    def release(self) -> None:
+        """Let go. The file stays: to remove it would let two processes lock two files of one name."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None

@@ -1,0 +1,69 @@
+"""What callers hand in: a text to remember, an edit to make."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from scrubjay.model.memory import Json, Source
+from scrubjay.model.results import Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who calls, in which space. `run` names a series of calls that `undo` takes back together."""
+
+    space: str = "default"
+    agent: str = ""
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A memory on its way in. Stages return it changed, with what they decided added to the trace."""
+
+    text: str
+    title: str = ""
+    kind: str = ""
+    name: str = ""
+    entities: tuple[str, ...] = ()
+    observations: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    category: str = ""
+    project: str = ""
+    scope: str = ""
+    session_hint: str = ""
+    intent: str = "auto"
+    pinned: bool = False
+    expires_at: datetime | None = None
+    remind_at: datetime | None = None
+    source: Source = field(default_factory=Source)
+    metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    idempotency_key: str = ""
+    dry_run: bool = False
+    warnings: tuple[str, ...] = ()
+    trace: tuple[Decision, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Changes to one memory: `fields` replace, observations are added and removed one by one."""
+
+    fields: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    add_observations: tuple[str, ...] = ()
+    remove_observations: tuple[str, ...] = ()
+    message: str = ""
+    expected_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much a caller may hand in at once."""
+
+    text_bytes: int = 1_000_000
+    query_bytes: int = 100_000
+    tags: int = 64
+    entities: int = 100
+    observations: int = 5_000
+    label_characters: int = 300
+    metadata_bytes: int = 64_000
+    results: int = 1_000

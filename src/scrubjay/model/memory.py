@@ -1,0 +1,116 @@
+"""What a memory is: the record that every backend keeps and every surface shows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+Metadata = Mapping[str, Json]
+
+
+class Tier(StrEnum):
+    """How settled a memory is."""
+
+    WORKING = "working"
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+    PROCEDURAL = "procedural"
+
+
+class State(StrEnum):
+    """Where a memory is in its life; only a live one is found unless asked otherwise."""
+
+    LIVE = "live"
+    MERGED = "merged"
+    ARCHIVED = "archived"
+    TRASHED = "trashed"
+
+
+class Method(StrEnum):
+    """How a memory came in."""
+
+    MANUAL = "manual"
+    AUTO = "auto"
+    IMPORT = "import"
+    FILE = "file"
+    AGENT = "agent"
+
+
+class Trust(StrEnum):
+    """Whose word it is."""
+
+    USER = "user"
+    AGENT = "agent"
+    DOCUMENT = "document"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a memory comes from."""
+
+    session: str = ""
+    conversation: str = ""
+    at: datetime | None = None
+    method: Method = Method.MANUAL
+    agent: str = ""
+    tool: str = ""
+    trust: Trust = Trust.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One atomic fact about the memory's subject."""
+
+    text: str
+    recorded_at: datetime
+    valid_until: datetime | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One record. `version` counts its writes; access counts change without a version."""
+
+    id: str
+    space: str
+    name: str
+    created_at: datetime
+    updated_at: datetime
+    title: str = ""
+    kind: str = "note"
+    category: str = ""
+    project: str = ""
+    scope: str = ""
+    content: str = ""
+    observations: tuple[Observation, ...] = ()
+    entity: str = ""
+    group: str = ""
+    tags: tuple[str, ...] = ()
+    tier: Tier = Tier.WORKING
+    pinned: bool = False
+    relevance: float = 1.0
+    expires_at: datetime | None = None
+    remind_at: datetime | None = None
+    state: State = State.LIVE
+    merged_into: str = ""
+    version: int = 1
+    branch: str = "main"
+    resolution: str = ""
+    source: Source = field(default_factory=Source)
+    metadata: Metadata = field(default_factory=dict[str, Json])
+    last_accessed: datetime | None = None
+    last_confirmed: datetime | None = None
+    last_reviewed: datetime | None = None
+    access_count: int = 0
+
+    @property
+    def date(self) -> datetime:
+        """When what it tells was said: the source's time if known, else when it was stored."""
+        return self.source.at or self.created_at
+
+    @property
+    def label(self) -> str:
+        """What a person would call it."""
+        return self.title or self.name

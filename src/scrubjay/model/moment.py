@@ -1,0 +1,36 @@
+"""Times: always UTC, microseconds in stores, ISO 8601 in texts."""
+
+from datetime import UTC, datetime, timedelta
+
+from scrubjay.errors import InvalidInput
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_micros(moment: datetime) -> int:
+    """Microseconds since 1970, exactly."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    """The moment so many microseconds after 1970."""
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def to_iso(moment: datetime) -> str:
+    """ISO 8601 in UTC, as short as it is exact."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def parse_moment(text: str, *, field: str) -> datetime:
+    """A moment from ISO 8601; a date alone is its midnight, no zone means UTC."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidInput(
+            f"{field}: {text[:80]!r} is not a date or time",
+            hint="Write it as 2026-05-31 or 2026-05-31T14:00:00Z",
+            field=field,
+        ) from None

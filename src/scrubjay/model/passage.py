@@ -1,0 +1,53 @@
+"""Passages: the units that are embedded and searched."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float32]
+
+# A passage's number in the store is the memory's own number and its place in the memory, so that
+# an index can tell stale points without asking anyone.
+PASSAGES_PER_MEMORY = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A slice of the content, or of one observation, with the terms it is found by."""
+
+    ordinal: int
+    observation: int | None
+    start: int
+    end: int
+    hash: bytes
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPassage:
+    """A passage as the store hands it out to be ranked."""
+
+    id: int
+    memory_id: str
+    observation: int | None
+    start: int
+    end: int
+    hash: bytes
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """What a vector index holds of one passage."""
+
+    id: int
+    space: str
+    vector: Vector
+    facets: tuple[str, ...]
+    at: int
+
+
+def passage_id(number: int, ordinal: int) -> int:
+    """The number of a memory's passage."""
+    return number * PASSAGES_PER_MEMORY + ordinal

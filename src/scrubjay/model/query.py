@@ -1,0 +1,122 @@
+"""What can be asked for, and how a filter becomes facets that every index understands."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from scrubjay.model.memory import Json, Memory, State
+
+# A facet is one "field=value" of a memory. A filter is a conjunction of groups of facets, any one of
+# which must hold in each group. Lexical index, vector index and exact scan all test the same strings.
+Facet = str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which memories are wanted; an empty field asks nothing."""
+
+    entity: str = ""
+    kind: str = ""
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    any_tags: tuple[str, ...] = ()
+    project: str = ""
+    scope: str = ""
+    tier: str = ""
+    session: str = ""
+    agent: str = ""
+    trust: str = ""
+    group: str = ""
+    metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    since: datetime | None = None
+    until: datetime | None = None
+    state: State = State.LIVE
+
+    @property
+    def facet_groups(self) -> tuple[tuple[Facet, ...], ...]:
+        """The facets asked for, besides the state; one of each group must hold."""
+        singles = [
+            facet(name, getattr(self, name))
+            for name in _SINGLE_FIELDS
+            if getattr(self, name)
+        ]
+        singles += [facet("tag", tag) for tag in self.tags]
+        singles += [facet(f"meta.{key}", value) for key, value in self.metadata.items()]
+        groups = [(single,) for single in singles]
+        if self.any_tags:
+            groups.append(tuple(facet("tag", tag) for tag in self.any_tags))
+        return tuple(groups)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it asks for nothing but the state."""
+        return not self.facet_groups and self.since is None and self.until is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One recall, as asked."""
+
+    query: str
+    filter: Filter = field(default_factory=Filter)
+    limit: int = 8
+    max_tokens: int = 1500
+    detail: str = "concise"
+    offset: int = 0
+    explain: bool = False
+
+
+def facet(name: str, value: Json) -> Facet:
+    """One field and value, spelled the same for every index; case does not matter."""
+    return f"{name}={_spell(value)}".casefold()
+
+
+def facets_of(memory: Memory) -> tuple[Facet, ...]:
+    """All that a memory can be filtered by, besides its state and its date."""
+    found = [
+        facet(name, value)
+        for name, value in (
+            ("entity", memory.entity),
+            ("kind", memory.kind),
+            ("category", memory.category),
+            ("project", memory.project),
+            ("scope", memory.scope),
+            ("tier", memory.tier),
+            ("group", memory.group),
+            ("session", memory.source.session),
+            ("agent", memory.source.agent),
+            ("trust", memory.source.trust),
+        )
+        if value
+    ]
+    found += [facet("tag", tag) for tag in memory.tags]
+    found += [
+        facet(f"meta.{key}", value)
+        for key, value in memory.metadata.items()
+        if isinstance(value, str | int | float | bool) and len(str(value)) <= _LONGEST_VALUE
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+_SINGLE_FIELDS = (
+    "entity",
+    "kind",
+    "category",
+    "project",
+    "scope",
+    "tier",
+    "session",
+    "agent",
+    "trust",
+    "group",
+)
+# Longer metadata values are texts, not labels: nobody filters by equality with a page.
+_LONGEST_VALUE = 256
+
+
+def _spell(value: Json) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

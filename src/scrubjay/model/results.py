@@ -1,0 +1,179 @@
+"""What the verbs answer."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from scrubjay.model.memory import Memory, Source
+from scrubjay.model.relation import Relation
+from scrubjay.model.version import FieldDiff, Version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What one stage of the write path decided, and why."""
+
+    stage: str
+    outcome: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Similar:
+    """A memory that is like the one being written."""
+
+    id: str
+    name: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What `remember` did: `created`, `merged`, `updated`, `unchanged` or `rejected`."""
+
+    action: str
+    id: str
+    ids: tuple[str, ...]
+    name: str
+    version: int
+    tags: tuple[str, ...] = ()
+    merged_into: str = ""
+    similarity: float | None = None
+    similar: tuple[Similar, ...] = ()
+    warnings: tuple[str, ...] = ()
+    trace: tuple[Decision, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One found memory: enough to decide whether to read it whole."""
+
+    id: str
+    name: str
+    title: str
+    passage: str
+    score: float
+    date: datetime
+    entities: tuple[str, ...]
+    source: Source
+    trust: str
+    why: tuple[str, ...] = ()
+    memory: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """What `recall` found. `degraded` says what could not be used, in words."""
+
+    hits: tuple[Hit, ...]
+    pinned: tuple[Hit, ...] = ()
+    cursor: str = ""
+    tokens: int = 0
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """A reference that no memory answers to, and the nearest that do."""
+
+    ref: str
+    suggestions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadResult:
+    """The memories asked for, in order, rendered as asked."""
+
+    memories: tuple[Memory, ...]
+    texts: tuple[str, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    missing: tuple[Missing, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What a write did to one memory."""
+
+    action: str
+    id: str
+    name: str
+    version: int
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a verb over many memories did, each in turn; `dry_run` means it would have."""
+
+    done: tuple[Written, ...]
+    missing: tuple[Missing, ...] = ()
+    dry_run: bool = False
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Related:
+    """The edges of both ends after `relate` or `unrelate`."""
+
+    action: str
+    source: str
+    target: str
+    source_links: tuple[Relation, ...]
+    target_links: tuple[Relation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """The versions of one memory, newest first, or the difference of two."""
+
+    id: str
+    name: str
+    versions: tuple[Version, ...] = ()
+    diff: tuple[FieldDiff, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """What `undo` took back. `skipped` names what was changed since and therefore left alone."""
+
+    run: str
+    done: tuple[Written, ...]
+    skipped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Health and sizes in one look."""
+
+    space: str
+    version: str
+    data: str
+    memories: dict[str, int]
+    versions: int
+    relations: int
+    store: dict[str, str | int | float | bool]
+    embedding: dict[str, str | int | bool]
+    index: dict[str, str | int | bool]
+    compression: dict[str, float | int]
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing `doctor` looked at; `fix` says what to do when it is not fine."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examination:
+    """All that `doctor` looked at."""
+
+    checks: tuple[Check, ...] = field(default=())
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing needs attention."""
+        return all(check.ok for check in self.checks)

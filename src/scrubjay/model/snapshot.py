@@ -1,0 +1,201 @@
+"""Memories to JSON and back: the body that versions keep and that export writes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeVar, cast
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.memory import Json, Memory, Method, Observation, Source, State, Tier, Trust
+from scrubjay.model.moment import parse_moment, to_iso
+
+# Kept beside the body, because they say which body it is or change without a version.
+BESIDE_BODY = ("id", "space", "version", "last_accessed", "access_count")
+
+Chosen = TypeVar("Chosen", bound=StrEnum)
+
+
+def to_body(memory: Memory) -> dict[str, Json]:
+    """All that a version keeps of a memory; fields at their defaults are left out."""
+    body: dict[str, Json] = {}
+    for name, default in _DEFAULTS.items():
+        value = getattr(memory, name)
+        if value != default:
+            body[name] = _plain(value)
+    return body
+
+
+def from_body(
+    body: Mapping[str, Json],
+    *,
+    memory_id: str,
+    space: str,
+    version: int,
+    last_accessed: datetime | None = None,
+    access_count: int = 0,
+) -> Memory:
+    """The memory that a body describes; a body of the wrong shape raises InvalidInput."""
+    given = {name: _READERS[name](name, value) for name, value in body.items() if name in _READERS}
+    for needed in ("name", "created_at", "updated_at"):
+        if needed not in given:
+            raise InvalidInput(f"a memory needs `{needed}`", field=needed)
+    build = cast("Callable[..., Memory]", Memory)
+    return build(
+        id=memory_id,
+        space=space,
+        version=version,
+        last_accessed=last_accessed,
+        access_count=access_count,
+        **given,
+    )
+
+
+def source_to_json(source: Source) -> dict[str, Json]:
+    """A source, fields at their defaults left out."""
+    empty = Source()
+    return {
+        one.name: _plain(getattr(source, one.name))
+        for one in fields(Source)
+        if getattr(source, one.name) != getattr(empty, one.name)
+    }
+
+
+def source_from_json(value: Json) -> Source:
+    """The source that an object describes."""
+    given = _object("source", value)
+    return Source(
+        session=_text("source.session", given.get("session", "")),
+        conversation=_text("source.conversation", given.get("conversation", "")),
+        at=_optional_moment("source.at", given.get("at")),
+        method=_one_of(Method)("source.method", given.get("method", Method.MANUAL)),
+        agent=_text("source.agent", given.get("agent", "")),
+        tool=_text("source.tool", given.get("tool", "")),
+        trust=_one_of(Trust)("source.trust", given.get("trust", Trust.UNKNOWN)),
+    )
+
+
+def observation_to_json(observation: Observation) -> dict[str, Json]:
+    """An observation, empty fields left out."""
+    found: dict[str, Json] = {"text": observation.text, "recorded_at": to_iso(observation.recorded_at)}
+    if observation.valid_until:
+        found["valid_until"] = to_iso(observation.valid_until)
+    if observation.source:
+        found["source"] = observation.source
+    return found
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, datetime):
+        return to_iso(value)
+    if isinstance(value, Source):
+        return source_to_json(value)
+    if isinstance(value, tuple):
+        return [_plain(one) for one in cast("tuple[object, ...]", value)]
+    if isinstance(value, Observation):
+        return observation_to_json(value)
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[str, Json]", value))
+    return cast("Json", value)
+
+
+def _text(name: str, value: Json) -> str:
+    if not isinstance(value, str):
+        raise _wrong(name, "a text", value)
+    return value
+
+
+def _flag(name: str, value: Json) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong(name, "true or false", value)
+    return value
+
+
+def _share(name: str, value: Json) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise _wrong(name, "a number from 0 to 1", value)
+    return float(value)
+
+
+def _moment(name: str, value: Json) -> datetime:
+    return parse_moment(_text(name, value), field=name)
+
+
+def _optional_moment(name: str, value: Json) -> datetime | None:
+    return None if value is None else _moment(name, value)
+
+
+def _texts(name: str, value: Json) -> tuple[str, ...]:
+    return tuple(_text(name, one) for one in _array(name, value))
+
+
+def _array(name: str, value: Json) -> list[Json]:
+    if not isinstance(value, list):
+        raise _wrong(name, "a list", value)
+    return value
+
+
+def _object(name: str, value: Json) -> dict[str, Json]:
+    if not isinstance(value, dict):
+        raise _wrong(name, "an object", value)
+    return value
+
+
+def _observations(name: str, value: Json) -> tuple[Observation, ...]:
+    return tuple(_observation(name, _object(name, one)) for one in _array(name, value))
+
+
+def _observation(name: str, given: Mapping[str, Json]) -> Observation:
+    return Observation(
+        text=_text(f"{name}.text", given.get("text")),
+        recorded_at=_moment(f"{name}.recorded_at", given.get("recorded_at")),
+        valid_until=_optional_moment(f"{name}.valid_until", given.get("valid_until")),
+        source=_text(f"{name}.source", given.get("source", "")),
+    )
+
+
+def _one_of(choices: type[Chosen]) -> Callable[[str, Json], Chosen]:
+    def choose(name: str, value: Json) -> Chosen:
+        try:
+            return choices(_text(name, value))
+        except ValueError:
+            raise _wrong(name, "one of " + ", ".join(choices), value) from None
+
+    return choose
+
+
+def _source(_: str, value: Json) -> Source:
+    return source_from_json(value)
+
+
+def _wrong(name: str, wanted: str, value: Json) -> InvalidInput:
+    return InvalidInput(f"{name} must be {wanted}, not {type(value).__name__} {str(value)[:60]!r}", field=name)
+
+
+_READERS: dict[str, Callable[[str, Json], object]] = {
+    **dict.fromkeys(
+        (
+            "name", "title", "kind", "category", "project", "scope", "content",
+            "entity", "group", "merged_into", "branch", "resolution",
+        ),
+        _text,
+    ),
+    **dict.fromkeys(("created_at", "updated_at"), _moment),
+    **dict.fromkeys(("expires_at", "remind_at", "last_confirmed", "last_reviewed"), _optional_moment),
+    "observations": _observations,
+    "tags": _texts,
+    "tier": _one_of(Tier),
+    "state": _one_of(State),
+    "pinned": _flag,
+    "relevance": _share,
+    "source": _source,
+    "metadata": _object,
+}  # fmt: skip
+
+_DEFAULTS: dict[str, object] = {
+    one.name: (one.default_factory() if one.default_factory is not MISSING else one.default)
+    for one in fields(Memory)
+    if one.name not in BESIDE_BODY
+}

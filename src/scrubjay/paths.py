@@ -1,0 +1,41 @@
+"""Where things lie on disk. Standard library only, so that anything small may import it."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+_FOLDER = "scrubjay"
+
+
+def data_folder(given: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Path:
+    """The folder of the truth: given, else SCRUBJAY_HOME or MEMORY_DIR, else the platform's place for user data."""
+    env = os.environ if environment is None else environment
+    chosen = given or env.get("SCRUBJAY_HOME") or env.get("MEMORY_DIR")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    return _user_data(env) / _FOLDER
+
+
+def database_file(data: Path) -> Path:
+    """The record store."""
+    return data / "memory.db"
+
+
+def index_folder(data: Path, given: str | Path | None = None) -> Path:
+    """What can be rebuilt: the vector index."""
+    return Path(given).expanduser().absolute() if given else data / "index"
+
+
+def lock_file(data: Path) -> Path:
+    """Held shared by everyone who has the store open, alone by whoever replaces it."""
+    return data / "store.lock"
+
+
+def _user_data(env: Mapping[str, str]) -> Path:
+    home = Path(env.get("HOME") or Path.home())
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support"
+    if sys.platform == "win32":
+        return Path(env.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    return Path(env.get("XDG_DATA_HOME") or home / ".local" / "share")

@@ -1,0 +1,70 @@
+"""Passages become memories, and records of one text become one answer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from scrubjay.model.memory import Memory
+from scrubjay.model.query import Filter, facets_of
+from scrubjay.ports import RecordStore
+from scrubjay.recalling.fuse import Scored
+
+_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A memory with its best passage, and the entities its text is filed under."""
+
+    memory: Memory
+    best: Scored
+    entities: tuple[str, ...]
+
+
+async def collapse(
+    scored: Sequence[Scored], *, wanted: Filter, count: int, now: datetime, skip: frozenset[str], store: RecordStore,
+    space: str,
+) -> list[Found]:  # fmt: skip
+    """The best `count` memories, each checked against its record, each group once."""
+    best: dict[str, Scored] = {}
+    for one in scored:
+        best.setdefault(one.passage.memory_id, one)
+    found: dict[str, Found] = {}
+    ids = [memory_id for memory_id in best if memory_id not in skip]
+    for start in range(0, len(ids), _PAGE):
+        memories = await store.get(space, ids[start : start + _PAGE])
+        for memory in memories.values():
+            if passes(memory, wanted, now=now):
+                _add(found, memory, best[memory.id])
+        if len(found) >= count:
+            break
+    answers = list(found.values())[:count]
+    return [await _with_entities(one, wanted=wanted, store=store, space=space) for one in answers]
+
+
+def passes(memory: Memory, wanted: Filter, *, now: datetime) -> bool:
+    """Whether a record still is what the indexes said: they may lag behind it for a moment."""
+    if memory.state is not wanted.state or (memory.expires_at is not None and memory.expires_at <= now):
+        return False
+    if wanted.since is not None and memory.date < wanted.since:
+        return False
+    if wanted.until is not None and memory.date >= wanted.until:
+        return False
+    facets = set(facets_of(memory))
+    return all(facets.intersection(group) for group in wanted.facet_groups)
+
+
+def _add(found: dict[str, Found], memory: Memory, best: Scored) -> None:
+    found.setdefault(memory.group or memory.id, Found(memory=memory, best=best, entities=_entity(memory)))
+
+
+async def _with_entities(one: Found, *, wanted: Filter, store: RecordStore, space: str) -> Found:
+    if not one.memory.group or wanted.entity:
+        return one
+    siblings = await store.get(space, await store.members(space, one.memory.group))
+    entities = tuple(memory.entity for memory in siblings.values() if memory.state is one.memory.state)
+    return Found(memory=one.memory, best=one.best, entities=entities)
+
+
+def _entity(memory: Memory) -> tuple[str, ...]:
+    return (memory.entity,) if memory.entity else ()

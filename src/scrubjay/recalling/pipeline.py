@@ -1,0 +1,160 @@
+"""`recall`: a question goes through the stages and comes back as an answer that fits its budget."""
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.draft import Limits
+from scrubjay.model.memory import Memory
+from scrubjay.model.passage import StoredPassage
+from scrubjay.model.query import Filter, Question
+from scrubjay.model.results import Hit, Recalled
+from scrubjay.ports import Embedder, RecordStore
+from scrubjay.recalling.budget import fit
+from scrubjay.recalling.candidates import gather_candidates
+from scrubjay.recalling.collapse import Found, collapse, passes
+from scrubjay.recalling.fuse import Scored, fuse
+from scrubjay.recalling.search import Searcher
+from scrubjay.recalling.understand import Understood, understand
+from scrubjay.text.passages import slices, text_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """What the read path works with."""
+
+    store: RecordStore
+    embedder: Embedder
+    index: Searcher
+    limits: Limits
+
+
+async def recall(question: Question, *, cursor: str, space: str, now: datetime, shelf: Shelf) -> Recalled:
+    """The memories that answer a question best; without a question, the most recent."""
+    asked = understand(question, limits=shelf.limits)
+    offset = _offset(cursor, question)
+    pinned = await _pinned(asked, offset=offset, space=space, now=now, shelf=shelf)
+    first, spent = fit(pinned, max_tokens=question.max_tokens)
+    skip = frozenset(hit.id for hit in pinned)
+    count = offset + question.limit + 1
+    if asked.text:
+        found, degraded = await _search(asked, count=count, skip=skip, space=space, now=now, shelf=shelf)
+    else:
+        found, degraded = await _recent(asked, count=count, skip=skip, space=space, now=now, shelf=shelf), ()
+    page = [_hit(one, question) for one in found[offset : offset + question.limit]]
+    hits, cost = fit(page, max_tokens=max(1, question.max_tokens - spent))
+    more = len(found) > offset + len(hits)
+    return Recalled(
+        hits=tuple(hits),
+        pinned=tuple(first),
+        cursor=_cursor(question, offset + len(hits)) if more and hits else "",
+        tokens=spent + cost,
+        degraded=degraded,
+    )
+
+
+async def _search(
+    asked: Understood, *, count: int, skip: frozenset[str], space: str, now: datetime, shelf: Shelf
+) -> tuple[list[Found], tuple[str, ...]]:
+    # Pages far down, groups and pinned memories use up candidates: ask for so many more.
+    candidates = await gather_candidates(
+        asked, space=space, store=shelf.store, embedder=shelf.embedder, index=shelf.index,
+        deeper=2 * max(0, count - asked.question.limit) + len(skip) + 2 * asked.question.limit,
+    )  # fmt: skip
+    scored = fuse(candidates, asked.terms)
+    found = await collapse(
+        scored, wanted=asked.question.filter, count=count, now=now, skip=skip, store=shelf.store, space=space
+    )
+    return found, candidates.degraded
+
+
+async def _recent(
+    asked: Understood, *, count: int, skip: frozenset[str], space: str, now: datetime, shelf: Shelf
+) -> list[Found]:
+    wanted = asked.question.filter
+    ids = await shelf.store.list_ids(space, wanted, limit=2 * count + len(skip))
+    passages = [_whole(memory) for memory in (await shelf.store.get(space, ids)).values()]
+    return await collapse(passages, wanted=wanted, count=count, now=now, skip=skip, store=shelf.store, space=space)
+
+
+async def _pinned(asked: Understood, *, offset: int, space: str, now: datetime, shelf: Shelf) -> list[Hit]:
+    if offset:
+        return []  # They came with the first page.
+    memories = await shelf.store.get(space, await shelf.store.pinned(space))
+    alive = [memory for memory in memories.values() if passes(memory, Filter(), now=now)]
+    return [
+        _hit(Found(memory=memory, best=_whole(memory), entities=(memory.entity,) if memory.entity else ()), asked.question)
+        for memory in alive
+    ]
+
+
+def _whole(memory: Memory) -> Scored:
+    """A memory found without a question: shown from its beginning."""
+    first = next(slices(memory.content))
+    passage = StoredPassage(
+        id=0, memory_id=memory.id, observation=None, start=first[0], end=first[1], hash=b"", terms=()
+    )
+    return Scored(passage=passage, score=0.0, lexical=0.0, cosine=0.0, matched=())
+
+
+def _hit(found: Found, question: Question) -> Hit:
+    memory, best = found.memory, found.best
+    return Hit(
+        id=memory.id,
+        name=memory.name,
+        title=memory.title,
+        passage=_passage_text(memory, best),
+        score=round(best.score, 4),
+        date=memory.date,
+        entities=found.entities,
+        source=memory.source,
+        trust=memory.source.trust.value,
+        why=_why(best, memory) if question.explain else (),
+        memory=memory if question.detail == "full" else None,
+    )
+
+
+def _passage_text(memory: Memory, best: Scored) -> str:
+    passage = best.passage
+    if passage.observation is not None and passage.observation >= len(memory.observations):
+        return memory.label  # The record is newer than the index.
+    if passage.observation is None and not memory.content.strip() and memory.observations:
+        return "; ".join(one.text for one in memory.observations)
+    return text_of(memory, passage.observation, passage.start, passage.end).strip()
+
+
+def _why(best: Scored, memory: Memory) -> tuple[str, ...]:
+    told = [f"words {best.lexical:.2f}: {', '.join(best.matched) or 'none'}", f"meaning {best.cosine:.3f}"]
+    if best.passage.observation is not None:
+        told.append(f"observation {best.passage.observation + 1} of {len(memory.observations)}")
+    if memory.pinned:
+        told.append("pinned")
+    return tuple(told)
+
+
+def _cursor(question: Question, offset: int) -> str:
+    return base64.urlsafe_b64encode(json.dumps([offset, _fingerprint(question)]).encode()).decode()
+
+
+def _offset(cursor: str, question: Question) -> int:
+    if not cursor:
+        return 0
+    try:
+        offset, fingerprint = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        if fingerprint != _fingerprint(question) or not isinstance(offset, int) or offset < 0:
+            raise ValueError(cursor)
+    except (ValueError, TypeError, binascii.Error, UnicodeError):
+        raise InvalidInput(
+            "the cursor does not belong to this question", hint="Ask again without a cursor", field="cursor"
+        ) from None
+    return offset
+
+
+def _fingerprint(question: Question) -> str:
+    asked: Sequence[object] = (question.query, question.filter)
+    return hashlib.sha256(repr(asked).encode("utf-8", "replace")).hexdigest()[:12]

@@ -1,0 +1,110 @@
+"""Bodies to bytes and back: JSON, zstd with a dictionary, and a checksum of the plain text."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from importlib.resources import files
+
+import zstandard
+
+from scrubjay.errors import BodyDamaged
+from scrubjay.model.memory import Json
+
+# Below this a zstd frame saves nothing worth a decompression.
+SMALLEST_COMPRESSED = 100
+# Level 12 on one sentence costs some 50 microseconds; higher levels gain next to nothing on texts this short.
+_LEVEL = 12
+_GENERIC = 0
+_DICTIONARY_BYTES = 112_640
+_LARGEST_BODY = 256 * 1024 * 1024
+
+
+class Encoding(IntEnum):
+    """How the bytes of a body are to be read."""
+
+    RAW = 0
+    ZSTD = 1
+    FLAGGED = 2  # raw because compression failed: worth a look
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A body as it is stored."""
+
+    data: bytes
+    encoding: Encoding
+    dictionary: int
+    sha256: bytes
+    size: int
+
+
+class Dictionary:
+    """A trained dictionary with its number, ready for use from any thread."""
+
+    def __init__(self, number: int, data: bytes) -> None:
+        self.number = number
+        self.data = data
+        # Without the content size and dictionary id in the frame each body is 6 bytes shorter; both are kept beside it.
+        self._parameters = zstandard.ZstdCompressionParameters.from_level(
+            _LEVEL, write_content_size=True, write_checksum=False, write_dict_id=False
+        )
+        self._compression = zstandard.ZstdCompressionDict(data)
+        self._compression.precompute_compress(compression_params=self._parameters)
+        self._decompression = zstandard.ZstdCompressionDict(data)
+
+    def compress(self, plain: bytes) -> bytes:
+        """Compress with this dictionary."""
+        # Compressors are not safe to share between threads, and making one costs little beside a precomputed dictionary.
+        compressor = zstandard.ZstdCompressor(dict_data=self._compression, compression_params=self._parameters)
+        return compressor.compress(plain)
+
+    def decompress(self, data: bytes) -> bytes:
+        """Decompress what this dictionary compressed."""
+        decompressor = zstandard.ZstdDecompressor(dict_data=self._decompression)
+        return decompressor.decompress(data, max_output_size=_LARGEST_BODY)
+
+
+@cache
+def generic_dictionary() -> Dictionary:
+    """The dictionary that ships with Scrubjay, for spaces too young to have their own."""
+    return Dictionary(_GENERIC, files("scrubjay.stores").joinpath("generic.dict").read_bytes())
+
+
+def encode(body: Mapping[str, Json], *, dictionary: Dictionary) -> Encoded:
+    """A body as bytes: compressed when that makes it smaller, raw otherwise, never lost."""
+    plain = json.dumps(body, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(plain).digest()
+    raw = Encoded(plain, Encoding.RAW, _GENERIC, digest, len(plain))
+    if len(plain) < SMALLEST_COMPRESSED:
+        return raw
+    try:
+        packed = dictionary.compress(plain)
+    except (zstandard.ZstdError, MemoryError):
+        return Encoded(plain, Encoding.FLAGGED, _GENERIC, digest, len(plain))
+    if len(packed) >= len(plain):
+        return raw
+    return Encoded(packed, Encoding.ZSTD, dictionary.number, digest, len(plain))
+
+
+def decode(encoded: Encoded, *, dictionary: Dictionary) -> dict[str, Json]:
+    """The body that the bytes hold; raises BodyDamaged when they are not what was written."""
+    try:
+        plain = dictionary.decompress(encoded.data) if encoded.encoding is Encoding.ZSTD else encoded.data
+    except zstandard.ZstdError as error:
+        raise BodyDamaged("the stored body cannot be decompressed") from error
+    if hashlib.sha256(plain).digest() != encoded.sha256:
+        raise BodyDamaged("the stored body does not match its checksum")
+    found: dict[str, Json] = json.loads(plain.decode("utf-8", "surrogatepass"))
+    return found
+
+
+def train(samples: Sequence[bytes], *, number: int) -> Dictionary | None:
+    """A dictionary made from bodies of a space, or None when they are too few or too alike to learn from."""
+    size = min(_DICTIONARY_BYTES, sum(map(len, samples)) // 10)
+    try:
+        return Dictionary(number, zstandard.train_dictionary(size, list(samples), level=_LEVEL).as_bytes())
+    except (zstandard.ZstdError, ValueError):
+        return None

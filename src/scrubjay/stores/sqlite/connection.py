@@ -1,0 +1,132 @@
+"""Opening the database file, and what SQLite's errors mean to a user."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from scrubjay.errors import (
+    DiskFull,
+    ScrubjayError,
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    StoreReadOnly,
+    WrongKey,
+)
+
+# How long a writer waits for another process before it gives up, and the longest single nap.
+_PATIENCE = 30.0
+_FIRST_NAP = 0.001
+_LONGEST_NAP = 0.25
+_MAGIC = b"SQLite format 3\x00"
+_HEADER_BYTES = 100
+_RESTORE = "Restore a backup with `scrubjay backup restore FILE`"
+
+
+def connect(path: Path, *, key: str = "", cache_mb: int = 8) -> apsw.Connection:
+    """A connection with durable settings; raises what is wrong with the file in plain words."""
+    with mapped_errors(path):
+        _refuse_truncated(path)
+        connection = apsw.Connection(str(path))
+        connection.set_busy_handler(_patient())
+        if key:
+            connection.pragma("key", key)
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.NotADBError:
+            connection.close()
+            raise _not_readable(path, key) from None
+        for name, value in (
+            ("synchronous", "full"),
+            ("secure_delete", "on"),
+            ("temp_store", "memory"),
+            ("cache_size", -cache_mb * 1024),
+            ("trusted_schema", "off"),
+        ):
+            connection.pragma(name, value)
+        return connection
+
+
+@contextmanager
+def mapped_errors(path: Path) -> Iterator[None]:
+    """Every driver error leaves as one of ours, saying what to do next."""
+    try:
+        yield
+    except ScrubjayError:
+        raise
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(
+            f"another process has been writing to {path} for {_PATIENCE:.0f} s",
+            hint="Try again; `scrubjay doctor` shows who holds the store",
+            path=str(path),
+        ) from error
+    except apsw.FullError as error:
+        raise DiskFull(
+            f"no room left to write {path}; nothing was changed", hint="Free some space and try again", path=str(path)
+        ) from error
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError, PermissionError) as error:
+        raise StoreReadOnly(
+            f"{path} cannot be opened for writing",
+            hint="Check the folder's permissions, or choose another folder with --data or SCRUBJAY_HOME",
+            path=str(path),
+        ) from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise StoreDamaged(f"{path} is damaged: {error}", hint=_RESTORE, path=str(path)) from error
+    except apsw.Error as error:
+        raise StoreError(f"{path}: {error}", hint="Run `scrubjay doctor`", path=str(path)) from error
+
+
+def _patient() -> Callable[[int], bool]:
+    waiting_since = 0.0
+
+    def nap(tries: int) -> bool:
+        nonlocal waiting_since
+        if tries == 0:
+            waiting_since = time.monotonic()
+        if time.monotonic() - waiting_since > _PATIENCE:
+            return False
+        time.sleep(min(_FIRST_NAP * 2 ** min(tries, 16), _LONGEST_NAP))
+        return True
+
+    return nap
+
+
+def _refuse_truncated(path: Path) -> None:
+    # SQLite notices a missing tail only when it needs one of the lost pages, which may be long after the first write.
+    wal = path.with_name(path.name + "-wal")
+    if not path.exists() or path.stat().st_size == 0 or (wal.exists() and wal.stat().st_size):
+        return
+    with path.open("rb") as file:
+        header = file.read(_HEADER_BYTES)
+    if not header.startswith(_MAGIC) or len(header) < _HEADER_BYTES:
+        return
+    page_size = int.from_bytes(header[16:18], "big")
+    expected = (65536 if page_size == 1 else page_size) * int.from_bytes(header[28:32], "big")
+    actual = path.stat().st_size
+    if actual < expected:
+        raise StoreDamaged(
+            f"{path} is truncated: {actual} of {expected} bytes are there", hint=_RESTORE, path=str(path)
+        )
+
+
+def _not_readable(path: Path, key: str) -> ScrubjayError:
+    with path.open("rb") as file:
+        is_plain = file.read(len(_MAGIC)) == _MAGIC
+    if is_plain:
+        return WrongKey(
+            f"{path} is not encrypted, but a key was given", hint="Open it without a key", path=str(path)
+        )
+    if key:
+        return WrongKey(
+            f"the key does not open {path}, or the file is damaged",
+            hint="Check the key file or SCRUBJAY_KEY; if the key is right, restore a backup",
+            path=str(path),
+        )
+    return WrongKey(
+        f"{path} is encrypted, or not a Scrubjay store",
+        hint="Give the key with SCRUBJAY_KEY_FILE or SCRUBJAY_KEY; if it never had one, restore a backup",
+        path=str(path),
+    )

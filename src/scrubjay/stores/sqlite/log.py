@@ -1,0 +1,140 @@
+"""Runs and the change log."""
+
+from datetime import datetime
+
+import apsw
+
+from scrubjay.model.change import Action, Change, Origin
+from scrubjay.model.moment import from_micros, to_micros
+from scrubjay.model.relation import Relation
+from scrubjay.ports import Run
+from scrubjay.stores.sqlite.rows import id_bytes, id_text, relation_from_text, relation_to_text, space_number
+
+_COLUMNS = """c.seq, s.name, c.memory_id, c.memory_no, c.action, c.version, c.base, c.passages_before, c.at,
+    r.agent, r.id, c.relation"""
+_TABLES = "changes c JOIN spaces s ON s.no = c.space_no JOIN runs r ON r.no = c.run_no"
+# Changes that undo has nothing to give back for.
+_NOT_UNDOABLE = f"('{Action.EMBEDDED}', '{Action.PURGED}', '{Action.IMPORTED}')"
+
+
+def run_number(connection: apsw.Connection, space_no: int, origin: Origin) -> int:
+    """The row of a run; calls that name the same run share it."""
+    row = connection.execute(
+        "SELECT no FROM runs WHERE space_no = ? AND id = ? AND agent = ? AND undoes IS NULL AND undone = 0",
+        (space_no, origin.run, origin.agent),
+    ).fetchone()
+    if row is not None and not origin.undoes:
+        return int(row[0])
+    undone = _undone_run(connection, space_no, origin.undoes)
+    connection.execute(
+        "INSERT INTO runs(space_no, id, agent, undoes) VALUES(?, ?, ?, ?)",
+        (space_no, origin.run, origin.agent, undone),
+    )
+    return connection.last_insert_rowid()
+
+
+def append_change(
+    connection: apsw.Connection,
+    *,
+    space_no: int,
+    run_no: int,
+    number: int,
+    memory_id: str,
+    action: Action,
+    version: int,
+    base: int | None,
+    passages_before: int,
+    at: datetime,
+    relation: Relation | None = None,
+    target_no: int | None = None,
+) -> int:
+    """Write one entry; returns its place in the order of all things."""
+    connection.execute(
+        """INSERT INTO changes(space_no, run_no, memory_no, memory_id, action, version, base, passages_before, at,
+             relation, target_no) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        (
+            space_no, run_no, number, id_bytes(memory_id), action.value, version, base, passages_before,
+            to_micros(at), None if relation is None else relation_to_text(relation), target_no,
+        ),
+    )  # fmt: skip
+    seq = connection.last_insert_rowid()
+    # A run that goes on is the newest again.
+    connection.execute("UPDATE runs SET last_seq = ? WHERE no = ?", (seq, run_no))
+    return seq
+
+
+def changes(connection: apsw.Connection, *, after: int, limit: int, space: str | None) -> list[Change]:
+    """Entries in order."""
+    if space is None:
+        rows = connection.execute(
+            f"SELECT {_COLUMNS} FROM {_TABLES} WHERE c.seq > ? ORDER BY c.seq LIMIT ?", (after, limit)
+        )
+    else:
+        rows = connection.execute(
+            f"SELECT {_COLUMNS} FROM {_TABLES} WHERE c.seq > ? AND c.space_no = ? ORDER BY c.seq LIMIT ?",
+            (after, space_number(connection, space), limit),
+        )
+    return [_change(row) for row in rows]
+
+
+def last_seq(connection: apsw.Connection) -> int:
+    """The newest entry's number."""
+    return int(connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchall()[0][0])
+
+
+def last_run(connection: apsw.Connection, space: str, *, agent: str) -> Run | None:
+    """The newest run of an agent that can still be undone."""
+    row = connection.execute(
+        f"""SELECT no FROM runs WHERE space_no = ? AND agent = ? AND undoes IS NULL AND undone = 0
+            AND EXISTS (SELECT 1 FROM changes WHERE run_no = runs.no AND action NOT IN {_NOT_UNDOABLE})
+            ORDER BY last_seq DESC LIMIT 1""",
+        (space_number(connection, space), agent),
+    ).fetchone()
+    return None if row is None else _run(connection, int(row[0]))
+
+
+def run_of(connection: apsw.Connection, space: str, run: str) -> Run | None:
+    """The newest run with an id or name."""
+    row = connection.execute(
+        "SELECT no FROM runs WHERE space_no = ? AND id = ? ORDER BY undone, no DESC LIMIT 1",
+        (space_number(connection, space), run),
+    ).fetchone()
+    return None if row is None else _run(connection, int(row[0]))
+
+
+def _undone_run(connection: apsw.Connection, space_no: int, run: str) -> int | None:
+    if not run:
+        return None
+    row = connection.execute(
+        "SELECT max(no) FROM runs WHERE space_no = ? AND id = ? AND undone = 0", (space_no, run)
+    ).fetchone()
+    if row is None or row[0] is None:
+        return None
+    connection.execute("UPDATE runs SET undone = 1 WHERE no = ?", (row[0],))
+    return int(row[0])
+
+
+def _run(connection: apsw.Connection, run_no: int) -> Run:
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM {_TABLES} WHERE c.run_no = ? ORDER BY c.seq", (run_no,)
+    ).fetchall()
+    name, agent = connection.execute("SELECT id, agent FROM runs WHERE no = ?", (run_no,)).fetchall()[0]
+    return Run(id=str(name), agent=str(agent), changes=tuple(_change(row) for row in rows))
+
+
+def _change(row: tuple[int, str, bytes, int, str, int, int | None, int, int, str, str, str | None]) -> Change:
+    seq, space, memory_id, number, action, version, base, before, at, agent, run, relation = row
+    return Change(
+        seq=seq,
+        space=space,
+        memory_id=id_text(memory_id),
+        number=number,
+        action=Action(action),
+        version=version,
+        base=base,
+        passages_before=before,
+        at=from_micros(at),
+        agent=agent,
+        run=run,
+        relation=None if relation is None else relation_from_text(relation),
+    )

@@ -1,0 +1,80 @@
+"""Purging: after it no file of the store holds a word of what was purged."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+import apsw
+
+from scrubjay.errors import BodyDamaged
+from scrubjay.model.change import Action, Origin
+from scrubjay.stores.sqlite.bodies import Bodies
+from scrubjay.stores.sqlite.lexicon import unindex_passages
+from scrubjay.stores.sqlite.log import append_change, run_number
+from scrubjay.stores.sqlite.records import make_space, stored_facets
+from scrubjay.stores.sqlite.rows import STATES, id_bytes, lexicon_number
+from scrubjay.stores.sqlite.shelf import drop_unused
+from scrubjay.text.passages import passages_of
+
+
+def purge(connection: apsw.Connection, space: str, ids: Sequence[str], *, origin: Origin, bodies: Bodies) -> int:
+    """Delete memories with all their versions, and mark the dictionaries that may hold their words."""
+    space_no = make_space(connection, space)
+    run_no = run_number(connection, space_no, origin)
+    count = 0
+    for memory_id in dict.fromkeys(ids):
+        row = connection.execute(
+            "SELECT no, state, passages, version FROM memories WHERE id = ? AND space_no = ?",
+            (id_bytes(memory_id), space_no),
+        ).fetchone()
+        if row is None:
+            continue
+        number, state, passages, version = (int(value) for value in row)
+        _erase(connection, number, space_no=space_no, state=state, passages=passages, bodies=bodies)
+        append_change(
+            connection, space_no=space_no, run_no=run_no, number=number, memory_id=memory_id, action=Action.PURGED,
+            version=version, base=version, passages_before=passages, at=origin.at,
+        )  # fmt: skip
+        count += 1
+    if count:
+        connection.execute("UPDATE dictionaries SET tainted = 1 WHERE space_no = ?", (space_no,))
+    return count
+
+
+def merge_lexicon(connection: apsw.Connection) -> None:
+    """Rewrite the lexical index: deleted words stay in its segments until they are merged."""
+    connection.execute("INSERT INTO lexicon(lexicon) VALUES('optimize')")
+
+
+def _erase(
+    connection: apsw.Connection, number: int, *, space_no: int, state: int, passages: int, bodies: Bodies
+) -> None:
+    hashes = _hashes_of_all_versions(connection, number, bodies=bodies)
+    facets = stored_facets(connection, number, bodies=bodies)
+    lexicon_no = lexicon_number(space_no, STATES[state])
+    unindex_passages(connection, number, passages, lexicon_no=lexicon_no, facets=facets)
+    connection.execute(
+        "DELETE FROM once WHERE run_no IN (SELECT run_no FROM changes WHERE memory_no = ?)", (number,)
+    )
+    for end in ("memory_no", "target_no"):
+        connection.execute(f"UPDATE changes SET relation = NULL WHERE {end} = ? AND relation IS NOT NULL", (number,))
+    connection.execute("DELETE FROM relations WHERE source_no = ?1 OR target_no = ?1", (number,))
+    connection.execute(
+        "UPDATE spaces SET bodies = bodies - (SELECT count(*) FROM versions WHERE memory_no = ?) WHERE no = ?",
+        (number, space_no),
+    )
+    connection.execute("DELETE FROM versions WHERE memory_no = ?", (number,))
+    connection.execute("DELETE FROM memories WHERE no = ?", (number,))
+    drop_unused(connection, space_no, hashes)
+
+
+def _hashes_of_all_versions(connection: apsw.Connection, number: int, *, bodies: Bodies) -> list[bytes]:
+    """What was ever embedded of a memory: earlier texts have vectors too."""
+    rows = connection.execute(
+        "SELECT number, encoding, dictionary, sha256, size, body FROM versions WHERE memory_no = ?", (number,)
+    ).fetchall()
+    hashes: dict[bytes, None] = {}
+    for version, *packed in rows:
+        with suppress(BodyDamaged):
+            memory = bodies.unpack(connection, packed, memory_id="", space="", version=int(version))
+            hashes |= dict.fromkeys(passage.hash for passage in passages_of(memory))
+    return list(hashes)

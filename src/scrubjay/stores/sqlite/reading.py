@@ -1,0 +1,222 @@
+"""Reading records: each function runs on a reader's connection, inside its transaction."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+import apsw
+from rapidfuzz import fuzz, process
+
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.moment import from_micros
+from scrubjay.model.passage import PASSAGES_PER_MEMORY
+from scrubjay.model.query import Filter
+from scrubjay.model.relation import Relation
+from scrubjay.model.version import Version
+from scrubjay.ports import Handle
+from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies
+from scrubjay.stores.sqlite.lexicon import date_bounds, facet_match, lexical_candidates
+from scrubjay.stores.sqlite.rows import STATE_NUMBERS, STATES, id_bytes, id_text, key_of, marks, space_number
+from scrubjay.text.slug import bare_slug, slug
+from scrubjay.text.tokens import terms_of
+
+_VERSION_COLUMNS = """v.number, v.parent, v.action, v.created_at, r.agent, r.id, v.message,
+    v.encoding, v.dictionary, v.sha256, v.size, v.body"""
+_VERSION_TABLES = """memories m JOIN spaces s ON s.no = m.space_no JOIN versions v ON v.memory_no = m.no
+    JOIN runs r ON r.no = v.run_no"""
+_RELATION_COLUMNS = "a.id, e.type, b.id, e.text, e.strength, e.metadata, e.created_at"
+_RELATION_ENDS = "JOIN memories a ON a.no = e.source_no JOIN memories b ON b.no = e.target_no"
+_MOST_PARAMETERS = 5_000
+_MOST_MATCHES = 20
+_MOST_NAMES = 200
+_CLOSE_ENOUGH = 60
+
+
+def get(connection: apsw.Connection, space: str, ids: Sequence[str], *, bodies: Bodies) -> dict[str, Memory]:
+    """The memories that exist in a space, by id, in the order asked for."""
+    found: dict[str, Memory] = {}
+    for raw in _slices(ids):
+        rows = connection.execute(
+            f"SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.id IN ({marks(raw)}) AND s.name = ?", (*raw, space)
+        ).fetchall()
+        found |= {memory.id: memory for memory in (bodies.read_memory(connection, row) for row in rows)}
+    return {one: found[one] for one in dict.fromkeys(ids) if one in found}
+
+
+def find(connection: apsw.Connection, space: str, ref: str, *, state: State | None) -> tuple[Handle, ...]:
+    """Who answers to a reference, at the first level that has an answer."""
+    space_no = space_number(connection, space)
+    if space_no is None:
+        return ()
+    for test, value in (
+        ("id = ?1", id_bytes(ref)),
+        ("name = ?1", ref),
+        ("title_key = ?1 AND title_key <> 0", key_of(ref.casefold())),
+        ("(bare_key = ?1 AND bare_key <> 0 OR name_key = ?1)", key_of(bare_slug(ref))),
+    ):
+        if value and (handles := _handles(connection, space_no, test, value, state)):
+            return handles
+    return ()
+
+
+def nearest(connection: apsw.Connection, space: str, ref: str, *, limit: int) -> tuple[str, ...]:
+    """Names that look like a reference: those that begin alike, and those of memories with its words."""
+    space_no = space_number(connection, space)
+    start = slug(ref)[:2]
+    if space_no is None or not start:
+        return ()
+    names = connection.execute(
+        "SELECT name FROM memories WHERE space_no = ? AND state = 0 AND name >= ? AND name < ? LIMIT ?",
+        (space_no, start, start + "\U0010ffff", _MOST_NAMES),
+    ).fetchall()
+    passages = lexical_candidates(connection, space, terms_of(ref)[:16], Filter(), limit=_MOST_NAMES)
+    ids = [id_bytes(passage.memory_id) for passage in passages]
+    names += connection.execute(
+        f"SELECT name FROM memories WHERE space_no = ? AND id IN ({marks(ids)})", (space_no, *ids)
+    ).fetchall()
+    candidates = dict.fromkeys(str(name) for (name,) in names)
+    best = process.extract(slug(ref), candidates.keys(), scorer=fuzz.WRatio, limit=limit, score_cutoff=_CLOSE_ENOUGH)
+    return tuple(name for name, _, _ in best)
+
+
+def same_content(connection: apsw.Connection, space: str, content: str) -> tuple[str, ...]:
+    """Ids of live memories that may have exactly this content."""
+    rows = connection.execute(
+        "SELECT id FROM memories WHERE space_no = ? AND content_key = ? AND content_key <> 0 AND state = 0 LIMIT ?",
+        (space_number(connection, space), key_of(content), _MOST_MATCHES),
+    )
+    return tuple(id_text(row[0]) for row in rows)
+
+
+def versions(
+    connection: apsw.Connection, space: str, memory_id: str, *, limit: int, before: int | None, bodies: Bodies
+) -> list[Version]:
+    """Versions of a memory, newest first."""
+    rows = connection.execute(
+        f"""SELECT {_VERSION_COLUMNS} FROM {_VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number < ?
+            ORDER BY v.number DESC LIMIT ?""",
+        (id_bytes(memory_id), space, before or 1 << 62, limit),
+    ).fetchall()
+    return [_version(connection, row, memory_id=memory_id, space=space, bodies=bodies) for row in rows]
+
+
+def version(
+    connection: apsw.Connection, space: str, memory_id: str, number: int, *, bodies: Bodies
+) -> Version | None:
+    """One version of a memory."""
+    row = connection.execute(
+        f"SELECT {_VERSION_COLUMNS} FROM {_VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number = ?",
+        (id_bytes(memory_id), space, number),
+    ).fetchone()
+    return None if row is None else _version(connection, row, memory_id=memory_id, space=space, bodies=bodies)
+
+
+def relations(connection: apsw.Connection, space: str, ids: Sequence[str]) -> list[Relation]:
+    """Relations that touch one of the memories."""
+    space_no = space_number(connection, space)
+    found: dict[tuple[str, str, str], Relation] = {}
+    for raw in _slices(ids):
+        rows = connection.execute(
+            f"""WITH ends(no) AS (SELECT no FROM memories WHERE space_no = ? AND id IN ({marks(raw)}))
+                SELECT {_RELATION_COLUMNS} FROM relations e {_RELATION_ENDS} WHERE e.source_no IN ends
+                UNION SELECT {_RELATION_COLUMNS} FROM relations e {_RELATION_ENDS} WHERE e.target_no IN ends""",
+            (space_no, *raw),
+        )
+        found |= {relation.key: relation for relation in map(_relation, rows)}
+    return sorted(found.values(), key=lambda one: (one.created_at, one.type, one.target))
+
+
+def list_ids(connection: apsw.Connection, space: str, wanted: Filter, *, limit: int, after: str | None) -> list[str]:
+    """Ids that pass a filter, most recently updated first."""
+    space_no = space_number(connection, space)
+    if space_no is None:
+        return []
+    tests, values = ["m.space_no = ?", "m.state = ?"], [space_no, STATE_NUMBERS[wanted.state]]
+    for test, moment in (("m.date >= ?", wanted.since), ("m.date < ?", wanted.until)):
+        if moment is not None:
+            tests.append(test)
+    values += date_bounds(wanted)
+    parameters: list[str | int | bytes] = [*values]
+    if match := facet_match(space_no, wanted):
+        tests.append(f"m.no IN (SELECT rowid / {PASSAGES_PER_MEMORY} FROM lexicon WHERE lexicon MATCH ?)")
+        parameters.append(match)
+    if after is not None:
+        tests.append("(m.updated_at, m.id) < (SELECT updated_at, id FROM memories WHERE id = ? AND space_no = ?)")
+        parameters += [id_bytes(after), space_no]
+    rows = connection.execute(
+        f"SELECT m.id FROM memories m WHERE {' AND '.join(tests)} ORDER BY m.updated_at DESC, m.id DESC LIMIT ?",
+        (*parameters, limit),
+    )
+    return [id_text(row[0]) for row in rows]
+
+
+def pinned(connection: apsw.Connection, space: str) -> list[str]:
+    """Ids of the live pinned memories, oldest first."""
+    rows = connection.execute(
+        "SELECT id FROM memories WHERE space_no = ? AND pinned = 1 AND state = 0 ORDER BY created_at, id",
+        (space_number(connection, space),),
+    )
+    return [id_text(row[0]) for row in rows]
+
+
+def members(connection: apsw.Connection, space: str, group: str) -> list[str]:
+    """Ids of the records of a group, oldest first."""
+    rows = connection.execute(
+        "SELECT id FROM memories WHERE space_no = ? AND grouped = ? ORDER BY no",
+        (space_number(connection, space), group),
+    )
+    return [id_text(row[0]) for row in rows]
+
+
+def _slices(ids: Sequence[str]) -> Iterator[list[bytes]]:
+    """Ids in portions that fit into one statement."""
+    raw = [id_bytes(one) for one in dict.fromkeys(ids)]
+    for start in range(0, len(raw), _MOST_PARAMETERS):
+        yield raw[start : start + _MOST_PARAMETERS]
+
+
+def _relation(row: tuple[bytes, str, bytes, str, float, str, int]) -> Relation:
+    source, kind, target, text, strength, metadata, created_at = row
+    return Relation(
+        source=id_text(source),
+        type=kind,
+        target=id_text(target),
+        text=text,
+        strength=strength,
+        metadata=json.loads(metadata),
+        created_at=from_micros(created_at),
+    )
+
+
+def _handles(
+    connection: apsw.Connection, space_no: int, test: str, value: str | int | bytes, state: State | None
+) -> tuple[Handle, ...]:
+    rows = connection.execute(
+        f"SELECT id, name, title, state FROM memories WHERE space_no = ?2 AND {test} ORDER BY state, no LIMIT ?3",
+        (value, space_no, _MOST_MATCHES),
+    )
+    found = [Handle(id=id_text(row[0]), name=row[1], title=row[2], state=STATES[row[3]]) for row in rows]
+    if state is not None:
+        return tuple(handle for handle in found if handle.state is state)
+    live = tuple(handle for handle in found if handle.state is State.LIVE)
+    return live or tuple(found)
+
+
+def _version(
+    connection: apsw.Connection,
+    row: tuple[int, int | None, str, int, str, str, str, int, int, bytes, int, bytes],
+    *,
+    memory_id: str,
+    space: str,
+    bodies: Bodies,
+) -> Version:
+    number, parent, action, created_at, agent, run, message, *packed = row
+    return Version(
+        number=number,
+        memory=bodies.unpack(connection, packed, memory_id=memory_id, space=space, version=number),
+        parent=parent,
+        action=action,
+        created_at=from_micros(created_at),
+        agent=agent,
+        run=run,
+        message=message,
+    )

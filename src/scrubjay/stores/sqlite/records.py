@@ -1,0 +1,346 @@
+"""Applying a commit: each function runs on the writer's connection, inside its transaction."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import apsw
+
+from scrubjay.errors import BodyDamaged, KeyReused, NameTaken, NotFound, StaleVersion
+from scrubjay.model.change import Action, Origin
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.moment import from_micros, to_micros
+from scrubjay.model.passage import Passage
+from scrubjay.model.query import facets_of
+from scrubjay.model.relation import Relation
+from scrubjay.model.version import Version
+from scrubjay.ports import Commit, Committed, Dossier, Edge, Write
+from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies
+from scrubjay.stores.sqlite.lexicon import index_passages, unindex_passages
+from scrubjay.stores.sqlite.log import append_change, last_seq, run_number
+from scrubjay.stores.sqlite.rows import STATE_NUMBERS, STATES, id_bytes, id_text, key_of, lexicon_number
+from scrubjay.stores.sqlite.shelf import put_vectors
+from scrubjay.text.slug import bare_slug
+
+# (number, version, state, passages, index_key) of a stored memory
+_Known = tuple[int, int, int, int, bytes]
+
+
+def apply_commit(connection: apsw.Connection, commit: Commit, *, bodies: Bodies) -> Committed:
+    """All of a commit, or an error and nothing."""
+    space_no = make_space(connection, commit.space)
+    if commit.once is not None:
+        answer = answered(connection, commit.space, commit.once.key, commit.once.digest)
+        if answer is not None:
+            return Committed(seq=last_seq(connection), answer=answer)
+    run_no = run_number(connection, space_no, commit.origin)
+    seq = 0
+    for write in commit.writes:
+        seq = _apply_write(connection, write, space_no=space_no, run_no=run_no, origin=commit.origin, bodies=bodies)
+    for edge in commit.edges:
+        seq = _apply_edge(connection, edge, space_no=space_no, run_no=run_no, origin=commit.origin) or seq
+    if commit.embedded is not None:
+        put_vectors(connection, space_no, commit.embedded)
+    if commit.once is not None:
+        connection.execute(
+            "INSERT INTO once VALUES(?, ?, ?, ?, ?, ?)",
+            (space_no, commit.once.key, commit.once.digest, commit.once.answer, run_no, to_micros(commit.origin.at)),
+        )
+    return Committed(seq=seq or last_seq(connection))
+
+
+def answered(connection: apsw.Connection, space: str, key: str, digest: bytes) -> str | None:
+    """The answer that was given under an idempotency key."""
+    row = connection.execute(
+        "SELECT digest, answer FROM once WHERE space_no = (SELECT no FROM spaces WHERE name = ?) AND key = ?",
+        (space, key),
+    ).fetchone()
+    if row is None:
+        return None
+    if row[0] != digest:
+        raise KeyReused(
+            f"idempotency key {key!r} was used for another request", hint="Use a new key for a new request", key=key
+        )
+    return str(row[1])
+
+
+def adopt(
+    connection: apsw.Connection,
+    space: str,
+    dossiers: Sequence[tuple[Dossier, tuple[Passage, ...]]],
+    *,
+    origin: Origin,
+    bodies: Bodies,
+) -> tuple[str, ...]:
+    """Take in memories with their past; those that are there already are left alone."""
+    space_no = make_space(connection, space)
+    run_no = run_number(connection, space_no, origin)
+    taken: list[str] = []
+    for dossier, passages in dossiers:
+        memory = dossier.memory
+        if _known(connection, memory.id, space_no) is not None:
+            continue
+        _check_name(connection, memory, space_no)
+        number = _insert_memory(connection, memory, space_no=space_no)
+        for version in dossier.versions:
+            author = Origin(at=version.created_at, run=version.run or origin.run, agent=version.agent)
+            _insert_version(
+                connection, number, version, bodies=bodies, space_no=space_no,
+                run_no=run_number(connection, space_no, author),
+            )  # fmt: skip
+        _reindex(connection, number, memory, passages, space_no=space_no)
+        append_change(
+            connection, space_no=space_no, run_no=run_no, number=number, memory_id=memory.id, action=Action.IMPORTED,
+            version=memory.version, base=None, passages_before=0, at=origin.at,
+        )  # fmt: skip
+        taken.append(memory.id)
+    return tuple(taken)
+
+
+def touch(connection: apsw.Connection, space_no: int, ids: Sequence[str], at: int) -> None:
+    """Count a reading of each."""
+    connection.executemany(
+        """UPDATE memories SET access_count = access_count + 1, last_accessed = max(?, coalesce(last_accessed, 0))
+           WHERE id = ? AND space_no = ?""",
+        [(at, id_bytes(memory_id), space_no) for memory_id in ids],
+    )
+
+
+def make_space(connection: apsw.Connection, space: str) -> int:
+    """The number of a space, which begins to exist with its first write."""
+    connection.execute("INSERT OR IGNORE INTO spaces(name) VALUES(?)", (space,))
+    return int(connection.execute("SELECT no FROM spaces WHERE name = ?", (space,)).fetchall()[0][0])
+
+
+def _apply_write(
+    connection: apsw.Connection, write: Write, *, space_no: int, run_no: int, origin: Origin, bodies: Bodies
+) -> int:
+    memory = write.memory
+    known = _check_base(connection, write, space_no)
+    _check_name(connection, memory, space_no)
+    before = 0
+    if known is None:
+        number = _insert_memory(connection, memory, space_no=space_no)
+    else:
+        number, _, state, before, index_key = known
+        if index_key != index_key_of(memory, write.passages):
+            _unindex(connection, number, bodies=bodies, space_no=space_no, state=STATES[state], passages=before)
+            index_key = b""
+        _update_memory(connection, number, memory)
+    version = Version(
+        number=memory.version, memory=memory, parent=write.base, action=write.action,
+        created_at=memory.updated_at, message=write.message,
+    )  # fmt: skip
+    _insert_version(connection, number, version, bodies=bodies, space_no=space_no, run_no=run_no)
+    if known is None or not index_key:  # type: ignore[possibly-undefined]
+        _reindex(connection, number, memory, write.passages, space_no=space_no)
+    return append_change(
+        connection, space_no=space_no, run_no=run_no, number=number, memory_id=memory.id, action=write.action,
+        version=memory.version, base=write.base, passages_before=before, at=origin.at,
+    )  # fmt: skip
+
+
+def _check_base(connection: apsw.Connection, write: Write, space_no: int) -> _Known | None:
+    memory = write.memory
+    known = _known(connection, memory.id, space_no)
+    if known is None and write.base is not None:
+        raise NotFound(f"no memory {memory.id}", memory_id=memory.id)
+    current = None if known is None else known[1]
+    if current != write.base:
+        raise StaleVersion(
+            f"memory {memory.id} is at version {current}, not {write.base}",
+            hint="Read it again and apply your change to what you find",
+            memory_id=memory.id,
+            expected=write.base,
+            current=current,
+        )
+    return known
+
+
+def _known(connection: apsw.Connection, memory_id: str, space_no: int) -> _Known | None:
+    row = connection.execute(
+        "SELECT no, version, state, passages, index_key FROM memories WHERE id = ? AND space_no = ?",
+        (id_bytes(memory_id), space_no),
+    ).fetchone()
+    return None if row is None else (int(row[0]), int(row[1]), int(row[2]), int(row[3]), bytes(row[4]))
+
+
+def _check_name(connection: apsw.Connection, memory: Memory, space_no: int) -> None:
+    if memory.state is not State.LIVE:
+        return
+    row = connection.execute(
+        "SELECT id FROM memories WHERE space_no = ? AND name = ? AND state = 0 AND id <> ?",
+        (space_no, memory.name, id_bytes(memory.id)),
+    ).fetchone()
+    if row is not None:
+        other = id_text(row[0])
+        raise NameTaken(
+            f"another memory is named {memory.name!r}",
+            hint=f"Revise {other}, or choose another name",
+            name=memory.name,
+            id=other,
+        )
+
+
+def _insert_memory(connection: apsw.Connection, memory: Memory, *, space_no: int) -> int:
+    accessed = None if memory.last_accessed is None else to_micros(memory.last_accessed)
+    connection.execute(
+        """INSERT INTO memories(id, space_no, created_at, last_accessed, access_count, name, title, title_key, bare_key,
+             name_key, content_key, state, pinned, grouped, version, date, updated_at, index_key, passages)
+           VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'', 0)""",
+        (
+            id_bytes(memory.id), space_no, to_micros(memory.created_at), accessed, memory.access_count,
+            *_columns(memory),
+        ),
+    )  # fmt: skip
+    return connection.last_insert_rowid()
+
+
+def _update_memory(connection: apsw.Connection, number: int, memory: Memory) -> None:
+    connection.execute(
+        """UPDATE memories SET name=?, title=?, title_key=?, bare_key=?, name_key=?, content_key=?, state=?, pinned=?,
+             grouped=?, version=?, date=?, updated_at=? WHERE no = ?""",
+        (*_columns(memory), number),
+    )
+
+
+def _columns(memory: Memory) -> tuple[str | int | bytes | None, ...]:
+    return (
+        memory.name,
+        memory.title,
+        key_of(memory.title.casefold()),
+        key_of(bare_slug(memory.title)),
+        key_of(bare_slug(memory.name)),
+        key_of(memory.content),
+        STATE_NUMBERS[memory.state],
+        int(memory.pinned),
+        memory.group or None,
+        memory.version,
+        to_micros(memory.date),
+        to_micros(memory.updated_at),
+    )
+
+
+def _insert_version(
+    connection: apsw.Connection, number: int, version: Version, *, bodies: Bodies, space_no: int, run_no: int
+) -> None:
+    packed = bodies.pack(connection, version.memory, space_no=space_no)
+    connection.execute(
+        "INSERT INTO versions VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            number, version.number, version.parent, version.action, to_micros(version.created_at), run_no,
+            version.message, int(packed.encoding), packed.dictionary, packed.sha256, packed.size, packed.data,
+        ),
+    )  # fmt: skip
+    connection.execute("UPDATE spaces SET bodies = bodies + 1 WHERE no = ?", (space_no,))
+
+
+def index_key_of(memory: Memory, passages: Sequence[Passage]) -> bytes:
+    """Changes when anything does that a memory is found by."""
+    digest = hashlib.blake2b(digest_size=12)
+    digest.update(repr((memory.state, to_micros(memory.date), facets_of(memory))).encode("utf-8", "surrogatepass"))
+    for passage in passages:
+        digest.update(repr((passage.observation, passage.start, passage.end, passage.hash, passage.terms)).encode())
+    return digest.digest()
+
+
+def _reindex(
+    connection: apsw.Connection, number: int, memory: Memory, passages: tuple[Passage, ...], *, space_no: int
+) -> None:
+    index_passages(
+        connection,
+        number,
+        passages,
+        lexicon_no=lexicon_number(space_no, memory.state),
+        facets=facets_of(memory),
+        date=to_micros(memory.date),
+    )
+    connection.execute(
+        "UPDATE memories SET index_key = ?, passages = ? WHERE no = ?",
+        (index_key_of(memory, passages), len(passages), number),
+    )
+
+
+def _unindex(
+    connection: apsw.Connection, number: int, *, bodies: Bodies, space_no: int, state: State, passages: int
+) -> None:
+    unindex_passages(
+        connection,
+        number,
+        passages,
+        lexicon_no=lexicon_number(space_no, state),
+        facets=stored_facets(connection, number, bodies=bodies),
+    )
+
+
+def stored_facets(connection: apsw.Connection, number: int, *, bodies: Bodies) -> tuple[str, ...]:
+    """The facets a memory was indexed with; none when its body cannot be read any more."""
+    row = connection.execute(f"SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.no = ?", (number,)).fetchone()
+    try:
+        return () if row is None else facets_of(bodies.read_memory(connection, row))
+    except BodyDamaged:
+        return ()
+
+
+def _apply_edge(
+    connection: apsw.Connection, edge: Edge, *, space_no: int, run_no: int, origin: Origin
+) -> int | None:
+    relation = edge.relation
+    source_no, source_version = _end(connection, relation.source, space_no)
+    target_no, _ = _end(connection, relation.target, space_no)
+    earlier = _take_relation(connection, relation, source_no, target_no)
+    # What was there before is logged as removed, so that undo can bring it back exactly.
+    logged = [(Action.UNRELATED, earlier)] if earlier else []
+    if edge.present:
+        _put_relation(connection, relation, source_no, target_no, space_no)
+        logged.append((Action.RELATED, relation))
+    seq = None
+    for action, told in logged:
+        seq = append_change(
+            connection, space_no=space_no, run_no=run_no, number=source_no, memory_id=relation.source, action=action,
+            version=source_version, base=source_version, passages_before=0, at=origin.at, relation=told,
+            target_no=target_no,
+        )  # fmt: skip
+    return seq
+
+
+def _take_relation(
+    connection: apsw.Connection, relation: Relation, source_no: int, target_no: int
+) -> Relation | None:
+    row = connection.execute(
+        """DELETE FROM relations WHERE source_no = ? AND type = ? AND target_no = ?
+           RETURNING text, strength, metadata, created_at""",
+        (source_no, relation.type, target_no),
+    ).fetchone()
+    if row is None:
+        return None
+    text, strength, metadata, created_at = row
+    return replace(
+        relation,
+        text=str(text),
+        strength=float(strength),
+        metadata=json.loads(metadata),
+        created_at=from_micros(int(created_at)),
+    )
+
+
+def _put_relation(
+    connection: apsw.Connection, relation: Relation, source_no: int, target_no: int, space_no: int
+) -> None:
+    connection.execute(
+        "INSERT INTO relations VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            source_no, relation.type, target_no, space_no, relation.text, relation.strength,
+            json.dumps(dict(relation.metadata), ensure_ascii=False), to_micros(relation.created_at),
+        ),
+    )  # fmt: skip
+
+
+def _end(connection: apsw.Connection, memory_id: str, space_no: int) -> tuple[int, int]:
+    row = connection.execute(
+        "SELECT no, version FROM memories WHERE id = ? AND space_no = ?", (id_bytes(memory_id), space_no)
+    ).fetchone()
+    if row is None:
+        raise NotFound(f"no memory {memory_id}", memory_id=memory_id)
+    return int(row[0]), int(row[1])

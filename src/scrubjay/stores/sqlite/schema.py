@@ -1,0 +1,224 @@
+"""The tables, as an ordered list of named migrations."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+from scrubjay.errors import StoreDamaged, StoreTooNew
+from scrubjay.model.identity import new_id
+
+Migration = Callable[[apsw.Connection], None]
+_APPLICATION = 0x53_4A_41_59  # "SJAY": tells our files from other SQLite databases
+
+
+def migrate(connection: apsw.Connection, *, path: Path) -> None:
+    """Bring the file to the newest schema; several processes may try at once."""
+    known = len(MIGRATIONS)
+    if _applied(connection, path) == known:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        done = _applied(connection, path)
+        for name, step in MIGRATIONS[done:]:
+            step(connection)
+            connection.execute("INSERT INTO migrations VALUES(?, ?)", (name, time.time_ns() // 1000))
+        connection.pragma("application_id", _APPLICATION)
+        connection.pragma("user_version", known)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _applied(connection: apsw.Connection, path: Path) -> int:
+    application = connection.pragma("application_id")
+    version = int(connection.pragma("user_version"))
+    if application not in (0, _APPLICATION) or (application == 0 and _has_tables(connection)):
+        raise StoreDamaged(
+            f"{path} is a database of another program", hint="Choose another folder with --data", path=str(path)
+        )
+    if version > len(MIGRATIONS):
+        raise StoreTooNew(
+            f"{path} was written by a newer Scrubjay (schema {version}, this one knows {len(MIGRATIONS)})",
+            hint="Update Scrubjay; the file was not touched",
+            path=str(path),
+            schema=version,
+        )
+    return version
+
+
+def _has_tables(connection: apsw.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None
+
+
+def _first_tables(connection: apsw.Connection) -> None:
+    connection.execute(_FIRST_TABLES)
+    connection.execute("INSERT INTO meta VALUES('store_id', ?)", (new_id(),))
+
+
+# Bodies stand in `versions` only; a memory's row is what must be found or counted without reading a body.
+# The number of a passage is memory number * 65536 + ordinal. `terms` and `facets` are counted per space and state, so
+# that no statistic of one space depends on another's texts.
+_FIRST_TABLES = """
+CREATE TABLE migrations(name TEXT PRIMARY KEY, applied_at INTEGER NOT NULL);
+CREATE TABLE meta(key TEXT PRIMARY KEY, value);
+CREATE TABLE spaces(no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, bodies INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE models(no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL);
+
+CREATE TABLE memories(
+  no INTEGER PRIMARY KEY AUTOINCREMENT,
+  id BLOB NOT NULL,
+  space_no INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  title TEXT NOT NULL,
+  title_key INTEGER NOT NULL,
+  bare_key INTEGER NOT NULL,
+  name_key INTEGER NOT NULL,
+  content_key INTEGER NOT NULL,
+  index_key BLOB NOT NULL,
+  state INTEGER NOT NULL,
+  pinned INTEGER NOT NULL,
+  grouped TEXT,
+  version INTEGER NOT NULL,
+  passages INTEGER NOT NULL,
+  date INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  last_accessed INTEGER,
+  access_count INTEGER NOT NULL DEFAULT 0
+);
+CREATE UNIQUE INDEX memories_id ON memories(space_no, id);
+CREATE UNIQUE INDEX memories_live_name ON memories(space_no, name) WHERE state = 0;
+CREATE INDEX memories_name ON memories(space_no, name) WHERE state <> 0;
+CREATE INDEX memories_title ON memories(space_no, title_key) WHERE title_key <> 0;
+CREATE INDEX memories_bare ON memories(space_no, bare_key) WHERE bare_key <> 0;
+CREATE INDEX memories_bare_name ON memories(space_no, name_key);
+CREATE INDEX memories_content ON memories(space_no, content_key) WHERE state = 0 AND content_key <> 0;
+CREATE INDEX memories_recent ON memories(space_no, state, updated_at DESC, id DESC);
+CREATE INDEX memories_pinned ON memories(space_no, created_at) WHERE pinned = 1 AND state = 0;
+CREATE INDEX memories_grouped ON memories(space_no, grouped) WHERE grouped IS NOT NULL;
+
+CREATE TABLE versions(
+  memory_no INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  parent INTEGER,
+  action TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  run_no INTEGER NOT NULL,
+  message TEXT NOT NULL,
+  encoding INTEGER NOT NULL,
+  dictionary INTEGER NOT NULL,
+  sha256 BLOB NOT NULL,
+  size INTEGER NOT NULL,
+  body BLOB NOT NULL,
+  PRIMARY KEY(memory_no, number)
+) WITHOUT ROWID;
+
+CREATE TABLE dictionaries(
+  no INTEGER PRIMARY KEY AUTOINCREMENT,
+  space_no INTEGER NOT NULL,
+  data BLOB NOT NULL,
+  created_at INTEGER NOT NULL,
+  bodies INTEGER NOT NULL,
+  tainted INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX dictionaries_space ON dictionaries(space_no, no);
+
+CREATE TABLE relations(
+  source_no INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  target_no INTEGER NOT NULL,
+  space_no INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  strength REAL NOT NULL,
+  metadata TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY(source_no, type, target_no)
+) WITHOUT ROWID;
+CREATE INDEX relations_target ON relations(target_no);
+
+CREATE TABLE passages(
+  id INTEGER PRIMARY KEY,
+  hash BLOB NOT NULL,
+  date INTEGER NOT NULL,
+  observation INTEGER,
+  start INTEGER NOT NULL,
+  end INTEGER NOT NULL,
+  terms TEXT NOT NULL
+);
+CREATE INDEX passages_hash ON passages(hash);
+CREATE VIRTUAL TABLE lexicon USING fts5(
+  terms, facets, content='', contentless_delete=1, tokenize='ascii'
+);
+CREATE TABLE lexicons(
+  no INTEGER PRIMARY KEY,
+  passages INTEGER NOT NULL,
+  length INTEGER NOT NULL
+);
+CREATE TABLE terms(
+  lexicon_no INTEGER NOT NULL,
+  term TEXT NOT NULL,
+  passages INTEGER NOT NULL,
+  PRIMARY KEY(lexicon_no, term)
+) WITHOUT ROWID;
+CREATE TABLE facets(
+  lexicon_no INTEGER NOT NULL,
+  facet TEXT NOT NULL,
+  memories INTEGER NOT NULL,
+  PRIMARY KEY(lexicon_no, facet)
+) WITHOUT ROWID;
+
+CREATE TABLE vectors(
+  no INTEGER PRIMARY KEY,
+  space_no INTEGER NOT NULL,
+  model_no INTEGER NOT NULL,
+  hash BLOB NOT NULL,
+  vector BLOB NOT NULL
+);
+CREATE UNIQUE INDEX vectors_key ON vectors(space_no, model_no, hash);
+
+CREATE TABLE runs(
+  no INTEGER PRIMARY KEY,
+  space_no INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  undoes INTEGER,
+  undone INTEGER NOT NULL DEFAULT 0,
+  last_seq INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX runs_id ON runs(space_no, id);
+CREATE INDEX runs_agent ON runs(space_no, agent, last_seq);
+
+CREATE TABLE changes(
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  space_no INTEGER NOT NULL,
+  run_no INTEGER NOT NULL,
+  memory_no INTEGER NOT NULL,
+  memory_id BLOB NOT NULL,
+  action TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  base INTEGER,
+  passages_before INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  relation TEXT,
+  target_no INTEGER
+);
+CREATE INDEX changes_run ON changes(run_no);
+CREATE INDEX changes_memory ON changes(memory_no);
+CREATE INDEX changes_target ON changes(target_no) WHERE target_no IS NOT NULL;
+
+CREATE TABLE once(
+  space_no INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  answer TEXT NOT NULL,
+  run_no INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  PRIMARY KEY(space_no, key)
+) WITHOUT ROWID;
+"""
+
+MIGRATIONS: list[tuple[str, Migration]] = [("first tables", _first_tables)]

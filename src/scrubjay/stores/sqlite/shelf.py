@@ -1,0 +1,175 @@
+"""The stored vectors: half precision, one for each text of a space, whatever shares it."""
+
+from collections.abc import Sequence
+
+import apsw
+import numpy as np
+
+from scrubjay.errors import BodyDamaged, InvalidInput
+from scrubjay.model.change import Action, Origin
+from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector
+from scrubjay.model.query import facet, facets_of
+from scrubjay.ports import Embedded
+from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies
+from scrubjay.stores.sqlite.log import append_change
+from scrubjay.stores.sqlite.rows import id_bytes, id_text, marks, space_number
+
+# Cosines of half-precision vectors differ from exact ones in the fourth digit, at half the size.
+_STORED = np.float16
+_POINT_TABLES = f"""passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}
+    JOIN vectors v ON v.space_no = m.space_no AND v.model_no = ? AND v.hash = p.hash"""
+
+
+def put_vectors(connection: apsw.Connection, space_no: int, embedded: Embedded) -> None:
+    """Store vectors that are not there yet."""
+    model_no = _make_model(connection, embedded)
+    connection.executemany(
+        "INSERT OR IGNORE INTO vectors(space_no, model_no, hash, vector) VALUES(?, ?, ?, ?)",
+        [
+            (space_no, model_no, digest, _packed(vector, embedded.dimension))
+            for digest, vector in embedded.vectors.items()
+        ],
+    )
+
+
+def shelve(
+    connection: apsw.Connection,
+    space_no: int,
+    run_no: int,
+    embedded: Embedded,
+    *,
+    memory_ids: Sequence[str],
+    origin: Origin,
+) -> None:
+    """Store vectors made after their texts, and log it so that indexes take them in."""
+    put_vectors(connection, space_no, embedded)
+    for memory_id in memory_ids:
+        row = connection.execute(
+            "SELECT no, version, passages FROM memories WHERE id = ? AND space_no = ?", (id_bytes(memory_id), space_no)
+        ).fetchone()
+        if row is not None:
+            append_change(
+                connection, space_no=space_no, run_no=run_no, number=int(row[0]), memory_id=memory_id,
+                action=Action.EMBEDDED, version=int(row[1]), base=int(row[1]), passages_before=int(row[2]),
+                at=origin.at,
+            )  # fmt: skip
+
+
+def vectors(connection: apsw.Connection, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+    """Stored vectors by text hash."""
+    space_no, model_no = space_number(connection, space), model_number(connection, model)
+    if space_no is None or model_no is None or not hashes:
+        return {}
+    distinct = list(dict.fromkeys(hashes))
+    rows = connection.execute(
+        f"SELECT hash, vector FROM vectors WHERE space_no = ? AND model_no = ? AND hash IN ({marks(distinct)})",
+        (space_no, model_no, *distinct),
+    )
+    return {digest: _unpacked(data) for digest, data in rows}
+
+
+def without_vectors(connection: apsw.Connection, model: str, *, limit: int) -> list[tuple[str, str]]:
+    """(space, id) of memories with a passage that the model has not embedded."""
+    rows = connection.execute(
+        f"""SELECT DISTINCT s.name, m.id FROM passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}
+            JOIN spaces s ON s.no = m.space_no
+            WHERE NOT EXISTS (SELECT 1 FROM vectors v
+              WHERE v.space_no = m.space_no AND v.model_no = ? AND v.hash = p.hash)
+            LIMIT ?""",
+        (model_number(connection, model) or 0, limit),
+    )
+    return [(str(space), id_text(memory_id)) for space, memory_id in rows]
+
+
+def points(connection: apsw.Connection, model: str, *, after: int, limit: int, bodies: Bodies) -> list[Point]:
+    """Embedded passages by number, from after one on."""
+    rows = connection.execute(
+        f"SELECT p.id, p.date, m.no, v.vector FROM {_POINT_TABLES} WHERE p.id > ? ORDER BY p.id LIMIT ?",
+        (model_number(connection, model) or 0, after, limit),
+    ).fetchall()
+    return _points(connection, rows, bodies=bodies)
+
+
+def points_of(connection: apsw.Connection, model: str, numbers: Sequence[int], *, bodies: Bodies) -> list[Point]:
+    """Embedded passages of some memories."""
+    model_no = model_number(connection, model) or 0
+    rows: list[tuple[int, int, int, bytes]] = []
+    for number in numbers:
+        first = number * PASSAGES_PER_MEMORY
+        rows += connection.execute(
+            f"SELECT p.id, p.date, m.no, v.vector FROM {_POINT_TABLES} WHERE p.id >= ? AND p.id < ? ORDER BY p.id",
+            (model_no, first, first + PASSAGES_PER_MEMORY),
+        ).fetchall()
+    return _points(connection, rows, bodies=bodies)
+
+
+def point_count(connection: apsw.Connection, model: str) -> int:
+    """How many points an index of the model holds."""
+    model_no = model_number(connection, model) or 0
+    return int(connection.execute(f"SELECT count(*) FROM {_POINT_TABLES}", (model_no,)).fetchall()[0][0])
+
+
+def drop_unused(connection: apsw.Connection, space_no: int, hashes: Sequence[bytes]) -> None:
+    """Delete vectors of a space whose text no passage has any more."""
+    for digest in dict.fromkeys(hashes):
+        shared = connection.execute(
+            f"""SELECT 1 FROM passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}
+                WHERE p.hash = ? AND m.space_no = ? LIMIT 1""",
+            (digest, space_no),
+        ).fetchone()
+        if shared is None:
+            connection.execute("DELETE FROM vectors WHERE space_no = ? AND hash = ?", (space_no, digest))
+
+
+def model_number(connection: apsw.Connection, model: str) -> int | None:
+    """The number of a model that has embedded something here."""
+    row = connection.execute("SELECT no FROM models WHERE name = ?", (model,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _make_model(connection: apsw.Connection, embedded: Embedded) -> int:
+    connection.execute(
+        "INSERT OR IGNORE INTO models(name, dimension) VALUES(?, ?)", (embedded.model, embedded.dimension)
+    )
+    row = connection.execute("SELECT no, dimension FROM models WHERE name = ?", (embedded.model,)).fetchall()[0]
+    if int(row[1]) != embedded.dimension:
+        raise InvalidInput(
+            f"model {embedded.model!r} has {row[1]} dimensions in this store, the embedder gives {embedded.dimension}",
+            hint="Name the changed model differently in SCRUBJAY_EMBEDDING_MODEL",
+            model=embedded.model,
+        )
+    return int(row[0])
+
+
+def _packed(vector: Vector, dimension: int) -> bytes:
+    if vector.shape != (dimension,) or not np.isfinite(vector).all():
+        raise InvalidInput(f"a vector must be {dimension} finite numbers")
+    return vector.astype(_STORED).tobytes()
+
+
+def _unpacked(data: bytes) -> Vector:
+    return np.frombuffer(data, dtype=_STORED).astype(np.float32)
+
+
+def _points(
+    connection: apsw.Connection, rows: Sequence[tuple[int, int, int, bytes]], *, bodies: Bodies
+) -> list[Point]:
+    known: dict[int, tuple[str, tuple[str, ...]]] = {}
+    found: list[Point] = []
+    for passage, date, number, data in rows:
+        if number not in known:
+            known[number] = _labels(connection, number, bodies=bodies)
+        space, facets = known[number]
+        if space:
+            found.append(Point(id=passage, space=space, vector=_unpacked(data), facets=facets, at=date))
+    return found
+
+
+def _labels(connection: apsw.Connection, number: int, *, bodies: Bodies) -> tuple[str, tuple[str, ...]]:
+    row = connection.execute(f"SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.no = ?", (number,)).fetchall()[0]
+    try:
+        memory = bodies.read_memory(connection, row)
+    except BodyDamaged:
+        return "", ()  # Not findable by meaning until it is reverted to a sound version; doctor names it.
+    return memory.space, (*facets_of(memory), facet("state", memory.state))
+

@@ -1,0 +1,278 @@
+"""The embedded record store: one SQLite file, one writer, a few readers."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Self, TypeVar
+
+import apsw
+
+from scrubjay.model.change import Change, Origin
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.moment import to_micros
+from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
+from scrubjay.model.query import Filter
+from scrubjay.model.relation import Relation
+from scrubjay.model.version import Version
+from scrubjay.ports import (
+    Commit,
+    Committed,
+    Dossier,
+    Embedded,
+    Handle,
+    Progress,
+    Run,
+    StoreStatistics,
+    TermStatistics,
+)
+from scrubjay.stores.codec import train
+from scrubjay.stores.sqlite import lexicon, log, purging, reading, records, shelf, upkeep
+from scrubjay.stores.sqlite.bodies import Bodies
+from scrubjay.stores.sqlite.connection import connect, mapped_errors
+from scrubjay.stores.sqlite.readers import Readers
+from scrubjay.stores.sqlite.schema import migrate
+from scrubjay.stores.sqlite.writer import Writer
+from scrubjay.text.passages import passages_of
+
+T = TypeVar("T")
+
+
+class SqliteStore:
+    """All of the RecordStore port on one file. Every method is a job for the writer or for a reader."""
+
+    def __init__(self, path: Path, connection: apsw.Connection, *, key: str, readers: int) -> None:
+        self.path = path
+        self._key = key
+        self._connection = connection
+        self._bodies = Bodies()
+        self._training: set[asyncio.Task[None]] = set()
+        self._writer = Writer(connection, path=path)
+        self._readers = Readers(path, key=key, count=readers)
+        self._store_id = str(connection.execute("SELECT value FROM meta WHERE key = 'store_id'").fetchall()[0][0])
+
+    @classmethod
+    async def open(cls, path: Path, *, key: str = "", readers: int = 4) -> Self:
+        """Open or create the store; raises what is wrong with the file in plain words."""
+        return await asyncio.to_thread(cls._open, path, key, readers)
+
+    @classmethod
+    def _open(cls, path: Path, key: str, readers: int) -> Self:
+        with mapped_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            connection = connect(path, key=key, cache_mb=16)
+            try:
+                migrate(connection, path=path)
+            except BaseException:
+                connection.close()
+                raise
+            return cls(path, connection, key=key, readers=readers)
+
+    # ---- records ----
+
+    async def commit(self, commit: Commit) -> Committed:
+        def job(connection: apsw.Connection) -> tuple[Committed, bool]:
+            done = records.apply_commit(connection, commit, bodies=self._bodies)
+            return done, self._bodies.training_due(connection, commit.space)
+
+        done, due = await self._writer.run(job)
+        self._train_soon(commit.space, due=due)
+        return done
+
+    async def answered(self, space: str, key: str, digest: bytes) -> str | None:
+        return await self._read(records.answered, space, key, digest)
+
+    async def adopt(self, space: str, dossiers: Sequence[Dossier], *, origin: Origin) -> tuple[str, ...]:
+        prepared = await asyncio.to_thread(_with_passages, dossiers)
+
+        def job(connection: apsw.Connection) -> tuple[tuple[str, ...], bool]:
+            taken = records.adopt(connection, space, prepared, origin=origin, bodies=self._bodies)
+            return taken, self._bodies.training_due(connection, space)
+
+        taken, due = await self._writer.run(job)
+        self._train_soon(space, due=due)
+        return taken
+
+    async def purge(self, space: str, ids: Sequence[str], *, origin: Origin) -> int:
+        job = partial(purging.purge, space=space, ids=ids, origin=origin, bodies=self._bodies)
+        count = await self._writer.run(job)
+        if count:
+            await self._writer.run(purging.merge_lexicon)
+            await self._replace_tainted()
+        return count
+
+    async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
+        def job(connection: apsw.Connection) -> None:
+            records.touch(connection, records.make_space(connection, space), ids, to_micros(at))
+
+        await self._writer.run(job)
+
+    async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
+        return await self._read(reading.get, space, ids, bodies=self._bodies)
+
+    async def find(self, space: str, ref: str, *, state: State | None = None) -> tuple[Handle, ...]:
+        return await self._read(reading.find, space, ref, state=state)
+
+    async def nearest(self, space: str, ref: str, *, limit: int) -> tuple[str, ...]:
+        return await self._read(reading.nearest, space, ref, limit=limit)
+
+    async def same_content(self, space: str, content: str) -> tuple[str, ...]:
+        return await self._read(reading.same_content, space, content)
+
+    async def versions(self, space: str, memory_id: str, *, limit: int, before: int | None = None) -> list[Version]:
+        return await self._read(reading.versions, space, memory_id, limit=limit, before=before, bodies=self._bodies)
+
+    async def version(self, space: str, memory_id: str, number: int) -> Version | None:
+        return await self._read(reading.version, space, memory_id, number, bodies=self._bodies)
+
+    async def relations(self, space: str, ids: Sequence[str]) -> list[Relation]:
+        return await self._read(reading.relations, space, ids)
+
+    async def list_ids(self, space: str, wanted: Filter, *, limit: int, after: str | None = None) -> list[str]:
+        return await self._read(reading.list_ids, space, wanted, limit=limit, after=after)
+
+    async def pinned(self, space: str) -> list[str]:
+        return await self._read(reading.pinned, space)
+
+    async def members(self, space: str, group: str) -> list[str]:
+        return await self._read(reading.members, space, group)
+
+    # ---- lexicon ----
+
+    async def lexical_candidates(
+        self, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
+    ) -> list[StoredPassage]:
+        return await self._read(lexicon.lexical_candidates, space, terms, wanted, limit=limit)
+
+    async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
+        return await self._read(lexicon.term_statistics, space, terms, state=state)
+
+    async def stored_passages(self, space: str, ids: Sequence[int]) -> list[StoredPassage]:
+        return await self._read(lexicon.stored_passages, space, ids)
+
+    async def passing(self, space: str, wanted: Filter) -> Sequence[int]:
+        return await self._read(lexicon.passing, space, wanted)
+
+    # ---- vectors ----
+
+    async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+        return await self._read(shelf.vectors, space, model, hashes)
+
+    async def shelve(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
+        def job(connection: apsw.Connection) -> None:
+            space_no = records.make_space(connection, space)
+            run_no = log.run_number(connection, space_no, origin)
+            shelf.shelve(connection, space_no, run_no, embedded, memory_ids=memory_ids, origin=origin)
+
+        await self._writer.run(job)
+
+    async def without_vectors(self, model: str, *, limit: int) -> list[tuple[str, str]]:
+        return await self._read(shelf.without_vectors, model, limit=limit)
+
+    async def points(self, model: str, *, after: int, limit: int) -> list[Point]:
+        return await self._read(shelf.points, model, after=after, limit=limit, bodies=self._bodies)
+
+    async def points_of(self, model: str, numbers: Sequence[int]) -> list[Point]:
+        return await self._read(shelf.points_of, model, numbers, bodies=self._bodies)
+
+    async def point_count(self, model: str) -> int:
+        return await self._read(shelf.point_count, model)
+
+    # ---- the log ----
+
+    async def changes(self, *, after: int, limit: int, space: str | None = None) -> list[Change]:
+        return await self._read(log.changes, after=after, limit=limit, space=space)
+
+    async def last_seq(self) -> int:
+        return await self._read(log.last_seq)
+
+    async def last_run(self, space: str, *, agent: str) -> Run | None:
+        return await self._read(log.last_run, space, agent=agent)
+
+    async def run(self, space: str, run: str) -> Run | None:
+        return await self._read(log.run_of, space, run)
+
+    # ---- upkeep ----
+
+    @property
+    def store_id(self) -> str:
+        return self._store_id
+
+    async def statistics(self, space: str) -> StoreStatistics:
+        return await self._read(upkeep.statistics, space, path=self.path, encrypted=bool(self._key))
+
+    async def check(self, *, deep: bool = False) -> list[str]:
+        return await self._read(upkeep.check, deep=deep, bodies=self._bodies)
+
+    async def backup(self, target: Path, *, progress: Progress | None = None) -> None:
+        def job() -> None:
+            source = connect(self.path, key=self._key)
+            try:
+                upkeep.backup(source, target, key=self._key, progress=progress)
+            finally:
+                source.close()
+
+        await asyncio.to_thread(job)
+
+    async def tidy(self) -> list[str]:
+        done: list[str] = []
+        if await self._read(_has_tainted):
+            await self._replace_tainted()
+            done.append("replaced dictionaries that a purge had marked")
+        return done
+
+    async def close(self) -> None:
+        if self._training:
+            await asyncio.gather(*self._training, return_exceptions=True)
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self._writer.close()
+        self._readers.close()
+        self._connection.close()
+
+    # ---- dictionaries ----
+
+    def _train_soon(self, space: str, *, due: bool) -> None:
+        if due and not self._training:
+            task = asyncio.create_task(self._train(space))
+            self._training.add(task)
+            task.add_done_callback(self._training.discard)
+
+    async def _train(self, space: str) -> None:
+        samples = await self._read(self._bodies.samples, space)
+        trained = await asyncio.to_thread(train, samples, number=0)
+        if trained is not None:
+            await self._writer.run(partial(self._bodies.keep_dictionary, space=space, data=trained.data))
+
+    async def _replace_tainted(self) -> None:
+        # The new dictionary first, so that the bodies are packed once.
+        for space in await self._read(_spaces_to_retrain):
+            await self._train(space)
+        after: tuple[int, int] | None = (0, 0)
+        while after is not None:
+            after = await self._writer.run(partial(self._bodies.repack_tainted, after=after))
+        await self._writer.run(self._bodies.drop_tainted)
+        # Purged pages must leave the log file too.
+        await self._writer.run_outside(_truncate_log)
+
+    async def _read(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
+        return await self._readers.run(lambda connection: job(connection, *arguments, **options))
+
+
+def _with_passages(dossiers: Sequence[Dossier]) -> list[tuple[Dossier, tuple[Passage, ...]]]:
+    return [(dossier, passages_of(dossier.memory)) for dossier in dossiers]
+
+
+def _has_tainted(connection: apsw.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM dictionaries WHERE tainted = 1 LIMIT 1").fetchone() is not None
+
+
+def _spaces_to_retrain(connection: apsw.Connection) -> list[str]:
+    rows = connection.execute("SELECT name FROM spaces WHERE no IN (SELECT space_no FROM dictionaries WHERE tainted = 1)")
+    return [str(row[0]) for row in rows]
+
+
+def _truncate_log(connection: apsw.Connection) -> None:
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

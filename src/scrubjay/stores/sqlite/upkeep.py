@@ -1,0 +1,144 @@
+"""Statistics, checks and backups."""
+
+from pathlib import Path
+
+import apsw
+
+from scrubjay.errors import BodyDamaged, StoreDamaged
+from scrubjay.model.identity import new_id
+from scrubjay.model.memory import State
+from scrubjay.ports import Progress, StoreStatistics
+from scrubjay.stores.codec import Encoding
+from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies
+from scrubjay.stores.sqlite.connection import connect, mapped_errors
+from scrubjay.stores.sqlite.rows import STATES, lexicon_number, space_number
+from scrubjay.stores.sqlite.schema import migrate
+
+_PAGES_A_STEP = 500
+_MOST_PROBLEMS = 50
+
+
+def statistics(connection: apsw.Connection, space: str, *, path: Path, encrypted: bool) -> StoreStatistics:
+    """Counts of one space, sizes of the whole file."""
+    space_no = space_number(connection, space) or 0
+    states = connection.execute("SELECT state, count(*) FROM memories WHERE space_no = ? GROUP BY state", (space_no,))
+    memories = {STATES[number].value: int(count) for number, count in states}
+    versions = connection.execute("SELECT bodies FROM spaces WHERE no = ?", (space_no,)).fetchone()
+    relations = connection.execute("SELECT count(*) FROM relations WHERE space_no = ?", (space_no,)).fetchall()[0][0]
+    bodies = connection.execute(
+        """SELECT coalesce(sum(size), 0), coalesce(sum(length(body)), 0),
+             count(*) FILTER (WHERE encoding = ?), count(*) FILTER (WHERE encoding = ?) FROM versions""",
+        (int(Encoding.RAW), int(Encoding.FLAGGED)),
+    ).fetchall()[0]
+    vectors = connection.execute(
+        """SELECT o.name, count(*) FROM vectors v JOIN models o ON o.no = v.model_no
+           WHERE v.space_no = ? GROUP BY o.name""",
+        (space_no,),
+    )
+    facets = connection.execute(
+        "SELECT facet, memories FROM facets WHERE lexicon_no = ? ORDER BY memories DESC LIMIT 1000",
+        (lexicon_number(space_no, State.LIVE),),
+    )
+    return StoreStatistics(
+        memories=memories,
+        versions=int(versions[0]) if versions else 0,
+        relations=int(relations),
+        body_bytes=int(bodies[0]),
+        stored_bytes=int(bodies[1]),
+        raw_bodies=int(bodies[2]),
+        flagged_bodies=int(bodies[3]),
+        vectors={str(name): int(count) for name, count in vectors},
+        facets={str(facet): int(count) for facet, count in facets},
+        details=_details(connection, path, encrypted=encrypted),
+    )
+
+
+def check(connection: apsw.Connection, *, deep: bool, bodies: Bodies) -> list[str]:
+    """What is wrong with the file; every body is read when `deep`."""
+    pragma = "integrity_check" if deep else "quick_check"
+    problems = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}({_MOST_PROBLEMS})") if row[0] != "ok"]
+    homeless = connection.execute(
+        "SELECT count(*) FROM memories WHERE no NOT IN (SELECT memory_no FROM versions WHERE number = version)"
+    ).fetchall()[0][0]
+    if homeless:
+        problems.append(f"{homeless} memories have no body")
+    if deep:
+        problems += _damaged_bodies(connection, bodies)
+    return problems
+
+
+def backup(connection: apsw.Connection, target: Path, *, key: str, progress: Progress | None) -> None:
+    """Copy the database page by page while others go on writing, then prove the copy sound."""
+    partial = target.with_name(target.name + ".partial")
+    partial.unlink(missing_ok=True)
+    with mapped_errors(target):
+        copy = apsw.Connection(str(partial))
+        if key:
+            copy.pragma("key", key)
+        with copy.backup("main", connection, "main") as job:
+            while not job.done:
+                job.step(_PAGES_A_STEP)
+                if progress is not None:
+                    progress(job.page_count - job.remaining, job.page_count)
+        # A backup is one file: no log beside it.
+        copy.pragma("journal_mode", "delete")
+        found = copy.execute("PRAGMA integrity_check(1)").fetchall()[0][0]
+        copy.close()
+    if found != "ok":
+        partial.unlink(missing_ok=True)
+        raise StoreDamaged(f"the backup would be damaged: {found}", hint="Run `scrubjay doctor --deep`")
+    partial.replace(target)
+
+
+def verify_backup(path: Path, *, key: str) -> int:
+    """Read a backup whole; returns how many memories it has, raises what is wrong with it."""
+    connection = connect(path, key=key)
+    try:
+        with mapped_errors(path):
+            migrate(connection, path=path)
+            problems = check(connection, deep=True, bodies=Bodies())
+            if problems:
+                raise StoreDamaged(f"the backup is damaged: {problems[0]}", hint="Use another backup", path=str(path))
+            return int(connection.execute("SELECT count(*) FROM memories").fetchall()[0][0])
+    finally:
+        connection.close()
+
+
+def new_store_id(path: Path, *, key: str) -> None:
+    """Give a restored store an identity of its own, so that no index of another takes it for its own."""
+    connection = connect(path, key=key)
+    try:
+        with mapped_errors(path):
+            connection.execute("UPDATE meta SET value = ? WHERE key = 'store_id'", (new_id(),))
+            connection.pragma("journal_mode", "delete")
+    finally:
+        connection.close()
+
+
+def _details(
+    connection: apsw.Connection, path: Path, *, encrypted: bool
+) -> dict[str, str | int | float | bool]:
+    wal = path.with_name(path.name + "-wal")
+    return {
+        "backend": "sqlite",
+        "file": str(path),
+        "bytes": path.stat().st_size + (wal.stat().st_size if wal.exists() else 0),
+        "free_bytes": int(connection.pragma("freelist_count")) * int(connection.pragma("page_size")),
+        "schema": int(connection.pragma("user_version")),
+        "encrypted": encrypted,
+        "sqlite": apsw.sqlite_lib_version(),
+    }
+
+
+def _damaged_bodies(connection: apsw.Connection, bodies: Bodies) -> list[str]:
+    problems: list[str] = []
+    rows = connection.execute(f"SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES}")
+    for row in rows:
+        try:
+            bodies.read_memory(connection, row)
+        except BodyDamaged as error:
+            problems.append(str(error))
+            if len(problems) == _MOST_PROBLEMS:
+                break
+    return problems
+

@@ -1,0 +1,120 @@
+"""What all commands share: where the data is, how the answer is printed, what an error looks like."""
+
+import asyncio
+import inspect
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Annotated, cast
+
+import typer
+
+from scrubjay.client import MemoryClient
+from scrubjay.errors import ScrubjayError, codes_of
+from scrubjay.settings import Settings
+from scrubjay.surfaces.cli.render import show
+from scrubjay.surfaces.plain import plain, plain_error
+
+Verb = Callable[..., Awaitable[object]]
+Plain = Callable[..., object]
+
+_DATA = Annotated[
+    str | None,
+    typer.Option("--data", metavar="DIR", help="Data folder. Default: SCRUBJAY_HOME, else the user-data folder."),
+]
+_SPACE = Annotated[str | None, typer.Option("--space", metavar="NAME", help="Space to work in. Default: SCRUBJAY_SPACE.")]
+_AGENT = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Who writes; `undo` goes by it.")]
+_JSON = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+_SHARED = {
+    "data": (_DATA, None),
+    "space": (_SPACE, None),
+    "agent": (_AGENT, None),
+    "as_json": (_JSON, False),
+}
+# A command is over in a moment: opening the vector index would take longer than scanning the stored vectors.
+_FOR_ONE_ANSWER = {"vector_index": "scan"}
+_DEFAULT_AGENT = "cli"
+
+
+def verb(app: typer.Typer, *, name: str | None = None) -> Callable[[Verb], Verb]:
+    """Make a coroutine over an open client a command; its result is printed."""
+
+    def register(function: Verb) -> Verb:
+        def call(*, settings: Settings, **options: object) -> object:
+            return asyncio.run(_with_client(function, settings, options))
+
+        _add(app, function, call, name=name, skip=1)
+        return function
+
+    return register
+
+
+def bare(app: typer.Typer, *, name: str | None = None) -> Callable[[Plain], Plain]:
+    """Make a function over the settings alone a command: for what must not open the store."""
+
+    def register(function: Plain) -> Plain:
+        _add(app, function, function, name=name, skip=1)
+        return function
+
+    return register
+
+
+def _add(
+    app: typer.Typer, function: Callable[..., object], call: Plain, *, name: str | None, skip: int
+) -> None:
+    @wraps(function)
+    def command(**options: object) -> None:
+        shared = {one: options.pop(one) for one in _SHARED}
+        as_json = bool(shared["as_json"])
+        try:
+            settings = _settings(shared)
+            answer = call(settings=settings, **options)
+        except ScrubjayError as error:
+            fail(error, as_json=as_json)
+        else:
+            if answer is not None:
+                print_answer(answer, as_json=as_json)
+            code = getattr(answer, "exit_code", 0)
+            if code:
+                raise typer.Exit(code)
+
+    parameters = list(inspect.signature(function, eval_str=True).parameters.values())[skip:]
+    parameters += [
+        inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for one, (annotation, default) in _SHARED.items()
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    app.command(name=name)(command)
+
+
+def print_answer(answer: object, *, as_json: bool) -> None:
+    """Print for a program, or for a person."""
+    if as_json:
+        sys.stdout.write(json.dumps(plain(answer), ensure_ascii=False, indent=2) + "\n")
+    else:
+        show(answer)
+
+
+def fail(error: ScrubjayError, *, as_json: bool) -> None:
+    """Say what went wrong and what to do next, and leave with the error's own code."""
+    if as_json:
+        sys.stderr.write(json.dumps({"error": plain_error(error)}, ensure_ascii=False) + "\n")
+    else:
+        sys.stderr.write(f"error: {error}\n")
+    raise typer.Exit(codes_of(error).exit)
+
+
+def _settings(shared: dict[str, object]) -> Settings:
+    given = {
+        "home": cast("str | None", shared["data"]),
+        "space": cast("str | None", shared["space"]),
+        "agent": cast("str | None", shared["agent"]),
+    }
+    loaded = Settings.load(**given, **_FOR_ONE_ANSWER)
+    return loaded if loaded.agent else Settings.load(**{**given, "agent": _DEFAULT_AGENT}, **_FOR_ONE_ANSWER)
+
+
+async def _with_client(function: Verb, settings: Settings, options: dict[str, object]) -> object:
+    async with MemoryClient(settings=settings) as client:
+        return await function(client, **options)

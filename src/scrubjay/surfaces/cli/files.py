@@ -1,0 +1,104 @@
+"""Commands over files: export, import, backup."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from scrubjay.restoring import Restored, restore_backup
+from scrubjay.client import MemoryClient
+from scrubjay.errors import InvalidInput
+from scrubjay.ports import Progress as Report
+from scrubjay.settings import Settings
+from scrubjay.surfaces.cli.command import bare, verb
+from scrubjay.transfer.intake import Imported
+
+app = typer.Typer()
+backup_app = typer.Typer(help="Copies of the whole store, made while it is in use and verified.", no_args_is_help=True)
+app.add_typer(backup_app, name="backup")
+
+File = Annotated[Path, typer.Argument(help="The file.", show_default=False)]
+
+
+@verb(app, name="export")
+async def export_(
+    client: MemoryClient,
+    file: Annotated[Path, typer.Argument(help="Where to write; `-` is standard output.")] = Path("-"),
+) -> str | None:
+    """Write every memory of the space as JSON Lines, with its whole history."""
+    if str(file) == "-":
+        async for line in client.export():
+            typer.echo(line)
+        return None
+    partial = file.with_name(file.name + ".partial")
+    count = -1
+    with _progress("exporting") as report, _writable(partial):
+        with partial.open("w", encoding="utf-8") as target:
+            async for line in client.export(progress=report):
+                target.write(line + "\n")
+                count += line.startswith('{"memory"')
+        partial.replace(file)
+    return f"exported {count + 1} memories to {file}"
+
+
+@verb(app, name="import")
+async def import_(
+    client: MemoryClient,
+    file: File,
+    *,
+    embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors now, or leave it to `doctor --repair`.")] = True,
+) -> Imported:
+    """Take in an export. Everything is checked before anything is stored."""
+    if not file.is_file():
+        raise InvalidInput(f"there is no file {file}", hint="Check the path", path=str(file))
+    with _progress("importing") as report:
+        try:
+            return await client.import_lines(file, progress=report, embed=embed)
+        except UnicodeDecodeError as error:
+            raise InvalidInput(
+                f"{file} is not UTF-8 text at byte {error.start}", hint="Is it an export of Scrubjay?", path=str(file)
+            ) from None
+
+
+@verb(backup_app, name="create")
+async def backup_create(client: MemoryClient, file: File) -> str:
+    """Copy the store to a file while others go on using it."""
+    if file.exists():
+        raise InvalidInput(f"{file} is there already", hint="Choose another name", path=str(file))
+    with _progress("copying") as report, _writable(file):
+        path = await client.backup(file, progress=report)
+    return f"backed up to {path} ({path.stat().st_size:,} bytes), verified"
+
+
+@bare(backup_app, name="restore")
+def backup_restore(
+    settings: Settings,
+    file: File,
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Replace the store that is there; it is kept beside.")] = False,
+) -> Restored:
+    """Put a backup in place of the store. The store that was there is kept beside it."""
+    return restore_backup(settings, file.expanduser().absolute(), force=force)
+
+
+@contextmanager
+def _progress(label: str) -> Iterator[Report]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    # On standard error, so that what is printed can be piped.
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def _writable(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInput(
+            f"{file} cannot be written: {error.strerror}", hint="Check the folder and its permissions", path=str(file)
+        ) from error

@@ -1,0 +1,42 @@
+"""The `scrubjay` command."""
+
+from typing import Annotated
+
+import typer
+
+from scrubjay.surfaces.cli import files, verbs
+from scrubjay.version import VERSION
+
+app = typer.Typer(
+    help="Long-term memory for LLM agents: one store that all of a person's agents share.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.add_typer(verbs.app)
+app.add_typer(files.app)
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001
+    if wanted:
+        typer.echo(f"scrubjay {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Long-term memory for LLM agents: one store that all of a person's agents share."""
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""Answers for people: short lines, the id always there to go on with."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from scrubjay.model.results import (
+    Examination,
+    Hit,
+    History,
+    Missing,
+    Outcome,
+    ReadResult,
+    Recalled,
+    Related,
+    Remembered,
+    Status,
+    Undone,
+    Written,
+)
+from scrubjay.transfer.intake import Imported
+
+T = TypeVar("T")
+_console = Console(highlight=False, soft_wrap=True)
+
+
+def show(answer: object) -> None:
+    """Print an answer in the way that suits its type."""
+    for kind, printer in _PRINTERS:
+        if isinstance(answer, kind):
+            printer(answer)
+            return
+    say(str(answer))
+
+
+def say(text: str) -> None:
+    """Print text as it is: nothing in a memory is markup."""
+    _console.print(escape(text), emoji=False)
+
+
+def _remembered(answer: Remembered) -> None:
+    say(f"{answer.action} {answer.name} ({answer.id or 'dry run'}), version {answer.version}")
+    if len(answer.ids) > 1:
+        say(f"  one record for each entity: {', '.join(answer.ids)}")
+    _warnings(answer.warnings)
+
+
+def _recalled(answer: Recalled) -> None:
+    for hit in answer.pinned:
+        _hit(hit, mark="*")
+    for number, hit in enumerate(answer.hits, start=1):
+        _hit(hit, mark=str(number))
+    if not answer.hits and not answer.pinned:
+        say("nothing found")
+    for note in answer.degraded:
+        say(f"note: {note}")
+    if answer.cursor:
+        say(f"more: --cursor {answer.cursor}")
+
+
+def _hit(hit: Hit, *, mark: str) -> None:
+    entities = f" [{', '.join(hit.entities)}]" if hit.entities else ""
+    say(f"{mark}. {hit.title or hit.name}{entities}  {hit.date.date()}  {hit.score:.2f}")
+    say(f"   {' '.join(hit.passage.split())}")
+    say(f"   {hit.id}" + (f"  ({'; '.join(hit.why)})" if hit.why else ""))
+
+
+def _read(answer: ReadResult) -> None:
+    say("\n".join(answer.texts))
+    _missing(answer.missing)
+
+
+def _written(answer: Written) -> None:
+    say(f"{answer.action} {answer.name} ({answer.id}), version {answer.version}")
+    _warnings(answer.warnings)
+
+
+def _outcome(answer: Outcome) -> None:
+    would = "would be " if answer.dry_run else ""
+    for one in answer.done:
+        say(f"{would}{one.action} {one.name} ({one.id})")
+    if not answer.done and not answer.missing:
+        say("nothing to do")
+    _missing(answer.missing)
+
+
+def _related(answer: Related) -> None:
+    say(f"{answer.action}: {answer.source} has {len(answer.source_links)} relations, "
+        f"{answer.target} has {len(answer.target_links)}")  # fmt: skip
+    for one in answer.source_links:
+        say(f"  {one.source} -{one.type}-> {one.target}" + (f" ({one.text})" if one.text else ""))
+
+
+def _history(answer: History) -> None:
+    for version in answer.versions:
+        who = f" by {version.agent}" if version.agent else ""
+        why = f": {version.message}" if version.message else ""
+        say(f"{version.number}. {version.action}{who} at {version.created_at:%Y-%m-%d %H:%M:%S}{why}")
+    for difference in answer.diff:
+        say(f"{difference.field}:")
+        say("\n".join(f"  {line}" for line in difference.lines if not line.startswith("@@")))
+    if not answer.versions and not answer.diff:
+        say("no difference")
+
+
+def _undone(answer: Undone) -> None:
+    for one in answer.done:
+        say(f"undone {one.name} ({one.id}), now version {one.version}")
+    for reason in answer.skipped:
+        say(f"left alone: {reason}")
+    if not answer.done and not answer.skipped:
+        say("undone")
+
+
+def _status(answer: Status) -> None:
+    table = Table.grid(padding=(0, 2))
+    rows: list[tuple[str, object]] = [
+        ("space", answer.space),
+        ("data", answer.data),
+        ("memories", _spell(answer.memories) or "none"),
+        ("versions", answer.versions),
+        ("relations", answer.relations),
+        ("store", _spell(answer.store)),
+        ("bodies", f"{answer.compression['saved']:.0%} smaller than plain JSON"),
+        ("embedding", _spell(answer.embedding)),
+        ("index", _spell(answer.index)),
+        ("scrubjay", answer.version),
+    ]
+    for name, value in rows:
+        table.add_row(name, escape(str(value)))
+    _console.print(table)
+    for note in answer.degraded:
+        say(f"note: {note}")
+
+
+def _examination(answer: Examination) -> None:
+    for check in answer.checks:
+        say(f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}")
+        if check.fix:
+            say(f"     {check.fix}")
+
+
+def _imported(answer: Imported) -> None:
+    say(f"imported {answer.imported} memories and {answer.relations} relations; {answer.known} were there already")
+    for one in answer.renamed:
+        say(f"  renamed {one}")
+
+
+def _warnings(warnings: tuple[str, ...]) -> None:
+    for warning in warnings:
+        say(f"warning: {warning}")
+
+
+def _missing(missing: tuple[Missing, ...]) -> None:
+    for one in missing:
+        near = f"; did you mean {' or '.join(one.suggestions)}?" if one.suggestions else ""
+        say(f"not found: {one.ref}{near}")
+
+
+def _spell(values: dict[str, T]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+_PRINTERS: list[tuple[type, Callable[..., None]]] = [
+    (Remembered, _remembered),
+    (Recalled, _recalled),
+    (ReadResult, _read),
+    (Written, _written),
+    (Outcome, _outcome),
+    (Related, _related),
+    (History, _history),
+    (Undone, _undone),
+    (Status, _status),
+    (Examination, _examination),
+    (Imported, _imported),
+]

@@ -1,0 +1,86 @@
+"""`SyncMemoryClient`: the same verbs for programs without an event loop."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from functools import wraps
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+from scrubjay.client import MemoryClient
+from scrubjay.ports import Progress
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _twin(
+    verb: Callable[Concatenate[MemoryClient, P], Coroutine[object, object, R]],
+) -> Callable[Concatenate["SyncMemoryClient", P], R]:
+    @wraps(verb)
+    def call(self: "SyncMemoryClient", *arguments: P.args, **options: P.kwargs) -> R:
+        return self.run(verb(self.client, *arguments, **options))
+
+    return call
+
+
+class SyncMemoryClient:
+    """The twin of MemoryClient; its event loop runs in a thread of its own."""
+
+    @wraps(MemoryClient.__init__)
+    def __init__(self, **options: object) -> None:
+        self.client = MemoryClient(**options)  # type: ignore[arg-type]
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="scrubjay-client", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        try:
+            self.run(self.client.__aenter__())
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.run(self.client.__aexit__(kind, error, trace))
+        finally:
+            self._stop()
+
+    remember = _twin(MemoryClient.remember)
+    recall = _twin(MemoryClient.recall)
+    read = _twin(MemoryClient.read)
+    revise = _twin(MemoryClient.revise)
+    forget = _twin(MemoryClient.forget)
+    restore = _twin(MemoryClient.restore)
+    purge = _twin(MemoryClient.purge)
+    relate = _twin(MemoryClient.relate)
+    unrelate = _twin(MemoryClient.unrelate)
+    history = _twin(MemoryClient.history)
+    revert = _twin(MemoryClient.revert)
+    undo = _twin(MemoryClient.undo)
+    status = _twin(MemoryClient.status)
+    doctor = _twin(MemoryClient.doctor)
+    backup = _twin(MemoryClient.backup)
+    import_lines = _twin(MemoryClient.import_lines)
+
+    def export(self, *, progress: Progress | None = None) -> Iterator[str]:
+        """Every memory of the space as JSON Lines, with its whole past."""
+        lines = self.client.export(progress=progress)
+        while True:
+            try:
+                yield self.run(anext(lines))  # type: ignore[arg-type]
+            except StopAsyncIteration:
+                return
+
+    def run(self, call: Coroutine[object, object, R]) -> R:
+        """Run a coroutine on the client's own loop and wait for it."""
+        return asyncio.run_coroutine_threadsafe(call, self._loop).result()
+
+    def _stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()

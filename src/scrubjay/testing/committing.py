@@ -1,0 +1,189 @@
+"""Writes to the fake store: each is tried on a copy and made real only when all of it went well."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from scrubjay.errors import InvalidInput, KeyReused, NameTaken, NotFound, StaleVersion
+from scrubjay.model.change import Action, Origin
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.relation import Relation
+from scrubjay.model.version import Version
+from scrubjay.ports import Commit, Committed, Dossier, Edge, Embedded, Write
+from scrubjay.testing.rooms import Draft, Entry, Housed, Room
+from scrubjay.text.passages import passages_of
+
+
+class FakeWriter(Housed):
+    """The writing half of the port `Records`."""
+
+    async def commit(self, commit: Commit) -> Committed:
+        """Apply a commit, whole or not at all."""
+        # A real store never answers within the same turn of the loop; a fake that did would hide races.
+        await asyncio.sleep(0)
+        once = commit.once
+        if once and (answer := self._answer(commit.space, once.key, once.digest)) is not None:
+            return Committed(seq=self._house.last_seq, answer=answer)
+        draft = Draft(self._house, commit.space, origin=commit.origin)
+        for write in commit.writes:
+            _apply_write(draft, write, commit=commit)
+        for edge in commit.edges:
+            _apply_edge(draft, edge)
+        if commit.embedded:
+            _put_vectors(draft.room, commit.embedded)
+        if once:
+            draft.room.answers[once.key] = (once, commit.origin.run)
+        return Committed(seq=draft.accept())
+
+    async def answered(self, space: str, key: str, digest: bytes) -> str | None:
+        """The answer given under an idempotency key."""
+        return self._answer(space, key, digest)
+
+    async def adopt(self, space: str, dossiers: Sequence[Dossier], *, origin: Origin) -> tuple[str, ...]:
+        """Take in memories with their past."""
+        draft = Draft(self._house, space, origin=origin)
+        added: list[str] = []
+        for dossier in dossiers:
+            memory = replace(dossier.memory, space=space)
+            if memory.id in draft.room.entries:
+                continue
+            _require_free_name(draft.room, memory)
+            versions = tuple(replace(one, memory=replace(one.memory, space=space)) for one in dossier.versions)
+            passages = passages_of(memory)
+            entry = Entry(
+                memory=memory,
+                number=draft.next_number(),
+                versions=versions,
+                passages=passages,
+                hashes=frozenset(one.hash for one in passages),
+            )
+            draft.room.put(entry)
+            draft.note(entry, Action.IMPORTED, base=None, before=0)
+            added.append(memory.id)
+        draft.accept()
+        return tuple(added)
+
+    async def purge(self, space: str, ids: Sequence[str], *, origin: Origin) -> int:
+        """Destroy memories and every trace of their text."""
+        draft = Draft(self._house, space, origin=origin)
+        room = draft.room
+        gone = [room.entries[one] for one in dict.fromkeys(ids) if one in room.entries]
+        for entry in gone:
+            room.drop(entry.memory.id)
+            draft.note(entry, Action.PURGED, base=entry.memory.version, before=len(entry.passages))
+        purged = {entry.memory.id for entry in gone}
+        room.relations = {key: one for key, one in room.relations.items() if not purged & {one.source, one.target}}
+        in_use = {passage.hash for entry in room.entries.values() for passage in entry.passages}
+        unused = {each for entry in gone for each in entry.hashes} - in_use
+        room.vectors = {key: vector for key, vector in room.vectors.items() if key[1] not in unused}
+        runs = {change.run for change in self._house.changes if change.space == space and change.memory_id in purged}
+        room.answers = {key: answer for key, answer in room.answers.items() if answer[1] not in runs}
+        draft.forget_relations(purged)
+        draft.accept()
+        return len(gone)
+
+    async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
+        """Count a reading."""
+        room = self._house.room(space)
+        for entry in [room.entries[one] for one in dict.fromkeys(ids) if one in room.entries]:
+            latest = max(at, entry.memory.last_accessed or at)
+            read = replace(entry.memory, access_count=entry.memory.access_count + 1, last_accessed=latest)
+            room.put(replace(entry, memory=read))
+
+    async def shelve(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
+        """Store vectors that were made later than their texts."""
+        draft = Draft(self._house, space, origin=origin)
+        _put_vectors(draft.room, embedded)
+        for memory_id in dict.fromkeys(memory_ids):
+            if entry := draft.room.entries.get(memory_id):
+                draft.note(entry, Action.EMBEDDED, base=entry.memory.version, before=len(entry.passages))
+        draft.accept()
+
+    def _answer(self, space: str, key: str, digest: bytes) -> str | None:
+        known = self._house.room(space).answers.get(key)
+        if known is None:
+            return None
+        first, _ = known
+        if first.digest != digest:
+            raise KeyReused(f"the idempotency key {key!r} belongs to another request", key=key)
+        return first.answer
+
+
+def _apply_write(draft: Draft, write: Write, *, commit: Commit) -> None:
+    memory, room = write.memory, draft.room
+    if memory.space != commit.space:
+        raise InvalidInput("a commit writes to one space only", space=commit.space)
+    before = room.entries.get(memory.id)
+    _require_current(before, write)
+    _require_free_name(room, memory)
+    version = Version(
+        number=memory.version,
+        memory=replace(memory, access_count=0, last_accessed=None),
+        parent=write.base,
+        action=write.action.value,
+        created_at=commit.origin.at,
+        agent=commit.origin.agent,
+        run=commit.origin.run,
+        message=write.message,
+    )
+    hashes = frozenset(one.hash for one in write.passages)
+    entry = Entry(
+        memory=_with_readings(memory, before),
+        number=before.number if before else draft.next_number(),
+        versions=(*before.versions, version) if before else (version,),
+        passages=write.passages,
+        hashes=before.hashes | hashes if before else hashes,
+    )
+    room.put(entry)
+    draft.note(entry, write.action, base=write.base, before=len(before.passages) if before else 0)
+
+
+def _apply_edge(draft: Draft, edge: Edge) -> None:
+    relation = edge.relation
+    for end in (relation.source, relation.target):
+        if end not in draft.room.entries:
+            raise NotFound(f"no memory {end!r} to relate", ref=end)
+    # What was there before is logged as removed, so that an undo can bring it back exactly.
+    if removed := draft.room.relations.pop(relation.key, None):
+        _note_relation(draft, Action.UNRELATED, removed)
+    if edge.present:
+        draft.room.relations[relation.key] = relation
+        _note_relation(draft, Action.RELATED, relation)
+
+
+def _note_relation(draft: Draft, action: Action, relation: Relation) -> None:
+    source = draft.room.entries[relation.source]
+    draft.note(source, action, base=source.memory.version, before=len(source.passages), relation=relation)
+
+
+def _put_vectors(room: Room, embedded: Embedded) -> None:
+    room.vectors.update({(embedded.model, key): vector.copy() for key, vector in embedded.vectors.items()})
+
+
+def _require_current(before: Entry | None, write: Write) -> None:
+    current = before.memory.version if before else None
+    if current == write.base:
+        return
+    if current is None:
+        raise NotFound(f"no memory {write.memory.id!r} to revise", ref=write.memory.id)
+    raise StaleVersion(
+        f"{write.memory.id!r} is at version {current}, not {write.base}",
+        hint="Read it again and repeat the change",
+        expected=write.base,
+        current=current,
+        memory_id=write.memory.id,
+    )
+
+
+def _require_free_name(room: Room, memory: Memory) -> None:
+    holder = room.names.get(memory.name)
+    if memory.state is State.LIVE and holder not in (None, memory.id):
+        raise NameTaken(f"the name {memory.name!r} is taken", name=memory.name, id=holder)
+
+
+def _with_readings(memory: Memory, before: Entry | None) -> Memory:
+    if before is None:
+        return memory
+    known = before.memory
+    return replace(memory, access_count=known.access_count, last_accessed=known.last_accessed)

@@ -1,0 +1,61 @@
+"""An embedder that needs no model: texts that share words are near each other."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.model.passage import Vector
+from scrubjay.ports import Profile
+from scrubjay.text.tokens import terms_of
+
+
+class FakeEmbedder:
+    """Hashes words into a few dimensions. Set `failing` and it has no model to offer."""
+
+    def __init__(self, *, model: str = "fake-64", dimension: int = 64, failing: bool = False) -> None:
+        self.failing = failing
+        self.embedded: list[str] = []
+        self._profile = Profile(model=model, dimension=dimension)
+
+    async def profile(self) -> Profile:
+        """The profile of the model there is not."""
+        self._refuse_if_failing()
+        return self._profile
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Vectors of texts, in order; the texts are noted in `embedded`."""
+        self._refuse_if_failing()
+        self.embedded.extend(texts)
+        return [_vector(text, dimension=self._profile.dimension) for text in texts]
+
+    async def embed_query(self, text: str) -> Vector:
+        """The vector of a question."""
+        self._refuse_if_failing()
+        return _vector(text, dimension=self._profile.dimension)
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
+    def _refuse_if_failing(self) -> None:
+        if self.failing:
+            raise EmbeddingUnavailable("the fake embedder was told to fail", model=self._profile.model)
+
+
+def _vector(text: str, *, dimension: int) -> Vector:
+    found = np.zeros(dimension, dtype=np.float32)
+    # A text without words needs a direction too: it gets that of its bytes.
+    for term in terms_of(text) or (f"\n{text}",):
+        place, sign = _place(term, dimension=dimension)
+        found[place] += sign
+    length = float(np.linalg.norm(found))
+    if length == 0.0:
+        # Two words that cancel out: as good as any other direction, and always the same one.
+        found[0] = length = 1.0
+    return (found / length).astype(np.float32)
+
+
+def _place(term: str, *, dimension: int) -> tuple[int, float]:
+    number = int.from_bytes(hashlib.sha256(term.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+    return (number >> 1) % dimension, 1.0 if number & 1 else -1.0

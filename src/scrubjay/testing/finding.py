@@ -1,0 +1,99 @@
+"""Reads of records from the fake store."""
+
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.query import Filter
+from scrubjay.model.relation import Relation
+from scrubjay.model.version import Version
+from scrubjay.ports import Handle
+from scrubjay.testing.rooms import Housed
+from scrubjay.text.slug import bare_slug
+
+
+class FakeReader(Housed):
+    """The reading half of the port `Records`."""
+
+    async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
+        """The memories that exist."""
+        entries = self._house.room(space).entries
+        return {one: entries[one].memory for one in ids if one in entries}
+
+    async def find(self, space: str, ref: str, *, state: State | None = None) -> tuple[Handle, ...]:
+        """Who answers to a reference."""
+        memories = [entry.memory for entry in self._house.room(space).entries.values()]
+        wanted = [memory for memory in memories if state in (None, memory.state)]
+        for answers in _levels(ref):
+            found = [memory for memory in wanted if answers(memory)]
+            live = [memory for memory in found if memory.state is State.LIVE]
+            if found:
+                return tuple(_handle(memory) for memory in live or found)
+        return ()
+
+    async def nearest(self, space: str, ref: str, *, limit: int) -> tuple[str, ...]:
+        """Live names that look like a reference."""
+        names = sorted(self._house.room(space).names)
+        return tuple(difflib.get_close_matches(ref.casefold(), names, n=limit)) if limit else ()
+
+    async def same_content(self, space: str, content: str) -> tuple[str, ...]:
+        """Ids of live memories with exactly this content."""
+        entries = self._house.room(space).entries.values()
+        return tuple(
+            entry.memory.id for entry in entries if entry.memory.state is State.LIVE and entry.memory.content == content
+        )
+
+    async def versions(self, space: str, memory_id: str, *, limit: int, before: int | None = None) -> list[Version]:
+        """Versions, newest first."""
+        entry = self._house.room(space).entries.get(memory_id)
+        kept = entry.versions if entry else ()
+        found = [one for one in kept if before is None or one.number < before]
+        return sorted(found, key=lambda one: -one.number)[:limit]
+
+    async def version(self, space: str, memory_id: str, number: int) -> Version | None:
+        """One version."""
+        entry = self._house.room(space).entries.get(memory_id)
+        return next((one for one in entry.versions if one.number == number), None) if entry else None
+
+    async def relations(self, space: str, ids: Sequence[str]) -> list[Relation]:
+        """Every relation that touches one of the memories."""
+        ends = set(ids)
+        return [one for one in self._house.room(space).relations.values() if ends & {one.source, one.target}]
+
+    async def list_ids(self, space: str, wanted: Filter, *, limit: int, after: str | None = None) -> list[str]:
+        """Ids that pass a filter, most recently updated first."""
+        room = self._house.room(space)
+        passing = [entry.memory for entry in room.passing(wanted)]
+        if after is not None:
+            # The id may have left the list since the last page; its place in the order has not.
+            last = room.entries.get(after)
+            passing = [memory for memory in passing if last and _place(memory) < _place(last.memory)]
+        return [memory.id for memory in sorted(passing, key=_place, reverse=True)][:limit]
+
+    async def pinned(self, space: str) -> list[str]:
+        """Ids of the live pinned memories, oldest first."""
+        live = [entry.memory for entry in self._house.room(space).passing(Filter())]
+        pinned = [memory for memory in live if memory.pinned]
+        return [memory.id for memory in sorted(pinned, key=lambda one: (one.created_at, one.id))]
+
+    async def members(self, space: str, group: str) -> list[str]:
+        """Ids of the records that were made from one text."""
+        entries = self._house.room(space).entries.values()
+        return sorted(entry.memory.id for entry in entries if group and entry.memory.group == group)
+
+
+def _levels(ref: str) -> Iterator[Callable[[Memory], bool]]:
+    title, bare = ref.casefold(), bare_slug(ref)
+    yield lambda memory: memory.id == ref
+    yield lambda memory: memory.name == ref
+    yield lambda memory: memory.title != "" and memory.title.casefold() == title
+    yield lambda memory: bare != "" and bare in (bare_slug(memory.title), bare_slug(memory.name))
+
+
+def _handle(memory: Memory) -> Handle:
+    return Handle(id=memory.id, name=memory.name, title=memory.title, state=memory.state)
+
+
+def _place(memory: Memory) -> tuple[datetime, str]:
+    return memory.updated_at, memory.id

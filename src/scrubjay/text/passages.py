@@ -1,0 +1,86 @@
+"""Memories to passages: where the slices are cut, and what is embedded of each."""
+
+import hashlib
+from collections.abc import Iterator
+
+from scrubjay.model.memory import Memory
+from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage
+from scrubjay.text.tokens import terms_of
+
+# What the bundled model reads of a text; a longer slice would be found by its beginning only.
+LONGEST_SLICE = 1000
+_PREFERENCE = ("\n\n", "\n", ". ", " ")
+
+
+def passages_of(memory: Memory) -> tuple[Passage, ...]:
+    """The passages of a memory: its content in slices, then its observations; never none."""
+    header = terms_of(" ".join((memory.title, memory.entity, *memory.tags)))
+    found: list[Passage] = []
+    for observation, start, end in _spans(memory):
+        if len(found) == PASSAGES_PER_MEMORY - 1:
+            break
+        text = text_of(memory, observation, start, end)
+        terms = header + terms_of(text)
+        if not found:
+            terms += tuple(term for term in terms_of(memory.name) if term not in terms)
+        found.append(
+            Passage(
+                ordinal=len(found),
+                observation=observation,
+                start=start,
+                end=end,
+                hash=text_hash(embedding_text(memory, observation, start, end)),
+                terms=terms,
+            )
+        )
+    return tuple(found)
+
+
+def text_of(memory: Memory, observation: int | None, start: int, end: int) -> str:
+    """The words of a passage, taken from the memory it belongs to."""
+    if observation is None:
+        return memory.content[start:end] or memory.label
+    return memory.observations[observation].text[start:end]
+
+
+def embedding_text(memory: Memory, observation: int | None, start: int, end: int) -> str:
+    """What is embedded of a passage: its words under the memory's title.
+
+    The entity is left out on purpose: one text filed under three entities is embedded once.
+    """
+    text = text_of(memory, observation, start, end)
+    return f"{memory.title}\n{text}" if memory.title and memory.title != text else text
+
+
+def text_hash(text: str) -> bytes:
+    """The key of a text among the vectors of a space and model."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def _spans(memory: Memory) -> Iterator[tuple[int | None, int, int]]:
+    if memory.content.strip() or not memory.observations:
+        for start, end in slices(memory.content):
+            yield None, start, end
+    for index, observation in enumerate(memory.observations):
+        for start, end in slices(observation.text):
+            yield index, start, end
+
+
+def slices(text: str) -> Iterator[tuple[int, int]]:
+    """Where to cut a text: at paragraphs if possible, else lines, sentences, words; at least one slice."""
+    start = 0
+    while len(text) - start > LONGEST_SLICE:
+        end = _cut(text, start)
+        yield start, end
+        start = end
+    yield start, len(text)
+
+
+def _cut(text: str, start: int) -> int:
+    latest = start + LONGEST_SLICE
+    for mark in _PREFERENCE:
+        # A cut in the first half would make slices too short to mean anything.
+        at = text.rfind(mark, start + LONGEST_SLICE // 2, latest)
+        if at >= 0:
+            return at + len(mark)
+    return latest

@@ -1,0 +1,33 @@
+"""Handles made from titles and first words."""
+
+import re
+import unicodedata
+
+from scrubjay.text.tokens import STOP_WORDS
+
+_LONGEST = 64
+_WORDS = 8
+_SUFFIX_CHARACTERS = 6
+_APOSTROPHES = re.compile("[\u2019']")
+_BREAKS = re.compile(r"[\W_]+")
+
+
+def slug(text: str) -> str:
+    """The text as a handle: lower case, words joined by hyphens, at most 64 characters."""
+    folded = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text[:1000])).casefold()
+    return _BREAKS.sub("-", folded)[:_LONGEST].strip("-")
+
+
+def slug_of_first_words(text: str) -> str:
+    """A handle for a text without a title."""
+    return slug(" ".join(text[:1000].split()[:_WORDS]))
+
+
+def bare_slug(text: str) -> str:
+    """The handle without stop words: what people half remember of a title."""
+    return "-".join(word for word in slug(text).split("-") if word not in STOP_WORDS)
+
+
+def suffixed(name: str, memory_id: str) -> str:
+    """A name that is free because it ends in a piece of its own id."""
+    return f"{name}-{memory_id[-_SUFFIX_CHARACTERS:]}"

@@ -1,0 +1,128 @@
+"""Reading an export: everything is checked before anything is stored."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.change import Origin
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.relation import Relation
+from scrubjay.model.version import Version
+from scrubjay.ports import Commit, Dossier, Edge, Progress, RecordStore
+from scrubjay.text.slug import suffixed
+from scrubjay.transfer.lines import parse_line
+
+_BATCH = 200
+Lines = Callable[[], Iterable[str]]
+"""Opens the file anew: it is read once to be checked and once to be stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What an import did."""
+
+    imported: int
+    known: int
+    relations: int
+    renamed: tuple[str, ...] = ()
+
+
+async def import_lines(
+    lines: Lines, *, space: str, origin: Origin, store: RecordStore, progress: Progress | None = None
+) -> Imported:
+    """Take in an export; memories that are there already are left alone, names that are taken get a suffix."""
+    total = check_lines(lines)
+    imported = known = done = 0
+    renamed: list[str] = []
+    relations: list[Relation] = []
+    for batch in _batches(lines):
+        dossiers = [_in_space(one, space) for one in batch if isinstance(one, Dossier)]
+        relations += [one for one in batch if isinstance(one, Relation)]
+        fresh = await _with_free_names(dossiers, renamed, space=space, store=store)
+        taken = await store.adopt(space, fresh, origin=origin)
+        imported += len(taken)
+        known += len(dossiers) - len(taken)
+        done += len(batch)
+        if progress is not None:
+            progress(done, total)
+    count = await _relate(relations, space=space, origin=origin, store=store)
+    return Imported(imported=imported, known=known, relations=count, renamed=tuple(renamed))
+
+
+def check_lines(lines: Lines) -> int:
+    """Parse every line; returns how many there are, raises for the first that is wrong, with its number."""
+    count = 0
+    for number, line in enumerate(lines(), start=1):
+        if line.strip():
+            try:
+                found = parse_line(line)
+            except InvalidInput as error:
+                raise InvalidInput(
+                    f"line {number}: {error.message}",
+                    hint=error.hint or "Nothing was imported; mend the line or export again",
+                    line=number,
+                ) from None
+            count += found is not None
+    return count
+
+
+def _batches(lines: Lines) -> Iterable[list[Dossier | Relation]]:
+    batch: list[Dossier | Relation] = []
+    for line in lines():
+        found = parse_line(line) if line.strip() else None
+        if found is not None:
+            batch.append(found)
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _in_space(dossier: Dossier, space: str) -> Dossier:
+    def moved(memory: Memory) -> Memory:
+        return replace(memory, space=space)
+
+    versions = tuple(replace(version, memory=moved(version.memory)) for version in dossier.versions)
+    return Dossier(memory=moved(dossier.memory), versions=versions)
+
+
+async def _with_free_names(
+    dossiers: Sequence[Dossier], renamed: list[str], *, space: str, store: RecordStore
+) -> list[Dossier]:
+    free: list[Dossier] = []
+    for dossier in dossiers:
+        memory = dossier.memory
+        holders = await store.find(space, memory.name, state=State.LIVE) if memory.state is State.LIVE else ()
+        if any(holder.name == memory.name and holder.id != memory.id for holder in holders):
+            name = suffixed(memory.name, memory.id)
+            renamed.append(f"{memory.name} -> {name}")
+            free.append(replace(dossier, memory=replace(memory, name=name), versions=_renamed(dossier, name)))
+        else:
+            free.append(dossier)
+    return free
+
+
+def _renamed(dossier: Dossier, name: str) -> tuple[Version, ...]:
+    current = dossier.memory.version
+    return tuple(
+        replace(version, memory=replace(version.memory, name=name)) if version.number == current else version
+        for version in dossier.versions
+    )
+
+
+async def _relate(relations: Sequence[Relation], *, space: str, origin: Origin, store: RecordStore) -> int:
+    count = 0
+    for start in range(0, len(relations), _BATCH):
+        batch = relations[start : start + _BATCH]
+        ends = await store.get(space, [end for one in batch for end in (one.source, one.target)])
+        known = {one.key for one in await store.relations(space, list(ends))}
+        edges = tuple(
+            Edge(relation=one, present=True)
+            for one in batch
+            if one.source in ends and one.target in ends and one.key not in known
+        )
+        if edges:
+            await store.commit(Commit(space=space, origin=origin, edges=edges))
+        count += len(edges)
+    return count

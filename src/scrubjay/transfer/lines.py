@@ -1,0 +1,161 @@
+"""One line of an export: a memory with its past, or a relation."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.identity import is_id
+from scrubjay.model.memory import Json
+from scrubjay.model.moment import parse_moment, to_iso
+from scrubjay.model.relation import LINK, Relation
+from scrubjay.model.snapshot import from_body, to_body
+from scrubjay.model.version import Version
+from scrubjay.ports import Dossier
+
+FORMAT = 1
+
+
+def header(space: str, exported_at: str) -> str:
+    """The first line: what the file is."""
+    return json.dumps({"scrubjay": FORMAT, "space": space, "exported_at": exported_at})
+
+
+def check_header(given: Mapping[str, Json]) -> None:
+    """Refuse a file that is not ours or is newer than we are."""
+    found = given.get("scrubjay")
+    if not isinstance(found, int):
+        raise InvalidInput("this is not a Scrubjay export: the first line lacks `scrubjay`")
+    if found > FORMAT:
+        raise InvalidInput(f"this export has format {found}; this Scrubjay reads up to {FORMAT}", hint="Update Scrubjay")
+
+
+def dossier_line(dossier: Dossier) -> str:
+    """A memory with all its versions."""
+    memory = dossier.memory
+    beside: dict[str, Json] = {"id": memory.id, "version": memory.version}
+    if memory.access_count:
+        beside["access_count"] = memory.access_count
+    if memory.last_accessed:
+        beside["last_accessed"] = to_iso(memory.last_accessed)
+    versions: list[Json] = [_version_json(version) for version in dossier.versions]
+    return json.dumps({"memory": beside, "versions": versions}, ensure_ascii=False)
+
+
+def relation_line(relation: Relation) -> str:
+    """A relation."""
+    told: dict[str, Json] = {
+        "source": relation.source,
+        "target": relation.target,
+        "type": relation.type,
+        "text": relation.text,
+        "strength": relation.strength,
+        "metadata": dict(relation.metadata),
+        "created_at": to_iso(relation.created_at),
+    }
+    return json.dumps({"relation": told}, ensure_ascii=False)
+
+
+def parse_line(text: str) -> Dossier | Relation | None:
+    """What a line holds; the header is None."""
+    try:
+        given: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"not JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise InvalidInput("not a JSON object")
+    line: dict[str, Json] = given  # pyright: ignore[reportUnknownVariableType]
+    if "memory" in line:
+        return _dossier(_object(line, "memory"), line.get("versions"))
+    if "relation" in line:
+        return _relation(_object(line, "relation"))
+    check_header(line)
+    return None
+
+
+def _version_json(version: Version) -> dict[str, Json]:
+    told: dict[str, Json] = {
+        "number": version.number,
+        "action": version.action,
+        "created_at": to_iso(version.created_at),
+        "body": to_body(version.memory),
+    }
+    if version.parent is not None:
+        told["parent"] = version.parent
+    for name in ("agent", "run", "message"):
+        if value := getattr(version, name):
+            told[name] = value
+    return told
+
+
+def _dossier(beside: Mapping[str, Json], versions: Json) -> Dossier:
+    memory_id = _text(beside, "id")
+    if not is_id(memory_id):
+        raise InvalidInput(f"{memory_id!r} is not an id")
+    if not isinstance(versions, list) or not versions:
+        raise InvalidInput("a memory needs at least one version")
+    past = tuple(_version(one, memory_id) for one in versions)
+    current = {version.number: version.memory for version in past}.get(_number(beside, "version"))
+    if current is None:
+        raise InvalidInput(f"the current version of {memory_id} is missing")
+    if len({version.number for version in past}) != len(past):
+        raise InvalidInput(f"{memory_id} has a version twice")
+    accessed = beside.get("last_accessed")
+    memory = replace(
+        current,
+        access_count=_number(beside, "access_count") if "access_count" in beside else 0,
+        last_accessed=parse_moment(accessed, field="last_accessed") if isinstance(accessed, str) else None,
+    )
+    return Dossier(memory=memory, versions=past)
+
+
+def _version(given: Json, memory_id: str) -> Version:
+    if not isinstance(given, dict):
+        raise InvalidInput("a version must be an object")
+    number = _number(given, "number")
+    return Version(
+        number=number,
+        memory=from_body(_object(given, "body"), memory_id=memory_id, space="", version=number),
+        parent=_number(given, "parent") if "parent" in given else None,
+        action=_text(given, "action"),
+        created_at=parse_moment(_text(given, "created_at"), field="created_at"),
+        agent=_text(given, "agent", default=""),
+        run=_text(given, "run", default=""),
+        message=_text(given, "message", default=""),
+    )
+
+
+def _relation(given: Mapping[str, Json]) -> Relation:
+    strength = given.get("strength", 0.5)
+    if isinstance(strength, bool) or not isinstance(strength, int | float) or not 0 <= strength <= 1:
+        raise InvalidInput("strength must be a number from 0 to 1")
+    return Relation(
+        source=_text(given, "source"),
+        target=_text(given, "target"),
+        type=_text(given, "type", default=LINK),
+        text=_text(given, "text", default=""),
+        strength=float(strength),
+        metadata=_object(given, "metadata") if "metadata" in given else {},
+        created_at=parse_moment(_text(given, "created_at"), field="created_at"),
+    )
+
+
+def _text(given: Mapping[str, Json], name: str, *, default: str | None = None) -> str:
+    value = given.get(name, default)
+    if not isinstance(value, str):
+        raise InvalidInput(f"`{name}` must be a text")
+    return value
+
+
+def _number(given: Mapping[str, Json], name: str) -> int:
+    value = given.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidInput(f"`{name}` must be a whole number")
+    return value
+
+
+def _object(given: Mapping[str, Json], name: str) -> dict[str, Json]:
+    value = given.get(name)
+    if not isinstance(value, dict):
+        raise InvalidInput(f"`{name}` must be an object")
+    return value

@@ -1,0 +1,1 @@
+"""The write path: small stages over one immutable draft."""

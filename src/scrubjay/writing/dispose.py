@@ -1,0 +1,144 @@
+"""`forget`, `restore` and `purge`: to the trash, back again, and gone for good."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from scrubjay.errors import InvalidInput, NameTaken, StaleVersion, WrongState
+from scrubjay.model.change import Action, Origin
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.query import Filter
+from scrubjay.model.results import Missing, Outcome, Written
+from scrubjay.ports import Commit, RecordStore, Write
+from scrubjay.references import resolve_all
+from scrubjay.text.slug import suffixed
+from scrubjay.writing.pipeline import slice_memory
+
+_PAGE = 200
+_TRIES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which memories: by reference, or all that pass a filter; `group` takes their siblings along."""
+
+    refs: tuple[str, ...] = ()
+    wanted: Filter | None = None
+    group: bool = False
+    reason: str = ""
+    dry_run: bool = False
+    missing: tuple[Missing, ...] = field(default=())
+
+
+async def forget(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
+    """Put memories into the trash, from where they can be restored."""
+    return await _move(selection, State.TRASHED, space=space, origin=origin, store=store)
+
+
+async def restore(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
+    """Take memories out of the trash or the archive."""
+    return await _move(selection, State.LIVE, space=space, origin=origin, store=store)
+
+
+async def purge(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
+    """Destroy memories that are in the trash; nothing else is ever destroyed."""
+    selection = _in_state(selection, State.TRASHED)
+    done: list[Written] = []
+    missing: list[Missing] = []
+    async for memories, unknown in _pages(selection, space=space, store=store):
+        missing += unknown
+        for memory in memories:
+            if memory.state is not State.TRASHED:
+                raise WrongState(
+                    f"{memory.name!r} is {memory.state}; only what is in the trash can be purged",
+                    hint=f"Run `forget {memory.name}` first",
+                    memory_id=memory.id,
+                )
+        done += [_told("purged", memory) for memory in memories]
+    if not selection.dry_run and done:
+        await store.purge(space, [one.id for one in done], origin=origin)
+    return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
+
+
+async def _move(
+    selection: Selection, target: State, *, space: str, origin: Origin, store: RecordStore
+) -> Outcome:
+    selection = _in_state(selection, State.LIVE if target is State.TRASHED else State.TRASHED)
+    done: list[Written] = []
+    missing: list[Missing] = []
+    async for memories, unknown in _pages(selection, space=space, store=store):
+        missing += unknown
+        for memory in memories:
+            done.append(await _move_one(memory, target, selection=selection, origin=origin, store=store))
+    return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
+
+
+async def _move_one(
+    memory: Memory, target: State, *, selection: Selection, origin: Origin, store: RecordStore
+) -> Written:
+    action = Action.TRASHED if target is State.TRASHED else Action.RESTORED
+    for _ in range(_TRIES):
+        if memory.state is target:
+            return _told("unchanged", memory)
+        moved = replace(memory, state=target, version=memory.version + 1, updated_at=origin.at)
+        if selection.dry_run:
+            return _told(action.value, memory)
+        write = Write(
+            memory=moved,
+            base=memory.version,
+            action=action,
+            passages=await slice_memory(moved),
+            message=selection.reason,
+        )
+        try:
+            await store.commit(Commit(space=memory.space, origin=origin, writes=(write,)))
+        except NameTaken:
+            # Another memory took the name meanwhile: this one comes back under a name of its own.
+            memory = replace(memory, name=suffixed(memory.name, memory.id))
+        except StaleVersion:
+            memory = (await store.get(memory.space, [memory.id])).get(memory.id, memory)
+        else:
+            return _told(action.value, moved)
+    raise StaleVersion(f"{memory.name!r} is being changed too fast", hint="Try again", memory_id=memory.id)
+
+
+async def _pages(
+    selection: Selection, *, space: str, store: RecordStore
+) -> AsyncIterator[tuple[Sequence[Memory], list[Missing]]]:
+    if selection.wanted is None:
+        memories, missing = await resolve_all(store, selection.refs, space=space)
+        if selection.group:
+            memories = await _with_siblings(memories, space=space, store=store)
+        yield memories, missing
+        return
+    # The ids first, since each move changes what the filter would find next.
+    ids: list[str] = []
+    while page := await store.list_ids(space, selection.wanted, limit=_PAGE, after=ids[-1] if ids else None):
+        ids += page
+    for start in range(0, len(ids), _PAGE):
+        found = await store.get(space, ids[start : start + _PAGE])
+        yield list(found.values()), []
+
+
+async def _with_siblings(memories: Sequence[Memory], *, space: str, store: RecordStore) -> list[Memory]:
+    ids = [memory.id for memory in memories]
+    for group in dict.fromkeys(memory.group for memory in memories if memory.group):
+        ids += await store.members(space, group)
+    return list((await store.get(space, ids)).values())
+
+
+def _in_state(selection: Selection, state: State) -> Selection:
+    if selection.wanted is None:
+        if not selection.refs:
+            raise InvalidInput("say which memories: by id, name or title, or by a filter", field="ids")
+        return selection
+    if selection.refs:
+        raise InvalidInput("give ids or a filter, not both", field="ids")
+    if selection.wanted.is_empty:
+        raise InvalidInput(
+            "an empty filter would take everything", hint="Name at least one field, or give ids", field="filter"
+        )
+    return replace(selection, wanted=replace(selection.wanted, state=state))
+
+
+def _told(action: str, memory: Memory) -> Written:
+    return Written(action=action, id=memory.id, name=memory.name, version=memory.version)

@@ -1,0 +1,95 @@
+"""`relate` and `unrelate`: edges between memories."""
+
+from collections.abc import Mapping
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.change import Origin
+from scrubjay.model.draft import Limits
+from scrubjay.model.memory import Json
+from scrubjay.model.relation import LINK, Relation
+from scrubjay.model.results import Related
+from scrubjay.ports import Commit, Edge, RecordStore
+from scrubjay.references import resolve
+from scrubjay.writing import validate
+
+
+async def relate(
+    source: str,
+    target: str,
+    *,
+    relation: str,
+    text: str,
+    strength: float,
+    metadata: Mapping[str, Json],
+    space: str,
+    origin: Origin,
+    store: RecordStore,
+    limits: Limits,
+) -> Related:
+    """Set an edge; a link is one edge, whichever end it is made from."""
+    start, end = await resolve(store, source, space=space), await resolve(store, target, space=space)
+    if start.id == end.id:
+        raise InvalidInput("a memory cannot be related to itself", field="target")
+    if isinstance(strength, bool) or not 0 <= strength <= 1:
+        raise InvalidInput("strength must be a number from 0 to 1", field="strength")
+    edge = Relation(
+        source=start.id,
+        target=end.id,
+        type=_type(relation, limits),
+        text=validate.label(text, field="text", limits=limits),
+        strength=float(strength),
+        metadata=validate.metadata(metadata, limits=limits),
+        created_at=origin.at,
+    )
+    known = [one for one in await store.relations(space, [start.id]) if _same(one, edge)]
+    if known:
+        edge = Relation(
+            source=known[0].source, target=known[0].target, type=edge.type, text=edge.text, strength=edge.strength,
+            metadata=edge.metadata, created_at=known[0].created_at,
+        )  # fmt: skip
+    if edge in known:
+        action = "unchanged"
+    else:
+        await store.commit(Commit(space=space, origin=origin, edges=(Edge(relation=edge, present=True),)))
+        action = "updated" if known else "created"
+    return await _both_ends(action, start.id, end.id, space=space, store=store)
+
+
+async def unrelate(
+    source: str, target: str, *, relation: str, space: str, origin: Origin, store: RecordStore
+) -> Related:
+    """Remove an edge; a link goes away from both ends."""
+    start, end = await resolve(store, source, space=space), await resolve(store, target, space=space)
+    wanted = Relation(source=start.id, target=end.id, type=relation, created_at=origin.at)
+    known = [one for one in await store.relations(space, [start.id]) if _same(one, wanted)]
+    if known:
+        edges = tuple(Edge(relation=one, present=False) for one in known)
+        await store.commit(Commit(space=space, origin=origin, edges=edges))
+    return await _both_ends("removed" if known else "unchanged", start.id, end.id, space=space, store=store)
+
+
+def _same(known: Relation, wanted: Relation) -> bool:
+    if known.type != wanted.type:
+        return False
+    ends = (known.source, known.target)
+    return ends == (wanted.source, wanted.target) or (
+        wanted.type == LINK and ends == (wanted.target, wanted.source)
+    )
+
+
+def _type(relation: str, limits: Limits) -> str:
+    tidy = validate.label(relation, field="relation", limits=limits)
+    if not tidy:
+        raise InvalidInput("a relation needs a type", hint=f"The default is {LINK}", field="relation")
+    return tidy
+
+
+async def _both_ends(action: str, source: str, target: str, *, space: str, store: RecordStore) -> Related:
+    edges = await store.relations(space, [source, target])
+    return Related(
+        action=action,
+        source=source,
+        target=target,
+        source_links=tuple(one for one in edges if source in (one.source, one.target)),
+        target_links=tuple(one for one in edges if target in (one.source, one.target)),
+    )

@@ -1,0 +1,174 @@
+"""`revise`: an edit becomes the next version, unless somebody else was faster."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from enum import StrEnum
+from typing import cast
+
+from scrubjay.errors import InvalidInput, StaleVersion
+from scrubjay.model.change import Action, Origin
+from scrubjay.model.draft import Edit, Limits
+from scrubjay.model.memory import Json, Memory, Observation, Tier
+from scrubjay.model.moment import parse_moment
+from scrubjay.model.results import Written
+from scrubjay.ports import Commit, Write
+from scrubjay.references import resolve
+from scrubjay.writing import validate
+from scrubjay.writing.embed import embed_new
+from scrubjay.writing.pipeline import Desk, slice_memory
+
+# Without `expected_version` the edit is applied to whatever is newest; under contention that takes a few tries.
+_TRIES = 20
+
+
+async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk) -> Written:
+    """Apply an edit to the newest version; a stale `expected_version` is refused."""
+    memory = await resolve(desk.store, ref, space=space)
+    for _ in range(_TRIES):
+        if edit.expected_version not in (None, memory.version):
+            raise _stale(memory, cast("int", edit.expected_version))
+        edited, warnings = apply_edit(memory, edit, now=origin.at, limits=desk.limits)
+        if edited == memory:
+            return Written(
+                action="unchanged", id=memory.id, name=memory.name, version=memory.version, warnings=warnings
+            )
+        edited = replace(edited, version=memory.version + 1, updated_at=origin.at, last_confirmed=origin.at)
+        try:
+            return await commit_version(
+                edited, action=Action.REVISED, message=edit.message, warnings=warnings, origin=origin, desk=desk
+            )
+        except StaleVersion:
+            memory = await resolve(desk.store, memory.id, space=space)
+    raise _stale(memory, memory.version)
+
+
+async def commit_version(
+    memory: Memory, *, action: Action, message: str, origin: Origin, desk: Desk, warnings: tuple[str, ...] = ()
+) -> Written:
+    """Store a memory as the version after the one it was made from."""
+    passages = await slice_memory(memory)
+    embedded, warning = await embed_new(
+        [(memory, passages)], space=memory.space, shelf=desk.store, embedder=desk.embedder
+    )
+    write = Write(memory=memory, base=memory.version - 1, action=action, passages=passages, message=message)
+    await desk.store.commit(Commit(space=memory.space, origin=origin, writes=(write,), embedded=embedded))
+    told = (*warnings, warning) if warning else warnings
+    return Written(action="updated", id=memory.id, name=memory.name, version=memory.version, warnings=told)
+
+
+def apply_edit(memory: Memory, edit: Edit, *, now: datetime, limits: Limits) -> tuple[Memory, tuple[str, ...]]:
+    """The memory after an edit, and what could not be done as asked."""
+    changes = {_field(name): _READ[_field(name)](name, value, limits, now) for name, value in edit.fields.items()}
+    edited = cast("Memory", replace(memory, **changes))  # type: ignore[arg-type]
+    edited = _keep_recording_times(memory, edited)
+    added = validate.texts(edit.add_observations, field="add_observations", limit=limits.observations, limits=limits)
+    removed = set(edit.remove_observations)
+    unknown = removed - {one.text for one in edited.observations}
+    kept = [one for one in edited.observations if one.text not in removed]
+    present = {one.text for one in kept}
+    fresh = [one for one in dict.fromkeys(added) if one.strip() and one not in present]
+    kept += [Observation(text=one, recorded_at=now) for one in fresh]
+    validate.texts([one.text for one in kept], field="observations", limit=limits.observations, limits=limits)
+    edited = replace(edited, observations=tuple(kept))
+    if not edited.content.strip() and not edited.observations:
+        raise InvalidInput("the edit would leave nothing of the memory", hint="Use `forget` to drop it", field="content")
+    return edited, tuple(f"there was no observation {one[:80]!r} to remove" for one in sorted(unknown))
+
+
+def _keep_recording_times(before: Memory, after: Memory) -> Memory:
+    if after.observations is before.observations:
+        return after
+    known = {one.text: one for one in before.observations}
+    return replace(after, observations=tuple(known.get(one.text, one) for one in after.observations))
+
+
+def _stale(memory: Memory, expected: int) -> StaleVersion:
+    return StaleVersion(
+        f"memory {memory.name!r} is at version {memory.version}, not {expected}",
+        hint="Read it again and apply your change to what you find",
+        memory_id=memory.id,
+        expected=expected,
+        current=memory.version,
+    )
+
+
+def _field(name: str) -> str:
+    field = "content" if name == "text" else name
+    if field not in _READ:
+        raise InvalidInput(f"{name!r} cannot be revised", hint=f"One of: {', '.join(sorted(_READ))}", field=name)
+    return field
+
+
+_Reader = Callable[[str, Json | datetime, Limits, datetime], object]
+
+
+def _content(name: str, value: object, limits: Limits, _: datetime) -> str:
+    return validate.text(value, field=name, limit=limits.text_bytes)
+
+
+def _label(name: str, value: object, limits: Limits, _: datetime) -> str:
+    return validate.label(value, field=name, limits=limits)
+
+
+def _name(name: str, value: object, limits: Limits, now: datetime) -> str:
+    tidy = _label(name, value, limits, now)
+    if not tidy:
+        raise InvalidInput("a memory needs a name", field=name)
+    return tidy
+
+
+def _tags(_: str, value: object, limits: Limits, __: datetime) -> tuple[str, ...]:
+    return validate.tags(value, limits=limits)
+
+
+def _metadata(_: str, value: object, limits: Limits, __: datetime) -> Mapping[str, Json]:
+    return validate.metadata(value, limits=limits)
+
+
+def _observations(name: str, value: object, limits: Limits, now: datetime) -> tuple[Observation, ...]:
+    texts = validate.texts(value, field=name, limit=limits.observations, limits=limits)
+    return tuple(Observation(text=one, recorded_at=now) for one in texts if one.strip())
+
+
+def _flag(name: str, value: object, _: Limits, __: datetime) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{name} must be true or false", field=name)
+    return value
+
+
+def _share(name: str, value: object, _: Limits, __: datetime) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInput(f"{name} must be a number from 0 to 1", field=name)
+    return float(value)
+
+
+def _moment(name: str, value: object, _: Limits, __: datetime) -> datetime | None:
+    if isinstance(value, str):
+        return parse_moment(value, field=name) if value else None
+    validate.moment(value, field=name)
+    return cast("datetime | None", value)
+
+
+def _choice(choices: type[StrEnum]) -> _Reader:
+    def choose(name: str, value: object, _: Limits, __: datetime) -> StrEnum:
+        try:
+            return choices(str(value))
+        except ValueError:
+            raise InvalidInput(f"{name} must be one of {', '.join(choices)}", field=name) from None
+
+    return choose
+
+
+_READ: dict[str, _Reader] = {
+    **dict.fromkeys(("title", "kind", "category", "project", "scope", "entity"), _label),
+    **dict.fromkeys(("expires_at", "remind_at"), _moment),
+    "name": _name,
+    "content": _content,
+    "observations": _observations,
+    "tags": _tags,
+    "tier": _choice(Tier),
+    "pinned": _flag,
+    "relevance": _share,
+    "metadata": _metadata,
+}

@@ -1,0 +1,131 @@
+"""First stage: what cannot be stored is refused with words that help; what is merely untidy is tidied."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from scrubjay.errors import InvalidInput, TooLarge
+from scrubjay.model.draft import Draft, Limits
+from scrubjay.model.memory import Json
+from scrubjay.model.results import Decision
+
+INTENTS = ("auto", "new", "continue")
+_LABELS = ("title", "kind", "name", "category", "project", "scope", "session_hint", "idempotency_key")
+
+
+def validate(draft: Draft, *, limits: Limits) -> Draft:
+    """A draft that can be stored, or InvalidInput naming the field."""
+    text(draft.text, field="text", limit=limits.text_bytes)
+    labels = {name: label(getattr(draft, name), field=name, limits=limits) for name in _LABELS}
+    if draft.intent not in INTENTS:
+        raise InvalidInput(f"intent must be one of {', '.join(INTENTS)}, not {draft.intent!r}", field="intent")
+    observations = texts(draft.observations, field="observations", limit=limits.observations, limits=limits)
+    if not draft.text.strip() and not any(one.strip() for one in observations):
+        raise InvalidInput("there is nothing to remember: the text is empty", hint="Give a text", field="text")
+    for name in ("expires_at", "remind_at"):
+        moment(getattr(draft, name), field=name)
+    tidy = replace(
+        draft,
+        **labels,
+        observations=tuple(one for one in observations if one.strip()),
+        entities=distinct_labels(draft.entities, field="entities", limit=limits.entities, limits=limits),
+        tags=tags(draft.tags, limits=limits),
+        metadata=metadata(draft.metadata, limits=limits),
+        source=replace(
+            draft.source,
+            **{
+                name: label(getattr(draft.source, name), field=f"source.{name}", limits=limits)
+                for name in ("session", "conversation", "agent", "tool")
+            },
+        ),
+        trace=(*draft.trace, Decision(stage="validate", outcome="accepted")),
+    )
+    moment(tidy.source.at, field="source.at")
+    return tidy
+
+
+def text(value: object, *, field: str, limit: int) -> str:
+    """A text that any store can keep byte for byte."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{field} must be a text, not {type(value).__name__}", field=field)
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"{field} has a lone surrogate at character {error.start}: it is not valid Unicode",
+            hint="Decode it with the right encoding first",
+            field=field,
+        ) from None
+    if size > limit:
+        raise TooLarge(
+            f"{field} has {size:,} bytes; the limit is {limit:,}",
+            hint="Split it, or raise SCRUBJAY_MAX_TEXT_BYTES",
+            field=field,
+            size=size,
+            limit=limit,
+        )
+    at = value.find("\x00")
+    if at >= 0:
+        raise InvalidInput(
+            f"{field} has a NUL character at character {at}: it looks like binary data",
+            hint="Encode binary data as text, or leave it out",
+            field=field,
+        )
+    return value
+
+
+def label(value: object, *, field: str, limits: Limits) -> str:
+    """A short text on one line."""
+    tidy = " ".join(text(value, field=field, limit=limits.text_bytes).split())
+    if len(tidy) > limits.label_characters:
+        raise TooLarge(
+            f"{field} has {len(tidy):,} characters; the limit is {limits.label_characters}",
+            hint="Put the long form into the text",
+            field=field,
+            limit=limits.label_characters,
+        )
+    return tidy
+
+
+def texts(values: object, *, field: str, limit: int, limits: Limits) -> tuple[str, ...]:
+    """A list of texts, not too many."""
+    if isinstance(values, str) or not isinstance(values, list | tuple):
+        raise InvalidInput(f"{field} must be a list of texts, not {type(values).__name__}", field=field)
+    if len(values) > limit:  # pyright: ignore[reportUnknownArgumentType]
+        raise TooLarge(f"{len(values):,} {field} are too many; the limit is {limit}", field=field, limit=limit)  # pyright: ignore[reportUnknownArgumentType]
+    return tuple(text(one, field=field, limit=limits.text_bytes) for one in values)  # pyright: ignore[reportUnknownVariableType]
+
+
+def distinct_labels(values: object, *, field: str, limit: int, limits: Limits) -> tuple[str, ...]:
+    """A list of short texts without empty ones and repetitions, whatever their case."""
+    tidy = (label(one, field=field, limits=limits) for one in texts(values, field=field, limit=limit, limits=limits))
+    return tuple({one.casefold(): one for one in reversed([one for one in tidy if one])}.values())[::-1]
+
+
+def tags(values: object, *, limits: Limits) -> tuple[str, ...]:
+    """Tags in lower case, without a leading #, each once."""
+    tidy = distinct_labels(values, field="tags", limit=limits.tags, limits=limits)
+    return tuple(dict.fromkeys(one.lstrip("#").lower() for one in tidy if one.lstrip("#")))
+
+
+def metadata(value: object, *, limits: Limits) -> Mapping[str, Json]:
+    """A JSON object of bearable size."""
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"metadata must be an object, not {type(value).__name__}", field="metadata")
+    plain = {str(key): one for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    try:
+        dumped = json.dumps(plain, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"metadata is not JSON: {error}", field="metadata") from None
+    text(dumped, field="metadata", limit=limits.metadata_bytes)
+    if "\\u0000" in dumped:
+        raise InvalidInput("metadata has a NUL character", field="metadata")
+    found: dict[str, Json] = json.loads(dumped)
+    return found
+
+
+def moment(value: object, *, field: str) -> None:
+    """A moment with a time zone, or none."""
+    if value is not None and (not isinstance(value, datetime) or value.tzinfo is None):
+        raise InvalidInput(f"{field} must be a time with a zone", hint="For example datetime.now(UTC)", field=field)

@@ -1,0 +1,99 @@
+"""The fakes pass the suites that the real ones must pass."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.ports import Clock, Embedder, RecordStore, VectorIndex
+from scrubjay.testing import FakeClock, FakeEmbedder, FakeIndex, FakeStore
+from scrubjay.testing.conformance import (
+    ChangeLogSuite,
+    ConcurrencySuite,
+    EmbedderSuite,
+    LexiconSuite,
+    RecordsSuite,
+    ShelfSuite,
+    SpacesSuite,
+    UpkeepSuite,
+    VectorIndexSuite,
+)
+
+
+@pytest.fixture
+def store() -> RecordStore:
+    return FakeStore()
+
+
+@pytest.fixture
+def index() -> VectorIndex:
+    return FakeIndex()
+
+
+@pytest.fixture
+def embedder() -> Embedder:
+    return FakeEmbedder()
+
+
+class TestRecords(RecordsSuite):
+    pass
+
+
+class TestLexicon(LexiconSuite):
+    pass
+
+
+class TestShelf(ShelfSuite):
+    pass
+
+
+class TestChangeLog(ChangeLogSuite):
+    pass
+
+
+class TestUpkeep(UpkeepSuite):
+    pass
+
+
+class TestSpaces(SpacesSuite):
+    pass
+
+
+class TestConcurrency(ConcurrencySuite):
+    pass
+
+
+class TestVectorIndex(VectorIndexSuite):
+    pass
+
+
+class TestEmbedder(EmbedderSuite):
+    pass
+
+
+async def test_an_embedder_told_to_fail_has_no_vectors() -> None:
+    embedder = FakeEmbedder(failing=True)
+    for attempt in (embedder.profile(), embedder.embed(["x"]), embedder.embed_query("x")):
+        with pytest.raises(EmbeddingUnavailable):
+            await attempt
+    embedder.failing = False
+    await embedder.embed(["x", "y"])
+    assert embedder.embedded == ["x", "y"]
+
+
+def test_no_two_looks_at_a_clock_tell_the_same_time() -> None:
+    clock: Clock = FakeClock()
+    looks = [clock.now() for _ in range(5)]
+    assert looks == sorted(set(looks))
+    assert {look.tzinfo for look in looks} == {UTC}
+
+
+def test_a_clock_tells_the_time_it_was_set_to() -> None:
+    noon = datetime(2030, 6, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    clock = FakeClock(noon, step=timedelta(0))
+    assert (clock.now(), clock.now()) == (noon, noon)
+    assert clock.now().tzinfo is UTC
+    clock.advance(timedelta(days=1))
+    assert clock.now() == noon + timedelta(days=1)
+    clock.set(noon)
+    assert clock.now() == noon

@@ -1,0 +1,49 @@
+"""The exact scan, over a store that holds what the index is given."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from scrubjay.model.passage import Point
+from scrubjay.model.query import Filter
+from scrubjay.testing import FakeStore
+from scrubjay.testing.build import DIMENSION, MODEL
+from scrubjay.testing.conformance import VectorIndexSuite
+from scrubjay.testing.vectors import point_passes
+from scrubjay.vectors.scan import ScanIndex
+
+
+class Shelf(FakeStore):
+    """A store of nothing but points."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held: dict[int, Point] = {}
+        self.seq = 0
+
+    async def last_seq(self) -> int:
+        return self.seq
+
+    async def passing(self, space: str, wanted: Filter) -> Sequence[int]:
+        return [point.id for point in self.held.values() if point.space == space and point_passes(point, wanted)]
+
+
+class Shelved(ScanIndex):
+    """A scan whose store has everything that is applied."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        super().__init__(shelf, MODEL, dimension=DIMENSION)
+        self._shelf = shelf
+
+    async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
+        await super().apply(points, stale, cursor=cursor)
+        for number in stale:
+            self._shelf.held.pop(number, None)
+        self._shelf.held.update({point.id: point for point in points})
+        self._shelf.seq = cursor
+
+
+class TestScanIndex(VectorIndexSuite):
+    @pytest.fixture
+    def index(self) -> ScanIndex:
+        return Shelved(Shelf())

@@ -1,0 +1,33 @@
+"""The suites themselves: every test of every part is run, and the fakes need no pytest."""
+
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from scrubjay.testing import conformance
+from scrubjay.testing.conformance import DurabilitySuite, EmbedderSuite, StoreSuite, VectorIndexSuite
+
+_SUITES = (StoreSuite, DurabilitySuite, EmbedderSuite, VectorIndexSuite)
+
+
+def test_no_part_of_a_suite_hides_a_test_of_another() -> None:
+    names = Counter(name for part in StoreSuite.__mro__ for name in vars(part) if name.startswith("test"))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("suite", _SUITES)
+def test_a_suite_holds_nothing_but_tests(suite: type) -> None:
+    public = {name for part in suite.__mro__[:-1] for name in vars(part) if not name.startswith("_")}
+    assert {name for name in public if not name.startswith("test_")} == set()
+
+
+def test_every_public_suite_can_be_imported() -> None:
+    for name in conformance.__all__:
+        assert getattr(conformance, name)
+
+
+def test_the_fakes_do_not_import_pytest() -> None:
+    code = "import sys, scrubjay.testing, scrubjay.testing.build; sys.exit('pytest' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

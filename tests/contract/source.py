@@ -1,0 +1,72 @@
+"""The project's own files, read once, for the tests that hold them to the house rules."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "scrubjay"
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Module:
+    """One Python file. `name` is its path from the project's root, with forward slashes."""
+
+    name: str
+    text: str
+    tree: ast.Module
+
+    @property
+    def lines(self) -> int:
+        return len(self.text.splitlines())
+
+    def nodes(self) -> Iterator[ast.AST]:
+        return ast.walk(self.tree)
+
+    def functions(self) -> Iterator[Function]:
+        return (node for node in self.nodes() if isinstance(node, Function))
+
+    def imports(self) -> Iterator[tuple[str, int]]:
+        """The full name of every module that is imported anywhere in the file, and the line."""
+        for node in self.nodes():
+            if isinstance(node, ast.Import):
+                yield from ((alias.name, node.lineno) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
+
+
+@cache
+def modules(*folders: str) -> tuple[Module, ...]:
+    """Every Python file under some folders of the project."""
+    found = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    return tuple(_read(path) for path in found)
+
+
+@cache
+def pages() -> tuple[Path, ...]:
+    """The Markdown pages that people read."""
+    return (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
+
+
+def called(node: ast.AST) -> str:
+    """The dotted name of what a call calls; empty for anything else."""
+    return dotted(node.func) if isinstance(node, ast.Call) else ""
+
+
+def dotted(node: ast.AST) -> str:
+    """`a.b.c` as text; empty when it is not a plain chain of names."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        owner = dotted(node.value)
+        return f"{owner}.{node.attr}" if owner else ""
+    return ""
+
+
+def _read(path: Path) -> Module:
+    text = path.read_text(encoding="utf-8")
+    return Module(name=path.relative_to(ROOT).as_posix(), text=text, tree=ast.parse(text, filename=str(path)))

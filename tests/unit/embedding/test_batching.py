@@ -1,0 +1,284 @@
+"""Concurrent requests share batches, and nobody suffers for another."""
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+import numpy as np
+import pytest
+
+from scrubjay.embedding.batching import BatchingEmbedder, BatchRefused
+from scrubjay.embedding.lanes import Limits
+from scrubjay.embedding.threaded import ThreadedEncoder
+from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.model.passage import Vector
+from scrubjay.ports import Profile
+
+PROFILE = Profile(model="toy", dimension=3, query_prefix="q: ", text_prefix="t: ")
+
+
+class Toy:
+    """An encoder that can be held up, fails on "bad", refuses "odd", and remembers its batches."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.started = asyncio.Event()
+        self.closed = 0
+
+    async def profile(self) -> Profile:
+        return PROFILE
+
+    async def encode(self, texts: Sequence[str], *, query: bool) -> list[Vector]:
+        self.batches.append([f"?{text}" if query else text for text in texts])
+        self.started.set()
+        await self.gate.wait()
+        if "bad" in texts:
+            raise EmbeddingUnavailable("a bad text")
+        if "odd" in texts:
+            raise BatchRefused(EmbeddingUnavailable("an odd text"))
+        return [vector_of(text) for text in texts if text != "lost"]
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+def vector_of(text: str) -> Vector:
+    vector = np.array([len(text), sum(map(ord, text)), 1], dtype=np.float32)
+    return vector / np.float32(np.linalg.norm(vector))
+
+
+def equal(left: Sequence[Vector], right: Sequence[Vector]) -> bool:
+    return len(left) == len(right) and all(map(np.array_equal, left, right))
+
+
+@asynccontextmanager
+async def held(toy: Toy, embedder: BatchingEmbedder) -> AsyncGenerator[None]:
+    """Lets requests pile up behind one that is being made."""
+    toy.gate.clear()
+    toy.started.clear()
+    first = asyncio.ensure_future(embedder.embed(["first"]))
+    await toy.started.wait()
+    toy.batches.clear()
+    yield
+    await asyncio.sleep(0)
+    toy.gate.set()
+    await first
+
+
+async def test_tasks_that_ask_together_share_a_batch() -> None:
+    toy = Toy()
+    embedder = BatchingEmbedder(toy)
+    answers = await asyncio.gather(embedder.embed(["a", "b"]), embedder.embed(["c"]), embedder.embed(["d", "e"]))
+    assert toy.batches == [["a", "b", "c", "d", "e"]]
+    assert all(map(equal, answers, [[vector_of(t) for t in part] for part in ("ab", "c", "de")]))
+
+
+async def test_no_texts_need_no_model() -> None:
+    toy = Toy()
+    assert await BatchingEmbedder(toy).embed([]) == []
+    assert toy.batches == []
+
+
+async def test_the_profile_is_the_models() -> None:
+    assert await BatchingEmbedder(Toy()).profile() is PROFILE
+
+
+async def test_batches_are_of_like_length_and_not_too_large() -> None:
+    toy = Toy()
+    embedder = BatchingEmbedder(toy, limits=Limits(texts=4, characters=2000, longest=1000))
+    texts = [letter * size for size in (10, 900, 40, 5000) for letter in "abcdef"]
+    answer = await embedder.embed(texts)
+    assert equal(answer, [vector_of(text) for text in texts])
+    for batch in toy.batches:
+        sizes = [min(len(text), 1000) for text in batch]
+        assert len(batch) <= 4
+        assert len(batch) * max(sizes) <= 2000
+        assert max(sizes) <= 64 or max(sizes) <= 1.5 * min(sizes)
+    assert max(map(len, toy.batches)) == 4
+
+
+async def test_questions_go_first() -> None:
+    toy = Toy()
+    embedder = BatchingEmbedder(toy)
+    async with held(toy, embedder):
+        text = asyncio.ensure_future(embedder.embed(["text"]))
+        questions = asyncio.gather(embedder.embed_query("one"), embedder.embed_query("two"))
+        await asyncio.sleep(0)
+    await asyncio.gather(text, questions)
+    assert toy.batches == [["?one", "?two"], ["text"]]
+
+
+async def test_a_short_request_does_not_wait_for_a_long_one() -> None:
+    toy = Toy()
+    embedder = BatchingEmbedder(toy, limits=Limits(texts=2))
+    async with held(toy, embedder):
+        long = asyncio.ensure_future(embedder.embed([f"long {n}" for n in range(8)]))
+        await asyncio.sleep(0)
+        short = asyncio.ensure_future(embedder.embed(["short"]))
+    await asyncio.gather(long, short)
+    assert toy.batches[0] == ["long 0", "long 1"]
+    assert "short" in toy.batches[1]
+
+
+async def test_several_batches_run_at_once_where_allowed() -> None:
+    toy = Toy()
+    toy.gate.clear()
+    embedder = BatchingEmbedder(toy, limits=Limits(texts=1, at_once=2))
+    task = asyncio.ensure_future(embedder.embed(["a", "b", "c"]))
+    await toy.started.wait()
+    await asyncio.sleep(0)
+    assert toy.batches == [["a"], ["b"]]
+    toy.gate.set()
+    assert equal(await task, [vector_of(text) for text in "abc"])
+
+
+async def test_an_error_reaches_only_its_batch() -> None:
+    toy = Toy()
+    embedder = BatchingEmbedder(toy, limits=Limits(texts=2))
+    bad, beside, other = await asyncio.gather(
+        embedder.embed(["bad"]), embedder.embed(["beside"]), embedder.embed(["other"]), return_exceptions=True
+    )
+    assert isinstance(bad, EmbeddingUnavailable)
+    assert isinstance(beside, EmbeddingUnavailable)
+    assert isinstance(other, list)
+    assert equal(await embedder.embed(["later"]), [vector_of("later")])
+
+
+async def test_a_refused_text_fails_alone() -> None:
+    toy = Toy()
+    embedder = BatchingEmbedder(toy)
+    texts = ["a", "b", "odd", "d", "e"]
+    answers = await asyncio.gather(*(embedder.embed([text]) for text in texts), return_exceptions=True)
+    assert [isinstance(answer, EmbeddingUnavailable) for answer in answers] == [text == "odd" for text in texts]
+
+
+async def test_a_request_that_has_failed_is_not_worked_on() -> None:
+    toy = Toy()
+    with pytest.raises(EmbeddingUnavailable, match="an odd text"):
+        await BatchingEmbedder(toy).embed(["odd", "b", "c", "d"])
+    assert ["c", "d"] not in toy.batches
+
+
+async def test_an_encoder_that_loses_a_text_is_an_error_and_not_a_hang() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        await BatchingEmbedder(Toy()).embed(["a", "lost"])
+
+
+async def test_a_caller_that_leaves_harms_nobody() -> None:
+    toy = Toy()
+    embedder = BatchingEmbedder(toy)
+    async with held(toy, embedder):
+        stays = asyncio.ensure_future(embedder.embed(["stays"]))
+        leaves = asyncio.ensure_future(embedder.embed(["leaves", "leaves too"]))
+        await asyncio.sleep(0)
+        leaves.cancel()
+        await asyncio.sleep(0)
+    assert equal(await stays, [vector_of("stays")])
+    assert leaves.cancelled()
+    assert toy.batches == [["stays"]]
+
+
+async def test_a_caller_may_leave_while_its_batch_is_made() -> None:
+    toy = Toy()
+    toy.gate.clear()
+    embedder = BatchingEmbedder(toy)
+    leaves = asyncio.ensure_future(embedder.embed(["leaves"]))
+    stays = asyncio.ensure_future(embedder.embed(["stays"]))
+    await toy.started.wait()
+    leaves.cancel()
+    toy.gate.set()
+    assert equal(await stays, [vector_of("stays")])
+
+
+async def test_closing_finishes_what_runs_and_refuses_what_waits() -> None:
+    toy = Toy()
+    embedder = BatchingEmbedder(toy)
+    toy.gate.clear()
+    runs = asyncio.ensure_future(embedder.embed(["runs"]))
+    await toy.started.wait()
+    waits = asyncio.ensure_future(embedder.embed(["waits"]))
+    await asyncio.sleep(0)
+    closing = asyncio.ensure_future(embedder.close())
+    with pytest.raises(EmbeddingUnavailable, match="closed"):
+        await waits
+    assert toy.closed == 0
+    toy.gate.set()
+    await closing
+    assert equal(await runs, [vector_of("runs")])
+    with pytest.raises(EmbeddingUnavailable, match="closed"):
+        await embedder.embed_query("late")
+    with pytest.raises(EmbeddingUnavailable, match="closed"):
+        await embedder.profile()
+    await embedder.close()
+    assert toy.closed == 1
+
+
+async def test_closing_does_not_wait_for_ever() -> None:
+    toy = Toy()
+    toy.gate.clear()
+    embedder = BatchingEmbedder(toy, grace=0.01)
+    stuck = asyncio.ensure_future(embedder.embed(["stuck"]))
+    await toy.started.wait()
+    await embedder.close()
+    with pytest.raises(EmbeddingUnavailable, match="closed"):
+        await stuck
+
+
+async def test_questions_are_remembered() -> None:
+    toy = Toy()
+    embedder = BatchingEmbedder(toy, queries_kept=2)
+    for question in ("a", "b", "a", "c", "a", "b"):
+        assert np.array_equal(await embedder.embed_query(question), vector_of(question))
+    assert toy.batches == [["?a"], ["?b"], ["?c"], ["?b"]]
+
+
+@pytest.mark.parametrize(("kept", "question"), [(0, "short"), (9, "long" * 1000)])
+async def test_questions_are_not_remembered_if_not_wanted_or_too_long(kept: int, question: str) -> None:
+    toy = Toy()
+    embedder = BatchingEmbedder(toy, queries_kept=kept)
+    await embedder.embed_query(question)
+    await embedder.embed_query(question)
+    assert len(toy.batches) == 2
+
+
+class SlowModel:
+    """A local model that works until the event loop tells it to stop."""
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+        self.threads: set[int] = set()
+        self.seen: list[str] = []
+        self.loaded = 0
+
+    def load(self) -> Profile:
+        self.threads.add(threading.get_ident())
+        self.loaded += 1
+        return PROFILE
+
+    def encode(self, texts: Sequence[str]) -> list[Vector]:
+        self.threads.add(threading.get_ident())
+        assert self.go_on.wait(timeout=60)
+        self.seen += texts
+        return [vector_of(text) for text in texts]
+
+    def unload(self) -> None:
+        self.loaded = 0
+
+
+async def test_a_local_model_runs_in_one_thread_and_never_blocks_the_loop() -> None:
+    model = SlowModel()
+    embedder = BatchingEmbedder(ThreadedEncoder(model))
+    tasks = [asyncio.ensure_future(embedder.embed([f"text {n}"])) for n in range(3)]
+    question = asyncio.ensure_future(embedder.embed_query("question"))
+    # Only a loop that is free can come here and let the model go on.
+    asyncio.get_running_loop().call_later(0.01, model.go_on.set)
+    await asyncio.gather(question, *tasks)
+    assert model.seen == ["q: question", "t: text 0", "t: text 1", "t: text 2"]
+    assert model.loaded == 1
+    assert len(model.threads) == 1
+    assert threading.get_ident() not in model.threads
+    await embedder.close()
+    assert model.loaded == 0
