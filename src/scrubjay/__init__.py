@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from scrubjay.version import VERSION as __version__
+from scrubjay.version import VERSION
 
 if TYPE_CHECKING:
     from scrubjay.client import MemoryClient
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from scrubjay.model.results import Hit, Recalled, Remembered
     from scrubjay.settings import Settings
     from scrubjay.sync_client import SyncMemoryClient
+
+__version__ = VERSION
 
 __all__ = [
     "Filter",

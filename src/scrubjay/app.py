@@ -1,7 +1,7 @@
 """The composition root: settings become a wired engine. Nothing else names a backend."""
 
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,7 +38,7 @@ class SystemClock:
 
 
 @asynccontextmanager
-async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
+async def open_engine(settings: Settings) -> AsyncGenerator[Engine]:
     """The memory of a data folder, opened, and closed at the end."""
     embedder = make_embedder(settings)
     lock = hold_folder(settings.data)
@@ -143,6 +143,4 @@ def _index(settings: Settings, store: RecordStore, embedder: Embedder) -> IndexK
     # The index on disk would hold in clear what an encrypted store hides: then it stays in memory.
     is_private = bool(settings.key or settings.key_file or settings.keyring)
     folder = None if is_private or settings.vector_index == "scan" else settings.index
-    return IndexKeeper(
-        store, Means(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build), folder=folder
-    )
+    return IndexKeeper(store, Means(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build), folder=folder)

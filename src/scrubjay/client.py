@@ -135,14 +135,18 @@ class MemoryClient:
         return await self._open.recall(question, who=self._who, cursor=cursor)
 
     async def read(
-        self, ids: str | Sequence[str], *, format: str = "markdown", version: int | None = None  # noqa: A002
+        self,
+        ids: str | Sequence[str],
+        *,
+        format: str = "markdown",
+        version: int | None = None,
     ) -> ReadResult:
         """Whole memories by id, name or title; what is missing is named, with suggestions."""
         return await self._open.read(_refs(ids), who=self._who, format=format, version=version)
 
     async def revise(
         self,
-        id: str,  # noqa: A002
+        id: str,
         *,
         add_observations: Sequence[str] = (),
         remove_observations: Sequence[str] = (),
@@ -161,7 +165,7 @@ class MemoryClient:
         self,
         ids: str | Sequence[str] = (),
         *,
-        filter: Filter | None = None,  # noqa: A002
+        filter: Filter | None = None,
         group: bool = False,
         reason: str = "",
         dry_run: bool = False,
@@ -174,7 +178,7 @@ class MemoryClient:
         self,
         ids: str | Sequence[str] = (),
         *,
-        filter: Filter | None = None,  # noqa: A002
+        filter: Filter | None = None,
         group: bool = False,
         reason: str = "",
         dry_run: bool = False,
@@ -187,7 +191,7 @@ class MemoryClient:
         self,
         ids: str | Sequence[str] = (),
         *,
-        filter: Filter | None = None,  # noqa: A002
+        filter: Filter | None = None,
         group: bool = False,
         reason: str = "",
         dry_run: bool = False,
@@ -216,14 +220,19 @@ class MemoryClient:
         return await self._open.unrelate(source, target, who=self._who, relation=relation)
 
     async def history(
-        self, id: str, *, limit: int = 20, before: int | None = None, diff: Sequence[int] | None = None  # noqa: A002
+        self,
+        id: str,
+        *,
+        limit: int = 20,
+        before: int | None = None,
+        diff: Sequence[int] | None = None,
     ) -> History:
         """The versions of a memory, newest first; with `diff=[a, b]`, how a became b."""
         if diff is not None:
             return await self._open.diff(id, who=self._who, versions=diff)
         return await self._open.history(id, who=self._who, limit=limit, before=before)
 
-    async def revert(self, id: str, *, to: int, message: str = "") -> Written:  # noqa: A002
+    async def revert(self, id: str, *, to: int, message: str = "") -> Written:
         """Go back to a version, as a new one."""
         return await self._open.revert(id, who=self._who, to=to, message=message)
 
@@ -241,9 +250,7 @@ class MemoryClient:
 
     async def backup(self, target: str | Path, *, progress: Progress | None = None) -> Path:
         """Copy the store to a file while it is in use, and verify the copy."""
-        path = Path(target).expanduser().absolute()
-        await self._open.backup(path, progress=progress)
-        return path
+        return await self._open.backup(Path(target), progress=progress)
 
     def export(self, *, progress: Progress | None = None) -> AsyncIterator[str]:
         """Every memory of the space as JSON Lines, with its whole past."""

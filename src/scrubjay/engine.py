@@ -91,7 +91,12 @@ class Engine:
         return found
 
     async def read(
-        self, refs: Sequence[str], *, who: Caller, format: str = "markdown", version: int | None = None  # noqa: A002
+        self,
+        refs: Sequence[str],
+        *,
+        who: Caller,
+        format: str = "markdown",
+        version: int | None = None,
     ) -> ReadResult:
         """Whole memories by id, name or title."""
         found = await reading.read(refs, format=format, version=version, space=who.space, store=self.store)
@@ -185,9 +190,10 @@ class Engine:
         await self.embed_missing()
         await self.index.rebuild()
 
-    async def backup(self, target: Path, *, progress: Progress | None = None) -> None:
-        """Copy the store to a file while it is in use."""
+    async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
+        """Copy the store to a file while it is in use; tells where that is."""
         await self.store.backup(target, progress=progress)
+        return target
 
     def export(self, *, who: Caller, progress: Progress | None = None) -> AsyncIterator[str]:
         """The lines of an export of a space."""
@@ -195,9 +201,7 @@ class Engine:
 
     async def import_(self, lines: Lines, *, who: Caller, progress: Progress | None = None) -> Imported:
         """Take in an export; vectors follow by `embed_missing`."""
-        return await import_lines(
-            lines, space=who.space, origin=self._origin(who), store=self.store, progress=progress
-        )
+        return await import_lines(lines, space=who.space, origin=self._origin(who), store=self.store, progress=progress)
 
     async def embed_missing(self, *, progress: Progress | None = None) -> int:
         """Embed what has no vector yet; without a model that is nothing, and `status` says so."""

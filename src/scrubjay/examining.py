@@ -116,7 +116,9 @@ def _room_check(data: Path) -> Check:
         name="disk",
         ok=free > _LITTLE_ROOM,
         detail=f"{free // 1024 // 1024:,} MB free",
-        fix="" if free > _LITTLE_ROOM else "Free some space: writes fail, though nothing is lost, when the disk is full",
+        fix=""
+        if free > _LITTLE_ROOM
+        else "Free some space: writes fail, though nothing is lost, when the disk is full",
     )
 
 

@@ -25,9 +25,7 @@ def _from_file(path: Path) -> str:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise WrongKey(
-            f"the key file {path} cannot be read", hint="Check SCRUBJAY_KEY_FILE", path=str(path)
-        ) from error
+        raise WrongKey(f"the key file {path} cannot be read", hint="Check SCRUBJAY_KEY_FILE", path=str(path)) from error
     if not lines or not lines[0].strip():
         raise WrongKey(f"the key file {path} is empty", hint="Put the key on its first line", path=str(path))
     return lines[0].strip()

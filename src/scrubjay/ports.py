@@ -129,9 +129,7 @@ class StoreStatistics:
     flagged_bodies: int
     vectors: Mapping[str, int]
     facets: Mapping[str, int] = field(default_factory=dict[str, int])
-    details: Mapping[str, str | int | float | bool] = field(
-        default_factory=dict[str, str | int | float | bool]
-    )
+    details: Mapping[str, str | int | float | bool] = field(default_factory=dict[str, str | int | float | bool])
 
 
 # ---- the record store -----------------------------------------------------------------------------
@@ -188,9 +186,7 @@ class Records(Protocol):
         """Every relation that touches one of the memories."""
         ...
 
-    async def list_ids(
-        self, space: str, wanted: Filter, *, limit: int, after: str | None = None
-    ) -> list[str]:
+    async def list_ids(self, space: str, wanted: Filter, *, limit: int, after: str | None = None) -> list[str]:
         """Ids that pass a filter, most recently updated first, from after the given id on."""
         ...
 
@@ -321,9 +317,7 @@ class VectorIndex(Protocol):
         """Remove the stale points, put the new ones, and remember the log position they bring it to."""
         ...
 
-    async def search(
-        self, space: str, vector: Vector, wanted: Filter, *, limit: int
-    ) -> list[tuple[int, float]]:
+    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
         """(passage number, cosine), best first; never fewer than pass the filter, up to the limit."""
         ...
 
@@ -369,5 +363,3 @@ class Clock(Protocol):
     def now(self) -> datetime:
         """Now, in UTC."""
         ...
-
-

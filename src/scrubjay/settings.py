@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Limits
@@ -14,7 +14,10 @@ _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off", "")
 
 
-def _setting(default: str | int | bool, env: str, doc: str) -> object:
+T = TypeVar("T", str, int, bool)
+
+
+def _setting(default: T, env: str, doc: str) -> T:
     return field(default=default, metadata={"env": env, "doc": doc})
 
 
@@ -22,40 +25,50 @@ def _setting(default: str | int | bool, env: str, doc: str) -> object:
 class Settings:
     """What a user can choose; each field names its environment variable and says what it does."""
 
-    home: str = _setting("", "SCRUBJAY_HOME", "Data folder. Default: the platform's place for user data.")  # type: ignore[assignment]
-    index_path: str = _setting(  # type: ignore[assignment]
-        "", "SCRUBJAY_INDEX_PATH", "Folder of what can be rebuilt (the vector index). Default: `index` in the data folder."
+    home: str = _setting("", "SCRUBJAY_HOME", "Data folder. Default: the platform's place for user data.")
+    index_path: str = _setting(
+        "",
+        "SCRUBJAY_INDEX_PATH",
+        "Folder of what can be rebuilt (the vector index). Default: `index` in the data folder.",
     )
-    space: str = _setting("default", "SCRUBJAY_SPACE", "The space that commands work in.")  # type: ignore[assignment]
-    agent: str = _setting("", "SCRUBJAY_AGENT", "Who writes, as noted with every change; `undo` goes by it.")  # type: ignore[assignment]
-    embedder: str = _setting(  # type: ignore[assignment]
+    space: str = _setting("default", "SCRUBJAY_SPACE", "The space that commands work in.")
+    agent: str = _setting("", "SCRUBJAY_AGENT", "Who writes, as noted with every change; `undo` goes by it.")
+    embedder: str = _setting(
         "minilm",
         "SCRUBJAY_EMBEDDER",
         "`minilm` (bundled, offline), `openai` (any server with /v1/embeddings), `voyage`, `sentence-transformers`, or "
         "`none` for lexical search alone.",
     )
-    embedding_model: str = _setting("", "SCRUBJAY_EMBEDDING_MODEL", "The model's name, for embedders that offer several.")  # type: ignore[assignment]
-    embedding_url: str = _setting(  # type: ignore[assignment]
+    embedding_model: str = _setting(
+        "", "SCRUBJAY_EMBEDDING_MODEL", "The model's name, for embedders that offer several."
+    )
+    embedding_url: str = _setting(
         "", "SCRUBJAY_EMBEDDING_URL", "Base address of an embedding server, for example http://127.0.0.1:11434/v1."
     )
-    embedding_key: str = _setting("", "SCRUBJAY_EMBEDDING_KEY", "Its API key. Never shown or logged.")  # type: ignore[assignment]
-    embedding_dimension: int = _setting(  # type: ignore[assignment]
+    embedding_key: str = _setting("", "SCRUBJAY_EMBEDDING_KEY", "Its API key. Never shown or logged.")
+    embedding_dimension: int = _setting(
         0, "SCRUBJAY_EMBEDDING_DIMENSION", "Ask a server for vectors of this length; 0 leaves it to the model."
     )
-    embedding_threads: int = _setting(2, "SCRUBJAY_EMBEDDING_THREADS", "Threads the bundled model computes with.")  # type: ignore[assignment]
-    allow_download: bool = _setting(  # type: ignore[assignment]
-        False, "SCRUBJAY_ALLOW_DOWNLOAD", "Let sentence-transformers fetch a model that is not on this machine."  # noqa: FBT003
+    embedding_threads: int = _setting(2, "SCRUBJAY_EMBEDDING_THREADS", "Threads the bundled model computes with.")
+    allow_download: bool = _setting(
+        False,  # noqa: FBT003 - the default comes first, as for the others
+        "SCRUBJAY_ALLOW_DOWNLOAD",
+        "Let sentence-transformers fetch a model that is not on this machine.",
     )
-    key: str = _setting("", "SCRUBJAY_KEY", "Encryption key of the store. Prefer a key file or the keyring.")  # type: ignore[assignment]
-    key_file: str = _setting("", "SCRUBJAY_KEY_FILE", "File whose first line is the encryption key.")  # type: ignore[assignment]
-    keyring: str = _setting(  # type: ignore[assignment]
+    key: str = _setting("", "SCRUBJAY_KEY", "Encryption key of the store. Prefer a key file or the keyring.")
+    key_file: str = _setting("", "SCRUBJAY_KEY_FILE", "File whose first line is the encryption key.")
+    keyring: str = _setting(
         "", "SCRUBJAY_KEYRING", "Name under which the system keyring holds the encryption key (service `scrubjay`)."
     )
-    vector_index: str = _setting(  # type: ignore[assignment]
-        "auto", "SCRUBJAY_VECTOR_INDEX", "`auto` (embedded Qdrant when this process can hold it), or `scan` (exact, in memory)."
+    vector_index: str = _setting(
+        "auto",
+        "SCRUBJAY_VECTOR_INDEX",
+        "`auto` (embedded Qdrant when this process can hold it), or `scan` (exact, in memory).",
     )
-    readers: int = _setting(4, "SCRUBJAY_READERS", "Reading threads of the store.")  # type: ignore[assignment]
-    max_text_bytes: int = _setting(1_000_000, "SCRUBJAY_MAX_TEXT_BYTES", "Longest text of one memory, in bytes of UTF-8.")  # type: ignore[assignment]
+    readers: int = _setting(4, "SCRUBJAY_READERS", "Reading threads of the store.")
+    max_text_bytes: int = _setting(
+        1_000_000, "SCRUBJAY_MAX_TEXT_BYTES", "Longest text of one memory, in bytes of UTF-8."
+    )
 
     @classmethod
     def load(cls, *, environment: Mapping[str, str] | None = None, **given: str | int | bool | None) -> Self:

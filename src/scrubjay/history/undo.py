@@ -19,9 +19,7 @@ _KEPT = (
 )  # fmt: skip
 
 
-async def revert(
-    ref: str, *, to: int, message: str, space: str, origin: Origin, store: RecordStore
-) -> Written:
+async def revert(ref: str, *, to: int, message: str, space: str, origin: Origin, store: RecordStore) -> Written:
     """A new version with the content of an older one."""
     try:
         memory = await resolve(store, ref, space=space)
@@ -46,9 +44,7 @@ async def undo(*, run: str, agent: str, space: str, origin: Origin, store: Recor
         )
     writes, skipped = await _writes_back(found, space=space, origin=origin, store=store)
     edges = _edges_back(found.changes)
-    commit = Commit(
-        space=space, origin=replace(origin, undoes=found.id), writes=tuple(writes), edges=tuple(edges)
-    )
+    commit = Commit(space=space, origin=replace(origin, undoes=found.id), writes=tuple(writes), edges=tuple(edges))
     await store.commit(commit)
     done = tuple(
         Written(action="undone", id=write.memory.id, name=write.memory.name, version=write.memory.version)
@@ -66,9 +62,7 @@ async def _stand_in(damaged: BodyDamaged, to: int, *, space: str, store: RecordS
     return replace(sound.memory, version=number)
 
 
-async def _writes_back(
-    run: Run, *, space: str, origin: Origin, store: RecordStore
-) -> tuple[list[Write], list[str]]:
+async def _writes_back(run: Run, *, space: str, origin: Origin, store: RecordStore) -> tuple[list[Write], list[str]]:
     touched: dict[str, list[Change]] = {}
     for change in run.changes:
         if change.relation is None and change.action not in (Action.EMBEDDED, Action.PURGED, Action.IMPORTED):

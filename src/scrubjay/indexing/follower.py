@@ -33,9 +33,15 @@ class Follower:
         """How many changes the index is behind; negative when it knows of more than the store."""
         return await self._store.last_seq() - self._index.cursor
 
-    async def catch_up(self) -> None:
-        """Apply all that was committed before the call. Callers at the same time share the work."""
+    async def catch_up(self, *, at_most: int | None = None) -> None:
+        """Apply all that was committed before the call. Callers at the same time share the work.
+
+        Raises IndexUnavailable when that is more than `at_most`, or when the index is ahead of the store.
+        """
         target = await self._store.last_seq()
+        lag = target - self._index.cursor
+        if at_most is not None and not 0 <= lag <= at_most:
+            raise IndexUnavailable("the vector index is far from where its store is", lag=lag)
         while self._index.cursor < target:
             async with self._turn:
                 if self._index.cursor < target and not await self._apply_page():

@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
+from scrubjay.errors import IndexUnavailable
 from scrubjay.locking import FileLock
 from scrubjay.model.identity import new_id
 
@@ -96,7 +97,10 @@ class Generations:
 
 def condemn(generation: Path) -> None:
     """Have a generation replaced as soon as can be, and at the latest at the next start."""
-    (generation / _CONDEMNED).touch()
+    try:
+        (generation / _CONDEMNED).touch()
+    except OSError as error:
+        raise IndexUnavailable("the folder of the vector index cannot be written", cause=str(error)) from error
 
 
 def is_condemned(generation: Path) -> bool:

@@ -54,7 +54,7 @@ class IndexKeeper:
         scan = await self._opened()
         while live := self._live:
             try:
-                await live.follow(self._policy)
+                await live.follower.catch_up(at_most=self._policy.rebuild_when_behind)
                 # While we waited another generation may have taken its place.
                 if live is self._live:
                     self._build_if_due(live)
@@ -70,7 +70,7 @@ class IndexKeeper:
         if live is None:
             return
         try:
-            await live.follow(self._policy)
+            await live.follower.catch_up(at_most=self._policy.rebuild_when_behind)
             self._build_if_due(live)
         except IndexUnavailable as error:
             self._retire(live, error)
@@ -169,7 +169,7 @@ class IndexKeeper:
     async def _loaded(self, generation: Path, profile: Profile) -> Live:
         live = self._load(generation, profile)
         try:
-            await live.follow(self._policy)
+            await live.follower.catch_up(at_most=self._policy.rebuild_when_behind)
             await live.require_complete(self._store, profile.model)
         except BaseException:
             live.index.abandon()
@@ -220,21 +220,25 @@ class IndexKeeper:
             self._job = asyncio.create_task(self._run_build(generations, profile))
 
     async def _run_build(self, generations: Generations, profile: Profile) -> None:
-        draft = generations.draft()
         try:
-            if await self._is_small(profile):
-                await build_generation(
-                    self._store, self._means.kind, draft, model=profile.model, dimension=profile.dimension
-                )
-            else:
-                await self._means.build(draft)
-            await self._swap(generations.adopt(draft), generations, profile)
-            self._problem = ""
+            draft = generations.draft()
+            try:
+                await self._build(draft, profile)
+                await self._swap(generations.adopt(draft), generations, profile)
+            finally:
+                generations.discard(draft)
         except Exception as error:  # noqa: BLE001 - a job's edge: whatever it is, the scan goes on answering
             self._failures += 1
             self._problem = str(error) or type(error).__name__
-        finally:
-            generations.discard(draft)
+        else:
+            self._problem = ""
+
+    async def _build(self, draft: Path, profile: Profile) -> None:
+        if await self._is_small(profile):
+            kind, model, dimension = self._means.kind, profile.model, profile.dimension
+            await build_generation(self._store, kind, draft, model=model, dimension=dimension)
+        else:
+            await self._means.build(draft)
 
     async def _swap(self, generation: Path, generations: Generations, profile: Profile) -> None:
         try:

@@ -35,14 +35,6 @@ class Live:
     follower: Follower
     generation: Path
 
-    async def follow(self, policy: Policy) -> None:
-        """Catch up; raises IndexUnavailable when the index is too far from where its store is."""
-        lag = await self.follower.lag()
-        if not 0 <= lag <= policy.rebuild_when_behind:
-            raise IndexUnavailable("the vector index is far from where its store is", lag=lag)
-        if lag:
-            await self.follower.catch_up()
-
     async def require_complete(self, store: Source, model: str) -> None:
         """Raise IndexUnavailable if a process that was killed has left points missing."""
         if not self.index.was_cut_off:

@@ -35,14 +35,10 @@ class Filter:
     @property
     def facet_groups(self) -> tuple[tuple[Facet, ...], ...]:
         """The facets asked for, besides the state; one of each group must hold."""
-        singles = [
-            facet(name, getattr(self, name))
-            for name in _SINGLE_FIELDS
-            if getattr(self, name)
-        ]
+        singles = [facet(name, getattr(self, name)) for name in _SINGLE_FIELDS if getattr(self, name)]
         singles += [facet("tag", tag) for tag in self.tags]
         singles += [facet(f"meta.{key}", value) for key, value in self.metadata.items()]
-        groups = [(single,) for single in singles]
+        groups: list[tuple[Facet, ...]] = [(single,) for single in singles]
         if self.any_tags:
             groups.append(tuple(facet("tag", tag) for tag in self.any_tags))
         return tuple(groups)

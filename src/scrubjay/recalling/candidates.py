@@ -7,8 +7,8 @@ from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.model.passage import StoredPassage, Vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import Embedder, Profile, RecordStore, TermStatistics
-from scrubjay.recalling.understand import Understood
 from scrubjay.recalling.search import Searcher
+from scrubjay.recalling.understand import Understood
 
 _LEXICAL = 200
 _DENSE = 100

@@ -47,9 +47,7 @@ def _score(
     matched = tuple(term for term in weights if term in counts)
     lexical = sum(weights[term] * counts[term] * (_K1 + 1) / (counts[term] + norm) for term in matched)
     cosine = cosines.get(passage.hash, 0.0)
-    return Scored(
-        passage=passage, score=lexical + weight * cosine, lexical=lexical, cosine=cosine, matched=matched
-    )
+    return Scored(passage=passage, score=lexical + weight * cosine, lexical=lexical, cosine=cosine, matched=matched)
 
 
 def _term_weights(statistics: TermStatistics, terms: tuple[str, ...]) -> dict[str, float]:

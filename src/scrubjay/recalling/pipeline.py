@@ -88,7 +88,10 @@ async def _pinned(asked: Understood, *, offset: int, space: str, now: datetime, 
     memories = await shelf.store.get(space, await shelf.store.pinned(space))
     alive = [memory for memory in memories.values() if passes(memory, Filter(), now=now)]
     return [
-        _hit(Found(memory=memory, best=_whole(memory), entities=(memory.entity,) if memory.entity else ()), asked.question)
+        _hit(
+            Found(memory=memory, best=_whole(memory), entities=(memory.entity,) if memory.entity else ()),
+            asked.question,
+        )
         for memory in alive
     ]
 
@@ -144,14 +147,15 @@ def _cursor(question: Question, offset: int) -> str:
 def _offset(cursor: str, question: Question) -> int:
     if not cursor:
         return 0
+    foreign = InvalidInput(
+        "the cursor does not belong to this question", hint="Ask again without a cursor", field="cursor"
+    )
     try:
         offset, fingerprint = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        if fingerprint != _fingerprint(question) or not isinstance(offset, int) or offset < 0:
-            raise ValueError(cursor)
     except (ValueError, TypeError, binascii.Error, UnicodeError):
-        raise InvalidInput(
-            "the cursor does not belong to this question", hint="Ask again without a cursor", field="cursor"
-        ) from None
+        raise foreign from None
+    if fingerprint != _fingerprint(question) or not isinstance(offset, int) or offset < 0:
+        raise foreign
     return offset
 
 

@@ -16,7 +16,12 @@ FORMATS = ("markdown", "plain", "json")
 
 
 async def read(
-    refs: Sequence[str], *, format: str, version: int | None, space: str, store: RecordStore  # noqa: A002
+    refs: Sequence[str],
+    *,
+    format: str,
+    version: int | None,
+    space: str,
+    store: RecordStore,
 ) -> ReadResult:
     """The memories that answer to references, newest version unless one is named."""
     if format not in FORMATS:
@@ -33,7 +38,11 @@ async def read(
 
 
 def render(
-    memory: Memory, relations: Sequence[Relation], *, names: dict[str, str], format: str  # noqa: A002
+    memory: Memory,
+    relations: Sequence[Relation],
+    *,
+    names: dict[str, str],
+    format: str,
 ) -> str:
     """A memory as text."""
     if format == "json":
@@ -72,7 +81,9 @@ async def _names(relations: Sequence[Relation], *, space: str, store: RecordStor
 
 def _facts(memory: Memory) -> str:
     facts = [memory.kind, memory.date.date().isoformat()]
-    facts += [f"{name}: {value}" for name in ("entity", "category", "project", "scope") if (value := getattr(memory, name))]
+    facts += [
+        f"{name}: {value}" for name in ("entity", "category", "project", "scope") if (value := getattr(memory, name))
+    ]
     facts += [" ".join(f"#{tag}" for tag in memory.tags)] if memory.tags else []
     facts += [memory.state.value] if memory.state != "live" else []
     facts += [f"version {memory.version}", memory.id]

@@ -32,7 +32,7 @@ def understand(question: Question, *, limits: Limits) -> Understood:
 
 
 def _check(question: Question, *, limits: Limits) -> None:
-    if not isinstance(question.query, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(question.query, str):
         raise InvalidInput(f"query must be a text, not {type(question.query).__name__}", field="query")
     size = len(question.query.encode("utf-8", "replace"))
     if size > limits.query_bytes:

@@ -57,7 +57,7 @@ class Dictionary:
 
     def compress(self, plain: bytes) -> bytes:
         """Compress with this dictionary."""
-        # Compressors are not safe to share between threads, and making one costs little beside a precomputed dictionary.
+        # Compressors must not be shared between threads; with a precomputed dictionary making one costs little.
         compressor = zstandard.ZstdCompressor(dict_data=self._compression, compression_params=self._parameters)
         return compressor.compress(plain)
 

@@ -117,7 +117,7 @@ def an_edge(
     source: Memory,
     target: Memory,
     *,
-    type: str = LINK,  # noqa: A002 - the relation's own word for it
+    type: str = LINK,
     text: str = "",
     strength: float = 0.5,
     metadata: Mapping[str, Json] | None = None,

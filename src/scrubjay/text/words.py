@@ -109,7 +109,5 @@ _FORMS = """
 """
 
 IRREGULAR = {
-    form: line.split(":")[0].strip()
-    for line in _FORMS.strip().splitlines()
-    for form in line.split(":")[1].split()
+    form: line.split(":")[0].strip() for line in _FORMS.strip().splitlines() for form in line.split(":")[1].split()
 }

@@ -27,7 +27,9 @@ def check_header(given: Mapping[str, Json]) -> None:
     if not isinstance(found, int):
         raise InvalidInput("this is not a Scrubjay export: the first line lacks `scrubjay`")
     if found > FORMAT:
-        raise InvalidInput(f"this export has format {found}; this Scrubjay reads up to {FORMAT}", hint="Update Scrubjay")
+        raise InvalidInput(
+            f"this export has format {found}; this Scrubjay reads up to {FORMAT}", hint="Update Scrubjay"
+        )
 
 
 def dossier_line(dossier: Dossier) -> str:

@@ -13,9 +13,7 @@ _DEFAULT_KIND = "note"
 def compose(draft: Draft, *, space: str, now: datetime) -> tuple[Memory, ...]:
     """The records of a draft; several share one group."""
     group = new_id() if len(draft.entities) > 1 else ""
-    return tuple(
-        _record(draft, entity=entity, group=group, space=space, now=now) for entity in draft.entities or ("",)
-    )
+    return tuple(_record(draft, entity=entity, group=group, space=space, now=now) for entity in draft.entities or ("",))
 
 
 def derived_name(draft: Draft, entity: str) -> str:

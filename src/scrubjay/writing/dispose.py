@@ -59,16 +59,15 @@ async def purge(selection: Selection, *, space: str, origin: Origin, store: Reco
     return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
 
 
-async def _move(
-    selection: Selection, target: State, *, space: str, origin: Origin, store: RecordStore
-) -> Outcome:
+async def _move(selection: Selection, target: State, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
     selection = _in_state(selection, State.LIVE if target is State.TRASHED else State.TRASHED)
     done: list[Written] = []
     missing: list[Missing] = []
     async for memories, unknown in _pages(selection, space=space, store=store):
         missing += unknown
-        for memory in memories:
-            done.append(await _move_one(memory, target, selection=selection, origin=origin, store=store))
+        done += [
+            await _move_one(memory, target, selection=selection, origin=origin, store=store) for memory in memories
+        ]
     return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
 
 

@@ -25,9 +25,7 @@ async def embed_new(
         vectors = await embedder.embed([_text(*pair) for pair in missing.values()])
     except EmbeddingUnavailable as error:
         return None, f"stored without vectors, found by its words only: {error.message}"
-    made = Embedded(
-        model=profile.model, dimension=profile.dimension, vectors=dict(zip(missing, vectors, strict=True))
-    )
+    made = Embedded(model=profile.model, dimension=profile.dimension, vectors=dict(zip(missing, vectors, strict=True)))
     return made, ""
 
 

@@ -147,7 +147,18 @@ def _once(draft: Draft, answer: Remembered) -> Once | None:
 def _digest(draft: Draft) -> bytes:
     request = {
         name: getattr(draft, name)
-        for name in ("text", "title", "kind", "name", "entities", "observations", "tags", "category", "project", "scope")
+        for name in (
+            "text",
+            "title",
+            "kind",
+            "name",
+            "entities",
+            "observations",
+            "tags",
+            "category",
+            "project",
+            "scope",
+        )
     }
     request |= {"metadata": dict(draft.metadata), "source": source_to_json(draft.source), "intent": draft.intent}
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).digest()

@@ -72,9 +72,7 @@ def _same(known: Relation, wanted: Relation) -> bool:
     if known.type != wanted.type:
         return False
     ends = (known.source, known.target)
-    return ends == (wanted.source, wanted.target) or (
-        wanted.type == LINK and ends == (wanted.target, wanted.source)
-    )
+    return ends == (wanted.source, wanted.target) or (wanted.type == LINK and ends == (wanted.target, wanted.source))
 
 
 def _type(relation: str, limits: Limits) -> str:

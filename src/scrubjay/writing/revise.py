@@ -27,7 +27,7 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
     memory = await resolve(desk.store, ref, space=space)
     for _ in range(_TRIES):
         if edit.expected_version not in (None, memory.version):
-            raise _stale(memory, cast("int", edit.expected_version))
+            raise _stale(memory, edit.expected_version)
         edited, warnings = apply_edit(memory, edit, now=origin.at, limits=desk.limits)
         if edited == memory:
             return Written(
@@ -72,7 +72,9 @@ def apply_edit(memory: Memory, edit: Edit, *, now: datetime, limits: Limits) -> 
     validate.texts([one.text for one in kept], field="observations", limit=limits.observations, limits=limits)
     edited = replace(edited, observations=tuple(kept))
     if not edited.content.strip() and not edited.observations:
-        raise InvalidInput("the edit would leave nothing of the memory", hint="Use `forget` to drop it", field="content")
+        raise InvalidInput(
+            "the edit would leave nothing of the memory", hint="Use `forget` to drop it", field="content"
+        )
     return edited, tuple(f"there was no observation {one[:80]!r} to remove" for one in sorted(unknown))
 
 

@@ -1,9 +1,10 @@
 """First stage: what cannot be stored is refused with words that help; what is merely untidy is tidied."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import cast
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Draft, Limits
@@ -92,9 +93,10 @@ def texts(values: object, *, field: str, limit: int, limits: Limits) -> tuple[st
     """A list of texts, not too many."""
     if isinstance(values, str) or not isinstance(values, list | tuple):
         raise InvalidInput(f"{field} must be a list of texts, not {type(values).__name__}", field=field)
-    if len(values) > limit:  # pyright: ignore[reportUnknownArgumentType]
-        raise TooLarge(f"{len(values):,} {field} are too many; the limit is {limit}", field=field, limit=limit)  # pyright: ignore[reportUnknownArgumentType]
-    return tuple(text(one, field=field, limit=limits.text_bytes) for one in values)  # pyright: ignore[reportUnknownVariableType]
+    given = cast("Sequence[object]", values)
+    if len(given) > limit:
+        raise TooLarge(f"{len(given):,} {field} are too many; the limit is {limit}", field=field, limit=limit)
+    return tuple(text(one, field=field, limit=limits.text_bytes) for one in given)
 
 
 def distinct_labels(values: object, *, field: str, limit: int, limits: Limits) -> tuple[str, ...]:
@@ -113,7 +115,7 @@ def metadata(value: object, *, limits: Limits) -> Mapping[str, Json]:
     """A JSON object of bearable size."""
     if not isinstance(value, Mapping):
         raise InvalidInput(f"metadata must be an object, not {type(value).__name__}", field="metadata")
-    plain = {str(key): one for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    plain = {str(key): one for key, one in cast("Mapping[object, object]", value).items()}
     try:
         dumped = json.dumps(plain, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

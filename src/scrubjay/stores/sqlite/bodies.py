@@ -70,7 +70,7 @@ class Bodies:
     ) -> Memory:
         """The memory that (encoding, dictionary, sha256, size, body) hold."""
         encoding, dictionary, sha256, size, data = packed
-        encoded = Encoded(bytes(data), Encoding(encoding), int(dictionary), bytes(sha256), int(size))  # type: ignore[arg-type]
+        encoded = Encoded(bytes(data), Encoding(encoding), int(dictionary), bytes(sha256), int(size))
         body = decode(encoded, dictionary=self._dictionary(connection, encoded.dictionary))
         return from_body(
             body,

@@ -1,7 +1,7 @@
 """Opening the database file, and what SQLite's errors mean to a user."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def connect(path: Path, *, key: str = "", cache_mb: int = 8) -> apsw.Connection:
 
 
 @contextmanager
-def mapped_errors(path: Path) -> Iterator[None]:
+def mapped_errors(path: Path) -> Generator[None]:
     """Every driver error leaves as one of ours, saying what to do next."""
     try:
         yield
@@ -116,9 +116,7 @@ def _not_readable(path: Path, key: str) -> ScrubjayError:
     with path.open("rb") as file:
         is_plain = file.read(len(_MAGIC)) == _MAGIC
     if is_plain:
-        return WrongKey(
-            f"{path} is not encrypted, but a key was given", hint="Open it without a key", path=str(path)
-        )
+        return WrongKey(f"{path} is not encrypted, but a key was given", hint="Open it without a key", path=str(path))
     if key:
         return WrongKey(
             f"the key does not open {path}, or the file is damaged",

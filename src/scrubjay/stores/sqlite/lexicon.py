@@ -98,9 +98,7 @@ def _candidates(
     return [_stored(row) for row in rows]
 
 
-def term_statistics(
-    connection: apsw.Connection, space: str, terms: Sequence[str], *, state: State
-) -> TermStatistics:
+def term_statistics(connection: apsw.Connection, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
     """Counts of one space and state alone."""
     space_no = space_number(connection, space)
     if space_no is None:
@@ -137,7 +135,11 @@ def passing(connection: apsw.Connection, space: str, wanted: Filter) -> list[int
     else:
         rows = connection.execute(
             f"""SELECT p.id FROM {_PASSAGE_TABLES} WHERE m.space_no = ? AND m.state = ? {_date_test(wanted)}""",
-            (space_no, lexicon_number(space_no, wanted.state) - lexicon_number(space_no, State.LIVE), *date_bounds(wanted)),
+            (
+                space_no,
+                lexicon_number(space_no, wanted.state) - lexicon_number(space_no, State.LIVE),
+                *date_bounds(wanted),
+            ),
         )
     return [int(row[0]) for row in rows]
 
@@ -212,9 +214,7 @@ def _frequencies(connection: apsw.Connection, lexicon_no: int, terms: Sequence[s
     return {str(term): int(passages) for term, passages in rows}
 
 
-def _count_terms(
-    connection: apsw.Connection, lexicon_no: int, passages: Sequence[Sequence[str]], *, sign: int
-) -> None:
+def _count_terms(connection: apsw.Connection, lexicon_no: int, passages: Sequence[Sequence[str]], *, sign: int) -> None:
     counts = Counter(term for terms in passages for term in set(terms))
     connection.executemany(
         """INSERT INTO terms VALUES(?, ?, ?)

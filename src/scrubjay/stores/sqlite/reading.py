@@ -99,9 +99,7 @@ def versions(
     return [_version(connection, row, memory_id=memory_id, space=space, bodies=bodies) for row in rows]
 
 
-def version(
-    connection: apsw.Connection, space: str, memory_id: str, number: int, *, bodies: Bodies
-) -> Version | None:
+def version(connection: apsw.Connection, space: str, memory_id: str, number: int, *, bodies: Bodies) -> Version | None:
     """One version of a memory."""
     row = connection.execute(
         f"SELECT {_VERSION_COLUMNS} FROM {_VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number = ?",
@@ -194,7 +192,7 @@ def _handles(
         f"SELECT id, name, title, state FROM memories WHERE space_no = ?2 AND {test} ORDER BY state, no LIMIT ?3",
         (value, space_no, _MOST_MATCHES),
     )
-    found = [Handle(id=id_text(row[0]), name=row[1], title=row[2], state=STATES[row[3]]) for row in rows]
+    found = [Handle(id=id_text(row[0]), name=row[1], title=row[2], state=STATES[int(row[3])]) for row in rows]
     if state is not None:
         return tuple(handle for handle in found if handle.state is state)
     live = tuple(handle for handle in found if handle.state is State.LIVE)

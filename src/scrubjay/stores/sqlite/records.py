@@ -283,9 +283,7 @@ def stored_facets(connection: apsw.Connection, number: int, *, bodies: Bodies) -
         return ()
 
 
-def _apply_edge(
-    connection: apsw.Connection, edge: Edge, *, space_no: int, run_no: int, origin: Origin
-) -> int | None:
+def _apply_edge(connection: apsw.Connection, edge: Edge, *, space_no: int, run_no: int, origin: Origin) -> int | None:
     relation = edge.relation
     source_no, source_version = _end(connection, relation.source, space_no)
     target_no, _ = _end(connection, relation.target, space_no)
@@ -305,9 +303,7 @@ def _apply_edge(
     return seq
 
 
-def _take_relation(
-    connection: apsw.Connection, relation: Relation, source_no: int, target_no: int
-) -> Relation | None:
+def _take_relation(connection: apsw.Connection, relation: Relation, source_no: int, target_no: int) -> Relation | None:
     row = connection.execute(
         """DELETE FROM relations WHERE source_no = ? AND type = ? AND target_no = ?
            RETURNING text, strength, metadata, created_at""",

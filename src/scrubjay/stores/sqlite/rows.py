@@ -81,4 +81,3 @@ def relation_from_text(text: str) -> Relation:
         metadata=metadata if isinstance(metadata, Mapping) else {},
         created_at=from_micros(int(str(given["created_at"]))),
     )
-

@@ -151,9 +151,7 @@ def _unpacked(data: bytes) -> Vector:
     return np.frombuffer(data, dtype=_STORED).astype(np.float32)
 
 
-def _points(
-    connection: apsw.Connection, rows: Sequence[tuple[int, int, int, bytes]], *, bodies: Bodies
-) -> list[Point]:
+def _points(connection: apsw.Connection, rows: Sequence[tuple[int, int, int, bytes]], *, bodies: Bodies) -> list[Point]:
     known: dict[int, tuple[str, tuple[str, ...]]] = {}
     found: list[Point] = []
     for passage, date, number, data in rows:
@@ -172,4 +170,3 @@ def _labels(connection: apsw.Connection, number: int, *, bodies: Bodies) -> tupl
     except BodyDamaged:
         return "", ()  # Not findable by meaning until it is reverted to a sound version; doctor names it.
     return memory.space, (*facets_of(memory), facet("state", memory.state))
-

@@ -270,7 +270,9 @@ def _has_tainted(connection: apsw.Connection) -> bool:
 
 
 def _spaces_to_retrain(connection: apsw.Connection) -> list[str]:
-    rows = connection.execute("SELECT name FROM spaces WHERE no IN (SELECT space_no FROM dictionaries WHERE tainted = 1)")
+    rows = connection.execute(
+        "SELECT name FROM spaces WHERE no IN (SELECT space_no FROM dictionaries WHERE tainted = 1)"
+    )
     return [str(row[0]) for row in rows]
 
 

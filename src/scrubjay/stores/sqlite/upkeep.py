@@ -22,7 +22,7 @@ def statistics(connection: apsw.Connection, space: str, *, path: Path, encrypted
     """Counts of one space, sizes of the whole file."""
     space_no = space_number(connection, space) or 0
     states = connection.execute("SELECT state, count(*) FROM memories WHERE space_no = ? GROUP BY state", (space_no,))
-    memories = {STATES[number].value: int(count) for number, count in states}
+    memories = {STATES[int(number)].value: int(count) for number, count in states}
     versions = connection.execute("SELECT bodies FROM spaces WHERE no = ?", (space_no,)).fetchone()
     relations = connection.execute("SELECT count(*) FROM relations WHERE space_no = ?", (space_no,)).fetchall()[0][0]
     bodies = connection.execute(
@@ -115,9 +115,7 @@ def new_store_id(path: Path, *, key: str) -> None:
         connection.close()
 
 
-def _details(
-    connection: apsw.Connection, path: Path, *, encrypted: bool
-) -> dict[str, str | int | float | bool]:
+def _details(connection: apsw.Connection, path: Path, *, encrypted: bool) -> dict[str, str | int | float | bool]:
     wal = path.with_name(path.name + "-wal")
     return {
         "backend": "sqlite",
@@ -141,4 +139,3 @@ def _damaged_bodies(connection: apsw.Connection, bodies: Bodies) -> list[str]:
             if len(problems) == _MOST_PROBLEMS:
                 break
     return problems
-

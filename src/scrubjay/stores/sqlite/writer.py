@@ -5,7 +5,7 @@ import queue
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import apsw
 
@@ -50,7 +50,7 @@ class Writer:
         if self._closed:
             raise StoreError("the store is closed", hint="Open it again")
         ticket = _Ticket(job, asyncio.get_running_loop(), alone=alone)
-        self._queue.put(ticket)
+        self._queue.put(cast("_Ticket[object]", ticket))
         return await ticket.future
 
     def _work(self) -> None:

@@ -5,6 +5,7 @@ import inspect
 import json
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Annotated, cast
 
@@ -23,7 +24,9 @@ _DATA = Annotated[
     str | None,
     typer.Option("--data", metavar="DIR", help="Data folder. Default: SCRUBJAY_HOME, else the user-data folder."),
 ]
-_SPACE = Annotated[str | None, typer.Option("--space", metavar="NAME", help="Space to work in. Default: SCRUBJAY_SPACE.")]
+_SPACE = Annotated[
+    str | None, typer.Option("--space", metavar="NAME", help="Space to work in. Default: SCRUBJAY_SPACE.")
+]
 _AGENT = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Who writes; `undo` goes by it.")]
 _JSON = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 _SHARED = {
@@ -32,8 +35,6 @@ _SHARED = {
     "agent": (_AGENT, None),
     "as_json": (_JSON, False),
 }
-# A command is over in a moment: opening the vector index would take longer than scanning the stored vectors.
-_FOR_ONE_ANSWER = {"vector_index": "scan"}
 _DEFAULT_AGENT = "cli"
 
 
@@ -60,9 +61,7 @@ def bare(app: typer.Typer, *, name: str | None = None) -> Callable[[Plain], Plai
     return register
 
 
-def _add(
-    app: typer.Typer, function: Callable[..., object], call: Plain, *, name: str | None, skip: int
-) -> None:
+def _add(app: typer.Typer, function: Callable[..., object], call: Plain, *, name: str | None, skip: int) -> None:
     @wraps(function)
     def command(**options: object) -> None:
         shared = {one: options.pop(one) for one in _SHARED}
@@ -106,13 +105,13 @@ def fail(error: ScrubjayError, *, as_json: bool) -> None:
 
 
 def _settings(shared: dict[str, object]) -> Settings:
-    given = {
-        "home": cast("str | None", shared["data"]),
-        "space": cast("str | None", shared["space"]),
-        "agent": cast("str | None", shared["agent"]),
-    }
-    loaded = Settings.load(**given, **_FOR_ONE_ANSWER)
-    return loaded if loaded.agent else Settings.load(**{**given, "agent": _DEFAULT_AGENT}, **_FOR_ONE_ANSWER)
+    loaded = Settings.load(
+        home=cast("str | None", shared["data"]),
+        space=cast("str | None", shared["space"]),
+        agent=cast("str | None", shared["agent"]),
+    )
+    # A command is over in a moment: opening the vector index would take longer than scanning the stored vectors.
+    return replace(loaded, agent=loaded.agent or _DEFAULT_AGENT, vector_index="scan")
 
 
 async def _with_client(function: Verb, settings: Settings, options: dict[str, object]) -> object:

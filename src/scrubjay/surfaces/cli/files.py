@@ -1,6 +1,6 @@
 """Commands over files: export, import, backup."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from scrubjay.restoring import Restored, restore_backup
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
 from scrubjay.ports import Progress as Report
+from scrubjay.restoring import Restored, restore_backup
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare, verb
 from scrubjay.transfer.intake import Imported
@@ -50,7 +50,9 @@ async def import_(
     client: MemoryClient,
     file: File,
     *,
-    embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors now, or leave it to `doctor --repair`.")] = True,
+    embed: Annotated[
+        bool, typer.Option("--embed/--no-embed", help="Make vectors now, or leave it to `doctor --repair`.")
+    ] = True,
 ) -> Imported:
     """Take in an export. Everything is checked before anything is stored."""
     if not file.is_file():
@@ -86,7 +88,7 @@ def backup_restore(
 
 
 @contextmanager
-def _progress(label: str) -> Iterator[Report]:
+def _progress(label: str) -> Generator[Report]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     # On standard error, so that what is printed can be piped.
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -95,7 +97,7 @@ def _progress(label: str) -> Iterator[Report]:
 
 
 @contextmanager
-def _writable(file: Path) -> Iterator[None]:
+def _writable(file: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:

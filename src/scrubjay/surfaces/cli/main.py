@@ -17,7 +17,7 @@ app.add_typer(verbs.app)
 app.add_typer(files.app)
 
 
-def _print_version(wanted: bool) -> None:  # noqa: FBT001
+def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"scrubjay {VERSION}")
         raise typer.Exit

@@ -9,8 +9,8 @@ from rich.table import Table
 
 from scrubjay.model.results import (
     Examination,
-    Hit,
     History,
+    Hit,
     Missing,
     Outcome,
     ReadResult,

@@ -37,13 +37,19 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be 
 @verb(app)
 async def remember(
     client: MemoryClient,
-    text: Annotated[str, typer.Argument(help="What to remember; `-` reads it from standard input.", show_default=False)],
+    text: Annotated[
+        str, typer.Argument(help="What to remember; `-` reads it from standard input.", show_default=False)
+    ],
     *,
     title: Annotated[str, typer.Option(help="Title.")] = "",
     kind: Annotated[str, typer.Option(help="What sort of thing it is: fact, preference, decision …")] = "",
     name: Annotated[str, typer.Option(help="Handle, unique among live memories. Default: made from the title.")] = "",
-    entity: Annotated[list[str] | None, typer.Option("--entity", "-e", help="Whom or what it is about; repeatable.")] = None,
-    observation: Annotated[list[str] | None, typer.Option("--observation", "-o", help="An atomic fact; repeatable.")] = None,
+    entity: Annotated[
+        list[str] | None, typer.Option("--entity", "-e", help="Whom or what it is about; repeatable.")
+    ] = None,
+    observation: Annotated[
+        list[str] | None, typer.Option("--observation", "-o", help="An atomic fact; repeatable.")
+    ] = None,
     tag: Tags = None,
     category: Annotated[str, typer.Option(help="Category.")] = "",
     project: Annotated[str, typer.Option(help="Project.")] = "",
@@ -74,7 +80,9 @@ async def recall(
     entity: Annotated[str, typer.Option(help="Only what is filed under this entity.")] = "",
     kind: Annotated[str, typer.Option(help="Only this kind.")] = "",
     category: Annotated[str, typer.Option(help="Only this category.")] = "",
-    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only what has this tag; all must match.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", "-t", help="Only what has this tag; all must match.")
+    ] = None,
     any_tag: Annotated[list[str] | None, typer.Option("--any-tag", help="Only what has one of these tags.")] = None,
     project: Annotated[str, typer.Option(help="Only this project.")] = "",
     scope: Annotated[str, typer.Option(help="Only this scope.")] = "",
@@ -105,7 +113,7 @@ async def read(
     client: MemoryClient,
     ids: Refs,
     *,
-    format: Annotated[str, typer.Option("--format", "-f", help="markdown, plain or json.")] = "markdown",  # noqa: A002
+    format: Annotated[str, typer.Option("--format", "-f", help="markdown, plain or json.")] = "markdown",
     version: Annotated[int | None, typer.Option(help="An older version.")] = None,
 ) -> ReadResult:
     """Print whole memories."""
@@ -115,7 +123,7 @@ async def read(
 @verb(app)
 async def revise(
     client: MemoryClient,
-    id: Ref,  # noqa: A002
+    id: Ref,
     *,
     text: Annotated[str | None, typer.Option(help="New content; `-` reads it from standard input.")] = None,
     title: Annotated[str | None, typer.Option(help="New title.")] = None,
@@ -150,7 +158,9 @@ def _selection(
     return list(ids or ()), None if wanted.is_empty else wanted
 
 
-OptionalRefs = Annotated[list[str] | None, typer.Argument(help="Ids, names or titles; or give a filter.", show_default=False)]
+OptionalRefs = Annotated[
+    list[str] | None, typer.Argument(help="Ids, names or titles; or give a filter.", show_default=False)
+]
 ByKind = Annotated[str, typer.Option("--kind", help="All of this kind.")]
 ByTag = Annotated[list[str] | None, typer.Option("--tag", "-t", help="All with this tag.")]
 ByProject = Annotated[str, typer.Option("--project", help="All of this project.")]
@@ -254,7 +264,7 @@ async def unrelate(
 @verb(app)
 async def history(
     client: MemoryClient,
-    id: Ref,  # noqa: A002
+    id: Ref,
     *,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many versions at most.")] = 20,
     diff: Annotated[tuple[int, int] | None, typer.Option(metavar="A B", help="How version A became version B.")] = None,
@@ -266,7 +276,7 @@ async def history(
 @verb(app)
 async def revert(
     client: MemoryClient,
-    id: Ref,  # noqa: A002
+    id: Ref,
     *,
     to: Annotated[int, typer.Option(help="The version to go back to.", show_default=False)],
     message: Annotated[str, typer.Option("--message", "-m", help="Why, for the history.")] = "",
@@ -319,7 +329,9 @@ def _object(given: str | None) -> dict[str, Json]:
     try:
         found: object = json.loads(given)
     except ValueError as error:
-        raise InvalidInput(f"--metadata is not JSON: {error}", hint="""For example --metadata '{"source": "mail"}'""") from None
+        raise InvalidInput(
+            f"--metadata is not JSON: {error}", hint="""For example --metadata '{"source": "mail"}'"""
+        ) from None
     if not isinstance(found, dict):
         raise InvalidInput("--metadata must be a JSON object", hint="""For example --metadata '{"source": "mail"}'""")
     return found  # pyright: ignore[reportUnknownVariableType]

@@ -87,14 +87,26 @@ class PurgeSuite:
 
     async def test_relations_go_with_either_end_also_from_the_log(self, store: RecordStore) -> None:
         one, two, three = a_memory(), a_memory(), a_memory()
+        outgoing, incoming = an_edge(one, two, text=SECRET), an_edge(two, one, text=SECRET)
+        removed = an_edge(three, one, text=SECRET)
         kept = an_edge(two, three, text="kept")
-        await store.commit(a_commit(one, two, three, an_edge(one, two, text=SECRET), an_edge(three, one, text=SECRET)))
-        await store.commit(a_commit(kept))
-        await store.commit(a_commit(an_edge(three, one, present=False)))
+        await store.commit(a_commit(one, two, three, outgoing, incoming, removed, kept))
+        await store.commit(a_commit(replace(removed, present=False)))
         await store.purge("default", [one.id], origin=an_origin())
-        assert await store.relations("default", [one.id, two.id, three.id]) == [kept.relation]
+        assert await store.relations("default", [one.id]) == []
+        assert await store.relations("default", [two.id, three.id]) == [kept.relation]
         log = await store.changes(after=0, limit=99)
         assert [change.relation.text for change in log if change.relation and change.relation.text] == ["kept"]
+
+    async def test_relations_of_another_space_stay_also_in_the_log(self, store: RecordStore) -> None:
+        one, two = a_memory(), a_memory()
+        for space in ("default", "there"):
+            pair = [replace(memory, space=space) for memory in (one, two)]
+            await store.commit(a_commit(*pair, an_edge(one, two, text=space)))
+        await store.purge("default", [one.id, two.id], origin=an_origin())
+        assert [edge.text for edge in await store.relations("there", [one.id])] == ["there"]
+        log = await store.changes(after=0, limit=99)
+        assert [change.relation.text for change in log if change.relation and change.relation.text] == ["there"]
 
     async def test_the_log_notes_a_purge_without_a_text(self, store: RecordStore) -> None:
         memory = a_memory(f"{SECRET} " * 900)
