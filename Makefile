@@ -42,10 +42,10 @@ check: $(DONE)/check ## format, lint, types, layers
 	$(BIN)/lint-imports --no-logo
 
 bench: $(DONE)/test ## measure at 1,000 and 10,000 memories (BENCH_SIZES)
-	$(BIN)/python bench/run.py $(BENCH_SIZES)
+	$(BIN)/python -m benchmarks.run $(BENCH_SIZES)
 
 bench-full: $(DONE)/test ## measure up to 100,000 memories (BENCH_FULL_SIZES)
-	$(BIN)/python bench/run.py $(BENCH_FULL_SIZES)
+	$(BIN)/python -m benchmarks.run $(BENCH_FULL_SIZES)
 
 docs: $(DONE)/core ## write docs/reference from the code
 	$(BIN)/python scripts/reference.py
@@ -59,7 +59,7 @@ lock: $(DONE)/check ## resolve the newest versions that fit pyproject.toml into 
 
 clean: ## remove all that the other targets made, .venv included
 	rm -rf $(VENV) .coverage .coverage.* .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
-	find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests scripts benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # ---- what is installed ----------------------------------------------------------------------------
 

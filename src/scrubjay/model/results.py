@@ -116,7 +116,9 @@ class Related:
 
     action: str
     source: str
+    source_name: str
     target: str
+    target_name: str
     source_links: tuple[Relation, ...]
     target_links: tuple[Relation, ...]
 

@@ -31,12 +31,12 @@ class Scored:
 
 
 def fuse(candidates: Candidates, terms: tuple[str, ...]) -> list[Scored]:
-    """The candidates, best first; ties go to the newest."""
+    """The candidates that speak for themselves, best first; ties go to the newest."""
     weights = _term_weights(candidates.statistics, terms)
     average = candidates.statistics.total_length / max(1, candidates.statistics.passages)
     cosines = _cosines(candidates)
     scored = [_score(passage, weights, average, cosines, candidates.weight) for passage in candidates.passages]
-    return sorted(scored, key=lambda one: (-one.score, -one.passage.id))
+    return sorted((one for one in scored if one.score > 0), key=lambda one: (-one.score, -one.passage.id))
 
 
 def _score(

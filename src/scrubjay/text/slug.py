@@ -19,8 +19,11 @@ def slug(text: str) -> str:
 
 
 def slug_of_first_words(text: str) -> str:
-    """A handle for a text without a title."""
-    return slug(" ".join(text[:1000].split()[:_WORDS]))
+    """A handle for a text without a title; it does not end in the middle of a phrase."""
+    words = slug(" ".join(text[:1000].split()[:_WORDS])).split("-")
+    while len(words) > 1 and words[-1] in STOP_WORDS:
+        words.pop()
+    return "-".join(words)
 
 
 def bare_slug(text: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from scrubjay.errors import InvalidInput
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Limits
-from scrubjay.model.memory import Json
+from scrubjay.model.memory import Json, Memory
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.results import Related
 from scrubjay.ports import Commit, Edge, RecordStore
@@ -52,7 +52,7 @@ async def relate(
     else:
         await store.commit(Commit(space=space, origin=origin, edges=(Edge(relation=edge, present=True),)))
         action = "updated" if known else "created"
-    return await _both_ends(action, start.id, end.id, space=space, store=store)
+    return await _both_ends(action, start, end, space=space, store=store)
 
 
 async def unrelate(
@@ -65,7 +65,7 @@ async def unrelate(
     if known:
         edges = tuple(Edge(relation=one, present=False) for one in known)
         await store.commit(Commit(space=space, origin=origin, edges=edges))
-    return await _both_ends("removed" if known else "unchanged", start.id, end.id, space=space, store=store)
+    return await _both_ends("removed" if known else "unchanged", start, end, space=space, store=store)
 
 
 def _same(known: Relation, wanted: Relation) -> bool:
@@ -82,12 +82,14 @@ def _type(relation: str, limits: Limits) -> str:
     return tidy
 
 
-async def _both_ends(action: str, source: str, target: str, *, space: str, store: RecordStore) -> Related:
-    edges = await store.relations(space, [source, target])
+async def _both_ends(action: str, source: Memory, target: Memory, *, space: str, store: RecordStore) -> Related:
+    edges = await store.relations(space, [source.id, target.id])
     return Related(
         action=action,
-        source=source,
-        target=target,
-        source_links=tuple(one for one in edges if source in (one.source, one.target)),
-        target_links=tuple(one for one in edges if target in (one.source, one.target)),
+        source=source.id,
+        source_name=source.label,
+        target=target.id,
+        target_name=target.label,
+        source_links=tuple(one for one in edges if source.id in (one.source, one.target)),
+        target_links=tuple(one for one in edges if target.id in (one.source, one.target)),
     )

@@ -189,7 +189,7 @@ CREATE TABLE runs(
   undone INTEGER NOT NULL DEFAULT 0,
   last_seq INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX runs_id ON runs(space_no, id);
+CREATE INDEX runs_id ON runs(space_no, id, agent);
 CREATE INDEX runs_agent ON runs(space_no, agent, last_seq);
 
 CREATE TABLE changes(

@@ -12,7 +12,8 @@ from typing import Annotated, cast
 import typer
 
 from scrubjay.client import MemoryClient
-from scrubjay.errors import ScrubjayError, codes_of
+from scrubjay.errors import CODES, NotFound, ScrubjayError, codes_of
+from scrubjay.model.results import Examination
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.render import show
 from scrubjay.surfaces.plain import plain, plain_error
@@ -74,9 +75,7 @@ def _add(app: typer.Typer, function: Callable[..., object], call: Plain, *, name
         else:
             if answer is not None:
                 print_answer(answer, as_json=as_json)
-            code = getattr(answer, "exit_code", 0)
-            if code:
-                raise typer.Exit(code)
+            raise typer.Exit(_exit_code(answer))
 
     parameters = list(inspect.signature(function, eval_str=True).parameters.values())[skip:]
     parameters += [
@@ -85,6 +84,15 @@ def _add(app: typer.Typer, function: Callable[..., object], call: Plain, *, name
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     app.command(name=name)(command)
+
+
+def _exit_code(answer: object) -> int:
+    """A script must be able to tell that something is missing or unwell, though the command did its work."""
+    if getattr(answer, "missing", ()):
+        return CODES[NotFound].exit
+    if isinstance(answer, Examination) and not answer.ok:
+        return CODES[ScrubjayError].exit
+    return 0
 
 
 def print_answer(answer: object, *, as_json: bool) -> None:

@@ -69,7 +69,8 @@ def _hit(hit: Hit, *, mark: str) -> None:
 
 
 def _read(answer: ReadResult) -> None:
-    say("\n".join(answer.texts))
+    if answer.texts:
+        say("\n".join(answer.texts))
     _missing(answer.missing)
 
 
@@ -88,10 +89,10 @@ def _outcome(answer: Outcome) -> None:
 
 
 def _related(answer: Related) -> None:
-    say(f"{answer.action}: {answer.source} has {len(answer.source_links)} relations, "
-        f"{answer.target} has {len(answer.target_links)}")  # fmt: skip
-    for one in answer.source_links:
-        say(f"  {one.source} -{one.type}-> {one.target}" + (f" ({one.text})" if one.text else ""))
+    say(f"{answer.action} {answer.source_name} -> {answer.target_name}")
+    for name, links in ((answer.source_name, answer.source_links), (answer.target_name, answer.target_links)):
+        kinds = ", ".join(sorted({one.type for one in links})) or "none"
+        say(f"  {name} has {len(links)} {'relation' if len(links) == 1 else 'relations'}: {kinds}")
 
 
 def _history(answer: History) -> None:
@@ -161,7 +162,8 @@ def _missing(missing: tuple[Missing, ...]) -> None:
 
 
 def _spell(values: dict[str, T]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items())
+    told = {name: value for name, value in values.items() if value not in ("", False)}
+    return ", ".join(name if value is True else f"{name} {value}" for name, value in told.items())
 
 
 _PRINTERS: list[tuple[type, Callable[..., None]]] = [
