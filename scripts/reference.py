@@ -102,7 +102,8 @@ def _default(field: dataclasses.Field[object]) -> str:
         return str(field.metadata["default"])
     if field.default is dataclasses.MISSING:
         return ""
-    return f"`{field.default}`" if field.default not in (None, "") else ""
+    shown = str(field.default).lower() if isinstance(field.default, bool) else field.default
+    return f"`{shown}`" if shown not in (None, "") else ""
 
 
 def _help(text: str | None) -> str:

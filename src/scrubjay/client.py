@@ -12,6 +12,7 @@ from scrubjay.app import open_engine
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, StoreError
 from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.given import wrong
 from scrubjay.model.memory import Json, Source, State
 from scrubjay.model.moment import parse_moment
 from scrubjay.model.query import Filter, Question
@@ -92,7 +93,7 @@ class MemoryClient:
         draft = Draft(
             text=text, title=title, kind=kind, name=name, entities=_tuple(entities), tags=_tuple(tags),
             observations=_tuple(observations), category=category, project=project, scope=scope,
-            session_hint=session_hint, intent=intent, pinned=pinned, metadata=metadata or {},
+            session_hint=session_hint, intent=intent, pinned=pinned, metadata={} if metadata is None else metadata,
             expires_at=_moment(expires_at, "expires_at"), remind_at=_moment(remind_at, "remind_at"),
             source=self._source(source), idempotency_key=idempotency_key, dry_run=dry_run,
         )  # fmt: skip
@@ -126,8 +127,8 @@ class MemoryClient:
         """Find the memories that answer a question; without one, the most recent."""
         wanted = Filter(
             entity=entity, kind=kind, category=category, tags=_tuple(tags), any_tags=_tuple(any_tags), project=project,
-            scope=scope, tier=tier, session=session, agent=agent, trust=trust, metadata=metadata or {},
-            since=_moment(since, "since"), until=_moment(until, "until"), state=_state(state),
+            scope=scope, tier=tier, session=session, agent=agent, trust=trust,
+            metadata={} if metadata is None else metadata, since=_moment(since, "since"), until=_moment(until, "until"), state=_state(state),
         )  # fmt: skip
         question = Question(
             query=query, filter=wanted, limit=limit, max_tokens=max_tokens, detail=detail, explain=explain
@@ -272,17 +273,20 @@ class MemoryClient:
         return self._engine
 
     def _source(self, given: Source | Mapping[str, Json] | None) -> Source:
+        if given is not None and not isinstance(given, Source | Mapping):
+            raise wrong("source", "an object", given)
         source = given if isinstance(given, Source) else source_from_json(dict(given or {}))
         return source if source.agent else replace(source, agent=self._who.agent)
 
 
 def _tuple(values: Sequence[str]) -> tuple[str, ...]:
-    # A lone text would become a tuple of letters; left as it is, validation names the field.
-    return values if isinstance(values, str) else tuple(values)  # type: ignore[return-value]
+    # A lone text would become a tuple of letters; what is no list is left as it is, and validation names the field.
+    is_list = isinstance(values, Sequence) and not isinstance(values, str | bytes)
+    return tuple(values) if is_list else values  # type: ignore[return-value]
 
 
 def _refs(ids: str | Sequence[str]) -> tuple[str, ...]:
-    return (ids,) if isinstance(ids, str) else tuple(ids)
+    return (ids,) if isinstance(ids, str) else _tuple(ids)
 
 
 def _moment(value: Moment, field: str) -> datetime | None:

@@ -2,12 +2,36 @@
 
 from collections.abc import Sequence
 
-from scrubjay.errors import Ambiguous, NotFound
+from scrubjay.errors import Ambiguous, BodyDamaged, NotFound
+from scrubjay.model.given import require_text, require_texts
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.results import Missing
 from scrubjay.ports import RecordStore
 
 _SUGGESTIONS = 3
+
+
+class SoundReader:
+    """Reads the memories that can be read and notes the others: one damaged body must not hide the rest."""
+
+    def __init__(self, store: RecordStore, *, space: str) -> None:
+        self.store = store
+        self.space = space
+        self.problems: dict[str, str] = {}
+
+    async def get(self, ids: Sequence[str]) -> list[Memory]:
+        """The sound ones among the memories, in order."""
+        try:
+            return list((await self.store.get(self.space, ids)).values())
+        except BodyDamaged:
+            return [memory for memory_id in ids for memory in await self._get_one(memory_id)]
+
+    async def _get_one(self, memory_id: str) -> list[Memory]:
+        try:
+            return list((await self.store.get(self.space, [memory_id])).values())
+        except BodyDamaged as error:
+            self.problems[memory_id] = str(error)
+            return []
 
 
 async def resolve(store: RecordStore, ref: str, *, space: str, state: State | None = None) -> Memory:
@@ -26,7 +50,7 @@ async def resolve_all(
     """The memories that answer, in order and once each, and the references that nobody answers to."""
     ids: list[str] = []
     missing: list[Missing] = []
-    for ref in refs:
+    for ref in require_texts(refs, field="ids"):
         memory_id = await _resolve_id(store, ref, space=space, state=state)
         if memory_id is None:
             missing.append(Missing(ref=ref, suggestions=await store.nearest(space, ref, limit=_SUGGESTIONS)))
@@ -44,7 +68,7 @@ async def not_found(store: RecordStore, ref: str, *, space: str) -> NotFound:
 
 
 async def _resolve_id(store: RecordStore, ref: str, *, space: str, state: State | None) -> str | None:
-    handles = await store.find(space, ref, state=state)
+    handles = await store.find(space, require_text(ref, field="id"), state=state)
     if len(handles) > 1:
         names = tuple(f"{handle.name} ({handle.id})" for handle in handles)
         raise Ambiguous(

@@ -1,26 +1,32 @@
 """Ways back: `revert` to a version, `undo` of a whole run. Both make new versions; nothing is rewritten."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from scrubjay.errors import BodyDamaged, NotFound
+from scrubjay.errors import BodyDamaged, NameTaken, NotFound
 from scrubjay.history.versions import version_of
 from scrubjay.model.change import Action, Change, Origin
+from scrubjay.model.given import require_text, require_whole
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.results import Undone, Written
 from scrubjay.ports import Commit, Edge, RecordStore, Run, Write
 from scrubjay.references import resolve
 from scrubjay.text.passages import passages_of
+from scrubjay.text.slug import suffixed
 
 # What a revert leaves as it is: identity, life and use are not content.
 _KEPT = (
     "id", "space", "created_at", "state", "merged_into", "version", "branch", "group",
     "last_accessed", "last_confirmed", "last_reviewed", "access_count",
 )  # fmt: skip
+# What says nothing about whether a memory was changed.
+_COUNTED = ("version", "updated_at", "access_count", "last_accessed")
+_WITHOUT_VERSION = (Action.EMBEDDED, Action.PURGED, Action.IMPORTED, Action.RELATED, Action.UNRELATED)
 
 
 async def revert(ref: str, *, to: int, message: str, space: str, origin: Origin, store: RecordStore) -> Written:
     """A new version with the content of an older one."""
+    require_whole(to, field="to")
+    require_text(message, field="message")
     try:
         memory = await resolve(store, ref, space=space)
     except BodyDamaged as damaged:
@@ -35,7 +41,7 @@ async def revert(ref: str, *, to: int, message: str, space: str, origin: Origin,
 
 async def undo(*, run: str, agent: str, space: str, origin: Origin, store: RecordStore) -> Undone:
     """Take back a named run, or the last one of this agent; what others changed since is left alone."""
-    found = await store.run(space, run) if run else await store.last_run(space, agent=agent)
+    found = await store.run(space, run) if require_text(run, field="run") else await store.last_run(space, agent=agent)
     if found is None:
         raise NotFound(
             f"there is no run {run!r}" if run else "there is nothing to undo",
@@ -43,14 +49,14 @@ async def undo(*, run: str, agent: str, space: str, origin: Origin, store: Recor
             run=run,
         )
     writes, skipped = await _writes_back(found, space=space, origin=origin, store=store)
-    edges = _edges_back(found.changes)
+    edges, left = await _edges_back(found, space=space, store=store)
     commit = Commit(space=space, origin=replace(origin, undoes=found.id), writes=tuple(writes), edges=tuple(edges))
-    await store.commit(commit)
+    writes = await _commit(commit, store=store)
     done = tuple(
         Written(action="undone", id=write.memory.id, name=write.memory.name, version=write.memory.version)
         for write in writes
     )
-    return Undone(run=found.id, done=done, skipped=tuple(skipped))
+    return Undone(run=found.id, done=done, skipped=(*skipped, *left))
 
 
 async def _stand_in(damaged: BodyDamaged, to: int, *, space: str, store: RecordStore) -> Memory:
@@ -65,7 +71,7 @@ async def _stand_in(damaged: BodyDamaged, to: int, *, space: str, store: RecordS
 async def _writes_back(run: Run, *, space: str, origin: Origin, store: RecordStore) -> tuple[list[Write], list[str]]:
     touched: dict[str, list[Change]] = {}
     for change in run.changes:
-        if change.relation is None and change.action not in (Action.EMBEDDED, Action.PURGED, Action.IMPORTED):
+        if change.action not in _WITHOUT_VERSION:
             touched.setdefault(change.memory_id, []).append(change)
     current = await store.get(space, list(touched))
     writes: list[Write] = []
@@ -74,11 +80,20 @@ async def _writes_back(run: Run, *, space: str, origin: Origin, store: RecordSto
         memory = current.get(memory_id)
         if memory is None:
             skipped.append(f"{memory_id} was purged")
-        elif memory.version != changes[-1].version:
+        elif not await _is_as_left(memory, changes[-1].version, store=store):
             skipped.append(f"{memory.name!r} was changed since, to version {memory.version}")
         else:
             writes.append(await _write_back(memory, changes[0].base, origin=origin, store=store))
-    return writes, skipped
+    # The newest first, so that a name is free again before it is taken back.
+    return writes[::-1], skipped
+
+
+async def _is_as_left(memory: Memory, number: int, *, store: RecordStore) -> bool:
+    """Whether a memory is what it was at a version: nobody touched it since, or all that came since was undone."""
+    if memory.version == number:
+        return True
+    left = (await version_of(memory, number, store=store)).memory
+    return replace(left, **{name: getattr(memory, name) for name in _COUNTED}) == memory
 
 
 async def _write_back(memory: Memory, base: int | None, *, origin: Origin, store: RecordStore) -> Write:
@@ -88,21 +103,47 @@ async def _write_back(memory: Memory, base: int | None, *, origin: Origin, store
         earlier = (await version_of(memory, base, store=store)).memory
     restored = replace(
         earlier,
-        version=memory.version + 1,
-        updated_at=origin.at,
-        access_count=memory.access_count,
-        last_accessed=memory.last_accessed,
+        **{name: getattr(memory, name) for name in _COUNTED},
     )
+    restored = replace(restored, version=memory.version + 1, updated_at=origin.at)
     message = "undo of its creation" if base is None else f"undo, back to version {base}"
     return _write(restored, base=memory.version, action=Action.UNDONE, message=message)
 
 
-def _edges_back(changes: Sequence[Change]) -> list[Edge]:
-    return [
-        Edge(relation=change.relation, present=change.action is Action.UNRELATED)
-        for change in reversed(changes)
-        if change.relation is not None
+async def _edges_back(run: Run, *, space: str, store: RecordStore) -> tuple[list[Edge], list[str]]:
+    changes = [(change, change.relation) for change in run.changes if change.relation is not None]
+    # How the run left each edge: the last change of it counts.
+    left = {edge.key: edge if change.action is Action.RELATED else None for change, edge in changes}
+    current = {edge.key: edge for edge in await store.relations(space, [source for source, _, _ in left])}
+    touched = {key for key, edge in left.items() if current.get(key) != edge}
+    edges = [
+        Edge(relation=edge, present=change.action is Action.UNRELATED)
+        for change, edge in reversed(changes)
+        if edge.key not in touched
     ]
+    return edges, [f"the relation {kind!r} from {source} to {target} was changed since" for source, kind, target in touched]
+
+
+async def _commit(commit: Commit, *, store: RecordStore) -> tuple[Write, ...]:
+    """Store what goes back; a memory whose name was taken meanwhile comes back under a name of its own."""
+    for _ in commit.writes:
+        try:
+            await store.commit(commit)
+        except NameTaken as error:
+            name = error.fields["name"]
+            writes = tuple(_renamed(write) if write.memory.name == name else write for write in commit.writes)
+            commit = replace(commit, writes=writes)
+        else:
+            return commit.writes
+    await store.commit(commit)
+    return commit.writes
+
+
+def _renamed(write: Write) -> Write:
+    if write.memory.state is not State.LIVE:
+        return write
+    named = replace(write.memory, name=suffixed(write.memory.name, write.memory.id))
+    return replace(write, memory=named, passages=passages_of(named))
 
 
 def _write(memory: Memory, *, base: int, action: Action, message: str) -> Write:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 
 from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.model.given import require_whole, wrong
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.results import History
 from scrubjay.model.snapshot import to_body
@@ -18,8 +19,9 @@ _UNINTERESTING = ("updated_at", "last_confirmed", "last_reviewed")
 
 async def history(ref: str, *, limit: int, before: int | None, space: str, store: RecordStore) -> History:
     """The versions of a memory, newest first."""
-    if limit < 1:
-        raise InvalidInput(f"limit must be at least 1, not {limit}", field="limit")
+    require_whole(limit, field="limit")
+    if before is not None:
+        require_whole(before, field="before")
     memory = await resolve(store, ref, space=space)
     versions = await store.versions(space, memory.id, limit=limit, before=before)
     return History(id=memory.id, name=memory.name, versions=tuple(versions))
@@ -27,6 +29,8 @@ async def history(ref: str, *, limit: int, before: int | None, space: str, store
 
 async def compare(ref: str, *, versions: Sequence[int], space: str, store: RecordStore) -> History:
     """How one version became another."""
+    if isinstance(versions, str | bytes) or not isinstance(versions, Sequence):
+        raise wrong("diff", "two version numbers", versions)
     if len(versions) != 2:  # noqa: PLR2004
         raise InvalidInput("a diff needs two version numbers, for example diff=[1, 2]", field="diff")
     memory = await resolve(store, ref, space=space)
@@ -36,7 +40,7 @@ async def compare(ref: str, *, versions: Sequence[int], space: str, store: Recor
 
 async def version_of(memory: Memory, number: int, *, store: RecordStore) -> Version:
     """One version of a memory, or an error that says which there are."""
-    found = await store.version(memory.space, memory.id, number)
+    found = await store.version(memory.space, memory.id, require_whole(number, field="version"))
     if found is None:
         raise NotFound(
             f"{memory.name!r} has no version {number}",

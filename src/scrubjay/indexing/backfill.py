@@ -6,6 +6,7 @@ from scrubjay.model.change import Origin
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory
 from scrubjay.ports import Clock, Embedded, Embedder, Progress, RecordStore
+from scrubjay.references import SoundReader
 from scrubjay.text.passages import embedding_text, passages_of
 
 _AGENT = "scrubjay"
@@ -17,7 +18,12 @@ async def backfill(*, store: RecordStore, embedder: Embedder, clock: Clock, prog
     """Embed every passage that has no vector by the current model; returns how many memories were done."""
     profile = await embedder.profile()
     done = 0
-    while waiting := await store.without_vectors(profile.model, limit=_SURVEY):
+    seen: set[tuple[str, str]] = set()
+    # A memory that cannot be read stays without a vector: what was tried once is not tried again.
+    while waiting := [
+        one for one in await store.without_vectors(profile.model, limit=_SURVEY + len(seen)) if one not in seen
+    ]:
+        seen.update(waiting)
         for start in range(0, len(waiting), _BATCH):
             batch = waiting[start : start + _BATCH]
             for space in dict.fromkeys(space for space, _ in batch):
@@ -31,8 +37,8 @@ async def backfill(*, store: RecordStore, embedder: Embedder, clock: Clock, prog
 
 async def _embed(space: str, ids: Sequence[str], *, store: RecordStore, embedder: Embedder, clock: Clock) -> None:
     profile = await embedder.profile()
-    memories = await store.get(space, ids)
-    texts = {digest: text for memory in memories.values() for digest, text in _texts(memory)}
+    memories = await SoundReader(store, space=space).get(ids)
+    texts = {digest: text for memory in memories for digest, text in _texts(memory)}
     known = await store.vectors(space, profile.model, list(texts))
     missing = {digest: text for digest, text in texts.items() if digest not in known}
     vectors = await embedder.embed(list(missing.values())) if missing else []
@@ -40,7 +46,7 @@ async def _embed(space: str, ids: Sequence[str], *, store: RecordStore, embedder
         model=profile.model, dimension=profile.dimension, vectors=dict(zip(missing, vectors, strict=True))
     )
     origin = Origin(at=clock.now(), run=new_id(), agent=_AGENT)
-    await store.shelve(space, embedded, memory_ids=list(memories), origin=origin)
+    await store.shelve(space, embedded, memory_ids=[memory.id for memory in memories], origin=origin)
 
 
 def _texts(memory: Memory) -> list[tuple[bytes, str]]:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from scrubjay.errors import InvalidInput
+from scrubjay.model.given import require_text
 from scrubjay.model.memory import Json, Source
 from scrubjay.model.results import Decision
 
@@ -15,6 +17,13 @@ class Caller:
     space: str = "default"
     agent: str = ""
     run: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse names that no store can keep."""
+        for name in ("space", "agent", "run"):
+            require_text(getattr(self, name), field=name)
+        if not self.space.strip():
+            raise InvalidInput("a space needs a name", hint="The default is `default`", field="space")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

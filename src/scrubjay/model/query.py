@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from scrubjay.model.given import require_moment, require_text, require_texts, wrong
 from scrubjay.model.memory import Json, Memory, State
 
 # A facet is one "field=value" of a memory. A filter is a conjunction of groups of facets, any one of
@@ -31,6 +32,17 @@ class Filter:
     since: datetime | None = None
     until: datetime | None = None
     state: State = State.LIVE
+
+    def __post_init__(self) -> None:
+        """Refuse what would silently match nothing, or the letters of a word."""
+        for name in _SINGLE_FIELDS:
+            require_text(getattr(self, name), field=name)
+        for name in ("tags", "any_tags"):
+            require_texts(getattr(self, name), field=name)
+        for name in ("since", "until"):
+            require_moment(getattr(self, name), field=name)
+        if not isinstance(self.metadata, Mapping):
+            raise wrong("metadata", "an object", self.metadata)
 
     @property
     def facet_groups(self) -> tuple[tuple[Facet, ...], ...]:

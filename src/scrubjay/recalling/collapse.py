@@ -6,10 +6,11 @@ from datetime import datetime
 
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter, facets_of
-from scrubjay.ports import RecordStore
 from scrubjay.recalling.fuse import Scored
+from scrubjay.references import SoundReader
 
-_PAGE = 50
+# Reading a record costs more than ranking it: a few more than asked for, in case some do not pass.
+_SPARE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,24 +23,29 @@ class Found:
 
 
 async def collapse(
-    scored: Sequence[Scored], *, wanted: Filter, count: int, now: datetime, skip: frozenset[str], store: RecordStore,
-    space: str,
-) -> list[Found]:  # fmt: skip
+    scored: Sequence[Scored],
+    *,
+    wanted: Filter,
+    count: int,
+    now: datetime,
+    skip: frozenset[str],
+    reader: SoundReader,
+) -> list[Found]:
     """The best `count` memories, each checked against its record, each group once."""
     best: dict[str, Scored] = {}
     for one in scored:
         best.setdefault(one.passage.memory_id, one)
     found: dict[str, Found] = {}
     ids = [memory_id for memory_id in best if memory_id not in skip]
-    for start in range(0, len(ids), _PAGE):
-        memories = await store.get(space, ids[start : start + _PAGE])
-        for memory in memories.values():
+    page = count + _SPARE
+    for start in range(0, len(ids), page):
+        for memory in await reader.get(ids[start : start + page]):
             if passes(memory, wanted, now=now):
                 _add(found, memory, best[memory.id])
         if len(found) >= count:
             break
     answers = list(found.values())[:count]
-    return [await _with_entities(one, wanted=wanted, store=store, space=space) for one in answers]
+    return [await _with_entities(one, wanted=wanted, reader=reader) for one in answers]
 
 
 def passes(memory: Memory, wanted: Filter, *, now: datetime) -> bool:
@@ -58,11 +64,11 @@ def _add(found: dict[str, Found], memory: Memory, best: Scored) -> None:
     found.setdefault(memory.group or memory.id, Found(memory=memory, best=best, entities=_entity(memory)))
 
 
-async def _with_entities(one: Found, *, wanted: Filter, store: RecordStore, space: str) -> Found:
+async def _with_entities(one: Found, *, wanted: Filter, reader: SoundReader) -> Found:
     if not one.memory.group or wanted.entity:
         return one
-    siblings = await store.get(space, await store.members(space, one.memory.group))
-    entities = tuple(memory.entity for memory in siblings.values() if memory.state is one.memory.state)
+    siblings = await reader.get(await reader.store.members(reader.space, one.memory.group))
+    entities = tuple(memory.entity for memory in siblings if memory.state is one.memory.state)
     return Found(memory=one.memory, best=one.best, entities=entities)
 
 

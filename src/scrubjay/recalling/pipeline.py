@@ -10,6 +10,7 @@ from datetime import datetime
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Limits
+from scrubjay.model.given import require_text
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Filter, Question
@@ -21,6 +22,7 @@ from scrubjay.recalling.collapse import Found, collapse, passes
 from scrubjay.recalling.fuse import Scored, fuse
 from scrubjay.recalling.search import Searcher
 from scrubjay.recalling.understand import Understood, understand
+from scrubjay.references import SoundReader
 from scrubjay.text.passages import slices, text_of
 
 
@@ -38,14 +40,12 @@ async def recall(question: Question, *, cursor: str, space: str, now: datetime, 
     """The memories that answer a question best; without a question, the most recent."""
     asked = understand(question, limits=shelf.limits)
     offset = _offset(cursor, question)
-    pinned = await _pinned(asked, offset=offset, space=space, now=now, shelf=shelf)
+    reader = SoundReader(shelf.store, space=space)
+    # Pinned memories come with the first page.
+    pinned = [] if offset else await _pinned(question, now=now, reader=reader)
     first, spent = fit(pinned, max_tokens=question.max_tokens)
-    skip = frozenset(hit.id for hit in pinned)
-    count = offset + question.limit + 1
-    if asked.text:
-        found, degraded = await _search(asked, count=count, skip=skip, space=space, now=now, shelf=shelf)
-    else:
-        found, degraded = await _recent(asked, count=count, skip=skip, space=space, now=now, shelf=shelf), ()
+    wanted = _Wanted(asked=asked, count=offset + question.limit + 1, skip=frozenset(hit.id for hit in pinned), now=now)
+    found, degraded = await (_search if asked.text else _recent)(wanted, reader=reader, shelf=shelf)
     page = [_hit(one, question) for one in found[offset : offset + question.limit]]
     hits, cost = fit(page, max_tokens=max(1, question.max_tokens - spent))
     more = len(found) > offset + len(hits)
@@ -54,44 +54,55 @@ async def recall(question: Question, *, cursor: str, space: str, now: datetime, 
         pinned=tuple(first),
         cursor=_cursor(question, offset + len(hits)) if more and hits else "",
         tokens=spent + cost,
-        degraded=degraded,
+        degraded=(*degraded, *reader.problems.values()),
     )
 
 
-async def _search(
-    asked: Understood, *, count: int, skip: frozenset[str], space: str, now: datetime, shelf: Shelf
-) -> tuple[list[Found], tuple[str, ...]]:
-    # Pages far down, groups and pinned memories use up candidates: ask for so many more.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """How many memories a page needs, and which are there already."""
+
+    asked: Understood
+    count: int
+    skip: frozenset[str]
+    now: datetime
+
+
+async def _search(wanted: _Wanted, *, reader: SoundReader, shelf: Shelf) -> tuple[list[Found], tuple[str, ...]]:
+    # Groups, pinned memories and earlier pages use up candidates: ask for so many more.
     candidates = await gather_candidates(
-        asked, space=space, store=shelf.store, embedder=shelf.embedder, index=shelf.index,
-        deeper=2 * max(0, count - asked.question.limit) + len(skip) + 2 * asked.question.limit,
-    )  # fmt: skip
-    scored = fuse(candidates, asked.terms)
-    found = await collapse(
-        scored, wanted=asked.question.filter, count=count, now=now, skip=skip, store=shelf.store, space=space
+        wanted.asked,
+        space=reader.space,
+        store=shelf.store,
+        embedder=shelf.embedder,
+        index=shelf.index,
+        deeper=2 * wanted.count + len(wanted.skip),
     )
-    return found, candidates.degraded
+    return await _collapse(fuse(candidates, wanted.asked.terms), wanted, reader), candidates.degraded
 
 
-async def _recent(
-    asked: Understood, *, count: int, skip: frozenset[str], space: str, now: datetime, shelf: Shelf
-) -> list[Found]:
-    wanted = asked.question.filter
-    ids = await shelf.store.list_ids(space, wanted, limit=2 * count + len(skip))
-    passages = [_whole(memory) for memory in (await shelf.store.get(space, ids)).values()]
-    return await collapse(passages, wanted=wanted, count=count, now=now, skip=skip, store=shelf.store, space=space)
+async def _recent(wanted: _Wanted, *, reader: SoundReader, shelf: Shelf) -> tuple[list[Found], tuple[str, ...]]:
+    limit = 2 * wanted.count + len(wanted.skip)
+    ids = await shelf.store.list_ids(reader.space, wanted.asked.question.filter, limit=limit)
+    return await _collapse([_whole(memory) for memory in await reader.get(ids)], wanted, reader), ()
 
 
-async def _pinned(asked: Understood, *, offset: int, space: str, now: datetime, shelf: Shelf) -> list[Hit]:
-    if offset:
-        return []  # They came with the first page.
-    memories = await shelf.store.get(space, await shelf.store.pinned(space))
-    alive = [memory for memory in memories.values() if passes(memory, Filter(), now=now)]
+async def _collapse(scored: list[Scored], wanted: _Wanted, reader: SoundReader) -> list[Found]:
+    return await collapse(
+        scored,
+        wanted=wanted.asked.question.filter,
+        count=wanted.count,
+        now=wanted.now,
+        skip=wanted.skip,
+        reader=reader,
+    )
+
+
+async def _pinned(question: Question, *, now: datetime, reader: SoundReader) -> list[Hit]:
+    memories = await reader.get(await reader.store.pinned(reader.space))
+    alive = [memory for memory in memories if passes(memory, Filter(), now=now)]
     return [
-        _hit(
-            Found(memory=memory, best=_whole(memory), entities=(memory.entity,) if memory.entity else ()),
-            asked.question,
-        )
+        _hit(Found(memory=memory, best=_whole(memory), entities=(memory.entity,) if memory.entity else ()), question)
         for memory in alive
     ]
 
@@ -145,7 +156,7 @@ def _cursor(question: Question, offset: int) -> str:
 
 
 def _offset(cursor: str, question: Question) -> int:
-    if not cursor:
+    if not require_text(cursor, field="cursor"):
         return 0
     foreign = InvalidInput(
         "the cursor does not belong to this question", hint="Ask again without a cursor", field="cursor"

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 
 from scrubjay.errors import InvalidInput
+from scrubjay.model.given import require_whole
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.moment import to_iso
 from scrubjay.model.relation import LINK, Relation
@@ -28,6 +29,8 @@ async def read(
         raise InvalidInput(f"format must be one of {', '.join(FORMATS)}, not {format!r}", field="format")
     if not refs:
         raise InvalidInput("say what to read: ids, names or titles", field="ids")
+    if version is not None:
+        require_whole(version, field="version")
     memories, missing = await resolve_all(store, refs, space=space)
     if version is not None:
         memories = [await _at_version(memory, version, store=store) for memory in memories]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Limits
+from scrubjay.model.given import require_flag, require_whole
 from scrubjay.model.query import Question
 from scrubjay.text.tokens import terms_of
 
@@ -42,10 +43,9 @@ def _check(question: Question, *, limits: Limits) -> None:
             field="query",
             limit=limits.query_bytes,
         )
-    if not 1 <= question.limit <= limits.results:
-        raise InvalidInput(f"limit must be from 1 to {limits.results}, not {question.limit}", field="limit")
-    if question.max_tokens < 1:
-        raise InvalidInput(f"max_tokens must be at least 1, not {question.max_tokens}", field="max_tokens")
+    require_whole(question.limit, field="limit", most=limits.results)
+    require_whole(question.max_tokens, field="max_tokens")
+    require_flag(question.explain, field="explain")
     if question.detail not in DETAILS:
         raise InvalidInput(f"detail must be one of {', '.join(DETAILS)}, not {question.detail!r}", field="detail")
     wanted = question.filter

@@ -1,5 +1,6 @@
 """A draft becomes records: one, or one for each entity it is about."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.model.draft import Draft
@@ -43,7 +44,7 @@ def _record(draft: Draft, *, entity: str, group: str, space: str, now: datetime)
         pinned=draft.pinned,
         expires_at=draft.expires_at,
         remind_at=draft.remind_at,
-        source=draft.source,
+        source=replace(draft.source, session=draft.source.session or draft.session_hint),
         metadata=draft.metadata,
         created_at=now,
         updated_at=now,

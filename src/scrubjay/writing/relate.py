@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from scrubjay.errors import InvalidInput
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Limits
+from scrubjay.model.given import require_share, require_text
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.results import Related
@@ -30,14 +31,12 @@ async def relate(
     start, end = await resolve(store, source, space=space), await resolve(store, target, space=space)
     if start.id == end.id:
         raise InvalidInput("a memory cannot be related to itself", field="target")
-    if isinstance(strength, bool) or not 0 <= strength <= 1:
-        raise InvalidInput("strength must be a number from 0 to 1", field="strength")
     edge = Relation(
         source=start.id,
         target=end.id,
         type=_type(relation, limits),
         text=validate.label(text, field="text", limits=limits),
-        strength=float(strength),
+        strength=require_share(strength, field="strength"),
         metadata=validate.metadata(metadata, limits=limits),
         created_at=origin.at,
     )
@@ -60,7 +59,9 @@ async def unrelate(
 ) -> Related:
     """Remove an edge; a link goes away from both ends."""
     start, end = await resolve(store, source, space=space), await resolve(store, target, space=space)
-    wanted = Relation(source=start.id, target=end.id, type=relation, created_at=origin.at)
+    wanted = Relation(
+        source=start.id, target=end.id, type=require_text(relation, field="relation"), created_at=origin.at
+    )
     known = [one for one in await store.relations(space, [start.id]) if _same(one, wanted)]
     if known:
         edges = tuple(Edge(relation=one, present=False) for one in known)

@@ -9,6 +9,7 @@ from typing import cast
 from scrubjay.errors import InvalidInput, StaleVersion
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.draft import Edit, Limits
+from scrubjay.model.given import require_flag, require_moment, require_share, require_text, require_texts, require_whole
 from scrubjay.model.memory import Json, Memory, Observation, Tier
 from scrubjay.model.moment import parse_moment
 from scrubjay.model.results import Written
@@ -24,6 +25,9 @@ _TRIES = 20
 
 async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk) -> Written:
     """Apply an edit to the newest version; a stale `expected_version` is refused."""
+    require_text(edit.message, field="message")
+    if edit.expected_version is not None:
+        require_whole(edit.expected_version, field="expected_version")
     memory = await resolve(desk.store, ref, space=space)
     for _ in range(_TRIES):
         if edit.expected_version not in (None, memory.version):
@@ -63,7 +67,7 @@ def apply_edit(memory: Memory, edit: Edit, *, now: datetime, limits: Limits) -> 
     edited = cast("Memory", replace(memory, **changes))  # type: ignore[arg-type]
     edited = _keep_recording_times(memory, edited)
     added = validate.texts(edit.add_observations, field="add_observations", limit=limits.observations, limits=limits)
-    removed = set(edit.remove_observations)
+    removed = set(require_texts(edit.remove_observations, field="remove_observations"))
     unknown = removed - {one.text for one in edited.observations}
     kept = [one for one in edited.observations if one.text not in removed]
     present = {one.text for one in kept}
@@ -134,21 +138,17 @@ def _observations(name: str, value: object, limits: Limits, now: datetime) -> tu
 
 
 def _flag(name: str, value: object, _: Limits, __: datetime) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidInput(f"{name} must be true or false", field=name)
-    return value
+    return require_flag(value, field=name)
 
 
 def _share(name: str, value: object, _: Limits, __: datetime) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInput(f"{name} must be a number from 0 to 1", field=name)
-    return float(value)
+    return require_share(value, field=name)
 
 
 def _moment(name: str, value: object, _: Limits, __: datetime) -> datetime | None:
     if isinstance(value, str):
         return parse_moment(value, field=name) if value else None
-    validate.moment(value, field=name)
+    require_moment(value, field=name)
     return cast("datetime | None", value)
 
 

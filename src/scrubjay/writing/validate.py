@@ -3,11 +3,11 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import cast
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Draft, Limits
+from scrubjay.model.given import require_flag, require_moment
 from scrubjay.model.memory import Json
 from scrubjay.model.results import Decision
 
@@ -25,7 +25,9 @@ def validate(draft: Draft, *, limits: Limits) -> Draft:
     if not draft.text.strip() and not any(one.strip() for one in observations):
         raise InvalidInput("there is nothing to remember: the text is empty", hint="Give a text", field="text")
     for name in ("expires_at", "remind_at"):
-        moment(getattr(draft, name), field=name)
+        require_moment(getattr(draft, name), field=name)
+    for name in ("pinned", "dry_run"):
+        require_flag(getattr(draft, name), field=name)
     tidy = replace(
         draft,
         **labels,
@@ -42,7 +44,7 @@ def validate(draft: Draft, *, limits: Limits) -> Draft:
         ),
         trace=(*draft.trace, Decision(stage="validate", outcome="accepted")),
     )
-    moment(tidy.source.at, field="source.at")
+    require_moment(tidy.source.at, field="source.at")
     return tidy
 
 
@@ -125,9 +127,3 @@ def metadata(value: object, *, limits: Limits) -> Mapping[str, Json]:
         raise InvalidInput("metadata has a NUL character", field="metadata")
     found: dict[str, Json] = json.loads(dumped)
     return found
-
-
-def moment(value: object, *, field: str) -> None:
-    """A moment with a time zone, or none."""
-    if value is not None and (not isinstance(value, datetime) or value.tzinfo is None):
-        raise InvalidInput(f"{field} must be a time with a zone", hint="For example datetime.now(UTC)", field=field)

@@ -111,15 +111,15 @@ class Bodies:
             (data, time.time_ns() // 1000, space),
         )
 
-    def repack_tainted(self, connection: apsw.Connection, *, after: tuple[int, int]) -> tuple[int, int] | None:
-        """Repack one batch of bodies that need a tainted dictionary; returns where to go on, None at the end."""
+    def repack(self, connection: apsw.Connection, *, after: tuple[int, int]) -> tuple[int, int] | None:
+        """Repack a batch of bodies that are flagged or need a tainted dictionary; returns where to go on, if at all."""
         rows = connection.execute(
             """SELECT v.memory_no, v.number, m.space_no, v.encoding, v.dictionary, v.sha256, v.size, v.body
                FROM versions v JOIN memories m ON m.no = v.memory_no
                WHERE (v.memory_no, v.number) > (?, ?)
-                 AND v.dictionary IN (SELECT no FROM dictionaries WHERE tainted = 1)
+                 AND (v.encoding = ? OR v.dictionary IN (SELECT no FROM dictionaries WHERE tainted = 1))
                ORDER BY v.memory_no, v.number LIMIT ?""",
-            (*after, _BATCH),
+            (*after, int(Encoding.FLAGGED), _BATCH),
         ).fetchall()
         for memory_no, number, space_no, *packed in rows:
             self._repack(connection, int(memory_no), int(number), int(space_no), packed)

@@ -27,7 +27,7 @@ from scrubjay.ports import (
     StoreStatistics,
     TermStatistics,
 )
-from scrubjay.stores.codec import train
+from scrubjay.stores.codec import Encoding, train
 from scrubjay.stores.sqlite import lexicon, log, purging, reading, records, shelf, upkeep
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.connection import connect, mapped_errors
@@ -99,7 +99,7 @@ class SqliteStore:
         count = await self._writer.run(job)
         if count:
             await self._writer.run(purging.merge_lexicon)
-            await self._replace_tainted()
+            await self._repack()
         return count
 
     async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
@@ -217,9 +217,9 @@ class SqliteStore:
 
     async def tidy(self) -> list[str]:
         done: list[str] = []
-        if await self._read(_has_tainted):
-            await self._replace_tainted()
-            done.append("replaced dictionaries that a purge had marked")
+        if await self._read(_has_unfit_bodies):
+            await self._repack()
+            done.append("packed bodies anew that were flagged, or whose dictionary a purge had marked")
         return done
 
     async def close(self) -> None:
@@ -246,13 +246,13 @@ class SqliteStore:
         if trained is not None:
             await self._writer.run(partial(self._bodies.keep_dictionary, space=space, data=trained.data))
 
-    async def _replace_tainted(self) -> None:
+    async def _repack(self) -> None:
         # The new dictionary first, so that the bodies are packed once.
         for space in await self._read(_spaces_to_retrain):
             await self._train(space)
         after: tuple[int, int] | None = (0, 0)
         while after is not None:
-            after = await self._writer.run(partial(self._bodies.repack_tainted, after=after))
+            after = await self._writer.run(partial(self._bodies.repack, after=after))
         await self._writer.run(self._bodies.drop_tainted)
         # Purged pages must leave the log file too.
         await self._writer.run_outside(_truncate_log)
@@ -265,8 +265,13 @@ def _with_passages(dossiers: Sequence[Dossier]) -> list[tuple[Dossier, tuple[Pas
     return [(dossier, passages_of(dossier.memory)) for dossier in dossiers]
 
 
-def _has_tainted(connection: apsw.Connection) -> bool:
-    return connection.execute("SELECT 1 FROM dictionaries WHERE tainted = 1 LIMIT 1").fetchone() is not None
+def _has_unfit_bodies(connection: apsw.Connection) -> bool:
+    found = connection.execute(
+        """SELECT EXISTS (SELECT 1 FROM dictionaries WHERE tainted = 1)
+             OR EXISTS (SELECT 1 FROM versions WHERE encoding = ?)""",
+        (int(Encoding.FLAGGED),),
+    ).fetchall()
+    return bool(found[0][0])
 
 
 def _spaces_to_retrain(connection: apsw.Connection) -> list[str]:

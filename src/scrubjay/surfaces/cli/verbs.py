@@ -57,6 +57,7 @@ async def remember(
     intent: Annotated[str, typer.Option(help="auto, new (never joined to another) or continue.")] = "auto",
     pinned: Annotated[bool, typer.Option("--pinned", help="Always part of what recall returns.")] = False,
     expires_at: Annotated[str | None, typer.Option(metavar="TIME", help="Not found after this time.")] = None,
+    remind_at: Annotated[str | None, typer.Option(metavar="TIME", help="When to bring it up again.")] = None,
     session: Annotated[str, typer.Option(help="Session it comes from.")] = "",
     metadata: Meta = None,
     idempotency_key: Annotated[str, typer.Option(help="Makes a repeated call safe.")] = "",
@@ -66,7 +67,7 @@ async def remember(
     return await client.remember(
         _text(text), title=title, kind=kind, name=name, entities=entity or (), observations=observation or (),
         tags=tag or (), category=category, project=project, scope=scope, intent=intent, pinned=pinned,
-        expires_at=expires_at, source={"session": session}, metadata=_object(metadata),
+        expires_at=expires_at, remind_at=remind_at, source={"session": session}, metadata=_object(metadata),
         idempotency_key=idempotency_key, dry_run=dry_run,
     )  # fmt: skip
 

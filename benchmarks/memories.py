@@ -1,0 +1,44 @@
+"""Sentences as memories, with labels of known selectivity for the filters."""
+
+from collections.abc import Sequence
+
+from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.memory import Method, Source, Trust
+from scrubjay.model.query import Filter
+
+CALLER = Caller(space="bench", agent="bench")
+_KINDS = "fact preference decision event person task learning".split()
+_PROJECTS = 100
+_SCOPE = "benchmark"
+_TAGS = (
+    "health travel food music garden school money family work design release testing search backup security "
+    "reading sport weather housing language history science repair meeting deadline hobby pets shopping energy privacy"
+).split()
+_PEOPLE = "Ada Boris Chiara Deniz Elif Freya Goran Hana Ilya Jonas Kofi Lucia".split()
+_A_SESSION = 20
+
+FILTERS = {
+    "1 %": Filter(project="project-7"),
+    "14 %": Filter(kind=_KINDS[3]),
+    "100 %": Filter(scope=_SCOPE),
+}
+
+
+def drafts(sentences: Sequence[str], *, first: int = 0) -> list[Draft]:
+    """What an agent would hand in: a sentence with the labels that agents give."""
+    return [_draft(sentence, number) for number, sentence in enumerate(sentences, start=first)]
+
+
+def _draft(sentence: str, number: int) -> Draft:
+    tags = dict.fromkeys(_TAGS[number * step % len(_TAGS)] for step in (1, 7, 11))
+    return Draft(
+        text=sentence,
+        kind=_KINDS[number % len(_KINDS)],
+        entities=(_PEOPLE[number // 3 % len(_PEOPLE)],),
+        tags=tuple(tags),
+        project=f"project-{number % _PROJECTS}",
+        scope=_SCOPE,
+        source=Source(
+            session=f"session-{number // _A_SESSION}", agent=CALLER.agent, method=Method.AGENT, trust=Trust.USER
+        ),
+    )

@@ -1,0 +1,54 @@
+"""Holds the index against an exact scan of the stored vectors, with real questions."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.figures import Nearness
+from benchmarks.memories import CALLER, FILTERS
+from scrubjay.engine import Engine
+from scrubjay.model.passage import Point, Vector
+from scrubjay.model.query import Filter
+
+_PAGE = 2_000
+_FEW, _MANY = 10, 100
+
+
+async def compare_with_scan(engine: Engine, questions: Sequence[str]) -> Nearness:
+    """The share of the truly nearest that the index finds, of all passages and of those that pass a filter."""
+    profile = await engine.embedder.profile()
+    asked = [await engine.embedder.embed_query(question) for question in questions]
+    points = await _all_points(engine, profile.model)
+    wanted = FILTERS["14 %"]
+    (facet,) = wanted.facet_groups[0]
+    passing = [point for point in points if facet in point.facets]
+    return Nearness(
+        questions=len(asked),
+        at_10=await _share(engine, asked, points, Filter(), count=_FEW),
+        at_100=await _share(engine, asked, points, Filter(), count=_MANY),
+        filtered_at_10=await _share(engine, asked, passing, wanted, count=_FEW),
+    )
+
+
+async def _all_points(engine: Engine, model: str) -> list[Point]:
+    points: list[Point] = []
+    while page := await engine.store.points(model, after=points[-1].id if points else -1, limit=_PAGE):
+        points += page
+    return points
+
+
+async def _share(
+    engine: Engine, asked: Sequence[Vector], points: Sequence[Point], wanted: Filter, *, count: int
+) -> float:
+    matrix = np.stack([point.vector for point in points])
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    numbers: NDArray[np.int64] = np.array([point.id for point in points], dtype=np.int64)
+    count = min(count, len(points))
+    shares: list[float] = []
+    for vector in asked:
+        cosines = matrix @ vector
+        truth = {int(number) for number in numbers[np.argpartition(-cosines, count - 1)[:count]]}
+        found = {number for number, _ in await engine.index.search(CALLER.space, vector, wanted, limit=count)}
+        shares.append(len(truth & found) / count)
+    return sum(shares) / len(shares)

@@ -1,0 +1,175 @@
+"""What was measured, as tables for the terminal and for a Markdown page, and whether the promises are kept."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from benchmarks.figures import Measured, Results
+from benchmarks.timing import Spread
+
+MOST_WRITE_MS = 5.0
+MOST_WRITE_GROWTH = 2.0
+MOST_RECALL_MS = 10.0
+MOST_FOLDER_MB, FOLDER_AIM_MB = 500, 300
+LEAST_SAVING = 0.60
+_FULL_SIZE = 100_000
+_MB = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table: the first column names what is measured, each other one belongs to a size."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def tables(results: Results) -> tuple[Table, ...]:
+    """All tables of a run."""
+    measured = results.sizes
+    makers = [("Writing and asking", _speed), ("Filling and opening", _bulk), ("Size and memory", _weight)]
+    found = [_table(title, measured, rows) for title, rows in makers]
+    compared = [one for one in measured if one.reference]
+    if compared:
+        found.append(_table("Beside the reference knowledge-graph server", compared, _reference))
+    return tuple(found)
+
+
+def facts(results: Results) -> tuple[str, ...]:
+    """What holds for the whole run, a line each."""
+    probe, sharing = results.sizes[0].probe, results.sharing
+    return (
+        f"Scrubjay {results.version} on {results.machine}",
+        f"Memories: {results.corpus}",
+        f"Model: {results.model}; {results.embedded_per_second:.0f} texts a second in batches",
+        f"p50 / p95 over {probe.remember.count} remembers and {probe.recall.count} recalls, one after the other, warmed up",
+        (
+            f"Group commit: {sharing.writes} remembers one by one {sharing.alone_per_second:,.0f} a second, at once "
+            f"{sharing.together_per_second:,.0f} a second, {sharing.writes_per_commit:.0f} writes to a commit (one fsync)"
+        ),
+        *results.notes,
+    )
+
+
+def verdicts(results: Results) -> tuple[tuple[str, bool], ...]:
+    """The promises, and whether this run keeps them."""
+    first, last = results.sizes[0], results.sizes[-1]
+    growth = last.probe.remember_rest.p50 / first.probe.remember_rest.p50
+    found = [
+        (
+            f"store and index a memory in {MOST_WRITE_MS:.0f} ms at most (p50, {one.size:,}): "
+            f"{one.probe.remember_rest.p50:.1f} ms",
+            one.probe.remember_rest.p50 <= MOST_WRITE_MS,
+        )
+        for one in results.sizes
+    ]
+    if last is not first:
+        found.append(
+            (
+                f"which grows {MOST_WRITE_GROWTH:.0f} times at most from {first.size:,} to {last.size:,}: {growth:.2f}",
+                growth <= MOST_WRITE_GROWTH,
+            )
+        )
+    found += [
+        (
+            f"recall without embedding in {MOST_RECALL_MS:.0f} ms at most (p50, {last.size:,}): "
+            f"{last.probe.recall_rest.p50:.1f} ms",
+            last.probe.recall_rest.p50 <= MOST_RECALL_MS,
+        ),
+        (
+            f"bodies {LEAST_SAVING:.0%} smaller than JSON at least ({last.size:,}): {_saving(last):.0%}",
+            _saving(last) >= LEAST_SAVING,
+        ),
+    ]
+    if last.size >= _FULL_SIZE:
+        folder = (last.sizes.store + last.sizes.index) / _MB
+        found += [
+            (f"a data folder of {most} MB at most ({name}, {last.size:,}): {folder:.0f} MB", folder <= most)
+            for name, most in (("promise", MOST_FOLDER_MB), ("aim", FOLDER_AIM_MB))
+        ]
+    return tuple(found)
+
+
+def markdown(results: Results) -> str:
+    """The run as a fragment of a page."""
+    lines = [f"- {fact}" for fact in facts(results)]
+    for table in tables(results):
+        lines += ["", f"### {table.title}", "", _line(table.head), _line([":--", *("--:" for _ in table.head[1:])])]
+        lines += [_line(row) for row in table.rows]
+    lines += ["", "### Promises", ""]
+    lines += [f"- {'kept' if kept else '**missed**'}: {promise}" for promise, kept in verdicts(results)]
+    return "\n".join(lines) + "\n"
+
+
+Row = tuple[str, Callable[[Measured], str]]
+
+
+def _table(title: str, measured: Sequence[Measured], rows: Sequence[Row]) -> Table:
+    return Table(
+        title=title,
+        head=("", *(f"{one.size:,}" for one in measured)),
+        rows=tuple((name, *(show(one) for one in measured)) for name, show in rows),
+    )
+
+
+def _ms(value: float) -> str:
+    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+
+
+def _both(spread: Spread) -> str:
+    return f"{_ms(spread.p50)} / {_ms(spread.p95)}"
+
+
+def _saving(one: Measured) -> float:
+    return 1 - one.sizes.body_stored / one.sizes.body_json
+
+
+def _times(theirs: float, ours: float) -> str:
+    return f"{theirs / ours:.1f} x"
+
+
+_speed: list[Row] = [
+    ("remember, ms", lambda one: _both(one.probe.remember)),
+    ("– embedding", lambda one: _both(one.probe.remember_embedding)),
+    ("– store and index", lambda one: _both(one.probe.remember_rest)),
+    ("recall, ms", lambda one: _both(one.probe.recall)),
+    ("– embedding", lambda one: _both(one.probe.recall_embedding)),
+    ("recall without embedding, ms", lambda one: _both(one.probe.recall_rest)),
+    ("– filter that 1 % pass", lambda one: _both(one.probe.recall_filtered["1 %"])),
+    ("– filter that 14 % pass", lambda one: _both(one.probe.recall_filtered["14 %"])),
+    ("– filter that all pass", lambda one: _both(one.probe.recall_filtered["100 %"])),
+    ("index finds, of the 10 nearest", lambda one: f"{one.nearness.at_10:.1%}"),
+    ("– of the 100 nearest", lambda one: f"{one.nearness.at_100:.1%}"),
+    ("– of the 10 nearest that pass 14 %", lambda one: f"{one.nearness.filtered_at_10:.1%}"),
+]
+_bulk: list[Row] = [
+    ("import without embedding, memories/s", lambda one: f"{one.filling.imported_per_second:,.0f}"),
+    ("export, memories/s", lambda one: f"{one.filling.exported_per_second:,.0f}"),
+    ("64 remembering at once, memories/s", lambda one: f"{one.filling.remembered_per_second:,.0f}"),
+    ("building the vector index, s", lambda one: f"{one.filling.index_seconds:.1f}"),
+    ("opening the store, ms", lambda one: _ms(one.probe.open_store)),
+    ("first recall after that, ms", lambda one: _ms(one.probe.first_recall)),
+    ("– loading the model and embedding", lambda one: _ms(one.probe.first_recall_embedding)),
+]
+_weight: list[Row] = [
+    ("data folder, MB", lambda one: f"{(one.sizes.store + one.sizes.index) / _MB:.1f}"),
+    ("– store, with vectors", lambda one: f"{one.sizes.store / _MB:.1f}"),
+    ("– vector index", lambda one: f"{one.sizes.index / _MB:.1f}"),
+    ("bodies as JSON, MB", lambda one: f"{one.sizes.body_json / _MB:.2f}"),
+    ("– as stored", lambda one: f"{one.sizes.body_stored / _MB:.2f} (-{_saving(one):.0%})"),
+    (
+        "– as pickle + zlib",
+        lambda one: f"{one.sizes.body_pickled / _MB:.2f} (-{1 - one.sizes.body_pickled / one.sizes.body_json:.0%})",
+    ),
+    ("resident memory, store open, MB", lambda one: f"{one.probe.resident_open:.0f}"),
+    ("– model and index loaded", lambda one: f"{one.probe.resident_loaded:.0f}"),
+    ("– after all recalls", lambda one: f"{one.probe.resident_after:.0f}"),
+]
+
+
+def _theirs(show: Callable[[Measured], tuple[Spread, Spread]]) -> Callable[[Measured], str]:
+    def compared(one: Measured) -> str:
+        theirs, ours = show(one)
+        return f"{_both(theirs)} ({_times(theirs.p50, ours.p50)})"
+
+    return compared

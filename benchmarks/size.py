@@ -1,0 +1,51 @@
+"""What a filled folder takes, and what its bodies would take as plain JSON or as compressed pickles."""
+
+import json
+import pickle  # noqa: S403 - only to be measured against; nothing is ever unpickled
+import zlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from benchmarks.figures import Sizes
+from benchmarks.memories import CALLER
+from scrubjay.engine import Engine
+from scrubjay.model.memory import Memory
+from scrubjay.model.query import Filter
+from scrubjay.model.snapshot import to_body
+from scrubjay.settings import Settings
+
+_PAGE = 500
+# What `zlib.compress` does when it is not told otherwise.
+_LEVEL = 6
+
+
+async def weigh(engine: Engine, settings: Settings) -> Sizes:
+    """The sizes of a folder that was filled and closed before, and of the bodies in it."""
+    statistics = await engine.store.statistics(CALLER.space)
+    as_json = as_pickle = 0
+    async for memory in _memories(engine):
+        body = to_body(memory)
+        as_json += len(json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode())
+        as_pickle += len(zlib.compress(pickle.dumps(body, protocol=pickle.HIGHEST_PROTOCOL), _LEVEL))
+    index = _bytes_under(settings.index)
+    return Sizes(
+        store=_bytes_under(settings.data) - index,
+        index=index,
+        body_json=as_json,
+        body_stored=statistics.stored_bytes,
+        body_pickled=as_pickle,
+        raw_bodies=statistics.raw_bodies,
+    )
+
+
+async def _memories(engine: Engine) -> AsyncIterator[Memory]:
+    after: str | None = None
+    while ids := await engine.store.list_ids(CALLER.space, Filter(), limit=_PAGE, after=after):
+        for memory in (await engine.store.get(CALLER.space, ids)).values():
+            yield memory
+        after = ids[-1]
+
+
+def _bytes_under(folder: Path) -> int:
+    # Blocks, not lengths: some files are mostly holes.
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,128 @@
+"""A memory wired as the application wires it, but with an embedder that needs no model, and with every part at hand."""
+
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import scrubjay
+from scrubjay.app import SystemClock, hold_folder
+from scrubjay.client import MemoryClient
+from scrubjay.engine import Engine
+from scrubjay.indexing.child import run_niced
+from scrubjay.indexing.keeper import IndexKeeper, Means
+from scrubjay.indexing.live import Policy
+from scrubjay.paths import database_file
+from scrubjay.ports import Profile, VectorIndex
+from scrubjay.recalling.visits import Visits
+from scrubjay.settings import Settings
+from scrubjay.stores.sqlite import SqliteStore
+from scrubjay.testing import FakeEmbedder
+from scrubjay.vectors.edge import EdgeIndex
+from scrubjay.vectors.scan import ScanIndex
+
+SOURCES = Path(scrubjay.__file__).parents[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """One open data folder."""
+
+    home: Path
+    engine: Engine
+    store: SqliteStore
+    keeper: IndexKeeper
+    embedder: FakeEmbedder
+
+    def client(self, *, space: str = "default", agent: str = "tester", run: str = "") -> MemoryClient:
+        """Somebody who uses it; several may at once."""
+        client = MemoryClient(settings=Settings(home=str(self.home)), space=space, agent=agent, run=run)
+        client._engine = self.engine
+        return client
+
+
+@asynccontextmanager
+async def open_house(
+    home: Path,
+    *,
+    embedder: FakeEmbedder | None = None,
+    index: bool = True,
+    key: str = "",
+    policy: Policy | None = None,
+) -> AsyncGenerator[House]:
+    """Open a data folder; `index=False` leaves the vector index to others and scans."""
+    embedder = embedder or FakeEmbedder()
+    lock = hold_folder(home)
+    try:
+        store = await SqliteStore.open(database_file(home), key=key, readers=2)
+        keeper = _keeper(home, store, embedder, folder=home / "index" if index and not key else None, policy=policy)
+        clock = SystemClock()
+        engine = Engine(
+            store=store,
+            embedder=embedder,
+            index=keeper,
+            clock=clock,
+            limits=Settings().limits,
+            visits=Visits(store, clock=clock),
+            data=home,
+        )
+        try:
+            yield House(home=home, engine=engine, store=store, keeper=keeper, embedder=embedder)
+        finally:
+            await engine.close()
+    finally:
+        lock.release()
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """What a child process is given: our sources, one folder, and no setting of whoever runs the tests."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
+    return kept | {"PYTHONPATH": str(SOURCES), "SCRUBJAY_HOME": str(home), "PYTHONUTF8": "1"} | more
+
+
+def command(*arguments: str) -> list[str]:
+    """The command line as a user's shell would start it."""
+    return [sys.executable, "-m", "scrubjay.surfaces.cli.main", *arguments]
+
+
+def run_command(home: Path, *arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+    """Run one command to its end."""
+    return subprocess.run(
+        command(*arguments),
+        env=environment(home, **more),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+
+def files_with(folder: Path, words: Sequence[bytes]) -> list[str]:
+    """Which files below a folder hold one of the words, in whatever case."""
+    return [
+        f"{path.relative_to(folder)}: {word!r}"
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        for word in words
+        if word.lower() in path.read_bytes().lower()
+    ]
+
+
+def _keeper(
+    home: Path, store: SqliteStore, embedder: FakeEmbedder, *, folder: Path | None, policy: Policy | None
+) -> IndexKeeper:
+    def scan(profile: Profile) -> VectorIndex:
+        return ScanIndex(store, profile.model, dimension=profile.dimension)
+
+    async def build(target: Path) -> None:
+        profile = await embedder.profile()
+        arguments = (str(database_file(home)), str(target), profile.model, str(profile.dimension))
+        await run_niced([sys.executable, "-m", "scrubjay.builder", *arguments])
+
+    means = Means(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build)
+    return IndexKeeper(store, means, folder=folder, policy=policy)

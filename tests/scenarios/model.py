@@ -1,0 +1,99 @@
+"""A memory as plain dictionaries: what the real one must agree with after any series of calls."""
+
+from collections.abc import Iterable
+from copy import deepcopy
+from typing import cast
+
+Snapshot = dict[str, object]
+Edge = tuple[str, str, str]
+LINK = "related_to"
+
+
+class Model:
+    """Memories with all their versions, the edges between them, and who did what."""
+
+    def __init__(self) -> None:
+        self.versions: dict[str, list[Snapshot]] = {}
+        self.edges: dict[Edge, str] = {}
+        self.runs: list[dict[str, object]] = []
+
+    # ---- what there is ----
+
+    def ids(self, state: str = "") -> list[str]:
+        return [one for one in self.versions if not state or self.now(one)["state"] == state]
+
+    def now(self, memory_id: str) -> Snapshot:
+        return self.versions[memory_id][-1]
+
+    def group_of(self, memory_id: str) -> list[str]:
+        group = self.now(memory_id)["group"]
+        return [one for one in self.versions if group and self.now(one)["group"] == group] or [memory_id]
+
+    def holder_of(self, name: object) -> str | None:
+        return next((one for one in self.ids("live") if self.now(one)["name"] == name), None)
+
+    def edge(self, source: str, target: str, type_: str) -> Edge | None:
+        ends = [(source, type_, target)] + ([(target, type_, source)] if type_ == LINK else [])
+        return next((one for one in ends if one in self.edges), None)
+
+    # ---- what happens ----
+
+    def write(self, agent: str, changes: dict[str, Snapshot]) -> None:
+        """One call: each memory gets a new version."""
+        run = self._run(agent)
+        for memory_id, snapshot in changes.items():
+            before = len(self.versions.get(memory_id, []))
+            self.versions.setdefault(memory_id, []).append(deepcopy(snapshot))
+            run["writes"].append((memory_id, before, before + 1))
+
+    def relate(self, agent: str, edge: Edge, text: str | None) -> None:
+        """One call: an edge is set, or removed when there is no text."""
+        self._run(agent)["edges"].append((edge, self.edges.get(edge), text))
+        self._set(edge, text)
+
+    def purge(self, memory_ids: Iterable[str]) -> None:
+        for memory_id in memory_ids:
+            del self.versions[memory_id]
+            for edge in [one for one in self.edges if memory_id in one]:
+                del self.edges[edge]
+
+    def undo(self, agent: str) -> tuple[int, int] | None:
+        """Take back the agent's last call; returns how many memories went back and how many were left, or None."""
+        run = next((one for one in reversed(self.runs) if one["agent"] == agent and not one["undone"]), None)
+        if run is None:
+            return None
+        run["undone"] = True
+        done = skipped = 0
+        for memory_id, before, after in reversed(cast("list[tuple[str, int, int]]", run["writes"])):
+            past = self.versions.get(memory_id)
+            if past is None or past[-1] != past[after - 1]:
+                skipped += 1
+                continue
+            earlier = past[before - 1] if before else past[-1] | {"state": "trashed"}
+            past.append(self._with_free_name(memory_id, deepcopy(earlier)))
+            done += 1
+        for edge, before, after in reversed(cast("list[tuple[Edge, str | None, str | None]]", run["edges"])):
+            if edge[0] not in self.versions or edge[2] not in self.versions:
+                continue
+            if self.edges.get(edge) == after:
+                self._set(edge, before)
+            else:
+                skipped += 1
+        return done, skipped
+
+    def _with_free_name(self, memory_id: str, snapshot: Snapshot) -> Snapshot:
+        holder = self.holder_of(snapshot["name"])
+        if snapshot["state"] == "live" and holder not in (None, memory_id):
+            snapshot["name"] = f"{snapshot['name']}-{memory_id[-6:]}"
+        return snapshot
+
+    def _set(self, edge: Edge, text: str | None) -> None:
+        if text is None:
+            self.edges.pop(edge, None)
+        else:
+            self.edges[edge] = text
+
+    def _run(self, agent: str) -> dict[str, list[tuple[object, ...]]]:
+        run: dict[str, object] = {"agent": agent, "undone": False, "writes": [], "edges": []}
+        self.runs.append(run)
+        return cast("dict[str, list[tuple[object, ...]]]", run)
