@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.figures import Measured, Results
+from benchmarks.figures import Measured, Reference, Results
 from benchmarks.timing import Spread
 
 MOST_WRITE_MS = 5.0
@@ -124,8 +124,8 @@ def _saving(one: Measured) -> float:
     return 1 - one.sizes.body_stored / one.sizes.body_json
 
 
-def _times(theirs: float, ours: float) -> str:
-    return f"{theirs / ours:.1f} x"
+def _times(theirs: Spread, ours: Spread) -> str:
+    return f"{theirs.p50 / ours.p50:.1f}"
 
 
 _speed: list[Row] = [
@@ -167,9 +167,20 @@ _weight: list[Row] = [
 ]
 
 
-def _theirs(show: Callable[[Measured], tuple[Spread, Spread]]) -> Callable[[Measured], str]:
-    def compared(one: Measured) -> str:
-        theirs, ours = show(one)
-        return f"{_both(theirs)} ({_times(theirs.p50, ours.p50)})"
+_reference: list[Row] = [
+    ("create_entities there, ms", lambda one: _both(_there(one).create)),
+    ("– times remember here", lambda one: _times(_there(one).create, one.probe.remember)),
+    ("– times remember here without embedding", lambda one: _times(_there(one).create, one.probe.remember_rest)),
+    ("search_nodes there, ms", lambda one: _both(_there(one).search)),
+    ("– times recall here", lambda one: _times(_there(one).search, one.probe.recall)),
+    ("– times recall here without embedding", lambda one: _times(_there(one).search, one.probe.recall_rest)),
+]
 
-    return compared
+
+def _there(one: Measured) -> Reference:
+    assert one.reference is not None
+    return one.reference
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

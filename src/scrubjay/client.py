@@ -128,7 +128,8 @@ class MemoryClient:
         wanted = Filter(
             entity=entity, kind=kind, category=category, tags=_tuple(tags), any_tags=_tuple(any_tags), project=project,
             scope=scope, tier=tier, session=session, agent=agent, trust=trust,
-            metadata={} if metadata is None else metadata, since=_moment(since, "since"), until=_moment(until, "until"), state=_state(state),
+            metadata={} if metadata is None else metadata, since=_moment(since, "since"),
+            until=_moment(until, "until"), state=_state(state),
         )  # fmt: skip
         question = Question(
             query=query, filter=wanted, limit=limit, max_tokens=max_tokens, detail=detail, explain=explain

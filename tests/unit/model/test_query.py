@@ -1,0 +1,121 @@
+"""A filter and a memory speak of the same facets."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.memory import Json, Memory, Source, State, Tier, Trust
+from scrubjay.model.query import Filter, facet, facets_of
+from scrubjay.testing.build import START, a_memory
+from tests.unit.drawing import memories, some
+
+FULL = a_memory(
+    "text", entity="Sarah", kind="fact", category="Work", project="Jay", scope="team", tier=Tier.SEMANTIC, group="g1",
+    tags=("coffee", "Tea"), source=Source(session="s1", agent="bot", trust=Trust.USER),
+    metadata={"seen": True, "count": 3, "price": 2.0, "place": "Köln", "list": [1], "none": None, "long": "x" * 300},
+)  # fmt: skip
+
+
+def asks(wanted: Filter, memory: Memory) -> bool:
+    return all(set(facets_of(memory)).intersection(group) for group in wanted.facet_groups)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        Filter(entity="SARAH"),
+        Filter(kind="Fact"),
+        Filter(category="work"),
+        Filter(project="jay"),
+        Filter(scope="Team"),
+        Filter(tier="semantic"),
+        Filter(session="S1"),
+        Filter(agent="Bot"),
+        Filter(trust="user"),
+        Filter(group="G1"),
+        Filter(tags=("COFFEE", "tea")),
+        Filter(any_tags=("milk", "tea")),
+        Filter(metadata={"seen": True}),
+        Filter(metadata={"count": 3.0, "price": 2, "place": "KÖLN"}),
+    ],
+)
+def test_a_field_is_asked_for_whatever_its_case(wanted: Filter) -> None:
+    assert asks(wanted, FULL)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        Filter(entity="Sara"),
+        Filter(kind="sarah"),
+        Filter(tags=("coffee", "milk")),
+        Filter(any_tags=("milk", "water")),
+        Filter(metadata={"seen": False}),
+        Filter(metadata={"count": 3.5}),
+        Filter(metadata={"unheard": "of"}),
+        Filter(metadata={"long": "x" * 300}),
+        Filter(entity="Sarah", kind="preference"),
+    ],
+)
+def test_every_field_must_match(wanted: Filter) -> None:
+    assert not asks(wanted, FULL)
+
+
+def test_empty_fields_of_a_memory_are_no_facets() -> None:
+    assert facets_of(a_memory("x")) == ("kind=note", "tier=working", "trust=unknown")
+
+
+def test_a_facet_stands_once() -> None:
+    assert facets_of(a_memory("x", tags=("tea", "TEA"))).count("tag=tea") == 1
+
+
+def test_lists_and_pages_are_no_facets() -> None:
+    assert not [one for one in facets_of(FULL) if one.startswith(("meta.list", "meta.none", "meta.long"))]
+
+
+@given(memories)
+@some
+def test_a_memory_is_found_by_each_of_its_own_fields(memory: Memory) -> None:
+    wanted = Filter(
+        entity=memory.entity, kind=memory.kind, category=memory.category, project=memory.project, scope=memory.scope,
+        tier=memory.tier.value, tags=memory.tags, any_tags=memory.tags[:1], session=memory.source.session,
+        agent=memory.source.agent, trust=memory.source.trust.value, group=memory.group,
+        metadata={name: value for name, value in memory.metadata.items() if isinstance(value, str | int | float)},
+    )  # fmt: skip
+    assert asks(wanted, memory)
+
+
+@given(st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False))
+@some
+def test_a_value_is_spelled_in_one_way(value: Json) -> None:
+    assert facet("meta.k", value) == facet("meta.k", value).casefold()
+
+
+def test_an_empty_filter_asks_for_nothing_but_the_state() -> None:
+    assert Filter().is_empty
+    assert Filter(state=State.TRASHED).is_empty
+    assert Filter().facet_groups == ()
+    for wanted in (Filter(since=START), Filter(until=START), Filter(kind="fact"), Filter(any_tags=("x",))):
+        assert not wanted.is_empty
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("entity", 5),
+        ("kind", None),
+        ("entity", "\ud800"),
+        ("tags", "letters"),
+        ("any_tags", b"bytes"),
+        ("tags", (1,)),
+        ("since", "2026-01-01"),
+        ("until", START.replace(tzinfo=None)),
+        ("metadata", ["k"]),
+    ],
+)
+def test_a_filter_of_the_wrong_shape_is_refused_by_name(name: str, value: object) -> None:
+    with pytest.raises(InvalidInput, match=name):
+        replace(Filter(), **{name: value})  # pyright: ignore[reportArgumentType]

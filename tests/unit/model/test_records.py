@@ -1,0 +1,40 @@
+"""What the records say about themselves."""
+
+from datetime import timedelta
+
+from scrubjay.model.memory import Source
+from scrubjay.model.relation import LINK, Relation
+from scrubjay.model.results import Check, Examination
+from scrubjay.model.version import Version
+from scrubjay.testing.build import START, a_memory
+
+
+def test_a_memory_is_dated_by_what_it_tells_of() -> None:
+    earlier = START - timedelta(days=3)
+    assert a_memory("x", created_at=START, source=Source(at=earlier)).date == earlier
+    assert a_memory("x", created_at=START).date == START
+
+
+def test_a_memory_is_called_by_its_title_else_its_name() -> None:
+    assert a_memory("x", title="Coffee", name="coffee-1").label == "Coffee"
+    assert a_memory("x", name="coffee-1").label == "coffee-1"
+
+
+def test_an_edge_is_known_by_its_ends_and_type_alone() -> None:
+    link = Relation(source="a", target="b", created_at=START)
+    assert link.type == LINK
+    assert link.key == Relation(source="a", target="b", created_at=START, text="other", strength=1.0).key
+    assert link.key != Relation(source="b", target="a", created_at=START).key
+    assert link.key != Relation(source="a", target="b", created_at=START, type="knows").key
+
+
+def test_a_version_is_on_the_branch_of_its_memory() -> None:
+    memory = a_memory("x", branch="draft")
+    assert Version(number=1, memory=memory, parent=None, action="created", created_at=START).branch == "draft"
+
+
+def test_an_examination_is_well_when_every_check_is() -> None:
+    well, ill = Check(name="store", ok=True, detail=""), Check(name="index", ok=False, detail="")
+    assert Examination().ok
+    assert Examination(checks=(well,)).ok
+    assert not Examination(checks=(well, ill)).ok

@@ -1,0 +1,128 @@
+"""A memory survives the way into JSON and back, and a body of the wrong shape is refused by name."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, replace
+
+import pytest
+from hypothesis import given
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.memory import Json, Memory, Method, Source, State, Tier, Trust
+from scrubjay.model.snapshot import BESIDE_BODY, from_body, source_from_json, source_to_json, to_body
+from scrubjay.testing.build import START, a_memory
+from tests.unit.drawing import memories, some, sources
+
+WHEN = "2026-01-01T12:00:00Z"
+NEEDED: dict[str, Json] = {"name": "n", "created_at": WHEN, "updated_at": WHEN}
+
+
+def read(body: Mapping[str, Json]) -> Memory:
+    return from_body(body, memory_id="m", space="s", version=1)
+
+
+@given(memories)
+@some
+def test_every_field_comes_back_through_json(memory: Memory) -> None:
+    body = json.loads(json.dumps(to_body(memory)))
+    beside = {name: getattr(memory, name) for name in BESIDE_BODY if name != "id"}
+    assert from_body(body, memory_id=memory.id, **beside) == memory
+
+
+@given(memories)
+@some
+def test_what_is_kept_beside_is_not_in_the_body(memory: Memory) -> None:
+    assert not set(to_body(memory)) & set(BESIDE_BODY)
+
+
+def test_every_field_is_kept_somewhere() -> None:
+    every = {one.name for one in fields(Memory)}
+    full = replace(
+        a_memory(
+            "content", title="t", kind="fact", category="c", project="p", scope="s", entity="e", group="g", tags=("x",),
+            tier=Tier.SEMANTIC, pinned=True, relevance=0.5, expires_at=START, remind_at=START, state=State.MERGED,
+            merged_into="other", branch="b", resolution="r", source=Source(agent="a"), metadata={"k": 1},
+            last_confirmed=START, last_reviewed=START,
+        ),
+        observations=read(NEEDED | {"observations": [{"text": "o", "recorded_at": WHEN}]}).observations,
+    )  # fmt: skip
+    assert set(to_body(full)) | set(BESIDE_BODY) == every
+
+
+def test_defaults_are_left_out() -> None:
+    assert set(to_body(a_memory(""))) == {"name", "created_at", "updated_at"}
+
+
+def test_unknown_fields_of_a_later_release_are_passed_over() -> None:
+    assert read(NEEDED | {"mood": "sunny"}) == read(NEEDED)
+
+
+@pytest.mark.parametrize("needed", sorted(NEEDED))
+def test_what_a_memory_cannot_be_without_is_named(needed: str) -> None:
+    body = {name: value for name, value in NEEDED.items() if name != needed}
+    with pytest.raises(InvalidInput, match=needed) as caught:
+        read(body)
+    assert caught.value.fields["field"] == needed
+
+
+WRONG: list[tuple[str, Json]] = [
+    ("name", 5),
+    ("content", None),
+    ("title", ["t"]),
+    ("created_at", 1735689600),
+    ("created_at", "yesterday"),
+    ("updated_at", None),
+    ("expires_at", 5),
+    ("expires_at", "soon"),
+    ("pinned", 1),
+    ("pinned", "yes"),
+    ("relevance", True),
+    ("relevance", 1.5),
+    ("relevance", -0.1),
+    ("relevance", "high"),
+    ("tags", "one"),
+    ("tags", [1]),
+    ("tier", "golden"),
+    ("state", "asleep"),
+    ("state", 3),
+    ("metadata", []),
+    ("source", "mail"),
+    ("source", {"trust": "blind"}),
+    ("source", {"method": 1}),
+    ("source", {"session": 1}),
+    ("source", {"at": "then"}),
+    ("observations", "one"),
+    ("observations", ["one"]),
+    ("observations", [{"text": "no time"}]),
+    ("observations", [{"recorded_at": WHEN}]),
+    ("observations", [{"text": "t", "recorded_at": WHEN, "valid_until": 5}]),
+    ("observations", [{"text": "t", "recorded_at": WHEN, "source": 5}]),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG, ids=[f"{name}={value}" for name, value in WRONG])
+def test_a_wrong_shape_is_refused_by_name(name: str, value: Json) -> None:
+    with pytest.raises(InvalidInput, match=name) as caught:
+        read(NEEDED | {name: value})
+    assert str(caught.value.fields["field"]).startswith(name)
+
+
+def test_an_error_does_not_repeat_a_whole_text() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        read(NEEDED | {"pinned": "x" * 10_000})
+    assert len(caught.value.message) < 200
+
+
+def test_no_moment_is_none() -> None:
+    assert read(NEEDED | {"expires_at": None}).expires_at is None
+
+
+@given(sources)
+@some
+def test_a_source_comes_back(source: Source) -> None:
+    assert source_from_json(source_to_json(source)) == source
+
+
+def test_an_empty_source_is_an_empty_object() -> None:
+    assert source_to_json(Source()) == {}
+    assert source_from_json({}) == Source(method=Method.MANUAL, trust=Trust.UNKNOWN)
