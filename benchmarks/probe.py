@@ -42,7 +42,12 @@ class Job:
 async def probe_in_child(job: Job) -> Probe:
     """Have a fresh process do the job."""
     child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "benchmarks.probe", cwd=_ROOT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        sys.executable,
+        "-m",
+        "benchmarks.probe",
+        cwd=_ROOT,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
     )
     try:
         answer, _ = await asyncio.wait_for(child.communicate(json.dumps(asdict(job)).encode()), _LONGEST)

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,9 @@ async def install() -> str:
     folder = _HOME / "node_modules" / _PACKAGE
     if _installed(folder) != VERSION:
         _HOME.mkdir(parents=True, exist_ok=True)
-        await _run_npm("install", "--prefix", str(_HOME), "--no-audit", "--no-fund", "--ignore-scripts", f"{_PACKAGE}@{VERSION}")
+        await _run_npm(
+            "install", "--prefix", str(_HOME), "--no-audit", "--no-fund", "--ignore-scripts", f"{_PACKAGE}@{VERSION}"
+        )
     if _installed(folder) != VERSION:
         raise Unavailable("npm installed something else")
     return str(folder / "dist" / "index.js")
@@ -117,7 +119,7 @@ async def _session(program: str, *, file: Path) -> AsyncGenerator[_Server]:
         await child.wait()
 
 
-async def _timed(server: _Server, tool: str, calls: Sequence[dict[str, object]], *, seconds: float) -> Spread:
+async def _timed(server: _Server, tool: str, calls: Sequence[Mapping[str, object]], *, seconds: float) -> Spread:
     """How long calls take one by one, as many of them as there is time for."""
     durations: list[float] = []
     until = time.perf_counter() + seconds

@@ -42,10 +42,10 @@ def facts(results: Results) -> tuple[str, ...]:
         f"Scrubjay {results.version} on {results.machine}",
         f"Memories: {results.corpus}",
         f"Model: {results.model}; {results.embedded_per_second:.0f} texts a second in batches",
-        f"p50 / p95 over {probe.remember.count} remembers and {probe.recall.count} recalls, one after the other, warmed up",
+        f"p50 / p95 over {probe.remember.count} remembers and {probe.recall.count} recalls, one by one, warmed up",
         (
-            f"Group commit: {sharing.writes} remembers one by one {sharing.alone_per_second:,.0f} a second, at once "
-            f"{sharing.together_per_second:,.0f} a second, {sharing.writes_per_commit:.0f} writes to a commit (one fsync)"
+            f"Group commit: {sharing.writes} remembers one by one {sharing.alone_per_second:,.0f} a second, all at once "
+            f"{sharing.together_per_second:,.0f} a second, with {sharing.writes_per_commit:.0f} writes to an fsync"
         ),
         *results.notes,
     )
@@ -55,38 +55,22 @@ def verdicts(results: Results) -> tuple[tuple[str, bool], ...]:
     """The promises, and whether this run keeps them."""
     first, last = results.sizes[0], results.sizes[-1]
     growth = last.probe.remember_rest.p50 / first.probe.remember_rest.p50
+    at = f"at {last.size:,}"
     found = [
-        (
-            f"store and index a memory in {MOST_WRITE_MS:.0f} ms at most (p50, {one.size:,}): "
-            f"{one.probe.remember_rest.p50:.1f} ms",
-            one.probe.remember_rest.p50 <= MOST_WRITE_MS,
-        )
+        _at_most("store and index a memory, p50", one.probe.remember_rest.p50, MOST_WRITE_MS, f"ms at {one.size:,}")
         for one in results.sizes
     ]
     if last is not first:
-        found.append(
-            (
-                f"which grows {MOST_WRITE_GROWTH:.0f} times at most from {first.size:,} to {last.size:,}: {growth:.2f}",
-                growth <= MOST_WRITE_GROWTH,
-            )
-        )
-    found += [
-        (
-            f"recall without embedding in {MOST_RECALL_MS:.0f} ms at most (p50, {last.size:,}): "
-            f"{last.probe.recall_rest.p50:.1f} ms",
-            last.probe.recall_rest.p50 <= MOST_RECALL_MS,
-        ),
-        (
-            f"bodies {LEAST_SAVING:.0%} smaller than JSON at least ({last.size:,}): {_saving(last):.0%}",
-            _saving(last) >= LEAST_SAVING,
-        ),
-    ]
+        found.append(_at_most(f"its growth from {first.size:,} to {last.size:,}", growth, MOST_WRITE_GROWTH, "times"))
+    found.append(_at_most("recall without embedding, p50", last.probe.recall_rest.p50, MOST_RECALL_MS, f"ms {at}"))
+    saving = _saving(last)
+    found.append(
+        (f"bodies beside JSON: {saving:.0%} smaller {at}, {LEAST_SAVING:.0%} at least", saving >= LEAST_SAVING)
+    )
     if last.size >= _FULL_SIZE:
         folder = (last.sizes.store + last.sizes.index) / _MB
-        found += [
-            (f"a data folder of {most} MB at most ({name}, {last.size:,}): {folder:.0f} MB", folder <= most)
-            for name, most in (("promise", MOST_FOLDER_MB), ("aim", FOLDER_AIM_MB))
-        ]
+        found.append(_at_most("data folder", folder, MOST_FOLDER_MB, f"MB {at}"))
+        found.append(_at_most("data folder, as aimed for", folder, FOLDER_AIM_MB, f"MB {at}"))
     return tuple(found)
 
 
@@ -120,6 +104,10 @@ def _both(spread: Spread) -> str:
     return f"{_ms(spread.p50)} / {_ms(spread.p95)}"
 
 
+def _at_most(what: str, value: float, most: float, unit: str) -> tuple[str, bool]:
+    return f"{what}: {value:.2f} {unit}, {most:g} at most", value <= most
+
+
 def _saving(one: Measured) -> float:
     return 1 - one.sizes.body_stored / one.sizes.body_json
 
@@ -130,17 +118,17 @@ def _times(theirs: Spread, ours: Spread) -> str:
 
 _speed: list[Row] = [
     ("remember, ms", lambda one: _both(one.probe.remember)),
-    ("– embedding", lambda one: _both(one.probe.remember_embedding)),
-    ("– store and index", lambda one: _both(one.probe.remember_rest)),
+    ("- embedding", lambda one: _both(one.probe.remember_embedding)),
+    ("- store and index", lambda one: _both(one.probe.remember_rest)),
     ("recall, ms", lambda one: _both(one.probe.recall)),
-    ("– embedding", lambda one: _both(one.probe.recall_embedding)),
+    ("- embedding", lambda one: _both(one.probe.recall_embedding)),
     ("recall without embedding, ms", lambda one: _both(one.probe.recall_rest)),
-    ("– filter that 1 % pass", lambda one: _both(one.probe.recall_filtered["1 %"])),
-    ("– filter that 14 % pass", lambda one: _both(one.probe.recall_filtered["14 %"])),
-    ("– filter that all pass", lambda one: _both(one.probe.recall_filtered["100 %"])),
+    ("- filter that 1 % pass", lambda one: _both(one.probe.recall_filtered["1 %"])),
+    ("- filter that 14 % pass", lambda one: _both(one.probe.recall_filtered["14 %"])),
+    ("- filter that all pass", lambda one: _both(one.probe.recall_filtered["100 %"])),
     ("index finds, of the 10 nearest", lambda one: f"{one.nearness.at_10:.1%}"),
-    ("– of the 100 nearest", lambda one: f"{one.nearness.at_100:.1%}"),
-    ("– of the 10 nearest that pass 14 %", lambda one: f"{one.nearness.filtered_at_10:.1%}"),
+    ("- of the 100 nearest", lambda one: f"{one.nearness.at_100:.1%}"),
+    ("- of the 10 nearest that pass 14 %", lambda one: f"{one.nearness.filtered_at_10:.1%}"),
 ]
 _bulk: list[Row] = [
     ("import without embedding, memories/s", lambda one: f"{one.filling.imported_per_second:,.0f}"),
@@ -149,31 +137,31 @@ _bulk: list[Row] = [
     ("building the vector index, s", lambda one: f"{one.filling.index_seconds:.1f}"),
     ("opening the store, ms", lambda one: _ms(one.probe.open_store)),
     ("first recall after that, ms", lambda one: _ms(one.probe.first_recall)),
-    ("– loading the model and embedding", lambda one: _ms(one.probe.first_recall_embedding)),
+    ("- loading the model and embedding", lambda one: _ms(one.probe.first_recall_embedding)),
 ]
 _weight: list[Row] = [
     ("data folder, MB", lambda one: f"{(one.sizes.store + one.sizes.index) / _MB:.1f}"),
-    ("– store, with vectors", lambda one: f"{one.sizes.store / _MB:.1f}"),
-    ("– vector index", lambda one: f"{one.sizes.index / _MB:.1f}"),
+    ("- store, with vectors", lambda one: f"{one.sizes.store / _MB:.1f}"),
+    ("- vector index", lambda one: f"{one.sizes.index / _MB:.1f}"),
     ("bodies as JSON, MB", lambda one: f"{one.sizes.body_json / _MB:.2f}"),
-    ("– as stored", lambda one: f"{one.sizes.body_stored / _MB:.2f} (-{_saving(one):.0%})"),
+    ("- as stored", lambda one: f"{one.sizes.body_stored / _MB:.2f} (-{_saving(one):.0%})"),
     (
-        "– as pickle + zlib",
+        "- as pickle + zlib",
         lambda one: f"{one.sizes.body_pickled / _MB:.2f} (-{1 - one.sizes.body_pickled / one.sizes.body_json:.0%})",
     ),
     ("resident memory, store open, MB", lambda one: f"{one.probe.resident_open:.0f}"),
-    ("– model and index loaded", lambda one: f"{one.probe.resident_loaded:.0f}"),
-    ("– after all recalls", lambda one: f"{one.probe.resident_after:.0f}"),
+    ("- model and index loaded", lambda one: f"{one.probe.resident_loaded:.0f}"),
+    ("- after all recalls", lambda one: f"{one.probe.resident_after:.0f}"),
 ]
 
 
 _reference: list[Row] = [
     ("create_entities there, ms", lambda one: _both(_there(one).create)),
-    ("– times remember here", lambda one: _times(_there(one).create, one.probe.remember)),
-    ("– times remember here without embedding", lambda one: _times(_there(one).create, one.probe.remember_rest)),
+    ("- times remember here", lambda one: _times(_there(one).create, one.probe.remember)),
+    ("- times remember here without embedding", lambda one: _times(_there(one).create, one.probe.remember_rest)),
     ("search_nodes there, ms", lambda one: _both(_there(one).search)),
-    ("– times recall here", lambda one: _times(_there(one).search, one.probe.recall)),
-    ("– times recall here without embedding", lambda one: _times(_there(one).search, one.probe.recall_rest)),
+    ("- times recall here", lambda one: _times(_there(one).search, one.probe.recall)),
+    ("- times recall here without embedding", lambda one: _times(_there(one).search, one.probe.recall_rest)),
 ]
 
 

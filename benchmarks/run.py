@@ -7,7 +7,7 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -124,9 +124,7 @@ class Bench:
         self._say(f"asking and remembering at {size:,}")
         job = Job(settings=ground.settings, questions=tuple(questions), sentences=tuple(spare), first=size)
         probe = await probe_in_child(job)
-        return Measured(
-            size=size, filling=filling, sizes=sizes, nearness=nearness, probe=probe, reference=reference
-        )
+        return Measured(size=size, filling=filling, sizes=sizes, nearness=nearness, probe=probe, reference=reference)
 
     async def _reference_program(self) -> str | None:
         try:
@@ -162,7 +160,7 @@ class Bench:
         self._console.print(f"[dim]{time.strftime('%H:%M:%S')}[/dim] {what}", highlight=False)
 
     @contextmanager
-    def _bar(self, what: str) -> Iterator[Told]:
+    def _bar(self, what: str) -> Generator[Told]:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=self._console, transient=True) as bars:
             task = bars.add_task(what, total=None)

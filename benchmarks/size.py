@@ -1,7 +1,7 @@
 """What a filled folder takes, and what its bodies would take as plain JSON or as compressed pickles."""
 
 import json
-import pickle  # noqa: S403 - only to be measured against; nothing is ever unpickled
+import pickle
 import zlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -26,6 +26,7 @@ async def weigh(engine: Engine, settings: Settings) -> Sizes:
     async for memory in _memories(engine):
         body = to_body(memory)
         as_json += len(json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode())
+        # Only to be measured against: nothing is ever unpickled.
         as_pickle += len(zlib.compress(pickle.dumps(body, protocol=pickle.HIGHEST_PROTOCOL), _LEVEL))
     index = _bytes_under(settings.index)
     return Sizes(

@@ -1,7 +1,7 @@
-"""Takes the tour of the README: runs its commands on a fresh store and holds their output to what the README shows.
+"""Takes the tour of the README, or of a page that is named, and holds the commands' output to what the page shows.
 
-The tour is every block that opens with ```console tour. In it a line that starts with "$ " is a command, lines that
-start with "> " continue it, and the others are output; in these "…" stands for anything, also for whole lines.
+They run on a fresh store. The tour is every block that opens with ```console tour. In it a line that starts with "$ "
+is a command, lines that start with "> " continue it, and the others are output; in these "…" stands for anything.
 """
 
 import os
@@ -19,17 +19,18 @@ _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command of the tour and the output that the README shows."""
+    """One command of the tour and the output that the page shows."""
 
     command: str
     shown: tuple[str, ...]
 
 
 def main() -> int:
-    """Take the tour; stop at the first step that is not as the README says."""
-    steps = steps_of((ROOT / "README.md").read_text(encoding="utf-8"))
+    """Take the tour; stop at the first step that is not as the page says."""
+    page = Path(sys.argv[1]) if sys.argv[1:] else ROOT / "README.md"
+    steps = steps_of(page.read_text(encoding="utf-8"))
     if not steps:
-        print("README.md has no tour: no block opens with ```console tour", file=sys.stderr)
+        print(f"{page} has no tour: no block opens with ```console tour", file=sys.stderr)
         return 1
     with tempfile.TemporaryDirectory(prefix="scrubjay-tour-") as folder:
         for step in steps:
@@ -40,7 +41,7 @@ def main() -> int:
                 print(f"the tour stops here: exit code {done.returncode}", file=sys.stderr)
                 return 1
             if missing := first_missing(step.shown, done.stdout):
-                print(f"the README shows a line that did not come: {missing}", file=sys.stderr)
+                print(f"the page shows a line that did not come: {missing}", file=sys.stderr)
                 return 1
     print(f"\nThat was the tour: {len(steps)} commands on a store of its own, which is gone now.")
     print("To keep what you store, activate the environment (. .venv/bin/activate) and type them yourself.")

@@ -53,7 +53,7 @@ def main() -> None:
     """Train and write the dictionary."""
     source = random.Random(SEED)
     samples = [body(source).encode() for _ in range(SAMPLES)]
-    trained = zstandard.train_dictionary(DICTIONARY_BYTES, samples, level=12)
+    trained = zstandard.train_dictionary(DICTIONARY_BYTES, list(samples), level=12)
     TARGET.write_bytes(trained.as_bytes())
     print(f"{TARGET.name}: {TARGET.stat().st_size} bytes from {SAMPLES} bodies")
 

@@ -12,6 +12,7 @@ import pytest
 from tests.contract.source import ROOT, pages
 
 _PYTHON = re.compile(r"^```python\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+TOURS = [page for page in pages() if "```console tour\n" in page.read_text(encoding="utf-8")]
 EXAMPLES = [
     pytest.param(block["body"], id=f"{page.relative_to(ROOT)}-{number}")
     for page in pages()
@@ -19,8 +20,9 @@ EXAMPLES = [
 ]
 
 
-def test_the_tour_goes_as_the_readme_says(tmp_path: Path) -> None:
-    done = _run([sys.executable, str(ROOT / "scripts" / "tour.py")], folder=tmp_path)
+@pytest.mark.parametrize("page", TOURS, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_tour_goes_as_the_page_says(page: Path, tmp_path: Path) -> None:
+    done = _run([sys.executable, str(ROOT / "scripts" / "tour.py"), str(page)], folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -36,6 +38,7 @@ def test_the_readme_names_the_two_commands() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "make run" in text
     assert "make test" in text
+    assert ROOT / "README.md" in TOURS
 
 
 def _run(command: list[str], *, folder: Path) -> subprocess.CompletedProcess[str]:

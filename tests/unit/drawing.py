@@ -34,9 +34,7 @@ sources = st.builds(
     tool=texts,
     trust=st.sampled_from(Trust),
 )
-observations = st.builds(
-    Observation, text=texts, recorded_at=moments, valid_until=st.none() | moments, source=texts
-)
+observations = st.builds(Observation, text=texts, recorded_at=moments, valid_until=st.none() | moments, source=texts)
 memories = st.builds(
     Memory,
     id=st.builds(new_id),

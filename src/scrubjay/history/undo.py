@@ -101,10 +101,7 @@ async def _write_back(memory: Memory, base: int | None, *, origin: Origin, store
         earlier = replace(memory, state=State.TRASHED)
     else:
         earlier = (await version_of(memory, base, store=store)).memory
-    restored = replace(
-        earlier,
-        **{name: getattr(memory, name) for name in _COUNTED},
-    )
+    restored = replace(earlier, **{name: getattr(memory, name) for name in _COUNTED})
     restored = replace(restored, version=memory.version + 1, updated_at=origin.at)
     message = "undo of its creation" if base is None else f"undo, back to version {base}"
     return _write(restored, base=memory.version, action=Action.UNDONE, message=message)
@@ -115,13 +112,13 @@ async def _edges_back(run: Run, *, space: str, store: RecordStore) -> tuple[list
     # How the run left each edge: the last change of it counts.
     left = {edge.key: edge if change.action is Action.RELATED else None for change, edge in changes}
     current = {edge.key: edge for edge in await store.relations(space, [source for source, _, _ in left])}
-    touched = {key for key, edge in left.items() if current.get(key) != edge}
+    touched = [key for key, edge in left.items() if current.get(key) != edge]
     edges = [
         Edge(relation=edge, present=change.action is Action.UNRELATED)
         for change, edge in reversed(changes)
         if edge.key not in touched
     ]
-    return edges, [f"the relation {kind!r} from {source} to {target} was changed since" for source, kind, target in touched]
+    return edges, [f"the relation {kind!r} of {source} to {target} was changed since" for source, kind, target in touched]
 
 
 async def _commit(commit: Commit, *, store: RecordStore) -> tuple[Write, ...]:

@@ -50,7 +50,8 @@ class Generations:
         except (OSError, ValueError):
             return None
         generation = self._folder / name
-        return generation if _GENERATION.fullmatch(name) and not is_condemned(generation) else None
+        whole = bool(_GENERATION.fullmatch(name)) and generation.is_dir()
+        return generation if whole and not is_condemned(generation) else None
 
     def draft(self) -> Path:
         """A place to build the next generation in. Nobody else builds there, not even an orphan of ours."""

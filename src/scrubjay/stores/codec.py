@@ -62,9 +62,12 @@ class Dictionary:
         return compressor.compress(plain)
 
     def decompress(self, data: bytes) -> bytes:
-        """Decompress what this dictionary compressed."""
+        """Decompress what this dictionary compressed; raises BodyDamaged for anything else."""
         decompressor = zstandard.ZstdDecompressor(dict_data=self._decompression)
-        return decompressor.decompress(data, max_output_size=_LARGEST_BODY)
+        try:
+            return decompressor.decompress(data, max_output_size=_LARGEST_BODY)
+        except zstandard.ZstdError as error:
+            raise BodyDamaged("the stored body cannot be decompressed") from error
 
 
 @cache
@@ -91,10 +94,7 @@ def encode(body: Mapping[str, Json], *, dictionary: Dictionary) -> Encoded:
 
 def decode(encoded: Encoded, *, dictionary: Dictionary) -> dict[str, Json]:
     """The body that the bytes hold; raises BodyDamaged when they are not what was written."""
-    try:
-        plain = dictionary.decompress(encoded.data) if encoded.encoding is Encoding.ZSTD else encoded.data
-    except zstandard.ZstdError as error:
-        raise BodyDamaged("the stored body cannot be decompressed") from error
+    plain = dictionary.decompress(encoded.data) if encoded.encoding is Encoding.ZSTD else encoded.data
     if hashlib.sha256(plain).digest() != encoded.sha256:
         raise BodyDamaged("the stored body does not match its checksum")
     found: dict[str, Json] = json.loads(plain.decode("utf-8", "surrogatepass"))

@@ -9,13 +9,13 @@ _LONGEST = 64
 _WORDS = 8
 _SUFFIX_CHARACTERS = 6
 _APOSTROPHES = re.compile("[\u2019']")
-_BREAKS = re.compile(r"[\W_]+")
+_BREAKS = re.compile("-+")
 
 
 def slug(text: str) -> str:
     """The text as a handle: lower case, words joined by hyphens, at most 64 characters."""
     folded = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text[:1000])).casefold()
-    return _BREAKS.sub("-", folded)[:_LONGEST].strip("-")
+    return _BREAKS.sub("-", _spelled(folded))[:_LONGEST].strip("-")
 
 
 def slug_of_first_words(text: str) -> str:
@@ -34,3 +34,13 @@ def bare_slug(text: str) -> str:
 def suffixed(name: str, memory_id: str) -> str:
     """A name that is free because it ends in a piece of its own id."""
     return f"{name}-{memory_id[-_SUFFIX_CHARACTERS:]}"
+
+
+def _spelled(text: str) -> str:
+    """Letters, digits and the marks on them; a hyphen for anything else."""
+    found = ""
+    for one in text:
+        # A mark without a letter is the remnant of an emoji.
+        is_mark = unicodedata.category(one)[0] == "M" and found[-1:] not in ("", "-")
+        found += one if one.isalnum() or is_mark else "-"
+    return found

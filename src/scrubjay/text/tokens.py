@@ -17,7 +17,9 @@ _SYMBOLIC = {"c++": "cplusplus", "c#": "csharp", "f#": "fsharp", ".net": "dotnet
 _SYMBOLIC_PATTERN = re.compile(r"(?<!\w)(?:c\+\+|c#|f#|\.net|node\.js)(?!\w)")
 # Latin, Hebrew and Arabic marks are folded away; Indic vowel signs are letters and stay.
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]")
-_WORD = re.compile("(?:[^\\W_]|[\u0900-\u109f\u200c\u200d])+")
+# Their punctuation, such as the danda that ends a Hindi sentence, does not; joiners stand only within a word.
+_INDIC = "".join(sign for sign in map(chr, range(0x900, 0x10A0)) if unicodedata.category(sign)[0] in "LMN")
+_WORD = re.compile(f"(?:[^\\W_]|[{_INDIC}])(?:[^\\W_]|[{_INDIC}\u200c\u200d])*")
 # Scripts written without spaces are found by pairs of characters.
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 _CAMEL = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])|\d+")

@@ -1,12 +1,13 @@
 """A draft becomes records: one, or one for each entity it is about."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory, Observation
-from scrubjay.text.slug import slug, slug_of_first_words
+from scrubjay.text.slug import slug, slug_of_first_words, suffixed
 
 _DEFAULT_KIND = "note"
 
@@ -14,7 +15,16 @@ _DEFAULT_KIND = "note"
 def compose(draft: Draft, *, space: str, now: datetime) -> tuple[Memory, ...]:
     """The records of a draft; several share one group."""
     group = new_id() if len(draft.entities) > 1 else ""
-    return tuple(_record(draft, entity=entity, group=group, space=space, now=now) for entity in draft.entities or ("",))
+    made = [_record(draft, entity=entity, group=group, space=space, now=now) for entity in draft.entities or ("",)]
+    return tuple(_apart(made))
+
+
+def _apart(memories: Iterable[Memory]) -> Iterator[Memory]:
+    """Entities that are spelled alike in a handle, as C and C++ are, must not claim one name."""
+    taken: set[str] = set()
+    for memory in memories:
+        yield replace(memory, name=suffixed(memory.name, memory.id)) if memory.name in taken else memory
+        taken.add(memory.name)
 
 
 def derived_name(draft: Draft, entity: str) -> str:

@@ -30,7 +30,7 @@ def test_ids_sort_in_the_order_they_were_made() -> None:
 
 def test_ids_of_many_threads_are_unique() -> None:
     with ThreadPoolExecutor(8) as pool:
-        batches = list(pool.map(lambda _: [new_id() for _ in range(500)], range(8)))
+        batches = list(pool.map(_some_ids, [500] * 8))
     made = [one for batch in batches for one in batch]
     assert len(set(made)) == len(made)
     assert all(batch == sorted(batch) for batch in batches)
@@ -62,3 +62,7 @@ def test_an_id_is_known_in_either_case() -> None:
     made = new_id()
     assert is_id(made)
     assert is_id(made.upper())
+
+
+def _some_ids(count: int) -> list[str]:
+    return [new_id() for _ in range(count)]

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
+from tests.unit.drawing import moments, some
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.moment import from_micros, parse_moment, to_iso, to_micros
-from tests.unit.drawing import moments, some
 
 NOON = datetime(2026, 5, 31, 12, tzinfo=UTC)
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.drawing import memories, some
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json, Memory, Source, State, Tier, Trust
 from scrubjay.model.query import Filter, facet, facets_of
 from scrubjay.testing.build import START, a_memory
-from tests.unit.drawing import memories, some
 
 FULL = a_memory(
     "text", entity="Sarah", kind="fact", category="Work", project="Jay", scope="team", tier=Tier.SEMANTIC, group="g1",
@@ -118,4 +118,4 @@ def test_an_empty_filter_asks_for_nothing_but_the_state() -> None:
 )
 def test_a_filter_of_the_wrong_shape_is_refused_by_name(name: str, value: object) -> None:
     with pytest.raises(InvalidInput, match=name):
-        replace(Filter(), **{name: value})  # pyright: ignore[reportArgumentType]
+        replace(Filter(), **{name: value})

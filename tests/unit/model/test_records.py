@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from scrubjay.model.memory import Source
+from scrubjay.model.passage import PASSAGES_PER_MEMORY, passage_id
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.results import Check, Examination
 from scrubjay.model.version import Version
@@ -38,3 +39,8 @@ def test_an_examination_is_well_when_every_check_is() -> None:
     assert Examination().ok
     assert Examination(checks=(well,)).ok
     assert not Examination(checks=(well, ill)).ok
+
+
+def test_a_passages_number_tells_its_memory_and_its_place() -> None:
+    assert divmod(passage_id(7, 3), PASSAGES_PER_MEMORY) == (7, 3)
+    assert passage_id(7, PASSAGES_PER_MEMORY - 1) < passage_id(8, 0)

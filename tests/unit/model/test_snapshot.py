@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import pytest
 from hypothesis import given
+from tests.unit.drawing import memories, some, sources
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.memory import Json, Memory, Method, Source, State, Tier, Trust
+from scrubjay.model.memory import Json, Memory, Method, Observation, Source, State, Tier, Trust
 from scrubjay.model.snapshot import BESIDE_BODY, from_body, source_from_json, source_to_json, to_body
 from scrubjay.testing.build import START, a_memory
-from tests.unit.drawing import memories, some, sources
 
 WHEN = "2026-01-01T12:00:00Z"
 NEEDED: dict[str, Json] = {"name": "n", "created_at": WHEN, "updated_at": WHEN}
@@ -37,14 +37,12 @@ def test_what_is_kept_beside_is_not_in_the_body(memory: Memory) -> None:
 
 def test_every_field_is_kept_somewhere() -> None:
     every = {one.name for one in fields(Memory)}
-    full = replace(
-        a_memory(
-            "content", title="t", kind="fact", category="c", project="p", scope="s", entity="e", group="g", tags=("x",),
-            tier=Tier.SEMANTIC, pinned=True, relevance=0.5, expires_at=START, remind_at=START, state=State.MERGED,
-            merged_into="other", branch="b", resolution="r", source=Source(agent="a"), metadata={"k": 1},
-            last_confirmed=START, last_reviewed=START,
-        ),
-        observations=read(NEEDED | {"observations": [{"text": "o", "recorded_at": WHEN}]}).observations,
+    observed = Observation(text="o", recorded_at=START)
+    full = a_memory(
+        "content", title="t", kind="fact", category="c", project="p", scope="s", entity="e", group="g", tags=("x",),
+        tier=Tier.SEMANTIC, pinned=True, relevance=0.5, expires_at=START, remind_at=START, state=State.MERGED,
+        merged_into="other", branch="b", resolution="r", source=Source(agent="a"), metadata={"k": 1},
+        last_confirmed=START, last_reviewed=START, observations=(observed,),
     )  # fmt: skip
     assert set(to_body(full)) | set(BESIDE_BODY) == every
 

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import apsw
 
@@ -142,7 +143,11 @@ class Bodies:
         try:
             memory = self.unpack(connection, packed, memory_id="", space="", version=number)
         except BodyDamaged:
-            return  # It can never be read again, with or without its dictionary.
+            # It can never be read again, with or without its dictionary, which may hold words that were purged.
+            connection.execute(
+                "UPDATE versions SET dictionary = 0 WHERE memory_no = ? AND number = ?", (memory_no, number)
+            )
+            return
         fresh = self.pack(connection, memory, space_no=space_no)
         connection.execute(
             "UPDATE versions SET encoding=?, dictionary=?, sha256=?, size=?, body=? WHERE memory_no=? AND number=?",
@@ -151,10 +156,9 @@ class Bodies:
 
     def _plain_bodies(self, connection: apsw.Connection, rows: apsw.Cursor) -> Iterator[bytes]:
         for encoding, dictionary, _, _, data in rows:
-            if encoding == Encoding.ZSTD:
-                yield self._dictionary(connection, dictionary).decompress(data)
-            else:
-                yield data
+            # A damaged body teaches nothing, and must not keep the others from being packed.
+            with suppress(BodyDamaged):
+                yield self._dictionary(connection, dictionary).decompress(data) if encoding == Encoding.ZSTD else data
 
     def _dictionary(self, connection: apsw.Connection, number: int | None) -> Dictionary:
         if not number:

@@ -90,8 +90,9 @@ class ChangesSuite:
         for space in (None, "space-0", "space-1", "nobody"):
             read: list[Change] = []
             while page := await store.changes(after=read[-1].seq if read else 0, limit=3, space=space):
-                assert len(page) <= 3
                 read += page
+                assert len(page) <= 3
+                assert len(read) <= len(whole)
             assert read == [change for change in whole if space in (None, change.space)]
         assert await store.changes(after=whole[-1].seq, limit=9) == []
 

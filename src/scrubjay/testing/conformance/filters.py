@@ -1,6 +1,6 @@
 """A few memories that differ in every field that can be filtered by, and which of them each filter wants."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -53,6 +53,17 @@ def population(*, space: str = "default") -> dict[str, Memory]:
         "archived": a_memory(f"{SHARED_WORD} archived", space=space, kind="fact", state=State.ARCHIVED),
         "merged": a_memory(f"{SHARED_WORD} merged", space=space, kind="fact", state=State.MERGED),
     }
+
+
+async def require_exact(passing: Callable[[Filter], Awaitable[Sequence[str]]]) -> None:
+    """Each filter lets exactly its labels pass, each once; all that do not are named together."""
+    found = {case.name: await passing(case.wanted) for case in CASES}
+    wrong = {
+        case.name: f"{sorted(found[case.name])}, not {sorted(case.passing)}"
+        for case in CASES
+        if sorted(found[case.name]) != sorted(case.passing)
+    }
+    assert wrong == {}
 
 
 def _sarah(space: str, state: State) -> Memory:

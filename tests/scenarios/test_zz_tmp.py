@@ -1,0 +1,320 @@
+"""Any series of calls leaves the memory as plain dictionaries would be."""
+
+import asyncio
+import tempfile
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from scrubjay.client import MemoryClient
+from scrubjay.errors import NameTaken, NotFound, StaleVersion, WrongState
+from scrubjay.model.memory import Memory
+from tests.scenarios.house import House, open_house, quick_place
+from tests.scenarios.model import LINK, Model, Snapshot
+
+AGENTS = ("alice", "bob")
+NAMES = ("", "", "plan", "diary", "who's who")
+ENTITIES = ((), (), ("Sarah",), ("Sarah", "Acme"), ("C", "C++", "Oslo"))
+FIELDS = ("content", "title", "tags", "name", "pinned", "add", "remove")
+PLENTY = 1_000_000
+
+chosen = st.integers(min_value=0, max_value=1_000)
+agents = st.sampled_from(AGENTS)
+
+
+class Verbs(RuleBasedStateMachine):
+    """The verbs on a real store with a real index, beside the model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.folder = tempfile.TemporaryDirectory(prefix="scrubjay-", dir=quick_place())
+        self.model = Model()
+        self.words = 0
+        self.confirmations = 0
+        self.stack = AsyncExitStack()
+
+    @initialize()
+    def open(self) -> None:
+        self.house: House = self.runner.run(self.stack.enter_async_context(open_house(Path(self.folder.name))))
+        self.clients = {agent: self.house.client(agent=agent) for agent in AGENTS}
+        self.stranger = self.house.client(space="elsewhere", agent="alice")
+
+    def teardown(self) -> None:
+        self.runner.run(self.stack.aclose())
+        self.runner.close()
+        self.folder.cleanup()
+
+    # ---- the verbs ----
+
+    @rule(agent=agents, name=st.sampled_from(NAMES), entities=st.sampled_from(ENTITIES), titled=st.booleans())
+    def remember(self, agent: str, name: str, entities: tuple[str, ...], titled: bool) -> None:
+        word = self.new_word()
+        call = self.clients[agent].remember(
+            f"Somebody said {word} once", name=name, entities=entities, title=f"About {word}" if titled else ""
+        )
+        if name and len(entities) < 2 and self.model.holder_of(name):
+            with pytest.raises(NameTaken):
+                self.runner.run(call)
+            return
+        try:
+            done = self.runner.run(call)
+        except NameTaken as error:
+            assert self.model.holder_of(error.fields["name"])  # noqa: PT017 - who holds it decides
+            return
+        assert done.action == "created"
+        assert len(done.ids) == max(1, len(entities))
+        self.confirmations += 1
+        found = self.runner.run(self.clients[agent].read(done.ids)).memories
+        self.model.write(agent, {memory.id: self.snapshot(memory) for memory in found})
+
+    @precondition(lambda self: self.model.ids("live"))
+    @rule(agent=agents, pick=chosen)
+    def say_it_again(self, agent: str, pick: int) -> None:
+        memory = self.model.now(self.pick(self.model.ids("live"), pick))
+        done = self.runner.run(
+            self.clients[agent].remember(
+                str(memory["content"]), entities=(str(memory["entity"]),) if memory["entity"] else ()
+            )
+        )
+        assert done.action == "unchanged"
+        assert self.model.now(done.id)["content"] == memory["content"]
+
+    @precondition(lambda self: self.model.versions)
+    @rule(agent=agents, pick=chosen, field=st.sampled_from(FIELDS), version=st.sampled_from(["", "right", "stale"]))
+    def revise(self, agent: str, pick: int, field: str, version: str) -> None:
+        memory_id = self.pick(self.model.ids(), pick)
+        now, number = self.model.now(memory_id), len(self.model.versions[memory_id])
+        asked, changed = self.edit(field, now)
+        expected = {"": None, "right": number, "stale": number + 1}[version]
+        call = self.clients[agent].revise(memory_id, expected_version=expected, **asked)  # type: ignore[arg-type]
+        if version == "stale":
+            with pytest.raises(StaleVersion) as caught:
+                self.runner.run(call)
+            assert caught.value.fields["current"] == number
+        elif changed == now:
+            assert self.runner.run(call).action == "unchanged"
+        elif changed["state"] == "live" and self.model.holder_of(changed["name"]) not in (None, memory_id):
+            with pytest.raises(NameTaken):
+                self.runner.run(call)
+        else:
+            done = self.runner.run(call)
+            assert (done.action, done.version) == ("updated", number + 1)
+            self.confirmations += 1
+            self.model.write(agent, {memory_id: changed | {"confirmed": self.confirmations}})
+
+    @precondition(lambda self: self.model.versions)
+    @rule(agent=agents, pick=chosen, group=st.booleans())
+    def forget(self, agent: str, pick: int, group: bool) -> None:
+        self.move(agent, self.pick(self.model.ids(), pick), "trashed", group=group)
+
+    @precondition(lambda self: self.model.ids("trashed"))
+    @rule(agent=agents, pick=chosen, group=st.booleans())
+    def restore(self, agent: str, pick: int, group: bool) -> None:
+        self.move(agent, self.pick(self.model.ids("trashed"), pick), "live", group=group)
+
+    @precondition(lambda self: self.model.versions)
+    @rule(agent=agents, pick=chosen)
+    def purge(self, agent: str, pick: int) -> None:
+        memory_id = self.pick(self.model.ids("trashed") if pick % 2 else self.model.ids(), pick)
+        if memory_id is None:
+            return
+        call = self.clients[agent].purge(memory_id)
+        if self.model.now(memory_id)["state"] == "live":
+            with pytest.raises(WrongState):
+                self.runner.run(call)
+        else:
+            assert [one.id for one in self.runner.run(call).done] == [memory_id]
+            self.model.purge([memory_id])
+
+    @precondition(lambda self: len(self.model.versions) > 1)
+    @rule(agent=agents, first=chosen, second=chosen, kind=st.sampled_from([LINK, "knows"]), text=st.sampled_from("ab"))
+    def relate(self, agent: str, first: int, second: int, kind: str, text: str) -> None:
+        source, target = self.pick(self.model.ids(), first), self.pick(self.model.ids(), second)
+        if source == target:
+            return
+        done = self.runner.run(self.clients[agent].relate(source, target, relation=kind, text=text))
+        edge = self.model.edge(source, target, kind)
+        if edge and self.model.edges[edge] == text:
+            assert done.action == "unchanged"
+        else:
+            assert done.action == ("updated" if edge else "created")
+            self.model.relate(agent, edge or (source, kind, target), text)
+
+    @precondition(lambda self: self.model.edges)
+    @rule(agent=agents, pick=chosen)
+    def unrelate(self, agent: str, pick: int) -> None:
+        source, kind, target = edge = self.pick(list(self.model.edges), pick)
+        ends = (target, source) if kind == LINK and pick % 2 else (source, target)
+        done = self.runner.run(self.clients[agent].unrelate(*ends, relation=kind))
+        assert done.action == "removed"
+        self.model.relate(agent, edge, None)
+
+    @precondition(lambda self: self.model.versions)
+    @rule(agent=agents, pick=chosen, to=chosen)
+    def revert(self, agent: str, pick: int, to: int) -> None:
+        memory_id = self.pick(self.model.ids(), pick)
+        past = self.model.versions[memory_id]
+        number = 1 + to % len(past)
+        kept = {name: past[-1][name] for name in ("state", "group", "confirmed")}
+        call = self.clients[agent].revert(memory_id, to=number)
+        if kept["state"] == "live" and self.model.holder_of(past[number - 1]["name"]) not in (None, memory_id):
+            with pytest.raises(NameTaken):
+                self.runner.run(call)
+        else:
+            assert self.runner.run(call).version == len(past) + 1
+            self.model.write(agent, {memory_id: past[number - 1] | kept})
+
+    @rule(agent=agents)
+    def undo(self, agent: str) -> None:
+        expected = self.model.undo(agent)
+        if expected is None:
+            with pytest.raises(NotFound):
+                self.runner.run(self.clients[agent].undo())
+        else:
+            done = self.runner.run(self.clients[agent].undo())
+            assert (len(done.done), len(done.skipped)) == expected
+
+    @rule()
+    def reopen(self) -> None:
+        self.runner.run(self.stack.aclose())
+        self.stack = AsyncExitStack()
+        self.open()
+
+    @rule()
+    def elsewhere(self) -> None:
+        self.runner.run(self.stranger.remember("A stranger keeps a secret", name="plan", intent="new", dry_run=True))
+        self.runner.run(self.stranger.remember(f"A stranger's secret {self.new_word()}"))
+
+    # ---- what must hold ----
+
+    @invariant()
+    def every_memory_is_as_the_model_says(self) -> None:
+        ids = self.model.ids()
+        if not ids:
+            return
+        found = self.runner.run(self.clients["alice"].read(ids))
+        assert not found.missing
+        for memory in found.memories:
+            past = self.model.versions[memory.id]
+            assert memory.version == len(past)
+            assert self.told(memory) == {name: past[-1][name] for name in self.told(memory)}
+        edges = {(one.source, one.type, one.target): one.text for one in found.relations}
+        assert edges == self.model.edges
+        names = [memory.name for memory in found.memories if memory.state == "live"]
+        assert len(names) == len(set(names))
+
+    @precondition(lambda self: self.model.versions)
+    @invariant()
+    def the_newest_is_found_in_every_way(self) -> None:
+        client = self.clients["alice"]
+        memory_id = self.model.ids()[-1]
+        now, past = self.model.now(memory_id), self.model.versions[memory_id]
+        history = self.runner.run(client.history(memory_id, limit=len(past) + 1)).versions
+        assert [one.number for one in history] == list(range(len(past), 0, -1))
+        for one, snapshot in zip(reversed(history), past, strict=True):
+            assert self.told(one.memory) == {name: snapshot[name] for name in self.told(one.memory)}
+        if now["state"] == "live":
+            assert self.ids_of(client, str(now["name"])) == [memory_id]
+        if now["title"] and not self.model.holder_of(now["title"]):
+            assert memory_id in self.ids_titled(client, str(now["title"]))
+        word = str(now["content"]).split()[2]
+        assert self.with_word(client, word) == ({str(now["content"])} if now["state"] == "live" else self.twins(now))
+
+    @invariant()
+    def nobody_sees_another_space(self) -> None:
+        found = self.runner.run(self.stranger.recall("somebody said once", limit=100, max_tokens=PLENTY)).hits
+        assert all("stranger" in hit.passage for hit in found)
+        assert self.runner.run(self.stranger.status()).memories.get("trashed", 0) == 0
+        if self.model.versions:
+            assert not self.runner.run(self.stranger.read(self.model.ids())).memories
+
+    # ---- small things ----
+
+    def new_word(self) -> str:
+        self.words += 1
+        return f"zq{self.words}w"
+
+    def pick(self, among: list, number: int):  # type: ignore[no-untyped-def, type-arg]  # noqa: ANN201
+        return among[number % len(among)] if among else None
+
+    def snapshot(self, memory: Memory) -> Snapshot:
+        return self.told(memory) | {"confirmed": self.confirmations, "group": memory.group}
+
+    def told(self, memory: Memory) -> Snapshot:
+        plain = {name: getattr(memory, name) for name in ("content", "title", "name", "tags", "pinned", "entity")}
+        return plain | {"state": memory.state.value, "observations": [one.text for one in memory.observations]}
+
+    def edit(self, field: str, now: Snapshot) -> tuple[Snapshot, Snapshot]:
+        """What to ask `revise` for, and what should come of it."""
+        observations = list(now["observations"])  # type: ignore[call-overload]
+        match field:
+            case "content":
+                text = f"Somebody said {self.new_word()} instead"
+                return {"text": text}, now | {"content": text}
+            case "tags":
+                return {"tags": ["#Red", "blue"]}, now | {"tags": ("red", "blue")}
+            case "pinned":
+                return {"pinned": not now["pinned"]}, now | {"pinned": not now["pinned"]}
+            case "add":
+                fact = f"fact {len(observations)}"
+                return {"add_observations": [fact]}, now | {"observations": [*observations, fact]}
+            case "remove":
+                return {"remove_observations": observations[:1]}, now | {"observations": observations[1:]}
+            case "name":
+                return {"name": "diary"}, now | {"name": "diary"}
+            case _:
+                title = f"Titled {self.new_word()}"
+                return {"title": title}, now | {"title": title}
+
+    def move(self, agent: str, memory_id: str, target: str, *, group: bool) -> None:
+        ids = self.model.group_of(memory_id) if group else [memory_id]
+        verb = self.clients[agent].forget if target == "trashed" else self.clients[agent].restore
+        done = {one.id: one for one in self.runner.run(verb(memory_id, group=group)).done}
+        assert set(done) == set(ids)
+        moved: dict[str, Snapshot] = {}
+        for one in done:
+            now = self.model.now(one)
+            if now["state"] == target:
+                assert done[one].action == "unchanged"
+                continue
+            free = target != "live" or self.model.holder_of(now["name"]) is None
+            assert done[one].name == (now["name"] if free else f"{now['name']}-{one[-6:]}")
+            moved[one] = now | {"state": target, "name": done[one].name}
+        if moved:
+            self.model.write(agent, moved)
+
+    def ids_of(self, client: MemoryClient, ref: str) -> list[str]:
+        return [memory.id for memory in self.runner.run(client.read(ref)).memories]
+
+    def ids_titled(self, client: MemoryClient, title: str) -> list[str]:
+        sharing = [one for one in self.model.ids() if self.model.now(one)["title"] == title]
+        live = [one for one in sharing if self.model.now(one)["state"] == "live"]
+        return self.ids_of(client, title) if len(live or sharing) == 1 else sharing
+
+    def with_word(self, client: MemoryClient, word: str) -> set[str]:
+        found = self.runner.run(client.recall(word, limit=1000, max_tokens=PLENTY, explain=True, detail="full"))
+        hits = [hit for hit in (*found.hits, *found.pinned) if hit.memory and word in hit.memory.content]
+        assert all(word in hit.why[0] for hit in found.hits if hit in hits)
+        return {hit.memory.content for hit in hits if hit.memory}
+
+    def twins(self, now: Snapshot) -> set[str]:
+        live = [self.model.now(one) for one in self.model.ids("live")]
+        return {str(one["content"]) for one in live if one["content"] == now["content"]}
+
+
+TestVerbs = pytest.mark.slow(Verbs.TestCase)
+# The same series every time, and no shrinking: a call on real files takes too long for thousands of tries.
+TestVerbs.settings = settings(
+    max_examples=150,
+    stateful_step_count=50,
+    deadline=None,
+    derandomize=False,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)

@@ -1,0 +1,116 @@
+"""Migrations: in order, once, whole or not at all; a newer file is left alone."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import apsw
+import pytest
+
+from scrubjay.errors import StoreDamaged, StoreTooNew
+from scrubjay.stores.sqlite import schema
+from scrubjay.stores.sqlite.connection import connect
+from scrubjay.stores.sqlite.schema import MIGRATIONS, migrate
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def opened(path: Path) -> Iterator[apsw.Connection]:
+    connection = connect(path)
+    yield connection
+    connection.close()
+
+
+def applied(connection: apsw.Connection) -> list[str]:
+    return [str(row[0]) for row in connection.execute("SELECT name FROM migrations ORDER BY applied_at, rowid")]
+
+
+def identity(connection: apsw.Connection) -> str:
+    return str(connection.execute("SELECT value FROM meta WHERE key = 'store_id'").fetchall()[0][0])
+
+
+def test_migrating_twice_changes_nothing(opened: apsw.Connection, path: Path) -> None:
+    migrate(opened, path=path)
+    before = identity(opened)
+    migrate(opened, path=path)
+    assert applied(opened) == [name for name, _ in MIGRATIONS]
+    assert identity(opened) == before
+    assert opened.pragma("user_version") == len(MIGRATIONS)
+
+
+def test_many_processes_may_migrate_at_once(path: Path) -> None:
+    ready = Barrier(4, timeout=30)
+
+    def open_and_migrate(_: int) -> str:
+        connection = connect(path)
+        try:
+            ready.wait()
+            migrate(connection, path=path)
+            return identity(connection)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        identities = set(pool.map(open_and_migrate, range(4)))
+    assert len(identities) == 1
+
+
+def test_only_what_is_new_is_applied(opened: apsw.Connection, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    migrate(opened, path=path)
+    before = identity(opened)
+
+    def add(connection: apsw.Connection) -> None:
+        connection.execute("ALTER TABLE memories ADD COLUMN mood TEXT")
+
+    monkeypatch.setattr(schema, "MIGRATIONS", [*MIGRATIONS, ("moods", add)])
+    migrate(opened, path=path)
+    assert applied(opened) == [*(name for name, _ in MIGRATIONS), "moods"]
+    assert identity(opened) == before
+    assert opened.execute("SELECT mood FROM memories").fetchall() == []
+
+
+def test_a_failing_migration_leaves_the_file_as_it_was(
+    opened: apsw.Connection, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migrate(opened, path=path)
+
+    def fail(connection: apsw.Connection) -> None:
+        connection.execute("DROP TABLE once")
+        raise apsw.FullError("database or disk is full")
+
+    def give_up(connection: apsw.Connection) -> None:
+        connection.execute("ROLLBACK")
+        raise apsw.FullError("database or disk is full")
+
+    for step in (fail, give_up):
+        monkeypatch.setattr(schema, "MIGRATIONS", [*MIGRATIONS, ("doomed", step)])
+        with pytest.raises(apsw.FullError):
+            migrate(opened, path=path)
+        assert applied(opened) == [name for name, _ in MIGRATIONS]
+        assert opened.execute("SELECT count(*) FROM once").fetchall() == [(0,)]
+        assert not opened.in_transaction
+
+
+def test_a_file_of_a_newer_scrubjay_is_refused_and_not_touched(opened: apsw.Connection, path: Path) -> None:
+    migrate(opened, path=path)
+    opened.pragma("user_version", len(MIGRATIONS) + 3)
+    with pytest.raises(StoreTooNew, match="newer") as caught:
+        migrate(opened, path=path)
+    assert caught.value.fields["schema"] == len(MIGRATIONS) + 3
+    assert "Update" in caught.value.hint
+    assert opened.pragma("user_version") == len(MIGRATIONS) + 3
+
+
+def test_a_database_of_another_program_is_refused(opened: apsw.Connection, path: Path) -> None:
+    opened.execute("CREATE TABLE recipes(name)")
+    with pytest.raises(StoreDamaged, match="another program"):
+        migrate(opened, path=path)
+    opened.execute("DROP TABLE recipes")
+    opened.pragma("application_id", 12345)
+    with pytest.raises(StoreDamaged, match="another program"):
+        migrate(opened, path=path)

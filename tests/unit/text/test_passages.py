@@ -1,0 +1,125 @@
+"""A memory in passages: all of it, each place once, never none."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.drawing import few, some
+
+from scrubjay.model.memory import Memory, Observation
+from scrubjay.model.passage import PASSAGES_PER_MEMORY
+from scrubjay.testing.build import START, a_memory
+from scrubjay.text.passages import LONGEST_SLICE, embedding_text, passages_of, slices, text_hash, text_of
+from scrubjay.text.tokens import terms_of
+
+words = st.text("ab. \n", min_size=900, max_size=3500)
+
+
+def observed(*texts: str, content: str = "", title: str = "") -> Memory:
+    facts = tuple(Observation(text=text, recorded_at=START) for text in texts)
+    return a_memory(content, title=title, observations=facts)
+
+
+@given(st.text(max_size=50) | words)
+@some
+def test_slices_cover_a_text_without_gap_or_overlap(text: str) -> None:
+    cuts = list(slices(text))
+    assert "".join(text[start:end] for start, end in cuts) == text
+    assert [start for start, _ in cuts[1:]] == [end for _, end in cuts[:-1]]
+    assert all(0 < end - start <= LONGEST_SLICE for start, end in cuts) or text == ""
+
+
+def test_an_empty_text_is_one_empty_slice() -> None:
+    assert list(slices("")) == [(0, 0)]
+
+
+def test_a_text_that_fits_is_one_slice() -> None:
+    assert list(slices("x" * LONGEST_SLICE)) == [(0, LONGEST_SLICE)]
+
+
+def test_a_word_longer_than_a_slice_is_cut_in_pieces() -> None:
+    assert [end - start for start, end in slices("x" * 2500)] == [1000, 1000, 500]
+
+
+@pytest.mark.parametrize("mark", ["\n\n", "\n", ". ", " "])
+def test_a_cut_falls_behind_the_best_mark(mark: str) -> None:
+    # Worse marks stand later in the slice, and the better one is chosen all the same.
+    worse = {"\n\n": "a\nb. c d", "\n": "a. b c", ". ": "a b", " ": "ab"}[mark]
+    text = "x" * 700 + mark + worse + "y" * 1000
+    assert next(slices(text)) == (0, 700 + len(mark))
+
+
+def test_a_mark_in_the_first_half_is_no_place_to_cut() -> None:
+    assert next(slices("short. " + "x" * 2000)) == (0, LONGEST_SLICE)
+
+
+@given(st.text(max_size=30) | words, st.lists(st.text(max_size=30) | words, max_size=3))
+@few
+def test_passages_hold_all_words_of_a_memory(content: str, facts: list[str]) -> None:
+    memory = observed(*facts, content=content)
+    passages = passages_of(memory)
+    assert [one.ordinal for one in passages] == list(range(len(passages)))
+    for observation, text in enumerate(facts):
+        mine = [one for one in passages if one.observation == observation]
+        assert "".join(text[one.start : one.end] for one in mine) == text
+    if content.strip():
+        mine = [one for one in passages if one.observation is None]
+        assert "".join(content[one.start : one.end] for one in mine) == content
+
+
+@pytest.mark.parametrize("memory", [a_memory(""), a_memory("  \n"), a_memory("", title="Only a title"), a_memory("x")])
+def test_no_memory_is_without_a_passage(memory: Memory) -> None:
+    assert len(passages_of(memory)) == 1
+
+
+def test_observations_alone_need_no_passage_for_the_content() -> None:
+    assert [one.observation for one in passages_of(observed("likes tea", "hates milk"))] == [0, 1]
+
+
+def test_a_passage_is_found_by_title_entity_and_tags_too() -> None:
+    memory = a_memory("likes tea\n\n" * 200, title="Breakfast", entity="Sarah", tags=("drinks",))
+    passages = passages_of(memory)
+    assert len(passages) > 1
+    for passage in passages:
+        assert {*terms_of("Breakfast Sarah drinks tea")} <= {*passage.terms}
+
+
+def test_the_name_is_a_term_of_the_first_passage_only() -> None:
+    first, *others = passages_of(a_memory("tea\n\n" * 400, name="quarterly-review"))
+    assert set(terms_of("quarterly review")) <= set(first.terms)
+    assert not any(set(terms_of("quarterly review")) & set(one.terms) for one in others)
+
+
+def test_a_name_that_repeats_the_text_adds_nothing() -> None:
+    (passage,) = passages_of(a_memory("green tea", name="green-tea"))
+    assert passage.terms == terms_of("green tea")
+
+
+def test_there_is_an_end_to_passages() -> None:
+    memory = observed(*["fact"] * (PASSAGES_PER_MEMORY + 10))
+    passages = passages_of(memory)
+    assert len(passages) <= PASSAGES_PER_MEMORY
+    assert passages[-1].ordinal < PASSAGES_PER_MEMORY
+
+
+def test_the_words_of_a_passage() -> None:
+    memory = observed("likes tea", content="likes milk", title="Sarah")
+    assert text_of(memory, None, 6, 10) == "milk"
+    assert text_of(memory, 0, 6, 9) == "tea"
+    assert text_of(observed("x", title="Sarah"), None, 0, 0) == "Sarah"
+
+
+def test_the_title_is_embedded_with_the_words() -> None:
+    assert embedding_text(a_memory("likes tea", title="Sarah"), None, 0, 9) == "Sarah\nlikes tea"
+    assert embedding_text(a_memory("likes tea"), None, 0, 9) == "likes tea"
+    assert embedding_text(a_memory("", title="Sarah"), None, 0, 0) == "Sarah"
+
+
+def test_one_text_for_several_entities_has_one_hash() -> None:
+    (sarah,), (acme,) = passages_of(a_memory("tea", entity="Sarah")), passages_of(a_memory("tea", entity="Acme"))
+    assert sarah.hash == acme.hash
+    assert sarah.terms != acme.terms
+
+
+def test_a_hash_is_short_and_of_any_text() -> None:
+    assert len(text_hash("tea")) == 16
+    assert text_hash("a\ud800") != text_hash("a\ud801")

@@ -1,0 +1,75 @@
+"""Handles: short, of one case, and made again from half a title."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.drawing import some
+
+from scrubjay.model.identity import new_id
+from scrubjay.text.slug import bare_slug, slug, slug_of_first_words, suffixed
+
+
+@pytest.mark.parametrize(
+    ("text", "handle"),
+    [
+        ("Meeting with John", "meeting-with-john"),
+        ("  --Hello,   World!!--", "hello-world"),
+        ("snake_case", "snake-case"),
+        ("Sarah's & John\u2019s tea", "sarahs-johns-tea"),
+        ("Zürich Café", "zürich-café"),
+        ("\uff21\uff22\uff23 ﬁle", "abc-file"),
+        ("東京 タワー", "東京-タワー"),
+        ("हिन्दी है।", "हिन्दी-है"),
+        ("İstanbul", "i\u0307stanbul"),
+        ("❤\ufe0f", ""),
+        ("I ❤\ufe0f tea", "i-tea"),
+        ("…", ""),
+        ("", ""),
+    ],
+)
+def test_a_text_becomes_a_handle(text: str, handle: str) -> None:
+    assert slug(text) == handle
+
+
+@given(st.text(max_size=120))
+@some
+def test_a_handle_is_short_tidy_and_stays_what_it_is(text: str) -> None:
+    made = slug(text)
+    assert len(made) <= 64
+    assert made == made.strip("-")
+    assert "--" not in made
+    assert not any(one.isspace() for one in made)
+
+
+@given(st.lists(st.text("abz09é東", min_size=1, max_size=9), max_size=9).map("-".join))
+@some
+def test_a_handle_of_a_handle_is_the_same(made: str) -> None:
+    assert slug(slug(made)) == slug(made)
+
+
+def test_a_long_title_is_cut_without_a_hyphen_at_its_end() -> None:
+    assert slug("a" * 63 + " " + "b" * 10) == "a" * 63
+
+
+def test_first_words_do_not_end_in_a_stop_word() -> None:
+    assert (
+        slug_of_first_words("Sarah prefers tea in the morning and at the office") == "sarah-prefers-tea-in-the-morning"
+    )
+    assert slug_of_first_words("the") == "the"
+    assert slug_of_first_words("  ") == ""
+
+
+def test_first_words_are_eight_at_most() -> None:
+    assert slug_of_first_words(" ".join(f"w{number}" for number in range(20))) == "-".join(f"w{n}" for n in range(8))
+
+
+def test_half_a_title_has_the_same_bare_handle() -> None:
+    title = "Meeting with John about Q4 goals"
+    assert bare_slug(title) == "meeting-john-q4-goals"
+    assert bare_slug("meeting-john-q4-goals") == bare_slug(title)
+    assert bare_slug("the who") == ""
+
+
+def test_a_suffix_is_a_piece_of_the_id() -> None:
+    memory_id = new_id()
+    assert suffixed("note", memory_id) == f"note-{memory_id[-6:]}"
