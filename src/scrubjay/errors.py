@@ -160,5 +160,5 @@ CODES: dict[type[ScrubjayError], Codes] = {
 
 
 def codes_of(error: ScrubjayError) -> Codes:
-    """The codes of an error's own class."""
-    return CODES[type(error)]
+    """The codes of an error's own class, or of the nearest class above that is in the table."""
+    return next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)

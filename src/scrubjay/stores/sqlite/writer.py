@@ -26,6 +26,8 @@ class Writer:
         self._path = path
         self._queue: queue.SimpleQueue[_Ticket[object] | None] = queue.SimpleQueue()
         self._closed = False
+        # A job is accepted before the end or refused: none may slip in behind it and wait for ever.
+        self._accepting = threading.Lock()
         self.commits = 0
         self.jobs = 0
         self._thread = threading.Thread(target=self._work, name="scrubjay-writer", daemon=True)
@@ -41,16 +43,18 @@ class Writer:
 
     def close(self) -> None:
         """Finish what was accepted, then stop."""
-        if not self._closed:
-            self._closed = True
-            self._queue.put(None)
-            self._thread.join()
+        with self._accepting:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
+        self._thread.join()
 
     async def _enqueue(self, job: Job[T], *, alone: bool) -> T:
-        if self._closed:
-            raise StoreError("the store is closed", hint="Open it again")
         ticket = _Ticket(job, asyncio.get_running_loop(), alone=alone)
-        self._queue.put(cast("_Ticket[object]", ticket))
+        with self._accepting:
+            if self._closed:
+                raise StoreError("the store is closed", hint="Open it again")
+            self._queue.put(cast("_Ticket[object]", ticket))
         return await ticket.future
 
     def _work(self) -> None:

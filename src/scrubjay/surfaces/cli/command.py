@@ -39,12 +39,15 @@ _SHARED = {
 _DEFAULT_AGENT = "cli"
 
 
-def verb(app: typer.Typer, *, name: str | None = None) -> Callable[[Verb], Verb]:
-    """Make a coroutine over an open client a command; its result is printed."""
+def verb(app: typer.Typer, *, name: str | None = None, vector_index: str = "scan") -> Callable[[Verb], Verb]:
+    """Make a coroutine over an open client a command; its result is printed.
+
+    A command is over in a moment: to open the vector index would take longer than to scan the stored vectors.
+    """
 
     def register(function: Verb) -> Verb:
         def call(*, settings: Settings, **options: object) -> object:
-            return asyncio.run(_with_client(function, settings, options))
+            return asyncio.run(_with_client(function, replace(settings, vector_index=vector_index), options))
 
         _add(app, function, call, name=name, skip=1)
         return function
@@ -118,8 +121,7 @@ def _settings(shared: dict[str, object]) -> Settings:
         space=cast("str | None", shared["space"]),
         agent=cast("str | None", shared["agent"]),
     )
-    # A command is over in a moment: opening the vector index would take longer than scanning the stored vectors.
-    return replace(loaded, agent=loaded.agent or _DEFAULT_AGENT, vector_index="scan")
+    return replace(loaded, agent=loaded.agent or _DEFAULT_AGENT)
 
 
 async def _with_client(function: Verb, settings: Settings, options: dict[str, object]) -> object:

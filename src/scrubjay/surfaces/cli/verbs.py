@@ -209,7 +209,8 @@ async def restore(
     return await client.restore(refs, filter=wanted, group=group, reason=reason, dry_run=dry_run)
 
 
-@verb(app)
+# The index on disk must lose what is purged too, so this process takes hold of it.
+@verb(app, vector_index="auto")
 async def purge(
     client: MemoryClient,
     ids: OptionalRefs = None,

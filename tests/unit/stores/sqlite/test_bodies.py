@@ -149,6 +149,8 @@ async def test_a_purge_succeeds_beside_damaged_bodies(store: SqliteStore, path: 
     assert found[late[2].id].content == late[2].content
     with pytest.raises(BodyDamaged):
         await store.get("default", [late[0].id])
+    # Not even for the damaged one is a dictionary kept that knows purged words.
+    assert rows(path, "SELECT no, tainted FROM dictionaries") == [(2, 0)]
 
 
 async def test_a_missing_dictionary_is_told_as_damage(store: SqliteStore, path: Path) -> None:
