@@ -148,8 +148,9 @@ class Engine:
     async def unrelate(self, source: str, target: str, *, who: Caller, relation: str = LINK) -> Related:
         """Remove an edge."""
         return await relate.unrelate(
-            source, target, relation=relation, space=who.space, origin=self._origin(who), store=self.store
-        )
+            source, target, relation=relation, space=who.space, origin=self._origin(who), store=self.store,
+            limits=self.limits,
+        )  # fmt: skip
 
     async def history(self, ref: str, *, who: Caller, limit: int = 20, before: int | None = None) -> History:
         """The versions of a memory."""

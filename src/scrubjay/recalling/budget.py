@@ -8,22 +8,18 @@ from scrubjay.model.results import Hit
 from scrubjay.text.tokens import estimate_tokens
 
 _ELLIPSIS = " …"
-# Characters that surely fit into one token, for cutting a passage that alone is too long.
-_CHARACTERS_A_TOKEN = 2
 
 
 def fit(hits: Sequence[Hit], *, max_tokens: int) -> tuple[list[Hit], int]:
-    """As many hits as fit, in order, and what they cost; the first is cut rather than left out."""
+    """As many hits as fit, in order, and what they cost; the first is cut if that makes it fit."""
     kept: list[Hit] = []
     spent = 0
     for hit in hits:
-        cost = cost_of(hit)
+        shown = hit if kept or cost_of(hit) <= max_tokens else _cut(hit, max_tokens)
+        cost = cost_of(shown)
         if spent + cost > max_tokens:
-            if kept:
-                break
-            hit = _cut(hit, max_tokens)  # noqa: PLW2901
-            cost = min(cost_of(hit), max_tokens)
-        kept.append(hit)
+            break
+        kept.append(shown)
         spent += cost
     return kept, spent
 
@@ -39,7 +35,18 @@ def _cost_of_memory(memory: Memory) -> int:
 
 
 def _cut(hit: Hit, max_tokens: int) -> Hit:
-    bare = replace(hit, passage="", memory=None)
-    room = max(0, max_tokens - cost_of(bare) - 2) * _CHARACTERS_A_TOKEN
-    passage = hit.passage if len(hit.passage) <= room else hit.passage[:room] + _ELLIPSIS
-    return replace(bare, passage=passage)
+    whole = replace(hit, memory=None)
+    if cost_of(whole) <= max_tokens:
+        return whole
+    room = max_tokens - cost_of(replace(whole, passage=_ELLIPSIS))
+    return replace(whole, passage=_beginning(hit.passage, room) + _ELLIPSIS)
+
+
+def _beginning(text: str, tokens: int) -> str:
+    """As much of a text as surely costs no more: a third of a token for each plain character, one for any other."""
+    thirds = 3 * tokens
+    for at, one in enumerate(text):
+        thirds -= 1 if one.isascii() else 3
+        if thirds < 0:
+            return text[:at]
+    return text

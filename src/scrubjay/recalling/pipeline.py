@@ -41,13 +41,16 @@ async def recall(question: Question, *, cursor: str, space: str, now: datetime, 
     asked = understand(question, limits=shelf.limits)
     offset = _offset(cursor, question)
     reader = SoundReader(shelf.store, space=space)
-    # Pinned memories come with the first page.
-    pinned = [] if offset else await _pinned(question, now=now, reader=reader)
-    first, spent = fit(pinned, max_tokens=question.max_tokens)
-    wanted = _Wanted(asked=asked, count=offset + question.limit + 1, skip=frozenset(hit.id for hit in pinned), now=now)
+    pinned = await _pinned(now=now, reader=reader)
+    # Pinned memories come with the first page, and are among the hits of none.
+    first, spent = fit([] if offset else _pinned_hits(pinned, question), max_tokens=question.max_tokens)
+    skip = frozenset(memory.id for memory in pinned)
+    wanted = _Wanted(asked=asked, count=offset + question.limit + 1, skip=skip, now=now)
     found, degraded = await (_search if asked.text else _recent)(wanted, reader=reader, shelf=shelf)
     page = [_hit(one, question) for one in found[offset : offset + question.limit]]
-    hits, cost = fit(page, max_tokens=max(1, question.max_tokens - spent))
+    hits, cost = fit(page, max_tokens=question.max_tokens - spent)
+    if page and not hits:
+        degraded = (*degraded, "max_tokens leaves no room for a hit: ask with more")
     more = len(found) > offset + len(hits)
     return Recalled(
         hits=tuple(hits),
@@ -98,13 +101,23 @@ async def _collapse(scored: list[Scored], wanted: _Wanted, reader: SoundReader) 
     )
 
 
-async def _pinned(question: Question, *, now: datetime, reader: SoundReader) -> list[Hit]:
+async def _pinned(*, now: datetime, reader: SoundReader) -> list[Memory]:
     memories = await reader.get(await reader.store.pinned(reader.space))
-    alive = [memory for memory in memories if passes(memory, Filter(), now=now)]
+    return [memory for memory in memories if passes(memory, Filter(), now=now)]
+
+
+def _pinned_hits(memories: Sequence[Memory], question: Question) -> list[Hit]:
+    groups: dict[str, list[Memory]] = {}
+    for memory in memories:
+        groups.setdefault(memory.group or memory.id, []).append(memory)
     return [
-        _hit(Found(memory=memory, best=_whole(memory), entities=(memory.entity,) if memory.entity else ()), question)
-        for memory in alive
+        _hit(Found(memory=several[0], best=_whole(several[0]), entities=_entities(several)), question)
+        for several in groups.values()
     ]
+
+
+def _entities(memories: Sequence[Memory]) -> tuple[str, ...]:
+    return tuple(memory.entity for memory in memories if memory.entity)
 
 
 def _whole(memory: Memory) -> Scored:

@@ -91,10 +91,15 @@ async def _with_free_names(
     dossiers: Sequence[Dossier], renamed: list[str], *, space: str, store: RecordStore
 ) -> list[Dossier]:
     free: list[Dossier] = []
+    claimed: dict[str, str] = {}
     for dossier in dossiers:
         memory = dossier.memory
         holders = await store.find(space, memory.name, state=State.LIVE) if memory.state is State.LIVE else ()
-        if any(holder.name == memory.name and holder.id != memory.id for holder in holders):
+        taken = any(holder.name == memory.name and holder.id != memory.id for holder in holders)
+        # A file that was written while a name passed from one memory to another has it twice.
+        if memory.state is State.LIVE:
+            taken = claimed.setdefault(memory.name, memory.id) != memory.id or taken
+        if taken:
             name = suffixed(memory.name, memory.id)
             renamed.append(f"{memory.name} -> {name}")
             free.append(replace(dossier, memory=replace(memory, name=name), versions=_renamed(dossier, name)))

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scrubjay.errors import InvalidInput
+from scrubjay.model.given import require_text, require_whole
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json
 from scrubjay.model.moment import parse_moment, to_iso
@@ -61,18 +62,37 @@ def relation_line(relation: Relation) -> str:
 def parse_line(text: str) -> Dossier | Relation | None:
     """What a line holds; the header is None."""
     try:
-        given: object = json.loads(text)
+        given: object = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not JSON: {error}") from None
     if not isinstance(given, dict):
         raise InvalidInput("not a JSON object")
     line: dict[str, Json] = given  # pyright: ignore[reportUnknownVariableType]
+    # Our own exports have hardly any escapes, and only an escape can bring in what no store keeps.
+    if "\\u" in text:
+        _refuse_unwritable(line)
     if "memory" in line:
         return _dossier(_object(line, "memory"), line.get("versions"))
     if "relation" in line:
         return _relation(_object(line, "relation"))
     check_header(line)
     return None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _refuse_unwritable(line: dict[str, Json]) -> None:
+    waiting: list[Json] = [line]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str) and "\x00" in require_text(value, field="a text of this line"):
+            raise InvalidInput("a text of this line has a NUL character")
 
 
 def _version_json(version: Version) -> dict[str, Json]:
@@ -150,10 +170,7 @@ def _text(given: Mapping[str, Json], name: str, *, default: str | None = None) -
 
 
 def _number(given: Mapping[str, Json], name: str) -> int:
-    value = given.get(name)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidInput(f"`{name}` must be a whole number")
-    return value
+    return require_whole(given.get(name), field=f"`{name}`", least=0)
 
 
 def _object(given: Mapping[str, Json], name: str) -> dict[str, Json]:

@@ -170,7 +170,7 @@ class EdgeIndex:
             self._shard.close()
 
     def _query(self, vector: Vector, passing: edge.Filter, *, limit: int, exact: bool) -> list[tuple[int, float]]:
-        request = edge_query(vector, passing, limit=limit, ef=max(self._tuning.ef, limit), exact=exact)
+        request = edge_query(vector, passing, limit=limit, ef=self._tuning.ef, exact=exact)
         with edge_errors("search"):
             # Compressed vectors may come out a little nearer than the same.
             return [(int(str(hit.id)), max(-1.0, min(1.0, hit.score))) for hit in self._shard.query(request)]

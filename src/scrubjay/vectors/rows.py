@@ -18,6 +18,7 @@ _GONE = -1
 _SMALLEST = 256
 # From this share on it is faster to multiply every row than to gather those that are wanted.
 _GATHER_UP_TO = 0.25
+_SHARE_FROM = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,9 @@ class Snapshot:
         if not places.size:
             return []
         if places.size > len(self.numbers) * _GATHER_UP_TO:
-            cosines = (self.vectors @ vector)[places]
+            cosines = _cosines(self.vectors, vector)[places]
         else:
-            cosines = self.vectors[places] @ vector
+            cosines = _cosines(self.vectors[places], vector)
         if places.size > limit:
             best = np.argpartition(-cosines, limit - 1)[:limit]
             places, cosines = places[best], cosines[best]
@@ -112,6 +113,11 @@ def _grown(old: NDArray[_Number], kept: Places, size: int) -> NDArray[_Number]:
     new = np.zeros((size, *old.shape[1:]), dtype=old.dtype)
     new[: len(kept)] = old[kept]
     return new
+
+
+def _cosines(vectors: NDArray[np.float32], vector: Vector) -> NDArray[np.float32]:
+    # A product is shared out among threads, and on a busy machine small ones wait longer than they work.
+    return vectors @ vector if len(vectors) > _SHARE_FROM else np.einsum("ij,j->i", vectors, vector)
 
 
 def _unit(vector: Vector) -> Vector:

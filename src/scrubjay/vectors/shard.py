@@ -70,8 +70,14 @@ def edge_point(point: Point) -> edge.Point:
 
 def edge_query(vector: Vector, passing: edge.Filter, *, limit: int, ef: int, exact: bool) -> edge.QueryRequest:
     """The nearest points among those that pass."""
-    # ACORN looks past neighbours that do not pass: without it a filter of some percent finds too few.
-    params = edge.SearchParams(hnsw_ef=ef, exact=exact, acorn=edge.AcornSearchParams(enable=not _is_home(passing)))
+    # A filter leaves holes in the graph: ACORN looks past neighbours that do not pass, and a wider
+    # search finds what lies behind them.
+    filtered = len(passing.must or ()) > 1
+    params = edge.SearchParams(
+        hnsw_ef=max(limit, 2 * ef if filtered else ef),
+        exact=exact,
+        acorn=edge.AcornSearchParams(enable=filtered),
+    )
     return edge.QueryRequest(limit=limit, query=edge.Query.Nearest(vector.tolist()), filter=passing, params=params)
 
 
@@ -92,10 +98,6 @@ def edge_filter(space: str, wanted: Filter) -> edge.Filter:
         until = None if wanted.until is None else float(to_micros(wanted.until))
         must.append(edge.FieldCondition(key="at", range=edge.RangeFloat(gte=since, lt=until)))
     return edge.Filter(must=must)
-
-
-def _is_home(passing: edge.Filter) -> bool:
-    return len(passing.must or ()) == 1
 
 
 def _home(space: str, state: Facet) -> str:

@@ -29,4 +29,5 @@ def _says_the_same(draft: Draft, memory: Memory) -> bool:
         and (not draft.name or draft.name == memory.name)
         and (not draft.pinned or memory.pinned)
         and draft.expires_at in (None, memory.expires_at)
+        and draft.remind_at in (None, memory.remind_at)
     )

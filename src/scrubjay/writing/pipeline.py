@@ -24,6 +24,11 @@ from scrubjay.writing.validate import validate
 # A text this long takes long enough to slice that the event loop should not do it.
 _LONG_TEXT = 20_000
 _NAME_TRIES = 3
+# What makes a request the same one, besides its source, metadata and times.
+_REQUEST = (
+    "text", "title", "kind", "name", "entities", "observations", "tags", "category", "project", "scope",
+    "session_hint", "intent", "pinned",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,22 +150,9 @@ def _once(draft: Draft, answer: Remembered) -> Once | None:
 
 
 def _digest(draft: Draft) -> bytes:
-    request = {
-        name: getattr(draft, name)
-        for name in (
-            "text",
-            "title",
-            "kind",
-            "name",
-            "entities",
-            "observations",
-            "tags",
-            "category",
-            "project",
-            "scope",
-        )
-    }
-    request |= {"metadata": dict(draft.metadata), "source": source_to_json(draft.source), "intent": draft.intent}
+    request = {name: getattr(draft, name) for name in _REQUEST}
+    request |= {"metadata": dict(draft.metadata), "source": source_to_json(draft.source)}
+    request |= {name: str(getattr(draft, name)) for name in ("expires_at", "remind_at")}
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).digest()
 
 

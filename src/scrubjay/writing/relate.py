@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from scrubjay.errors import InvalidInput
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Limits
-from scrubjay.model.given import require_share, require_text
+from scrubjay.model.given import require_share
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.results import Related
@@ -55,13 +55,11 @@ async def relate(
 
 
 async def unrelate(
-    source: str, target: str, *, relation: str, space: str, origin: Origin, store: RecordStore
+    source: str, target: str, *, relation: str, space: str, origin: Origin, store: RecordStore, limits: Limits
 ) -> Related:
     """Remove an edge; a link goes away from both ends."""
     start, end = await resolve(store, source, space=space), await resolve(store, target, space=space)
-    wanted = Relation(
-        source=start.id, target=end.id, type=require_text(relation, field="relation"), created_at=origin.at
-    )
+    wanted = Relation(source=start.id, target=end.id, type=_type(relation, limits), created_at=origin.at)
     known = [one for one in await store.relations(space, [start.id]) if _same(one, wanted)]
     if known:
         edges = tuple(Edge(relation=one, present=False) for one in known)

@@ -1,6 +1,7 @@
 """First stage: what cannot be stored is refused with words that help; what is merely untidy is tidied."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
@@ -12,6 +13,8 @@ from scrubjay.model.memory import Json
 from scrubjay.model.results import Decision
 
 INTENTS = ("auto", "new", "continue")
+# As JSON spells it; behind an odd backslash it would be the six letters themselves.
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _LABELS = ("title", "kind", "name", "category", "project", "scope", "session_hint", "idempotency_key")
 
 
@@ -104,13 +107,17 @@ def texts(values: object, *, field: str, limit: int, limits: Limits) -> tuple[st
 def distinct_labels(values: object, *, field: str, limit: int, limits: Limits) -> tuple[str, ...]:
     """A list of short texts without empty ones and repetitions, whatever their case."""
     tidy = (label(one, field=field, limits=limits) for one in texts(values, field=field, limit=limit, limits=limits))
-    return tuple({one.casefold(): one for one in reversed([one for one in tidy if one])}.values())[::-1]
+    found: dict[str, str] = {}
+    for one in tidy:
+        if one:
+            found.setdefault(one.casefold(), one)
+    return tuple(found.values())
 
 
 def tags(values: object, *, limits: Limits) -> tuple[str, ...]:
     """Tags in lower case, without a leading #, each once."""
     tidy = distinct_labels(values, field="tags", limit=limits.tags, limits=limits)
-    return tuple(dict.fromkeys(one.lstrip("#").lower() for one in tidy if one.lstrip("#")))
+    return tuple(dict.fromkeys(one.lstrip("# ").lower() for one in tidy if one.lstrip("# ")))
 
 
 def metadata(value: object, *, limits: Limits) -> Mapping[str, Json]:
@@ -123,7 +130,7 @@ def metadata(value: object, *, limits: Limits) -> Mapping[str, Json]:
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"metadata is not JSON: {error}", field="metadata") from None
     text(dumped, field="metadata", limit=limits.metadata_bytes)
-    if "\\u0000" in dumped:
+    if _NUL.search(dumped):
         raise InvalidInput("metadata has a NUL character", field="metadata")
     found: dict[str, Json] = json.loads(dumped)
     return found

@@ -4,13 +4,16 @@ import asyncio
 import os
 import random
 import signal
+import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.unit.indexing.world import QUERY, World
 
 from scrubjay.indexing.build import build_generation
-from scrubjay.indexing.child import run_niced
+from scrubjay.indexing.child import end_with_parent, run_niced
 from scrubjay.indexing.live import Policy
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
@@ -33,14 +36,63 @@ def command(task: str, *arguments: Path | str) -> list[str]:
 def main() -> None:
     """Do what the command line says."""
     task, *arguments = sys.argv[1:]
-    if task == "die":
-        os.kill(os.getpid(), signal.SIGKILL)
-    elif task == "fail":
-        sys.exit("nothing works today")
-    elif task == "build":
-        asyncio.run(_build(Path(arguments[0]), Path(arguments[1])))
-    elif task == "live":
-        asyncio.run(_live(Path(arguments[0]), Path(arguments[1]), seed=int(arguments[2])))
+    _TASKS[task](*arguments)
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _fail() -> None:
+    sys.exit("nothing works today")
+
+
+def _be_niced(before: str, told: str) -> None:
+    while os.nice(0) == int(before):
+        time.sleep(0.01)
+    with Path(told).open("w") as file:
+        file.write("niced\n")
+        file.flush()
+        time.sleep(600)
+
+
+def _be_orphaned(told: str) -> None:
+    """Have a child, and die."""
+    with Path(told).open("w") as file:
+        child = subprocess.Popen(
+            command("live on"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[file.fileno()]
+        )
+        assert child.stdout is not None
+        file.write(child.stdout.readline().decode())
+        file.flush()
+        _die()
+
+
+def _live_on() -> None:
+    end_with_parent()
+    sys.stdout.write("alive\n")
+    sys.stdout.flush()
+    time.sleep(600)
+
+
+def _build_as_told(database: str, target: str) -> None:
+    end_with_parent()
+    asyncio.run(_build(Path(database), Path(target)))
+
+
+def _live_as_told(database: str, folder: str, seed: str) -> None:
+    asyncio.run(_live(Path(database), Path(folder), seed=int(seed)))
+
+
+_TASKS: dict[str, Callable[..., None]] = {
+    "die": _die,
+    "fail": _fail,
+    "be niced": _be_niced,
+    "be orphaned": _be_orphaned,
+    "live on": _live_on,
+    "build": _build_as_told,
+    "live": _live_as_told,
+}
 
 
 async def _build(database: Path, target: Path) -> None:

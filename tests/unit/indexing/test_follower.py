@@ -132,6 +132,17 @@ async def test_a_purge_is_announced_before_it_is_applied() -> None:
     await require_same(index, store)
 
 
+async def test_a_log_that_ends_early_is_read_to_its_end() -> None:
+    class Pruned(FakeStore):
+        async def last_seq(self) -> int:
+            return await super().last_seq() + 3
+
+    store, index = Pruned(), FakeIndex()
+    await remembered(store, a_memory("one"))
+    await Follower(store, index, MODEL).catch_up()
+    assert index.cursor == 1
+
+
 async def test_a_vector_that_is_refused_makes_the_index_unavailable() -> None:
     class Picky(FakeIndex):
         async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:

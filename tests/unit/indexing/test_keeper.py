@@ -1,17 +1,19 @@
 """The keeper always answers, with everything that is committed, whatever becomes of the index."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.indexing.world import QUERY, Brittle, World, generation_of, kind_of, problem_of
+from tests.unit.indexing.world import QUERY, Brittle, Unkeepable, World, generation_of, kind_of, problem_of
 
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput, StoreBusy
 from scrubjay.indexing.live import Policy
 from scrubjay.model.identity import new_id
 from scrubjay.model.query import Filter
 from scrubjay.testing import FakeEmbedder, FakeStore
+from scrubjay.testing.build import DIMENSION, MODEL
+from scrubjay.vectors.edge import EdgeIndex
 
 # Nothing is small enough to be built at once.
 LARGE = Policy(inline_up_to=0)
@@ -210,6 +212,28 @@ class TestBuilding:
         await keeper.settle()
         assert await generation_of(keeper) > "gen-0003"
         assert await problem_of(keeper) == ""
+        await keeper.close()
+
+    @pytest.mark.parametrize("more", [0, 1])
+    async def test_a_search_that_waited_through_a_swap_uses_the_new_one(self, world: World, more: int) -> None:
+        class Interrupted(FakeStore):
+            interrupt: Callable[[], Awaitable[None]] | None = None
+
+            async def last_seq(self) -> int:
+                interrupt, self.interrupt = self.interrupt, None
+                found = await super().last_seq()
+                if interrupt:
+                    await interrupt()
+                return found
+
+        world.store = store = Interrupted()
+        await world.remember("one")
+        keeper = world.keeper()
+        await world.require_true(keeper)
+        await world.remember(*["two"] * more)
+        store.interrupt = keeper.rebuild
+        assert len(await keeper.search("default", QUERY, Filter(), limit=9)) == 1 + more
+        assert (await generation_of(keeper), await problem_of(keeper)) == ("gen-0002", "")
         await keeper.close()
 
     async def test_a_build_that_fails_is_told_and_not_tried_for_ever(self, world: World) -> None:
@@ -422,6 +446,52 @@ class TestHealing:
         await keeper.rebuild()
         assert await kind_of(keeper) == "edge"
         assert await problem_of(keeper) == ""
+        await keeper.close()
+
+    async def test_points_that_a_killed_process_lost_are_noticed(self, world: World) -> None:
+        await world.remember("one", "two", "three")
+        keeper = world.keeper()
+        await world.require_true(keeper)
+        await keeper.close()
+        cut_off = EdgeIndex.load(
+            world.folder / "gen-0001", store_id=world.store.store_id, model=MODEL, dimension=DIMENSION
+        )
+        ((lost, _),) = await cut_off.search("default", QUERY, Filter(), limit=1)
+        await cut_off.apply([], [lost], cursor=3)
+        cut_off.abandon()
+        keeper = world.keeper()
+        assert await world.require_true(keeper) == 3
+        assert await generation_of(keeper) == "gen-0002"
+        await keeper.close()
+
+    async def test_a_killed_process_that_lost_nothing_costs_no_build(self, world: World) -> None:
+        (memory, _) = await world.remember("one", "two")
+        keeper = world.keeper()
+        await world.require_true(keeper)
+        await world.revise(memory, "three")
+        await keeper.after_commit()
+        assert keeper._live is not None
+        keeper._live.index.abandon()
+        await keeper.close()
+        keeper = world.keeper()
+        assert await world.require_true(keeper) == 2
+        assert await generation_of(keeper) == "gen-0001"
+        await keeper.close()
+
+    async def test_a_new_generation_that_cannot_be_kept_is_not_used(self, world: World) -> None:
+        await world.remember("one")
+        keeper = world.keeper()
+        await world.require_true(keeper)
+        await keeper.close()
+        world.kind = Unkeepable
+        keeper = world.keeper(policy=Policy(attempts=1))
+        assert await world.require_true(keeper) == 1
+        await world.remember("two")
+        keeper._start_build()
+        await keeper.settle()
+        assert (await generation_of(keeper), await problem_of(keeper)) == ("gen-0001", "no flushing today")
+        assert world.generations() == ["gen-0001"]
+        assert await world.require_true(keeper) == 2
         await keeper.close()
 
     async def test_a_folder_removed_from_under_it_costs_no_answer(self, world: World) -> None:

@@ -48,6 +48,15 @@ class Brittle(EdgeIndex):
         return await super().search(space, vector, wanted, limit=limit)
 
 
+class Unkeepable(EdgeIndex):
+    """An index that can be made, and opened, and not flushed from then on."""
+
+    def flush(self) -> None:
+        if self._whole_on_disk:
+            raise IndexUnavailable("no flushing today")
+        super().flush()
+
+
 @dataclass(kw_only=True)
 class World:
     """One store and one folder. `builds` counts what would be done by a child process."""

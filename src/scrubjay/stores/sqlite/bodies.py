@@ -12,6 +12,7 @@ from scrubjay.model.memory import Memory
 from scrubjay.model.moment import from_micros
 from scrubjay.model.snapshot import from_body, to_body
 from scrubjay.stores.codec import Dictionary, Encoded, Encoding, decode, encode, generic_dictionary
+from scrubjay.stores.sqlite.meta import purges
 from scrubjay.stores.sqlite.rows import id_text
 
 # A first dictionary pays off early; after that one for every tenfold growth is enough.
@@ -94,18 +95,20 @@ class Bodies:
         bodies, trained_on = row
         return bodies >= (_FIRST_TRAINING if trained_on is None else trained_on * _GROWTH)
 
-    def samples(self, connection: apsw.Connection, space: str) -> list[bytes]:
-        """Plain bodies to learn from, spread over the whole space."""
+    def samples(self, connection: apsw.Connection, space: str) -> tuple[list[bytes], int]:
+        """Plain bodies to learn from, spread over the whole space, and how many purges there were before."""
         rows = connection.execute(
             """SELECT v.encoding, v.dictionary, v.sha256, v.size, v.body
                FROM memories m JOIN versions v ON v.memory_no = m.no AND v.number = m.version
                WHERE m.space_no = (SELECT no FROM spaces WHERE name = ?) ORDER BY (m.no * 7919) % 10007 LIMIT ?""",
             (space, _SAMPLES),
         )
-        return list(self._plain_bodies(connection, rows))
+        return list(self._plain_bodies(connection, rows)), purges(connection)
 
-    def keep_dictionary(self, connection: apsw.Connection, *, space: str, data: bytes) -> None:
-        """Make a trained dictionary the space's newest."""
+    def keep_dictionary(self, connection: apsw.Connection, *, space: str, data: bytes, learned_after: int) -> None:
+        """Make a trained dictionary the space's newest, unless a purge came after its samples were read."""
+        if purges(connection) != learned_after:
+            return
         connection.execute(
             """INSERT INTO dictionaries(space_no, data, created_at, bodies)
                SELECT no, ?, ?, bodies FROM spaces WHERE name = ?""",

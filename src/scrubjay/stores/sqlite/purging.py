@@ -10,6 +10,7 @@ from scrubjay.model.change import Action, Origin
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.lexicon import unindex_passages
 from scrubjay.stores.sqlite.log import append_change, run_number
+from scrubjay.stores.sqlite.meta import note_purge
 from scrubjay.stores.sqlite.records import make_space, stored_facets
 from scrubjay.stores.sqlite.rows import STATES, id_bytes, lexicon_number
 from scrubjay.stores.sqlite.shelf import drop_unused
@@ -37,6 +38,7 @@ def purge(connection: apsw.Connection, space: str, ids: Sequence[str], *, origin
         count += 1
     if count:
         connection.execute("UPDATE dictionaries SET tainted = 1 WHERE space_no = ?", (space_no,))
+        note_purge(connection)
     return count
 
 

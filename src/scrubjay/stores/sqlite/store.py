@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
 import apsw
 
+from scrubjay.errors import StoreError
 from scrubjay.model.change import Change, Origin
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.moment import to_micros
@@ -28,7 +30,7 @@ from scrubjay.ports import (
     TermStatistics,
 )
 from scrubjay.stores.codec import Encoding, train
-from scrubjay.stores.sqlite import lexicon, log, purging, reading, records, shelf, upkeep
+from scrubjay.stores.sqlite import lexicon, log, meta, purging, reading, records, shelf, upkeep
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.connection import connect, mapped_errors
 from scrubjay.stores.sqlite.readers import Readers
@@ -55,7 +57,12 @@ class SqliteStore:
     @classmethod
     async def open(cls, path: Path, *, key: str = "", readers: int = 4) -> Self:
         """Open or create the store; raises what is wrong with the file in plain words."""
-        return await asyncio.to_thread(cls._open, path, key, readers)
+        store = await asyncio.to_thread(cls._open, path, key, readers)
+        if await store._read(meta.is_unclean):
+            # A purge was cut off. If it cannot be finished now, the next opening or `tidy` tries again.
+            with suppress(StoreError):
+                await store._clean()
+        return store
 
     @classmethod
     def _open(cls, path: Path, key: str, readers: int) -> Self:
@@ -98,8 +105,7 @@ class SqliteStore:
         job = partial(purging.purge, space=space, ids=ids, origin=origin, bodies=self._bodies)
         count = await self._writer.run(job)
         if count:
-            await self._writer.run(purging.merge_lexicon)
-            await self._repack()
+            await self._clean()
         return count
 
     async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
@@ -217,6 +223,9 @@ class SqliteStore:
 
     async def tidy(self) -> list[str]:
         done: list[str] = []
+        if await self._read(meta.is_unclean):
+            await self._clean()
+            done.append("finished a purge that was cut off")
         if await self._read(_has_unfit_bodies):
             await self._repack()
             done.append("packed bodies anew that were flagged, or whose dictionary a purge had marked")
@@ -241,10 +250,21 @@ class SqliteStore:
             task.add_done_callback(self._training.discard)
 
     async def _train(self, space: str) -> None:
-        samples = await self._read(self._bodies.samples, space)
+        samples, purges = await self._read(self._bodies.samples, space)
         trained = await asyncio.to_thread(train, samples, number=0)
         if trained is not None:
-            await self._writer.run(partial(self._bodies.keep_dictionary, space=space, data=trained.data))
+            await self._writer.run(
+                partial(self._bodies.keep_dictionary, space=space, data=trained.data, learned_after=purges)
+            )
+
+    async def _clean(self) -> None:
+        """Get the words of a purge out of lexical index, dictionaries and files."""
+        purges = await self._read(meta.purges)
+        await self._writer.run(purging.merge_lexicon)
+        await self._repack()
+        # Purged pages must leave the log file too; somebody who reads for long may keep them there.
+        if await self._writer.run_outside(_truncate_log):
+            await self._writer.run(partial(meta.note_cleaned, purges=purges))
 
     async def _repack(self) -> None:
         # The new dictionary first, so that the bodies are packed once.
@@ -254,8 +274,6 @@ class SqliteStore:
         while after is not None:
             after = await self._writer.run(partial(self._bodies.repack, after=after))
         await self._writer.run(self._bodies.drop_tainted)
-        # Purged pages must leave the log file too.
-        await self._writer.run_outside(_truncate_log)
 
     async def _read(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
         return await self._readers.run(lambda connection: job(connection, *arguments, **options))
@@ -281,5 +299,6 @@ def _spaces_to_retrain(connection: apsw.Connection) -> list[str]:
     return [str(row[0]) for row in rows]
 
 
-def _truncate_log(connection: apsw.Connection) -> None:
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+def _truncate_log(connection: apsw.Connection) -> bool:
+    blocked, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
+    return not blocked

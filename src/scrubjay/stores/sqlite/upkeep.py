@@ -9,11 +9,12 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.memory import State
 from scrubjay.ports import Progress, StoreStatistics
 from scrubjay.stores.codec import Encoding
-from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies
+from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, Bodies
 from scrubjay.stores.sqlite.connection import connect, mapped_errors
 from scrubjay.stores.sqlite.rows import STATES, lexicon_number, space_number
 from scrubjay.stores.sqlite.schema import migrate
 
+_EVERY_VERSION = "versions v JOIN memories m ON m.no = v.memory_no JOIN spaces s ON s.no = m.space_no"
 _PAGES_A_STEP = 500
 _MOST_PROBLEMS = 50
 
@@ -55,6 +56,8 @@ def statistics(connection: apsw.Connection, space: str, *, path: Path, encrypted
 
 def check(connection: apsw.Connection, *, deep: bool, bodies: Bodies) -> list[str]:
     """What is wrong with the file; every body is read when `deep`."""
+    # FTS5 looks only at a search whether its layout, which it keeps in memory, is still that of the file.
+    connection.execute("SELECT rowid FROM lexicon WHERE lexicon MATCH 'x' LIMIT 1").fetchall()
     pragma = "integrity_check" if deep else "quick_check"
     problems = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}({_MOST_PROBLEMS})") if row[0] != "ok"]
     homeless = connection.execute(
@@ -71,27 +74,20 @@ def backup(connection: apsw.Connection, target: Path, *, key: str, progress: Pro
     """Copy the database page by page while others go on writing, then prove the copy sound."""
     partial = target.with_name(target.name + ".partial")
     partial.unlink(missing_ok=True)
-    with mapped_errors(target):
-        copy = apsw.Connection(str(partial))
-        if key:
-            copy.pragma("key", key)
-        with copy.backup("main", connection, "main") as job:
-            while not job.done:
-                job.step(_PAGES_A_STEP)
-                if progress is not None:
-                    progress(job.page_count - job.remaining, job.page_count)
-        # A backup is one file: no log beside it.
-        copy.pragma("journal_mode", "delete")
-        found = copy.execute("PRAGMA integrity_check(1)").fetchall()[0][0]
-        copy.close()
-    if found != "ok":
+    try:
+        with mapped_errors(target):
+            found = _copy(connection, partial, key=key, progress=progress)
+        if found != "ok":
+            raise StoreDamaged(f"the backup would be damaged: {found}", hint="Run `scrubjay doctor --deep`")
+        partial.replace(target)
+    finally:
         partial.unlink(missing_ok=True)
-        raise StoreDamaged(f"the backup would be damaged: {found}", hint="Run `scrubjay doctor --deep`")
-    partial.replace(target)
 
 
 def verify_backup(path: Path, *, key: str) -> int:
     """Read a backup whole; returns how many memories it has, raises what is wrong with it."""
+    if path.stat().st_size == 0:
+        raise StoreDamaged("the backup is empty", hint="Use another backup", path=str(path))
     connection = connect(path, key=key)
     try:
         with mapped_errors(path):
@@ -115,6 +111,25 @@ def new_store_id(path: Path, *, key: str) -> None:
         connection.close()
 
 
+def _copy(connection: apsw.Connection, target: Path, *, key: str, progress: Progress | None) -> str:
+    copy = apsw.Connection(str(target))
+    try:
+        if key:
+            copy.pragma("key", key)
+        # One state of the store from first page to last: a copy that others write under begins again and again.
+        connection.execute("BEGIN; SELECT count(*) FROM meta")
+        with copy.backup("main", connection, "main") as job:
+            while not job.done:
+                job.step(_PAGES_A_STEP)
+                if progress is not None:
+                    progress(job.page_count - job.remaining, job.page_count)
+        # A backup is one file: no log beside it.
+        copy.pragma("journal_mode", "delete")
+        return str(copy.execute("PRAGMA integrity_check(1)").fetchall()[0][0])
+    finally:
+        copy.close()
+
+
 def _details(connection: apsw.Connection, path: Path, *, encrypted: bool) -> dict[str, str | int | float | bool]:
     wal = path.with_name(path.name + "-wal")
     return {
@@ -130,7 +145,7 @@ def _details(connection: apsw.Connection, path: Path, *, encrypted: bool) -> dic
 
 def _damaged_bodies(connection: apsw.Connection, bodies: Bodies) -> list[str]:
     problems: list[str] = []
-    rows = connection.execute(f"SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES}")
+    rows = connection.execute(f"SELECT {MEMORY_COLUMNS.replace('m.version', 'v.number')} FROM {_EVERY_VERSION}")
     for row in rows:
         try:
             bodies.read_memory(connection, row)

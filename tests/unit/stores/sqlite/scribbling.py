@@ -25,3 +25,25 @@ def spoil_body(path: Path, memory_id: str, version: int) -> None:
         memory_id.replace("-", ""),
     )
     assert changed == 1
+
+
+def spoil_pages(path: Path) -> None:
+    """Overwrite two pages in the middle of the file."""
+    whole = path.read_bytes()
+    middle = len(whole) // 2 // 4096 * 4096
+    path.write_bytes(whole[:middle] + b"\xa5" * 8192 + whole[middle + 8192 :])
+
+
+def spoil_index(path: Path) -> None:
+    """Change a column while its index is out of the way."""
+    index = "FROM sqlite_schema WHERE name = 'memories_recent'"
+    _run(path, f"CREATE TABLE kept AS SELECT * {index}", "PRAGMA writable_schema = on", f"DELETE {index}")
+    _run(path, "UPDATE memories SET updated_at = 5")
+    _run(path, "PRAGMA writable_schema = on", "INSERT INTO sqlite_schema SELECT * FROM kept")
+
+
+def _run(path: Path, *statements: str) -> None:
+    connection = apsw.Connection(str(path))
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()

@@ -1,10 +1,10 @@
 """Checks and backups tell the truth."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
-from tests.unit.stores.sqlite.scribbling import scribble, spoil_body
+from tests.unit.stores.sqlite.scribbling import scribble, spoil_body, spoil_index, spoil_pages
 
 from scrubjay.errors import StoreDamaged, StoreReadOnly
 from scrubjay.stores.sqlite import SqliteStore, new_store_id, verify_backup
@@ -27,12 +27,6 @@ def names(folder: Path, pattern: str) -> list[str]:
     return sorted(file.name for file in folder.glob(pattern))
 
 
-def spoil_pages(path: Path) -> None:
-    whole = path.read_bytes()
-    middle = len(whole) // 2 // 4096 * 4096
-    path.write_bytes(whole[:middle] + b"\xa5" * 8192 + whole[middle + 8192 :])
-
-
 async def test_a_sound_store_has_no_problems(store: SqliteStore) -> None:
     await store.commit(a_commit(a_memory("tea " * 50)))
     assert await store.check() == []
@@ -43,6 +37,15 @@ async def test_a_memory_without_a_body_is_a_problem(store: SqliteStore, path: Pa
     await store.commit(a_commit(a_memory("tea"), a_memory("coffee")))
     scribble(path, "DELETE FROM versions")
     assert await store.check() == ["2 memories have no body"]
+
+
+async def test_an_index_at_odds_with_its_table_is_found_by_a_deep_look(store: SqliteStore, path: Path) -> None:
+    await store.commit(a_commit(a_memory("tea")))
+    await store.close()
+    spoil_index(path)
+    again = await SqliteStore.open(path, readers=1)
+    assert any("memories_recent" in problem for problem in await again.check(deep=True))
+    await again.close()
 
 
 async def test_damaged_bodies_are_named_up_to_a_number(store: SqliteStore, path: Path) -> None:
@@ -74,14 +77,16 @@ async def test_a_backup_to_nowhere_fails_and_leaves_nothing(store: SqliteStore, 
     assert names(tmp_path, "missing*") == []
 
 
-async def test_a_damaged_store_makes_no_backup(store: SqliteStore, path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("spoil", [spoil_pages, spoil_index])
+async def test_a_damaged_store_makes_no_backup(
+    store: SqliteStore, path: Path, tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
     await store.commit(a_commit(*(a_memory(f"tea {number} " * 40) for number in range(80))))
     await store.close()
-    spoil_pages(path)
+    spoil(path)
     again = await SqliteStore.open(path, readers=1)
-    target = tmp_path / "copy.db"
     with pytest.raises(StoreDamaged):
-        await again.backup(target)
+        await again.backup(tmp_path / "copy.db")
     assert names(tmp_path, "copy*") == []
     await again.close()
 

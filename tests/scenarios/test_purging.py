@@ -1,0 +1,124 @@
+"""After a purge no file of the data folder holds a word of what was purged, and nothing else is harmed."""
+
+import asyncio
+import json
+from functools import partial
+from pathlib import Path
+
+from scrubjay.client import MemoryClient
+from scrubjay.stores.codec import train
+from tests.scenarios.house import House, files_with, open_house, run_command
+
+WORD = "qzvorplax"
+SECRET = [WORD.encode()[:8]]
+MANY = 300
+
+
+async def test_nothing_of_a_purged_memory_is_left_in_any_file(home: Path) -> None:
+    async with open_house(home) as house:
+        memory = house.client(agent="someone", run="tuesday")
+        await memory.remember("a memory that stays", name="stays")
+        done = await memory.remember(
+            f"The secret is {WORD}", title=f"About {WORD}", name=f"{WORD}-note", kind=f"{WORD} kind", tags=[WORD],
+            observations=[f"{WORD} was seen"], category=WORD, metadata={WORD: WORD}, entities=[WORD, "other"],
+            idempotency_key=WORD, source={"session": WORD},
+        )  # fmt: skip
+        await memory.revise(done.id, text=f"Once more {WORD}", message=f"for {WORD}")
+        await memory.relate("stays", done.id, text=f"see {WORD}", metadata={"why": WORD})
+        await memory.relate(done.id, "stays", relation=f"is {WORD} of", text=WORD)
+        await memory.recall(WORD)
+        assert files_with(home, SECRET)
+        await memory.forget(done.ids, reason=f"no more {WORD}")
+        await memory.purge(done.ids)
+        assert files_with(home, SECRET) == []
+        assert [one.content for one in (await memory.read("stays")).memories] == ["a memory that stays"]
+        assert (await memory.read("stays")).relations == ()
+        assert not (await memory.read(done.ids)).memories
+        assert (await memory.doctor(deep=True)).ok
+    assert files_with(home, SECRET) == []
+
+
+async def test_a_dictionary_that_learned_a_purged_word_is_replaced(house: House, memory: MemoryClient) -> None:
+    await fill(memory, house)
+    learned = dictionaries(house)
+    assert any(WORD.encode() in data for data in learned.values())
+    names = [f"secret-{number}" for number in range(0, MANY, 2)]
+    await memory.revise("plain-1", text="A plain sentence, revised: " + "the weather was fine " * 8)
+    await memory.forget(names)
+    assert len((await memory.purge(names)).done) == len(names)
+    assert files_with(house.home, SECRET) == []
+    assert not set(learned) & set(dictionaries(house))
+    plain = (await memory.read([f"plain-{number}" for number in range(1, MANY, 2)])).memories
+    assert all("the weather was fine" in one.content for one in plain)
+    assert (await memory.history("plain-1")).versions[-1].memory.content.startswith("A plain sentence about number 1,")
+    assert (await memory.doctor(deep=True)).ok
+
+
+async def test_a_purge_in_one_space_leaves_the_dictionary_of_another(house: House) -> None:
+    mine, theirs = house.client(), house.client(space="theirs")
+    await fill(theirs, house, space="theirs")
+    kept = dictionaries(house)
+    done = await mine.remember("mine alone")
+    await mine.forget(done.id)
+    await mine.purge(done.id)
+    assert dictionaries(house) == kept
+
+
+async def test_a_dictionary_in_training_does_not_bring_purged_words_back(house: House, memory: MemoryClient) -> None:
+    """The samples were read before the purge, the dictionary is kept after it."""
+    await fill(memory, house, wait=False)
+    samples, purges = await house.store._read(house.store._bodies.samples, "default")
+    trained = await asyncio.to_thread(train, samples, number=0)
+    assert trained is not None
+    assert WORD.encode() in trained.data
+    names = [f"secret-{number}" for number in range(0, MANY, 2)]
+    await memory.forget(names)
+    await memory.purge(names)
+    keep = partial(house.store._bodies.keep_dictionary, space="default", data=trained.data, learned_after=purges)
+    await house.store._writer.run(keep)
+    assert files_with(house.home, SECRET) == []
+
+
+async def test_a_purge_on_the_command_line_cleans_the_index_too(home: Path) -> None:
+    async with open_house(home) as house:
+        done = await house.client().remember(f"The secret is {WORD}", tags=[WORD], entities=[WORD])
+        await house.client().remember("a memory that stays", tags=["kept"])
+        await house.client().recall("secret")
+    assert any("index" in found for found in files_with(home, SECRET))
+    run_command(home, "forget", done.id, SCRUBJAY_EMBEDDER="none")
+    purged = run_command(home, "purge", done.id, "--yes", "--json", SCRUBJAY_EMBEDDER="none")
+    assert json.loads(purged.stdout)["done"][0]["id"] == done.id, purged.stderr
+    assert files_with(home, SECRET) == []
+    async with open_house(home) as house:
+        assert [hit.passage for hit in (await house.client().recall("stays")).hits] == ["a memory that stays"]
+        assert (await house.client().status()).index["kind"] == "edge"
+
+
+async def test_who_holds_the_index_cleans_it_after_anothers_purge(house: House, memory: MemoryClient) -> None:
+    done = await memory.remember(f"The secret is {WORD}", tags=[WORD])
+    await memory.remember("a memory that stays", tags=["kept"])
+    await memory.recall("secret")
+    async with open_house(house.home) as other:
+        await other.client().forget(done.id)
+        await other.client().purge(done.id)
+    await memory.recall("anything")
+    await house.keeper.settle()
+    assert files_with(house.home, SECRET) == []
+    assert [hit.passage for hit in (await memory.recall("stays")).hits] == ["a memory that stays"]
+
+
+async def fill(memory: MemoryClient, house: House, *, space: str = "default", wait: bool = True) -> None:
+    """Enough memories for a dictionary, half of them with the word."""
+    for number in range(MANY):
+        secret = number % 2 == 0
+        text = f"{WORD} is what number {number} is about, " + f"and {WORD} it is called " * 8
+        plain = f"A plain sentence about number {number}, " + "the weather was fine " * 8
+        await memory.remember(text if secret else plain, name=f"{'secret' if secret else 'plain'}-{number}")
+    while wait and house.store._training:
+        await asyncio.gather(*house.store._training)
+    assert not wait or dictionaries(house)
+
+
+def dictionaries(house: House) -> dict[int, bytes]:
+    rows = house.store._connection.execute("SELECT no, data FROM dictionaries").fetchall()
+    return {int(number): bytes(data) for number, data in rows}

@@ -1,0 +1,33 @@
+"""Stores for the tests of whatever works over any of them."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.unit.workshop import Workshop
+
+from scrubjay.ports import RecordStore
+from scrubjay.stores.sqlite import SqliteStore
+from scrubjay.testing import FakeStore
+
+
+@pytest.fixture(params=["fake", "sqlite"])
+async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[RecordStore]:
+    if request.param == "fake":
+        yield FakeStore()
+        return
+    opened = await SqliteStore.open(tmp_path / "memory.db", readers=1)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def shop(any_store: RecordStore) -> Workshop:
+    """The write and read paths over each store."""
+    return Workshop(store=any_store)
+
+
+@pytest.fixture
+def quick() -> Workshop:
+    """The same over the store in memory, where the store is not the point."""
+    return Workshop(store=FakeStore())

@@ -1,0 +1,102 @@
+"""The write and read paths over any store, one short method a verb."""
+
+from dataclasses import dataclass, field, replace
+
+from scrubjay.model.change import Origin
+from scrubjay.model.draft import Draft, Edit, Limits
+from scrubjay.model.memory import Json, Memory
+from scrubjay.model.query import Filter, Question
+from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, Written
+from scrubjay.ports import RecordStore
+from scrubjay.recalling.pipeline import Shelf, recall
+from scrubjay.recalling.read import read
+from scrubjay.recalling.search import Searcher
+from scrubjay.testing import FakeClock, FakeEmbedder
+from scrubjay.testing.build import DIMENSION, MODEL, an_origin
+from scrubjay.vectors.scan import ScanIndex
+from scrubjay.writing import dispose, relate
+from scrubjay.writing.dispose import Selection
+from scrubjay.writing.pipeline import Desk, remember
+from scrubjay.writing.revise import revise
+
+SPACE = "default"
+
+
+@dataclass(kw_only=True)
+class Workshop:
+    """A store with everything that writes to it and reads from it."""
+
+    store: RecordStore
+    embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
+    clock: FakeClock = field(default_factory=FakeClock)
+    limits: Limits = field(default_factory=Limits)
+    index: Searcher | None = None
+
+    @property
+    def desk(self) -> Desk:
+        return Desk(store=self.store, embedder=self.embedder, limits=self.limits)
+
+    @property
+    def shelf(self) -> Shelf:
+        index = self.index or ScanIndex(self.store, MODEL, dimension=DIMENSION)
+        return Shelf(store=self.store, embedder=self.embedder, index=index, limits=self.limits)
+
+    def origin(self, *, run: str = "", agent: str = "tester") -> Origin:
+        return an_origin(at=self.clock.now(), run=run, agent=agent)
+
+    async def remember(self, draft: Draft | str) -> Remembered:
+        given = Draft(text=draft) if isinstance(draft, str) else draft
+        return await remember(given, space=SPACE, origin=self.origin(), desk=self.desk)
+
+    async def kept(self, draft: Draft | str) -> Memory:
+        """Remember something and read it back."""
+        return await self.get((await self.remember(draft)).id)
+
+    async def revise(self, ref: str, edit: Edit | None = None, **fields: Json) -> Written:
+        wanted = edit or Edit(fields=fields)
+        return await revise(ref, wanted, space=SPACE, origin=self.origin(), desk=self.desk)
+
+    async def forget(self, *refs: str, wanted: Selection | None = None) -> Outcome:
+        chosen = wanted or Selection(refs=refs)
+        return await dispose.forget(chosen, space=SPACE, origin=self.origin(), store=self.store)
+
+    async def restore(self, *refs: str, wanted: Selection | None = None) -> Outcome:
+        chosen = wanted or Selection(refs=refs)
+        return await dispose.restore(chosen, space=SPACE, origin=self.origin(), store=self.store)
+
+    async def purge(self, *refs: str, wanted: Selection | None = None) -> Outcome:
+        chosen = wanted or Selection(refs=refs)
+        return await dispose.purge(chosen, space=SPACE, origin=self.origin(), store=self.store)
+
+    async def relate(
+        self,
+        source: str,
+        target: str,
+        *,
+        relation: str = "related_to",
+        text: str = "",
+        strength: float = 0.5,
+        metadata: dict[str, Json] | None = None,
+    ) -> Related:
+        return await relate.relate(
+            source, target, relation=relation, text=text, strength=strength, metadata=metadata or {},
+            space=SPACE, origin=self.origin(), store=self.store, limits=self.limits,
+        )  # fmt: skip
+
+    async def unrelate(self, source: str, target: str, *, relation: str = "related_to") -> Related:
+        return await relate.unrelate(
+            source, target, relation=relation, space=SPACE, origin=self.origin(), store=self.store, limits=self.limits
+        )
+
+    async def recall(
+        self, question: Question | str = "", *, wanted: Filter | None = None, limit: int | None = None, cursor: str = ""
+    ) -> Recalled:
+        asked = Question(query=question) if isinstance(question, str) else question
+        asked = replace(asked, filter=wanted or asked.filter, limit=limit or asked.limit)
+        return await recall(asked, cursor=cursor, space=SPACE, now=self.clock.now(), shelf=self.shelf)
+
+    async def read(self, *refs: str, format: str = "markdown", version: int | None = None) -> ReadResult:
+        return await read(refs, format=format, version=version, space=SPACE, store=self.store)
+
+    async def get(self, memory_id: str) -> Memory:
+        return (await self.store.get(SPACE, [memory_id]))[memory_id]

@@ -1,0 +1,87 @@
+"""The same thing said twice is stored once; anything new is new."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from tests.unit.workshop import Workshop
+
+from scrubjay.model.draft import Draft
+from scrubjay.testing.build import START
+
+SAID = Draft(
+    text="Sarah prefers tea", title="Tea", kind="preference", category="drinks", project="jay", scope="team",
+    entities=("Sarah",), observations=("green tea", "no milk"), tags=("tea", "morning"), metadata={"cups": [1, 2]},
+    pinned=True, expires_at=START + timedelta(days=900), remind_at=START + timedelta(days=9),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        SAID,
+        Draft(text=SAID.text, entities=("Sarah",)),
+        Draft(text=SAID.text, entities=("Sarah",), tags=("tea",), observations=("no milk",), metadata={"cups": [1, 2]}),
+        Draft(text=SAID.text, entities=("Sarah",), title="Tea", intent="continue"),
+        Draft(text=SAID.text, entities=("Sarah",), name="tea", dry_run=True),
+    ],
+)
+async def test_what_is_all_known_changes_nothing(shop: Workshop, again: Draft) -> None:
+    first = await shop.remember(SAID)
+    seq = await shop.store.last_seq()
+    second = await shop.remember(again)
+    assert (second.action, second.id, second.ids, second.name) == ("unchanged", first.id, (first.id,), first.name)
+    assert second.similarity == 1.0
+    assert first.id in second.trace[-1].why
+    assert await shop.store.last_seq() == seq
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        {"text": "Sarah prefers tea."},
+        {"title": "Coffee"},
+        {"kind": "fact"},
+        {"category": "food"},
+        {"project": "other"},
+        {"scope": "me"},
+        {"tags": ("coffee",)},
+        {"observations": ("with sugar",)},
+        {"metadata": {"cups": [3]}},
+        {"expires_at": START + timedelta(days=901)},
+        {"remind_at": START + timedelta(days=10)},
+        {"name": "sarah-and-tea"},
+        {"entities": ("Acme",)},
+        {"entities": ()},
+        {"intent": "new"},
+    ],
+)
+async def test_anything_new_is_stored(quick: Workshop, news: dict[str, object]) -> None:
+    first = await quick.remember(SAID)
+    second = await quick.remember(replace(Draft(text=SAID.text, entities=("Sarah",)), **news))
+    assert second.action == "created"
+    assert second.id != first.id
+
+
+async def test_pinning_is_news(quick: Workshop) -> None:
+    await quick.remember("tea")
+    assert (await quick.remember(Draft(text="tea", pinned=True))).action == "created"
+
+
+async def test_a_group_is_known_when_each_of_its_entities_is(quick: Workshop) -> None:
+    both = Draft(text="Sarah works at Acme", entities=("Sarah", "Acme"))
+    first = await quick.remember(both)
+    turned = await quick.remember(replace(both, entities=("Acme", "Sarah")))
+    assert (turned.action, turned.ids) == ("unchanged", first.ids[::-1])
+    assert (await quick.remember(replace(both, entities=("Sarah", "Bob")))).action == "created"
+
+
+async def test_what_is_in_the_trash_is_not_known(quick: Workshop) -> None:
+    first = await quick.remember("tea")
+    await quick.forget(first.id)
+    assert (await quick.remember("tea")).action == "created"
+
+
+async def test_observations_without_a_text_are_never_the_same(quick: Workshop) -> None:
+    fact = Draft(text="", observations=("likes tea",))
+    assert [(await quick.remember(fact)).action for _ in range(2)] == ["created", "created"]

@@ -1,0 +1,122 @@
+"""`relate` and `unrelate`: one edge, whichever end it is made from."""
+
+import pytest
+from tests.unit.workshop import SPACE, Workshop
+
+from scrubjay.errors import InvalidInput, NotFound, TooLarge
+from scrubjay.model.draft import Draft
+from scrubjay.model.memory import Json
+
+
+async def pair(shop: Workshop) -> tuple[str, str]:
+    first = await shop.remember(Draft(text="a", name="sarah", title="Sarah B."))
+    second = await shop.remember(Draft(text="b", name="acme"))
+    return first.id, second.id
+
+
+async def test_a_link_is_shown_from_both_ends(shop: Workshop) -> None:
+    sarah, acme = await pair(shop)
+    done = await shop.relate("Sarah B.", "acme", text="works there", strength=1, metadata={"since": 2020})
+    assert (done.action, done.source, done.target) == ("created", sarah, acme)
+    assert (done.source_name, done.target_name) == ("Sarah B.", "acme")
+    assert done.source_links == done.target_links
+    (link,) = done.source_links
+    assert (link.source, link.target, link.type) == (sarah, acme, "related_to")
+    assert (link.text, link.strength, link.metadata) == ("works there", 1.0, {"since": 2020})
+
+
+async def test_a_link_made_from_the_other_end_is_the_same(shop: Workshop) -> None:
+    await pair(shop)
+    first = await shop.relate("sarah", "acme")
+    again = await shop.relate("acme", "sarah")
+    assert again.action == "unchanged"
+    assert again.source_links == first.source_links
+    assert await shop.store.last_seq() == 3
+
+
+async def test_other_relations_have_a_direction(shop: Workshop) -> None:
+    await pair(shop)
+    await shop.relate("sarah", "acme", relation="works at")
+    back = await shop.relate("acme", "sarah", relation="works at")
+    assert back.action == "created"
+    assert len(back.source_links) == 2
+
+
+async def test_saying_it_differently_updates_the_edge_and_keeps_its_date(shop: Workshop) -> None:
+    await pair(shop)
+    first = (await shop.relate("sarah", "acme")).source_links[0]
+    done = await shop.relate("acme", "sarah", text="employs", strength=0.9)
+    assert done.action == "updated"
+    (link,) = done.source_links
+    assert (link.text, link.strength, link.created_at) == ("employs", 0.9, first.created_at)
+    assert (link.source, link.target) == (first.source, first.target)
+
+
+@pytest.mark.parametrize("ends", [("sarah", "acme"), ("acme", "sarah")])
+async def test_a_link_is_removed_from_either_end(shop: Workshop, ends: tuple[str, str]) -> None:
+    sarah, _ = await pair(shop)
+    await shop.relate("sarah", "acme")
+    done = await shop.unrelate(*ends)
+    assert (done.action, done.source_links, done.target_links) == ("removed", (), ())
+    assert await shop.store.relations(SPACE, [sarah]) == []
+
+
+async def test_only_the_relation_named_is_removed(shop: Workshop) -> None:
+    await pair(shop)
+    await shop.relate("sarah", "acme")
+    await shop.relate("sarah", "acme", relation="works  at")
+    assert (await shop.unrelate("acme", "sarah", relation="works at")).action == "unchanged"
+    done = await shop.unrelate("sarah", "acme", relation=" works at ")
+    assert (done.action, [one.type for one in done.source_links]) == ("removed", ["related_to"])
+
+
+async def test_removing_what_is_not_there_is_no_change(shop: Workshop) -> None:
+    await pair(shop)
+    before = await shop.store.last_seq()
+    assert (await shop.unrelate("sarah", "acme")).action == "unchanged"
+    assert await shop.store.last_seq() == before
+
+
+async def test_nothing_is_related_to_itself(shop: Workshop) -> None:
+    sarah, _ = await pair(shop)
+    with pytest.raises(InvalidInput, match="itself"):
+        await shop.relate("sarah", sarah)
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"strength": 1.5}, "strength"),
+        ({"strength": -0.1}, "strength"),
+        ({"strength": True}, "strength"),
+        ({"strength": "0.5"}, "strength"),
+        ({"strength": float("nan")}, "strength"),
+        ({"relation": " "}, "relation"),
+        ({"relation": 5}, "relation"),
+        ({"text": None}, "text"),
+        ({"metadata": [1]}, "metadata"),
+    ],
+)
+async def test_an_edge_of_the_wrong_shape_is_refused(quick: Workshop, options: dict[str, Json], word: str) -> None:
+    await pair(quick)
+    with pytest.raises(InvalidInput, match=word):
+        await quick.relate("sarah", "acme", **options)  # pyright: ignore[reportArgumentType]
+    assert await quick.store.last_seq() == 2
+
+
+async def test_a_relation_is_a_short_word(quick: Workshop) -> None:
+    await pair(quick)
+    with pytest.raises(TooLarge, match="relation"):
+        await quick.relate("sarah", "acme", relation="x" * 301)
+    for wrong in ("", 5):
+        with pytest.raises(InvalidInput, match="relation"):
+            await quick.unrelate("sarah", "acme", relation=wrong)  # pyright: ignore[reportArgumentType]
+
+
+async def test_both_ends_must_be_there(shop: Workshop) -> None:
+    await pair(shop)
+    for ends in (("sarah", "nobody"), ("nobody", "sarah")):
+        with pytest.raises(NotFound, match="nobody"):
+            await shop.relate(*ends)
+        with pytest.raises(NotFound, match="nobody"):
+            await shop.unrelate(*ends)

@@ -1,0 +1,252 @@
+"""`revise`: each field, each observation, and who was faster."""
+
+import asyncio
+from datetime import datetime, timedelta
+
+import pytest
+from tests.unit.workshop import SPACE, Workshop
+
+from scrubjay.errors import InvalidInput, NameTaken, NotFound, StaleVersion, TooLarge
+from scrubjay.model.draft import Draft, Edit, Limits
+from scrubjay.model.memory import Json, Memory, Tier
+from scrubjay.ports import Commit, Committed
+from scrubjay.testing import FakeStore
+from scrubjay.testing.build import START, a_memory, a_rewrite, an_origin, revised
+from scrubjay.writing.revise import apply_edit
+
+TEA = Draft(text="Sarah prefers tea", observations=("green tea", "no milk"))
+LATER = START + timedelta(days=900)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "kept"),
+    [
+        ("content", "Sarah prefers coffee", "Sarah prefers coffee"),
+        ("title", " A  title ", "A title"),
+        ("name", " New Name ", "New Name"),
+        ("kind", "fact", "fact"),
+        ("category", "c", "c"),
+        ("project", "p", "p"),
+        ("scope", "s", "s"),
+        ("entity", "Sarah", "Sarah"),
+        ("tags", ["#Tea", "tea", "Hot"], ("tea", "hot")),
+        ("tier", "semantic", Tier.SEMANTIC),
+        ("pinned", True, True),
+        ("relevance", 0, 0.0),
+        ("expires_at", "2030-01-01", datetime.fromisoformat("2030-01-01T00:00:00+00:00")),
+        ("remind_at", LATER, LATER),
+        ("metadata", {"a": [1]}, {"a": [1]}),
+    ],
+)
+async def test_each_field_can_be_revised(shop: Workshop, field: str, value: Json, kept: object) -> None:
+    before = await shop.kept(TEA)
+    done = await shop.revise(before.id, Edit(fields={field: value}))
+    after = await shop.get(before.id)
+    assert (done.action, done.id, done.version) == ("updated", before.id, 2)
+    assert getattr(after, field) == kept
+    assert (after.updated_at > before.updated_at, after.last_confirmed) == (True, after.updated_at)
+    assert after.created_at == before.created_at
+    old = await shop.store.version(SPACE, before.id, 1)
+    assert old is not None
+    assert getattr(old.memory, field) == getattr(before, field)
+
+
+async def test_text_is_another_word_for_content(quick: Workshop) -> None:
+    memory = await quick.kept(TEA)
+    await quick.revise(memory.id, text="coffee")
+    assert (await quick.get(memory.id)).content == "coffee"
+
+
+@pytest.mark.parametrize("field", ["expires_at", "remind_at"])
+@pytest.mark.parametrize("nothing", ["", None])
+async def test_a_time_can_be_taken_away(quick: Workshop, field: str, nothing: Json) -> None:
+    memory = await quick.kept(Draft(text="tea", expires_at=LATER, remind_at=LATER))
+    await quick.revise(memory.id, Edit(fields={field: nothing}))
+    assert getattr(await quick.get(memory.id), field) is None
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("state", "trashed"),
+        ("id", "x"),
+        ("version", 9),
+        ("mood", "sunny"),
+        ("content", 5),
+        ("content", "a\x00"),
+        ("title", None),
+        ("name", "  "),
+        ("tags", "tea"),
+        ("tier", "golden"),
+        ("tier", None),
+        ("pinned", 1),
+        ("relevance", 2),
+        ("relevance", True),
+        ("expires_at", "soon"),
+        ("expires_at", 5),
+        ("expires_at", START.replace(tzinfo=None)),
+        ("metadata", []),
+        ("observations", "fact"),
+        ("observations", [5]),
+    ],
+)
+async def test_what_cannot_be_is_refused_by_name(quick: Workshop, field: str, value: Json) -> None:
+    memory = await quick.kept(TEA)
+    with pytest.raises(InvalidInput, match=field) as caught:
+        await quick.revise(memory.id, Edit(fields={field: value}))
+    assert caught.value.fields["field"] == field
+    assert await quick.get(memory.id) == memory
+
+
+async def test_an_unknown_field_is_told_which_there_are(quick: Workshop) -> None:
+    memory = await quick.kept(TEA)
+    with pytest.raises(InvalidInput) as caught:
+        await quick.revise(memory.id, mood="sunny")
+    assert "content" in caught.value.hint
+    assert "tags" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        Edit(),
+        Edit(fields={"content": TEA.text, "kind": "note", "tags": [], "pinned": False}),
+        Edit(fields={"observations": ["green tea", "no milk"]}),
+        Edit(add_observations=("green tea", "", "  ")),
+        Edit(message="for nothing"),
+    ],
+)
+async def test_an_edit_that_changes_nothing_makes_no_version(shop: Workshop, edit: Edit) -> None:
+    memory = await shop.kept(TEA)
+    done = await shop.revise(memory.id, edit)
+    assert (done.action, done.version) == ("unchanged", 1)
+    assert await shop.get(memory.id) == memory
+
+
+async def test_observations_are_added_once_and_removed_by_their_text(shop: Workshop) -> None:
+    before = await shop.kept(TEA)
+    edit = Edit(add_observations=("no milk", "with lemon", "with lemon"), remove_observations=("green tea",))
+    done = await shop.revise(before.id, edit)
+    after = await shop.get(before.id)
+    assert [one.text for one in after.observations] == ["no milk", "with lemon"]
+    assert after.observations[0].recorded_at == before.observations[1].recorded_at
+    assert after.observations[1].recorded_at == after.updated_at
+    assert done.warnings == ()
+
+
+async def test_replacing_all_observations_keeps_the_times_of_those_that_stay(quick: Workshop) -> None:
+    before = await quick.kept(TEA)
+    await quick.revise(before.id, observations=["no milk", "black tea", " "])
+    after = await quick.get(before.id)
+    assert [one.text for one in after.observations] == ["no milk", "black tea"]
+    assert after.observations[0] == before.observations[1]
+    assert after.observations[1].recorded_at == after.updated_at
+
+
+async def test_an_observation_can_be_moved_in_one_edit(quick: Workshop) -> None:
+    memory = await quick.kept(TEA)
+    await quick.revise(memory.id, Edit(add_observations=("green tea",), remove_observations=("green tea",)))
+    assert [one.text for one in (await quick.get(memory.id)).observations] == ["no milk", "green tea"]
+
+
+async def test_what_was_not_there_to_remove_is_told(quick: Workshop) -> None:
+    memory = await quick.kept(TEA)
+    done = await quick.revise(memory.id, Edit(remove_observations=("blue tea", "no milk")))
+    assert done.action == "updated"
+    assert len(done.warnings) == 1
+    assert "blue tea" in done.warnings[0]
+
+
+@pytest.mark.parametrize("edit", [Edit(add_observations="abc"), Edit(remove_observations="abc")])  # pyright: ignore[reportArgumentType]
+async def test_a_lone_text_is_no_list_of_observations(quick: Workshop, edit: Edit) -> None:
+    memory = await quick.kept(TEA)
+    with pytest.raises(InvalidInput, match="observations"):
+        await quick.revise(memory.id, edit)
+
+
+async def test_an_edit_cannot_leave_nothing(quick: Workshop) -> None:
+    memory = await quick.kept(TEA)
+    with pytest.raises(InvalidInput, match="nothing") as caught:
+        await quick.revise(memory.id, Edit(fields={"content": " ", "observations": []}))
+    assert "forget" in caught.value.hint
+
+
+def test_observations_have_a_limit_that_edits_cannot_pass() -> None:
+    memory, limits = a_memory("tea"), Limits(observations=2)
+    once, _ = apply_edit(memory, Edit(add_observations=("a", "b")), now=START, limits=limits)
+    with pytest.raises(TooLarge, match="observations"):
+        apply_edit(once, Edit(add_observations=("c",)), now=START, limits=limits)
+
+
+async def test_the_version_that_was_expected_is_revised(shop: Workshop) -> None:
+    memory = await shop.kept(TEA)
+    done = await shop.revise(memory.id, Edit(fields={"content": "coffee"}, expected_version=1, message="she changed"))
+    assert done.version == 2
+    newest, _ = await shop.store.versions(SPACE, memory.id, limit=5)
+    assert (newest.message, newest.parent, newest.action) == ("she changed", 1, "revised")
+
+
+async def test_a_stale_expectation_is_refused_with_the_current_version(shop: Workshop) -> None:
+    memory = await shop.kept(TEA)
+    await shop.revise(memory.id, content="coffee")
+    with pytest.raises(StaleVersion) as caught:
+        await shop.revise(memory.id, Edit(fields={"content": "water"}, expected_version=1))
+    assert (caught.value.fields["expected"], caught.value.fields["current"]) == (1, 2)
+    assert (await shop.get(memory.id)).content == "coffee"
+
+
+@pytest.mark.parametrize("expected", [0, -1, True, "1", 1.0])
+async def test_an_expectation_is_a_version_number(quick: Workshop, expected: int) -> None:
+    memory = await quick.kept(TEA)
+    with pytest.raises(InvalidInput, match="expected_version"):
+        await quick.revise(memory.id, Edit(fields={"content": "x"}, expected_version=expected))
+
+
+async def test_edits_at_the_same_time_are_all_made(shop: Workshop) -> None:
+    memory = await shop.kept("tea")
+    facts = [f"fact {number}" for number in range(12)]
+    await asyncio.gather(*(shop.revise(memory.id, Edit(add_observations=(fact,))) for fact in facts))
+    after = await shop.get(memory.id)
+    assert {one.text for one in after.observations} == set(facts)
+    assert after.version == 13
+
+
+async def test_of_two_who_expect_the_same_version_one_is_refused(shop: Workshop) -> None:
+    memory = await shop.kept("tea")
+    edits = [Edit(fields={"content": text}, expected_version=1) for text in ("coffee", "water")]
+    answers = await asyncio.gather(*(shop.revise(memory.id, edit) for edit in edits), return_exceptions=True)
+    assert sorted(type(answer).__name__ for answer in answers) == ["StaleVersion", "Written"]
+
+
+class Restless(FakeStore):
+    """A store in which somebody else is always faster."""
+
+    async def commit(self, commit: Commit) -> Committed:
+        if commit.writes and commit.writes[0].base is not None:
+            memory = commit.writes[0].memory
+            current = (await self.get(memory.space, [memory.id]))[memory.id]
+            await super().commit(Commit(space=memory.space, origin=an_origin(), writes=(a_rewrite(revised(current)),)))
+        return await super().commit(commit)
+
+
+async def test_an_edit_is_not_tried_for_ever() -> None:
+    shop = Workshop(store=Restless())
+    memory = await shop.kept("tea")
+    with pytest.raises(StaleVersion):
+        await shop.revise(memory.id, content="coffee")
+
+
+async def test_a_taken_name_is_refused(shop: Workshop) -> None:
+    await shop.remember(Draft(text="one", name="tea"))
+    other = await shop.kept(Draft(text="two", name="coffee"))
+    with pytest.raises(NameTaken):
+        await shop.revise("coffee", name="tea")
+    assert await shop.get(other.id) == other
+
+
+async def test_names_and_titles_work_where_an_id_does(shop: Workshop) -> None:
+    memory: Memory = await shop.kept(Draft(text="one", title="Meeting with John about Q4"))
+    for ref in (memory.id, memory.name, "MEETING with john about q4", "meeting-john-q4"):
+        assert (await shop.revise(ref, pinned=ref == memory.id)).id == memory.id
+    with pytest.raises(NotFound):
+        await shop.revise("meeting-with-nobody", pinned=True)
