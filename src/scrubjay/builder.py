@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from scrubjay.indexing.build import build_generation
+from scrubjay.indexing.child import end_with_parent
 from scrubjay.stores.sqlite import SqliteStore
 from scrubjay.vectors.edge import EdgeIndex
 
@@ -20,6 +21,7 @@ async def build(database: Path, target: Path, *, model: str, dimension: int) -> 
 
 def main() -> None:
     """Build what the arguments say: database, target folder, model, dimension."""
+    end_with_parent()
     database, target, model, dimension = sys.argv[1:]
     asyncio.run(build(Path(database), Path(target), model=model, dimension=int(dimension)))
 

@@ -25,6 +25,9 @@ from scrubjay.recalling.understand import Understood, understand
 from scrubjay.references import SoundReader
 from scrubjay.text.passages import slices, text_of
 
+# How much deeper each further look goes when candidates turn out to be few memories.
+_DEPTHS = (1, 10, 100)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shelf:
@@ -72,22 +75,38 @@ class _Wanted:
 
 
 async def _search(wanted: _Wanted, *, reader: SoundReader, shelf: Shelf) -> tuple[list[Found], tuple[str, ...]]:
-    # Groups, pinned memories and earlier pages use up candidates: ask for so many more.
-    candidates = await gather_candidates(
-        wanted.asked,
-        space=reader.space,
-        store=shelf.store,
-        embedder=shelf.embedder,
-        index=shelf.index,
-        deeper=2 * wanted.count + len(wanted.skip),
-    )
-    return await _collapse(fuse(candidates, wanted.asked.terms), wanted, reader), candidates.degraded
+    found: list[Found] = []
+    degraded: tuple[str, ...] = ()
+    # Long texts, groups, pinned memories and earlier pages use up candidates: ask for so many more, and for many
+    # more still if that was not enough.
+    for deeper in (step * (2 * wanted.count + len(wanted.skip)) for step in _DEPTHS):
+        candidates = await gather_candidates(
+            wanted.asked,
+            space=reader.space,
+            store=shelf.store,
+            embedder=shelf.embedder,
+            index=shelf.index,
+            deeper=deeper,
+        )
+        found, degraded = await _collapse(fuse(candidates, wanted.asked.terms), wanted, reader), candidates.degraded
+        if len(found) >= wanted.count or len(candidates.passages) < deeper:
+            break
+    return found, degraded
 
 
 async def _recent(wanted: _Wanted, *, reader: SoundReader, shelf: Shelf) -> tuple[list[Found], tuple[str, ...]]:
     limit = 2 * wanted.count + len(wanted.skip)
-    ids = await shelf.store.list_ids(reader.space, wanted.asked.question.filter, limit=limit)
-    return await _collapse([_whole(memory) for memory in await reader.get(ids)], wanted, reader), ()
+    scored: list[Scored] = []
+    found: list[Found] = []
+    ids: list[str] = []
+    while len(found) < wanted.count and len(ids) in (0, limit):
+        after = ids[-1] if ids else None
+        ids = await shelf.store.list_ids(reader.space, wanted.asked.question.filter, limit=limit, after=after)
+        scored += [_whole(memory) for memory in await reader.get(ids)]
+        found = await _collapse(scored, wanted, reader)
+        if not ids:
+            break
+    return found, ()
 
 
 async def _collapse(scored: list[Scored], wanted: _Wanted, reader: SoundReader) -> list[Found]:

@@ -51,7 +51,7 @@ def _erase(
     connection: apsw.Connection, number: int, *, space_no: int, state: int, passages: int, bodies: Bodies
 ) -> None:
     hashes = _hashes_of_all_versions(connection, number, bodies=bodies)
-    facets = stored_facets(connection, number, bodies=bodies)
+    facets = stored_facets(connection, number)
     lexicon_no = lexicon_number(space_no, STATES[state])
     unindex_passages(connection, number, passages, lexicon_no=lexicon_no, facets=facets)
     connection.execute("DELETE FROM once WHERE run_no IN (SELECT run_no FROM changes WHERE memory_no = ?)", (number,))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import apsw
 
-from scrubjay.errors import BodyDamaged, KeyReused, NameTaken, NotFound, StaleVersion
+from scrubjay.errors import KeyReused, NameTaken, NotFound, StaleVersion
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.moment import from_micros, to_micros
@@ -16,11 +16,11 @@ from scrubjay.model.query import facets_of
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
 from scrubjay.ports import Commit, Committed, Dossier, Edge, Write
-from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies
+from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.lexicon import index_passages, unindex_passages
 from scrubjay.stores.sqlite.log import append_change, last_seq, run_number
 from scrubjay.stores.sqlite.rows import STATE_NUMBERS, STATES, id_bytes, id_text, key_of, lexicon_number
-from scrubjay.stores.sqlite.shelf import put_vectors
+from scrubjay.stores.sqlite.shelf import shelve
 from scrubjay.text.slug import bare_slug
 
 # (number, version, state, passages, index_key) of a stored memory
@@ -41,7 +41,8 @@ def apply_commit(connection: apsw.Connection, commit: Commit, *, bodies: Bodies)
     for edge in commit.edges:
         seq = _apply_edge(connection, edge, space_no=space_no, run_no=run_no, origin=commit.origin) or seq
     if commit.embedded is not None:
-        put_vectors(connection, space_no, commit.embedded)
+        written = [write.memory.id for write in commit.writes]
+        shelve(connection, space_no, run_no, commit.embedded, at=commit.origin.at, written=written)
     if commit.once is not None:
         connection.execute(
             "INSERT INTO once VALUES(?, ?, ?, ?, ?, ?)",
@@ -119,21 +120,21 @@ def _apply_write(
     memory = write.memory
     known = _check_base(connection, write, space_no)
     _check_name(connection, memory, space_no)
-    before = 0
     if known is None:
-        number = _insert_memory(connection, memory, space_no=space_no)
+        number, before = _insert_memory(connection, memory, space_no=space_no), 0
     else:
-        number, _, state, before, index_key = known
-        if index_key != index_key_of(memory, write.passages):
-            _unindex(connection, number, bodies=bodies, space_no=space_no, state=STATES[state], passages=before)
-            index_key = b""
+        number, _, _, before, _ = known
         _update_memory(connection, number, memory)
     version = Version(
         number=memory.version, memory=memory, parent=write.base, action=write.action,
         created_at=memory.updated_at, message=write.message,
     )  # fmt: skip
     _insert_version(connection, number, version, bodies=bodies, space_no=space_no, run_no=run_no)
-    if known is None or not index_key:  # type: ignore[possibly-undefined]
+    if known is None or known[4] != index_key_of(memory, write.passages):
+        if known is not None:
+            lexicon_no = lexicon_number(space_no, STATES[known[2]])
+            facets = stored_facets(connection, number)
+            unindex_passages(connection, number, before, lexicon_no=lexicon_no, facets=facets)
         _reindex(connection, number, memory, write.passages, space_no=space_no)
     return append_change(
         connection, space_no=space_no, run_no=run_no, number=number, memory_id=memory.id, action=write.action,
@@ -187,8 +188,8 @@ def _insert_memory(connection: apsw.Connection, memory: Memory, *, space_no: int
     accessed = None if memory.last_accessed is None else to_micros(memory.last_accessed)
     connection.execute(
         """INSERT INTO memories(id, space_no, created_at, last_accessed, access_count, name, title, title_key, bare_key,
-             name_key, content_key, state, pinned, grouped, version, date, updated_at, index_key, passages)
-           VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'', 0)""",
+             name_key, content_key, state, pinned, grouped, version, date, updated_at, index_key, passages, facets)
+           VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'', 0, '[]')""",
         (
             id_bytes(memory.id), space_no, to_micros(memory.created_at), accessed, memory.access_count,
             *_columns(memory),
@@ -248,39 +249,25 @@ def index_key_of(memory: Memory, passages: Sequence[Passage]) -> bytes:
 def _reindex(
     connection: apsw.Connection, number: int, memory: Memory, passages: tuple[Passage, ...], *, space_no: int
 ) -> None:
+    facets = facets_of(memory)
     index_passages(
         connection,
         number,
         passages,
         lexicon_no=lexicon_number(space_no, memory.state),
-        facets=facets_of(memory),
+        facets=facets,
         date=to_micros(memory.date),
     )
     connection.execute(
-        "UPDATE memories SET index_key = ?, passages = ? WHERE no = ?",
-        (index_key_of(memory, passages), len(passages), number),
+        "UPDATE memories SET index_key = ?, passages = ?, facets = ? WHERE no = ?",
+        (index_key_of(memory, passages), len(passages), json.dumps(facets, ensure_ascii=False), number),
     )
 
 
-def _unindex(
-    connection: apsw.Connection, number: int, *, bodies: Bodies, space_no: int, state: State, passages: int
-) -> None:
-    unindex_passages(
-        connection,
-        number,
-        passages,
-        lexicon_no=lexicon_number(space_no, state),
-        facets=stored_facets(connection, number, bodies=bodies),
-    )
-
-
-def stored_facets(connection: apsw.Connection, number: int, *, bodies: Bodies) -> tuple[str, ...]:
-    """The facets a memory was indexed with; none when its body cannot be read any more."""
-    row = connection.execute(f"SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.no = ?", (number,)).fetchone()
-    try:
-        return () if row is None else facets_of(bodies.read_memory(connection, row))
-    except BodyDamaged:
-        return ()
+def stored_facets(connection: apsw.Connection, number: int) -> tuple[str, ...]:
+    """The facets a memory was indexed with."""
+    row = connection.execute("SELECT facets FROM memories WHERE no = ?", (number,)).fetchone()
+    return () if row is None else tuple(json.loads(row[0]))
 
 
 def _apply_edge(connection: apsw.Connection, edge: Edge, *, space_no: int, run_no: int, origin: Origin) -> int | None:

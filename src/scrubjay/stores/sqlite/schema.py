@@ -79,6 +79,7 @@ CREATE TABLE memories(
   name_key INTEGER NOT NULL,
   content_key INTEGER NOT NULL,
   index_key BLOB NOT NULL,
+  facets TEXT NOT NULL,
   state INTEGER NOT NULL,
   pinned INTEGER NOT NULL,
   grouped TEXT,

@@ -1,35 +1,29 @@
 """The stored vectors: half precision, one for each text of a space, whatever shares it."""
 
+import json
 from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
 
 import apsw
 import numpy as np
 
-from scrubjay.errors import BodyDamaged, InvalidInput
-from scrubjay.model.change import Action, Origin
+from scrubjay.errors import InvalidInput
+from scrubjay.model.change import Action
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector
-from scrubjay.model.query import facet, facets_of
+from scrubjay.model.query import facet
 from scrubjay.ports import Embedded
-from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies
 from scrubjay.stores.sqlite.log import append_change
-from scrubjay.stores.sqlite.rows import id_bytes, id_text, marks, space_number
+from scrubjay.stores.sqlite.rows import STATES, id_bytes, id_text, marks, space_number
 
 # Cosines of half-precision vectors differ from exact ones in the fourth digit, at half the size.
 _STORED = np.float16
-_POINT_TABLES = f"""passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}
+_POINT_COLUMNS = "p.id, p.date, s.name, m.facets, m.state, v.vector"
+_POINT_TABLES = f"""passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY} JOIN spaces s ON s.no = m.space_no
     JOIN vectors v ON v.space_no = m.space_no AND v.model_no = ? AND v.hash = p.hash"""
-
-
-def put_vectors(connection: apsw.Connection, space_no: int, embedded: Embedded) -> None:
-    """Store vectors that are not there yet."""
-    model_no = _make_model(connection, embedded)
-    connection.executemany(
-        "INSERT OR IGNORE INTO vectors(space_no, model_no, hash, vector) VALUES(?, ?, ?, ?)",
-        [
-            (space_no, model_no, digest, _packed(vector, embedded.dimension))
-            for digest, vector in embedded.vectors.items()
-        ],
-    )
+_SHARERS = f"""SELECT m.no, m.id, m.version, m.passages FROM passages p
+    JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY} WHERE p.hash = ? AND m.space_no = ?"""
+_NAMED = "SELECT no, id, version, passages FROM memories WHERE id = ? AND space_no = ?"
 
 
 def shelve(
@@ -38,20 +32,24 @@ def shelve(
     run_no: int,
     embedded: Embedded,
     *,
-    memory_ids: Sequence[str],
-    origin: Origin,
+    at: datetime,
+    memory_ids: Sequence[str] = (),
+    written: Sequence[str] = (),
 ) -> None:
-    """Store vectors made after their texts, and log it so that indexes take them in."""
-    put_vectors(connection, space_no, embedded)
-    for memory_id in memory_ids:
-        row = connection.execute(
-            "SELECT no, version, passages FROM memories WHERE id = ? AND space_no = ?", (id_bytes(memory_id), space_no)
-        ).fetchone()
-        if row is not None:
+    """Store vectors, and log which memories have them now so that indexes take them in.
+
+    A memory that was stored without a vector gets one when another with the same text does. What was written in
+    the same commit has its own entry in the log.
+    """
+    fresh = _put_vectors(connection, space_no, embedded)
+    rows = [row for digest in fresh for row in connection.execute(_SHARERS, (digest, space_no))]
+    rows += [row for one in memory_ids for row in connection.execute(_NAMED, (id_bytes(one), space_no))]
+    skip = {id_bytes(one) for one in written}
+    for number, memory_id, version, passages in dict.fromkeys(rows):
+        if memory_id not in skip:
             append_change(
-                connection, space_no=space_no, run_no=run_no, number=int(row[0]), memory_id=memory_id,
-                action=Action.EMBEDDED, version=int(row[1]), base=int(row[1]), passages_before=int(row[2]),
-                at=origin.at,
+                connection, space_no=space_no, run_no=run_no, number=number, memory_id=id_text(memory_id),
+                action=Action.EMBEDDED, version=version, base=version, passages_before=passages, at=at,
             )  # fmt: skip
 
 
@@ -81,26 +79,26 @@ def without_vectors(connection: apsw.Connection, model: str, *, limit: int) -> l
     return [(str(space), id_text(memory_id)) for space, memory_id in rows]
 
 
-def points(connection: apsw.Connection, model: str, *, after: int, limit: int, bodies: Bodies) -> list[Point]:
+def points(connection: apsw.Connection, model: str, *, after: int, limit: int) -> list[Point]:
     """Embedded passages by number, from after one on."""
     rows = connection.execute(
-        f"SELECT p.id, p.date, m.no, v.vector FROM {_POINT_TABLES} WHERE p.id > ? ORDER BY p.id LIMIT ?",
+        f"SELECT {_POINT_COLUMNS} FROM {_POINT_TABLES} WHERE p.id > ? ORDER BY p.id LIMIT ?",
         (model_number(connection, model) or 0, after, limit),
     ).fetchall()
-    return _points(connection, rows, bodies=bodies)
+    return _points(rows)
 
 
-def points_of(connection: apsw.Connection, model: str, numbers: Sequence[int], *, bodies: Bodies) -> list[Point]:
+def points_of(connection: apsw.Connection, model: str, numbers: Sequence[int]) -> list[Point]:
     """Embedded passages of some memories."""
     model_no = model_number(connection, model) or 0
-    rows: list[tuple[int, int, int, bytes]] = []
+    rows: list[tuple[int, int, str, str, int, bytes]] = []
     for number in numbers:
         first = number * PASSAGES_PER_MEMORY
         rows += connection.execute(
-            f"SELECT p.id, p.date, m.no, v.vector FROM {_POINT_TABLES} WHERE p.id >= ? AND p.id < ? ORDER BY p.id",
+            f"SELECT {_POINT_COLUMNS} FROM {_POINT_TABLES} WHERE p.id >= ? AND p.id < ? ORDER BY p.id",
             (model_no, first, first + PASSAGES_PER_MEMORY),
         ).fetchall()
-    return _points(connection, rows, bodies=bodies)
+    return _points(rows)
 
 
 def point_count(connection: apsw.Connection, model: str) -> int:
@@ -127,6 +125,20 @@ def model_number(connection: apsw.Connection, model: str) -> int | None:
     return None if row is None else int(row[0])
 
 
+def _put_vectors(connection: apsw.Connection, space_no: int, embedded: Embedded) -> list[bytes]:
+    """Store vectors that are not there yet; returns the hashes of those."""
+    model_no = _make_model(connection, embedded)
+    fresh: list[bytes] = []
+    for digest, vector in embedded.vectors.items():
+        connection.execute(
+            "INSERT OR IGNORE INTO vectors(space_no, model_no, hash, vector) VALUES(?, ?, ?, ?)",
+            (space_no, model_no, digest, _packed(vector, embedded.dimension)),
+        )
+        if connection.changes():
+            fresh.append(digest)
+    return fresh
+
+
 def _make_model(connection: apsw.Connection, embedded: Embedded) -> int:
     connection.execute(
         "INSERT OR IGNORE INTO models(name, dimension) VALUES(?, ?)", (embedded.model, embedded.dimension)
@@ -151,22 +163,13 @@ def _unpacked(data: bytes) -> Vector:
     return np.frombuffer(data, dtype=_STORED).astype(np.float32)
 
 
-def _points(connection: apsw.Connection, rows: Sequence[tuple[int, int, int, bytes]], *, bodies: Bodies) -> list[Point]:
-    known: dict[int, tuple[str, tuple[str, ...]]] = {}
-    found: list[Point] = []
-    for passage, date, number, data in rows:
-        if number not in known:
-            known[number] = _labels(connection, number, bodies=bodies)
-        space, facets = known[number]
-        if space:
-            found.append(Point(id=passage, space=space, vector=_unpacked(data), facets=facets, at=date))
-    return found
+def _points(rows: Sequence[tuple[int, int, str, str, int, bytes]]) -> list[Point]:
+    return [
+        Point(id=number, space=space, vector=_unpacked(data), facets=_labels(facets, state), at=date)
+        for number, date, space, facets, state, data in rows
+    ]
 
 
-def _labels(connection: apsw.Connection, number: int, *, bodies: Bodies) -> tuple[str, tuple[str, ...]]:
-    row = connection.execute(f"SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.no = ?", (number,)).fetchall()[0]
-    try:
-        memory = bodies.read_memory(connection, row)
-    except BodyDamaged:
-        return "", ()  # Not findable by meaning until it is reverted to a sound version; doctor names it.
-    return memory.space, (*facets_of(memory), facet("state", memory.state))
+@lru_cache(maxsize=1000)
+def _labels(facets: str, state: int) -> tuple[str, ...]:
+    return (*json.loads(facets), facet("state", STATES[state]))

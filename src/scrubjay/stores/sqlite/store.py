@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
@@ -169,7 +169,7 @@ class SqliteStore:
         def job(connection: apsw.Connection) -> None:
             space_no = records.make_space(connection, space)
             run_no = log.run_number(connection, space_no, origin)
-            shelf.shelve(connection, space_no, run_no, embedded, memory_ids=memory_ids, origin=origin)
+            shelf.shelve(connection, space_no, run_no, embedded, at=origin.at, memory_ids=memory_ids)
 
         await self._writer.run(job)
 
@@ -177,10 +177,10 @@ class SqliteStore:
         return await self._read(shelf.without_vectors, model, limit=limit)
 
     async def points(self, model: str, *, after: int, limit: int) -> list[Point]:
-        return await self._read(shelf.points, model, after=after, limit=limit, bodies=self._bodies)
+        return await self._read(shelf.points, model, after=after, limit=limit)
 
     async def points_of(self, model: str, numbers: Sequence[int]) -> list[Point]:
-        return await self._read(shelf.points_of, model, numbers, bodies=self._bodies)
+        return await self._read(shelf.points_of, model, numbers)
 
     async def point_count(self, model: str) -> int:
         return await self._read(shelf.point_count, model)
