@@ -11,14 +11,15 @@ from scrubjay.model.draft import Limits
 from scrubjay.paths import data_folder, index_folder
 
 _TRUE = ("1", "true", "yes", "on")
-_FALSE = ("0", "false", "no", "off", "")
+_FALSE = ("0", "false", "no", "off")
+_AT_LEAST_ONE = ("embedding_threads", "readers", "max_text_bytes")
 
 
 T = TypeVar("T", str, int, bool)
 
 
-def _setting(default: T, env: str, doc: str) -> T:
-    return field(default=default, metadata={"env": env, "doc": doc})
+def _setting(default: T, env: str, doc: str, *, secret: bool = False) -> T:
+    return field(default=default, metadata={"env": env, "doc": doc}, repr=not secret)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +46,7 @@ class Settings:
     embedding_url: str = _setting(
         "", "SCRUBJAY_EMBEDDING_URL", "Base address of an embedding server, for example http://127.0.0.1:11434/v1."
     )
-    embedding_key: str = _setting("", "SCRUBJAY_EMBEDDING_KEY", "Its API key. Never shown or logged.")
+    embedding_key: str = _setting("", "SCRUBJAY_EMBEDDING_KEY", "Its API key. Never shown or logged.", secret=True)
     embedding_dimension: int = _setting(
         0, "SCRUBJAY_EMBEDDING_DIMENSION", "Ask a server for vectors of this length; 0 leaves it to the model."
     )
@@ -55,7 +56,9 @@ class Settings:
         "SCRUBJAY_ALLOW_DOWNLOAD",
         "Let sentence-transformers fetch a model that is not on this machine.",
     )
-    key: str = _setting("", "SCRUBJAY_KEY", "Encryption key of the store. Prefer a key file or the keyring.")
+    key: str = _setting(
+        "", "SCRUBJAY_KEY", "Encryption key of the store. Prefer a key file or the keyring.", secret=True
+    )
     key_file: str = _setting("", "SCRUBJAY_KEY_FILE", "File whose first line is the encryption key.")
     keyring: str = _setting(
         "", "SCRUBJAY_KEYRING", "Name under which the system keyring holds the encryption key (service `scrubjay`)."
@@ -70,6 +73,12 @@ class Settings:
         1_000_000, "SCRUBJAY_MAX_TEXT_BYTES", "Longest text of one memory, in bytes of UTF-8."
     )
 
+    def __post_init__(self) -> None:
+        """Refuse what nothing can work with."""
+        for one in fields(self):
+            if one.name in _AT_LEAST_ONE and getattr(self, one.name) < 1:
+                raise InvalidInput(f"{one.metadata['env']} must be at least 1", setting=one.metadata["env"])
+
     @classmethod
     def load(cls, *, environment: Mapping[str, str] | None = None, **given: str | int | bool | None) -> Self:
         """Settings from what is given, else from the environment, else the defaults."""
@@ -80,7 +89,7 @@ class Settings:
             chosen = given.get(one.name)
             if chosen is not None:
                 values[one.name] = chosen
-            elif name in env:
+            elif env.get(name):  # Set to nothing is not set, as for most programs.
                 values[one.name] = _parsed(env[name], name=name, like=one.default)
         if not values.get("home"):
             values["home"] = str(data_folder(environment=env))

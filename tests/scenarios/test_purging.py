@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 from functools import partial
 from pathlib import Path
 
@@ -52,6 +53,23 @@ async def test_a_dictionary_that_learned_a_purged_word_is_replaced(house: House,
     assert all("the weather was fine" in one.content for one in plain)
     assert (await memory.history("plain-1")).versions[-1].memory.content.startswith("A plain sentence about number 1,")
     assert (await memory.doctor(deep=True)).ok
+
+
+async def test_the_file_is_written_anew_so_that_rows_that_moved_leave_nothing_behind(home: Path) -> None:
+    """SQLite moves rows from page to page as a table grows, and overwrites only where they were last."""
+    chance = random.Random(7)
+    async with open_house(home, index=False) as house:
+        memory = house.client()
+        names = [f"{'plain' if number % 2 else 'secret'}-{number}" for number in range(190)]
+        for name in names:
+            filler = "".join(chance.choices("abcdefgh ", k=chance.randrange(5, 400)))
+            await memory.remember(f"{WORD if 'secret' in name else 'plain'} {filler}", name=name)
+        for name in names:
+            await memory.revise(name, tags=["seen"])
+        await memory.forget(names[::2])
+        await memory.purge(names[::2])
+        assert files_with(home, SECRET) == []
+        assert house.store._connection.pragma("freelist_count") == 0
 
 
 async def test_a_purge_in_one_space_leaves_the_dictionary_of_another(house: House) -> None:

@@ -16,13 +16,14 @@ _DENSE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Passages to be ranked, with all that ranking needs."""
+    """Passages to be ranked, with all that ranking needs; `complete` when there are no others to ask for."""
 
     passages: tuple[StoredPassage, ...]
     statistics: TermStatistics
     query_vector: Vector | None
     vectors: dict[bytes, Vector]
     weight: float
+    complete: bool = True
     degraded: tuple[str, ...] = ()
 
 
@@ -37,9 +38,11 @@ async def gather_candidates(
         _embed(asked.text, embedder),
     )
     known = {passage.id: passage for passage in lexical}
+    complete = len(lexical) < _LEXICAL + deeper
     if vector is not None and profile is not None:
         near, problem = await _near(vector, wanted, space=space, index=index, limit=_DENSE + deeper)
         degraded = (*degraded, *problem)
+        complete = complete and len(near) < _DENSE + deeper
         fresh = [number for number in near if number not in known]
         known |= {passage.id: passage for passage in await store.stored_passages(space, fresh)}
         hashes = [passage.hash for passage in known.values()]
@@ -52,6 +55,7 @@ async def gather_candidates(
         query_vector=vector,
         vectors=vectors,
         weight=profile.weight if profile else 0.0,
+        complete=complete,
         degraded=degraded,
     )
 

@@ -89,7 +89,7 @@ async def _search(wanted: _Wanted, *, reader: SoundReader, shelf: Shelf) -> tupl
             deeper=deeper,
         )
         found, degraded = await _collapse(fuse(candidates, wanted.asked.terms), wanted, reader), candidates.degraded
-        if len(found) >= wanted.count or len(candidates.passages) < deeper:
+        if len(found) >= wanted.count or candidates.complete:
             break
     return found, degraded
 
@@ -98,14 +98,14 @@ async def _recent(wanted: _Wanted, *, reader: SoundReader, shelf: Shelf) -> tupl
     limit = 2 * wanted.count + len(wanted.skip)
     scored: list[Scored] = []
     found: list[Found] = []
-    ids: list[str] = []
-    while len(found) < wanted.count and len(ids) in (0, limit):
-        after = ids[-1] if ids else None
+    after: str | None = None
+    while len(found) < wanted.count:
         ids = await shelf.store.list_ids(reader.space, wanted.asked.question.filter, limit=limit, after=after)
-        scored += [_whole(memory) for memory in await reader.get(ids)]
-        found = await _collapse(scored, wanted, reader)
         if not ids:
             break
+        scored += [_whole(memory) for memory in await reader.get(ids)]
+        found = await _collapse(scored, wanted, reader)
+        after = ids[-1]
     return found, ()
 
 

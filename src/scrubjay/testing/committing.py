@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 
@@ -31,7 +32,7 @@ class FakeWriter(Housed):
         for edge in commit.edges:
             _apply_edge(draft, edge)
         if commit.embedded:
-            _put_vectors(draft.room, commit.embedded)
+            _shelve(draft, commit.embedded, written={write.memory.id for write in commit.writes})
         if once:
             draft.room.answers[once.key] = (once, commit.origin.run)
         return Committed(seq=draft.accept())
@@ -94,10 +95,7 @@ class FakeWriter(Housed):
     async def shelve(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
         """Store vectors that were made later than their texts."""
         draft = Draft(self._house, space, origin=origin)
-        _put_vectors(draft.room, embedded)
-        for memory_id in dict.fromkeys(memory_ids):
-            if entry := draft.room.entries.get(memory_id):
-                draft.note(entry, Action.EMBEDDED, base=entry.memory.version, before=len(entry.passages))
+        _shelve(draft, embedded, named=memory_ids)
         draft.accept()
 
     def _answer(self, space: str, key: str, digest: bytes) -> str | None:
@@ -157,8 +155,18 @@ def _note_relation(draft: Draft, action: Action, relation: Relation) -> None:
     draft.note(source, action, base=source.memory.version, before=len(source.passages), relation=relation)
 
 
-def _put_vectors(room: Room, embedded: Embedded) -> None:
+def _shelve(
+    draft: Draft, embedded: Embedded, *, named: Sequence[str] = (), written: AbstractSet[str] = frozenset()
+) -> None:
+    room = draft.room
+    fresh = {key for key in embedded.vectors if (embedded.model, key) not in room.vectors}
     room.vectors.update({(embedded.model, key): vector.copy() for key, vector in embedded.vectors.items()})
+    # A text that others have too is embedded for them as well.
+    sharers = [one.memory.id for one in room.entries.values() if fresh & {passage.hash for passage in one.passages}]
+    for memory_id in dict.fromkeys((*sharers, *named)):
+        entry = room.entries.get(memory_id)
+        if entry and memory_id not in written:
+            draft.note(entry, Action.EMBEDDED, base=entry.memory.version, before=len(entry.passages))
 
 
 def _require_current(before: Entry | None, write: Write) -> None:

@@ -85,7 +85,7 @@ class FakeReader(Housed):
 
 def _levels(ref: str) -> Iterator[Callable[[Memory], bool]]:
     title, bare = ref.casefold(), bare_slug(ref)
-    yield lambda memory: memory.id == ref
+    yield lambda memory: memory.id == ref.lower()
     yield lambda memory: memory.name == ref
     yield lambda memory: memory.title != "" and memory.title.casefold() == title
     yield lambda memory: bare != "" and bare in (bare_slug(memory.title), bare_slug(memory.name))

@@ -47,6 +47,14 @@ def merge_lexicon(connection: apsw.Connection) -> None:
     connection.execute("INSERT INTO lexicon(lexicon) VALUES('optimize')")
 
 
+def rewrite(connection: apsw.Connection) -> bool:
+    """Write the whole file anew and empty its log; False when somebody who reads for long kept the log in use."""
+    # `secure_delete` is not enough: rows that moved to another page before they were deleted stay behind in the first.
+    connection.execute("VACUUM")
+    blocked, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
+    return not blocked
+
+
 def _erase(
     connection: apsw.Connection, number: int, *, space_no: int, state: int, passages: int, bodies: Bodies
 ) -> None:

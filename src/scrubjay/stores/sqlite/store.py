@@ -262,8 +262,7 @@ class SqliteStore:
         purges = await self._read(meta.purges)
         await self._writer.run(purging.merge_lexicon)
         await self._repack()
-        # Purged pages must leave the log file too; somebody who reads for long may keep them there.
-        if await self._writer.run_outside(_truncate_log):
+        if await self._writer.run_outside(purging.rewrite):
             await self._writer.run(partial(meta.note_cleaned, purges=purges))
 
     async def _repack(self) -> None:
@@ -297,8 +296,3 @@ def _spaces_to_retrain(connection: apsw.Connection) -> list[str]:
         "SELECT name FROM spaces WHERE no IN (SELECT space_no FROM dictionaries WHERE tainted = 1)"
     )
     return [str(row[0]) for row in rows]
-
-
-def _truncate_log(connection: apsw.Connection) -> bool:
-    blocked, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
-    return not blocked

@@ -72,6 +72,17 @@ class VectorsSuite:
         assert (change.run, change.agent, change.at, change.space) == ("r", "ann", moment(5), "default")
         assert len(await store.versions("default", memory.id, limit=9)) == 1
 
+    async def test_followers_are_told_of_every_memory_with_the_text(self, store: RecordStore) -> None:
+        early, elsewhere = a_memory("a shared text"), a_memory("a shared text", space="other")
+        await store.commit(a_commit(early))
+        await store.commit(a_commit(elsewhere, space="other"))
+        start = await store.last_seq()
+        late = a_memory("a shared text")
+        await store.commit(a_commit(late, embedded=vectors_for([late])))
+        told = {change.memory_id: change.action for change in await store.changes(after=start, limit=9)}
+        assert told == {late.id: Action.CREATED, early.id: Action.EMBEDDED}
+        assert await store.point_count(MODEL) == 2
+
     async def test_a_vector_is_shelved_again_without_harm(self, store: RecordStore) -> None:
         memory = a_memory()
         embedded = vectors_for([memory])

@@ -1,0 +1,309 @@
+"""`recall` from question to answer."""
+
+import base64
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.drawing import few
+from tests.unit.workshop import SPACE, Workshop
+
+from scrubjay.errors import IndexUnavailable, InvalidInput
+from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.memory import Memory, Source, State, Trust
+from scrubjay.model.passage import StoredPassage, Vector, passage_id
+from scrubjay.model.query import Filter, Question
+from scrubjay.model.results import Recalled
+from scrubjay.ports import RecordStore
+from scrubjay.recalling.budget import cost_of
+from scrubjay.testing import FakeEmbedder, FakeStore
+from scrubjay.testing.build import START, a_commit, a_memory
+
+
+class Fixed:
+    """An index that answers as it is told."""
+
+    def __init__(self, *numbers: int) -> None:
+        self.numbers = numbers
+
+    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+        del space, vector, wanted
+        return [(number, 1.0) for number in self.numbers][:limit]
+
+
+class Broken(Fixed):
+    """An index that cannot be used."""
+
+    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+        await super().search(space, vector, wanted, limit=limit)
+        raise IndexUnavailable("the index is in pieces")
+
+
+class Alike(FakeEmbedder):
+    """A model to which everything means the same."""
+
+    async def embed_query(self, text: str) -> Vector:
+        return await super().embed_query(text and "one direction")
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        return [await self.embed_query(text) for text in texts]
+
+
+class Lagging(FakeStore):
+    """A store that still hands out passages that a revision has removed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left: list[StoredPassage] = []
+
+    async def stored_passages(self, space: str, ids: Sequence[int]) -> list[StoredPassage]:
+        return [*await super().stored_passages(space, ids), *(one for one in self.left if one.id in ids)]
+
+
+def ids(found: Recalled) -> list[str]:
+    return [hit.id for hit in found.hits]
+
+
+async def pages(shop: Workshop, question: Question) -> list[list[str]]:
+    found: list[list[str]] = []
+    cursor = ""
+    while not found or cursor:
+        page = await shop.recall(question, cursor=cursor)
+        found.append(ids(page))
+        cursor = page.cursor
+    return found
+
+
+async def test_the_best_answer_comes_first_and_says_all_about_itself(shop: Workshop) -> None:
+    source = Source(agent="bot", at=START - timedelta(days=2), trust=Trust.USER)
+    await shop.remember("Bob keeps bees in the garden")
+    tea = await shop.kept(Draft(text="Sarah prefers green tea", title="Tea", entities=("Sarah",), source=source))
+    found = await shop.recall("which tea does Sarah prefer?")
+    best = found.hits[0]
+    assert (best.id, best.name, best.title, best.passage) == (tea.id, "tea", "Tea", "Sarah prefers green tea")
+    assert (best.date, best.entities, best.source, best.trust) == (source.at, ("Sarah",), source, "user")
+    assert best.score > 0
+    assert (best.why, best.memory) == ((), None)
+    assert found.tokens == sum(map(cost_of, found.hits))
+
+
+async def test_detail_and_explanation_only_when_asked(shop: Workshop) -> None:
+    memory = await shop.kept(Draft(text="", observations=("likes jays", "prefers green tea"), pinned=False))
+    (hit,) = (await shop.recall(Question(query="green tea", detail="full", explain=True))).hits
+    assert hit.memory == memory
+    assert hit.passage == "prefers green tea"
+    assert hit.why[0].endswith("green, tea")
+    assert hit.why[1].startswith("meaning ")
+    assert hit.why[2] == "observation 2 of 2"
+
+
+async def test_a_hit_by_meaning_alone_says_that_no_word_matched(any_store: RecordStore) -> None:
+    shop = Workshop(store=any_store, embedder=Alike())
+    memory = await shop.kept("green tea")
+    (hit,) = (await shop.recall(Question(query="a warm drink", explain=True))).hits
+    assert (hit.id, hit.why) == (memory.id, ("words 0.00: none", "meaning 1.000"))
+
+
+async def test_nothing_asked_is_the_most_recent(shop: Workshop) -> None:
+    made = [await shop.kept(f"note {number}") for number in range(4)]
+    await shop.revise(made[1].id, content="note one")
+    found = await shop.recall("  ")
+    assert ids(found) == [made[number].id for number in (1, 3, 2, 0)]
+    assert {hit.score for hit in found.hits} == {0.0}
+
+
+async def test_the_most_recent_are_shown_from_their_beginning(shop: Workshop) -> None:
+    await shop.remember("tea. " * 500)
+    await shop.remember(Draft(text="", observations=("likes tea", "hates milk")))
+    facts, long = (await shop.recall(Question(query="", max_tokens=5000))).hits
+    assert facts.passage == "likes tea; hates milk"
+    assert long.passage != "tea. " * 500
+    assert long.passage.startswith("tea. tea. ")
+
+
+async def test_nothing_found_is_an_empty_answer(shop: Workshop) -> None:
+    assert await shop.recall("tea") == Recalled(hits=())
+    await shop.remember("a scrub jay")
+    shop.embedder.failing = True
+    found = await shop.recall("tea")
+    assert (found.hits, found.cursor, found.tokens) == ((), "", 0)
+
+
+async def test_filters_narrow_both_ways_of_asking(shop: Workshop) -> None:
+    await shop.remember("green tea")
+    fact = await shop.remember(Draft(text="black tea", kind="fact"))
+    gone = await shop.remember(Draft(text="cold tea", kind="fact"))
+    await shop.forget(gone.id)
+    for query in ("tea", ""):
+        assert ids(await shop.recall(query, wanted=Filter(kind="fact"))) == [fact.id]
+        assert ids(await shop.recall(query, wanted=Filter(kind="fact", state=State.TRASHED))) == [gone.id]
+
+
+async def test_expired_memories_are_not_found(shop: Workshop) -> None:
+    await shop.remember(Draft(text="milk is in the fridge", expires_at=START - timedelta(days=1)))
+    await shop.remember(Draft(text="pinned milk", expires_at=START - timedelta(days=1), pinned=True))
+    for query in ("milk", ""):
+        found = await shop.recall(query)
+        assert (found.hits, found.pinned) == ((), ())
+
+
+async def test_pinned_memories_come_first_once_and_are_counted(shop: Workshop) -> None:
+    pinned = await shop.kept(Draft(text="always be kind", pinned=True))
+    second = await shop.kept(Draft(text="always drink tea", pinned=True, title="Tea"))
+    tea = await shop.kept("green tea")
+    for query in ("tea", ""):
+        found = await shop.recall(Question(query=query, explain=True))
+        assert [hit.id for hit in found.pinned] == [pinned.id, second.id]
+        assert ids(found) == [tea.id]
+        assert found.tokens == sum(map(cost_of, (*found.pinned, *found.hits)))
+        assert all("pinned" in hit.why for hit in found.pinned)
+
+
+async def test_a_pinned_group_is_shown_once(shop: Workshop) -> None:
+    await shop.remember(Draft(text="always be kind", entities=("Sarah", "Acme"), pinned=True))
+    found = await shop.recall("kind")
+    (hit,) = found.pinned
+    assert sorted(hit.entities) == ["Acme", "Sarah"]
+    assert found.hits == ()
+
+
+@pytest.mark.parametrize("query", ["tea", ""])
+@pytest.mark.parametrize("limit", [1, 3, 7])
+async def test_pages_have_neither_gap_nor_repetition(shop: Workshop, query: str, limit: int) -> None:
+    await shop.remember(Draft(text="always drink tea", pinned=True))
+    for number in range(5):
+        await shop.remember(f"tea number {number}")
+    await shop.remember(Draft(text="tea for all", entities=("Sarah", "Acme", "Jay")))
+    for number in range(5):
+        await shop.remember(f"cup {number} of tea")
+    whole = await shop.recall(Question(query=query, limit=100, max_tokens=100_000))
+    found = await pages(shop, Question(query=query, limit=limit, max_tokens=100_000))
+    assert [one for page in found for one in page] == ids(whole)
+    assert [len(page) for page in found[:-1]] == [limit] * (len(found) - 1)
+    assert len(ids(whole)) == 11
+    assert whole.cursor == ""
+
+
+async def test_pinned_memories_come_with_the_first_page_only(shop: Workshop) -> None:
+    await shop.remember(Draft(text="always drink tea", pinned=True))
+    for number in range(3):
+        await shop.remember(f"tea {number}")
+    first = await shop.recall("tea", limit=2)
+    second = await shop.recall("tea", limit=2, cursor=first.cursor)
+    assert (len(first.pinned), len(second.pinned)) == (1, 0)
+
+
+async def test_a_page_cut_short_by_its_budget_goes_on_where_it_ended(shop: Workshop) -> None:
+    for number in range(6):
+        await shop.remember(f"tea number {number} " + "with milk " * 20)
+    question = Question(query="tea", limit=5, max_tokens=260)
+    found = await pages(shop, question)
+    assert all(len(page) < 5 for page in found)
+    everything = [one for page in found for one in page]
+    assert len(everything) == len(set(everything)) == 6
+
+
+async def test_a_large_group_does_not_hide_the_others(shop: Workshop) -> None:
+    others = [(await shop.remember(f"tea {number}")).id for number in range(3)]
+    group = await shop.remember(Draft(text="tea for all", entities=tuple(f"person {n}" for n in range(60))))
+    for query in ("tea", ""):
+        found = await shop.recall(query, limit=4)
+        assert set(ids(found)) - set(group.ids) == set(others)
+        assert len(found.hits) == 4
+
+
+async def test_a_long_text_does_not_hide_the_others(quick: Workshop) -> None:
+    others = [(await quick.remember(f"a cup of tea, number {number}, and a biscuit")).id for number in range(3)]
+    await quick.remember(Draft(text="", observations=tuple(f"tea {number}" for number in range(600))))
+    assert set(others) < set(ids(await quick.recall("tea", limit=6)))
+
+
+async def test_a_cursor_belongs_to_its_question(shop: Workshop) -> None:
+    for number in range(4):
+        await shop.remember(f"tea {number}")
+    cursor = (await shop.recall("tea", limit=2)).cursor
+    assert len((await shop.recall("tea", limit=1, cursor=cursor)).hits) == 1
+    for other in (Question(query="jay"), Question(query="tea", filter=Filter(kind="note"))):
+        with pytest.raises(InvalidInput, match="cursor"):
+            await shop.recall(other, cursor=cursor)
+
+
+def forged(value: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "cursor", ["x", "ä", "####", forged([1]), forged(5), forged([1, "other"]), forged(None), "A" * 9, "\ud800", 5]
+)
+async def test_a_foreign_cursor_is_refused(quick: Workshop, cursor: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        await quick.recall("tea", cursor=cursor)
+    assert caught.value.fields["field"] == "cursor"
+
+
+@pytest.mark.parametrize("offset", [-1, "2", None, 1.5])
+async def test_a_cursor_points_to_a_place(quick: Workshop, offset: object) -> None:
+    for number in range(3):
+        await quick.remember(f"tea {number}")
+    _, fingerprint = json.loads(base64.urlsafe_b64decode((await quick.recall("tea", limit=1)).cursor))
+    with pytest.raises(InvalidInput, match="cursor"):
+        await quick.recall("tea", cursor=forged([offset, fingerprint]))
+
+
+async def test_what_could_not_be_used_is_told(shop: Workshop) -> None:
+    tea = await shop.kept("green tea")
+    shop.index = Broken()
+    found = await shop.recall("tea")
+    assert (ids(found), found.degraded) == ([tea.id], ("searched by words only: the index is in pieces",))
+    shop.embedder.failing = True
+    assert "told to fail" in (await shop.recall("tea")).degraded[0]
+    assert (await shop.recall("")).degraded == ()
+
+
+async def test_no_room_for_a_hit_is_told(quick: Workshop) -> None:
+    await quick.remember("green tea")
+    found = await quick.recall(Question(query="tea", max_tokens=5))
+    assert (found.hits, found.tokens) == ((), 0)
+    assert any("max_tokens" in note for note in found.degraded)
+
+
+@given(
+    texts=st.lists(st.text(st.sampled_from("tea milk茶é☕\n"), min_size=1, max_size=200), min_size=1, max_size=6),
+    pinned=st.integers(0, 3),
+    max_tokens=st.integers(1, 400),
+    detail=st.sampled_from(["concise", "full"]),
+    explain=st.booleans(),
+    query=st.sampled_from(["tea", "", "茶 milk"]),
+)
+@few
+async def test_no_answer_costs_more_than_its_budget(
+    texts: list[str], pinned: int, max_tokens: int, detail: str, *, explain: bool, query: str
+) -> None:
+    shop = Workshop(store=FakeStore())
+    memories = [a_memory(text, pinned=number < pinned) for number, text in enumerate(texts)]
+    await shop.store.commit(a_commit(*memories))
+    found = await shop.recall(Question(query=query, max_tokens=max_tokens, detail=detail, explain=explain))
+    assert found.tokens == sum(map(cost_of, (*found.pinned, *found.hits)))
+    assert found.tokens <= max_tokens
+
+
+async def test_a_record_newer_than_the_index_is_shown_by_its_name() -> None:
+    store = Lagging()
+    shop = Workshop(store=store)
+    memory = await shop.kept(Draft(text="tea", observations=("one", "two", "three"), title="Tea"))
+    last = passage_id((await store.changes(after=0, limit=1))[0].number, 3)
+    store.left = await store.stored_passages(SPACE, [last])
+    await shop.revise(memory.id, Edit(remove_observations=("two", "three")))
+    shop.index = Fixed(last)
+    (hit,) = (await shop.recall("three")).hits
+    assert hit.passage == "Tea"
+
+
+async def test_a_question_is_of_one_space(quick: Workshop) -> None:
+    other: Memory = a_memory("tea", space="other", pinned=True)
+    await quick.store.commit(a_commit(other))
+    for query in ("tea", ""):
+        assert await quick.recall(query) == Recalled(hits=())

@@ -1,0 +1,130 @@
+"""`read`: whole memories for people and machines."""
+
+import json
+
+import pytest
+from tests.unit.workshop import SPACE, Workshop
+
+from scrubjay.errors import Ambiguous, InvalidInput, NotFound
+from scrubjay.model.draft import Draft
+from scrubjay.model.memory import Source
+from scrubjay.model.snapshot import from_body
+from scrubjay.testing.build import START
+
+TEA = Draft(
+    text="Sarah prefers *green* tea.\n\nNo milk.", title="Tea", kind="preference", entities=("Sarah",), category="food",
+    project="jay", scope="team", tags=("tea", "hot"), observations=("two cups a day",), source=Source(at=START),
+)  # fmt: skip
+
+
+async def test_markdown_shows_everything_a_person_wants(shop: Workshop) -> None:
+    memory = await shop.kept(TEA)
+    acme = await shop.kept(Draft(text="a company", title="Acme"))
+    bob = await shop.kept(Draft(text="a person", name="bob"))
+    await shop.relate(memory.id, acme.id, text="serves it")
+    await shop.relate(memory.id, bob.id, relation="shared with")
+    await shop.relate(acme.id, memory.id, relation="sells")
+    found = await shop.read("tea")
+    assert found.memories == (memory,)
+    facts = "preference · 2026-01-01 · entity: Sarah · category: food · project: jay · scope: team · #tea #hot"
+    (text,) = found.texts
+    assert text.splitlines() == [
+        "# Tea",
+        "",
+        f"*{facts} · version 1 · {memory.id}*",
+        "",
+        *TEA.text.splitlines(),
+        "",
+        "- two cups a day",
+        "",
+        "## Related",
+        "",
+        "- ↔ related_to [[Acme]] (serves it)",
+        "- → shared with [[bob]]",
+        "- ← sells [[Acme]]",
+    ]
+    assert len(found.relations) == 3
+
+
+async def test_each_memory_shows_its_own_relations(shop: Workshop) -> None:
+    for name in ("a", "b", "c"):
+        await shop.remember(Draft(text=f"text {name}", name=name))
+    await shop.relate("a", "b")
+    first, last = (await shop.read("a", "c")).texts
+    assert "[[b]]" in first
+    assert "Related" not in last
+
+
+async def test_markdown_of_little_is_little(shop: Workshop) -> None:
+    memory = await shop.kept(Draft(text="", observations=("likes tea",), name="sarah", source=Source(at=START)))
+    await shop.forget("sarah")
+    (text,) = (await shop.read("sarah")).texts
+    assert text == f"# sarah\n\n*note · 2026-01-01 · trashed · version 2 · {memory.id}*\n\n- likes tea\n"
+
+
+async def test_plain_is_the_words_alone(shop: Workshop) -> None:
+    await shop.remember(TEA)
+    assert (await shop.read("tea", format="plain")).texts == (f"{TEA.text}\ntwo cups a day",)
+
+
+async def test_json_has_every_field_and_can_be_read_back(shop: Workshop) -> None:
+    memory = await shop.kept(TEA)
+    await shop.store.touch(SPACE, [memory.id], at=START)
+    read = await shop.get(memory.id)
+    (text,) = (await shop.read(memory.id, format="json")).texts
+    told = json.loads(text)
+    assert (told["id"], told["space"], told["version"], told["access_count"]) == (memory.id, SPACE, 1, 1)
+    assert told["last_accessed"] == "2026-01-01T12:00:00Z"
+    again = from_body(
+        told, memory_id=told["id"], space=told["space"], version=1, last_accessed=read.last_accessed, access_count=1
+    )
+    assert again == read
+
+
+async def test_several_in_the_order_asked_for_and_the_missing_with_suggestions(shop: Workshop) -> None:
+    tea, jay = await shop.kept(TEA), await shop.kept(Draft(text="a bird", name="scrub-jay"))
+    found = await shop.read("scrub-jay", "Tea", "scrub-jey", jay.id)
+    assert [memory.id for memory in found.memories] == [jay.id, tea.id]
+    assert [(one.ref, one.suggestions) for one in found.missing] == [("scrub-jey", ("scrub-jay",))]
+
+
+async def test_nothing_near_has_no_suggestion(quick: Workshop) -> None:
+    (missing,) = (await quick.read("anything")).missing
+    assert missing.suggestions == ()
+
+
+async def test_an_older_version(shop: Workshop) -> None:
+    memory = await shop.kept(TEA)
+    await shop.revise(memory.id, content="coffee")
+    found = await shop.read(memory.id, version=1, format="plain")
+    assert found.texts[0].startswith("Sarah prefers")
+    assert found.memories[0].version == 1
+    with pytest.raises(NotFound, match="version 9"):
+        await shop.read(memory.id, version=9)
+
+
+@pytest.mark.parametrize("version", [0, -1, True, "1"])
+async def test_a_version_is_a_number(quick: Workshop, version: int) -> None:
+    with pytest.raises(InvalidInput, match="version"):
+        await quick.read("tea", version=version)
+
+
+async def test_a_format_there_is_not(quick: Workshop) -> None:
+    with pytest.raises(InvalidInput, match="markdown, plain, json"):
+        await quick.read("tea", format="pdf")
+
+
+async def test_something_must_be_asked_for(quick: Workshop) -> None:
+    with pytest.raises(InvalidInput, match="ids, names or titles"):
+        await quick.read()
+    with pytest.raises(InvalidInput, match="ids"):
+        await quick.read(5)  # pyright: ignore[reportArgumentType]
+
+
+async def test_a_title_of_two_is_not_guessed(shop: Workshop) -> None:
+    one = await shop.kept(Draft(text="a", title="Tea", name="a"))
+    other = await shop.kept(Draft(text="b", title="tea", name="b"))
+    with pytest.raises(Ambiguous) as caught:
+        await shop.read("TEA")
+    assert one.id in caught.value.hint
+    assert other.id in caught.value.hint

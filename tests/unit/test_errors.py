@@ -1,0 +1,26 @@
+"""What an error says, and to whom."""
+
+import pytest
+
+from scrubjay.errors import CODES, InvalidInput, NotFound, ScrubjayError, TooLarge, codes_of
+
+
+def test_an_error_says_what_is_wrong_and_what_to_do() -> None:
+    error = NotFound("no memory answers to 'tee'", hint="Did you mean tea?", ref="tee", suggestions=("tea",))
+    assert str(error) == "no memory answers to 'tee'. Did you mean tea?"
+    assert (error.message, error.code) == ("no memory answers to 'tee'", "not_found")
+    assert error.fields == {"ref": "tee", "suggestions": ("tea",)}
+
+
+def test_without_a_hint_the_message_stands_alone() -> None:
+    assert str(InvalidInput("limit must be at least 1")) == "limit must be at least 1"
+
+
+@pytest.mark.parametrize("error", CODES, ids=lambda error: error.__name__)
+def test_every_error_knows_its_codes(error: type[ScrubjayError]) -> None:
+    assert codes_of(error("x")) == CODES[error]
+
+
+def test_a_narrower_error_can_be_caught_as_the_wider_one() -> None:
+    with pytest.raises(InvalidInput):
+        raise TooLarge("too much")

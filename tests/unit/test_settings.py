@@ -1,0 +1,84 @@
+"""Settings: what is given, else the environment, else the defaults; and nothing secret in sight."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from scrubjay.errors import InvalidInput
+from scrubjay.settings import Settings
+
+
+def loaded(**environment: str) -> Settings:
+    return Settings.load(environment={"HOME": "/home/jay", **environment})
+
+
+def test_what_is_given_wins_over_the_environment_and_that_over_the_default() -> None:
+    environment = {"SCRUBJAY_SPACE": "work", "SCRUBJAY_AGENT": "bot"}
+    chosen = Settings.load(environment=environment, space="home", agent=None)
+    assert (chosen.space, chosen.agent, chosen.embedder) == ("home", "bot", "minilm")
+
+
+@pytest.mark.parametrize("setting", fields(Settings), ids=lambda setting: setting.name)
+def test_every_setting_is_read_from_its_variable(setting: object) -> None:
+    name, default, metadata = (getattr(setting, part) for part in ("name", "default", "metadata"))
+    given, meant = ("true", True) if default is False else ("7", 7) if isinstance(default, int) else ("x", "x")
+    assert getattr(loaded(**{metadata["env"]: given}), name) == meant
+    if name != "home":
+        assert getattr(loaded(), name) == default
+
+
+@pytest.mark.parametrize(("text", "meant"), [("1", True), (" Yes", True), ("ON", True), ("0", False), ("off", False)])
+def test_a_flag_is_written_in_many_ways(text: str, *, meant: bool) -> None:
+    assert loaded(SCRUBJAY_ALLOW_DOWNLOAD=text).allow_download is meant
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("SCRUBJAY_ALLOW_DOWNLOAD", "maybe"),
+        ("SCRUBJAY_READERS", "many"),
+        ("SCRUBJAY_READERS", "-1"),
+        ("SCRUBJAY_READERS", "2.5"),
+        ("SCRUBJAY_READERS", "0"),
+        ("SCRUBJAY_MAX_TEXT_BYTES", "0"),
+        ("SCRUBJAY_EMBEDDING_THREADS", "0"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused_by_its_variable(variable: str, text: str) -> None:
+    with pytest.raises(InvalidInput, match=variable) as caught:
+        loaded(**{variable: text})
+    assert caught.value.fields["setting"] == variable
+
+
+def test_a_variable_set_to_nothing_is_not_set() -> None:
+    empty = loaded(SCRUBJAY_SPACE="", SCRUBJAY_READERS="", SCRUBJAY_HOME="", SCRUBJAY_ALLOW_DOWNLOAD="")
+    assert empty == loaded()
+
+
+def test_the_data_folder_is_absolute_whatever_it_was_given_as() -> None:
+    assert loaded(SCRUBJAY_HOME="here").data == Path("here").absolute()
+    assert loaded(MEMORY_DIR="/mem").data == Path("/mem")
+    assert loaded(MEMORY_DIR="/mem", SCRUBJAY_HOME="/jay").data == Path("/jay")
+    assert Settings.load(environment={"SCRUBJAY_HOME": "/jay"}, home="/given").data == Path("/given")
+
+
+def test_the_index_lies_in_the_data_folder_unless_put_elsewhere() -> None:
+    assert loaded(SCRUBJAY_HOME="/jay").index == Path("/jay/index")
+    assert loaded(SCRUBJAY_HOME="/jay", SCRUBJAY_INDEX_PATH="/fast").index == Path("/fast")
+
+
+def test_the_longest_text_is_a_limit() -> None:
+    assert loaded(SCRUBJAY_MAX_TEXT_BYTES="5000").limits.text_bytes == 5000
+
+
+def test_no_key_is_ever_shown() -> None:
+    settings = loaded(SCRUBJAY_KEY="hush1", SCRUBJAY_EMBEDDING_KEY="hush2")
+    assert (settings.key, settings.embedding_key) == ("hush1", "hush2")
+    assert "hush" not in repr(settings)
+    assert "hush" not in str(settings)
+
+
+def test_the_environment_of_the_process_is_the_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SCRUBJAY_HOME", str(tmp_path))
+    assert Settings.load().data == tmp_path

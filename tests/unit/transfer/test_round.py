@@ -1,0 +1,177 @@
+"""Out of one store and into another: nothing lost, nothing twice."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from tests.unit.workshop import SPACE, Workshop
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.draft import Draft
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.query import Filter
+from scrubjay.model.version import Version
+from scrubjay.ports import Dossier
+from scrubjay.testing import FakeStore
+from scrubjay.testing.build import START, a_commit, a_memory, an_edge, an_origin
+from scrubjay.transfer.export import export_lines
+from scrubjay.transfer.intake import Imported, check_lines, import_lines
+from scrubjay.transfer.lines import dossier_line, header
+
+
+async def exported(shop: Workshop) -> list[str]:
+    return [line async for line in export_lines(space=SPACE, store=shop.store, now=START)]
+
+
+async def imported(shop: Workshop, lines: list[str], *, space: str = SPACE) -> Imported:
+    return await import_lines(lambda: lines, space=space, origin=an_origin(), store=shop.store)
+
+
+async def everything(shop: Workshop, *, space: str = SPACE) -> dict[str, tuple[Memory, list[Version]]]:
+    ids = [one for state in State for one in await shop.store.list_ids(space, Filter(state=state), limit=1000)]
+    found = await shop.store.get(space, ids)
+    return {
+        memory.id: (memory, await shop.store.versions(space, memory.id, limit=100)) for memory in found.values()
+    }
+
+
+async def lived_in(shop: Workshop) -> None:
+    tea = await shop.kept(Draft(text="green tea", title="Tea", tags=("drink",), metadata={"cups": [1]}, pinned=True))
+    jay = await shop.kept(Draft(text="a scrub jay\x0b\n\u2028 …", observations=("blue", "clever")))
+    gone = await shop.kept(Draft(text="cold milk", entities=("Sarah", "Acme")))
+    await shop.revise(tea.id, content="black tea")
+    await shop.revise(tea.id, title="Black tea")
+    await shop.forget(gone.id)
+    await shop.relate(tea.id, jay.id, text="drinks", strength=0.9, metadata={"a": 1})
+    await shop.relate(jay.id, tea.id, relation="likes")
+    await shop.store.touch(SPACE, [tea.id], at=START)
+
+
+async def test_an_empty_store_taken_in_is_the_same_store(shop: Workshop) -> None:
+    await lived_in(shop)
+    lines = await exported(shop)
+    other = Workshop(store=FakeStore())
+    done = await imported(other, lines)
+    assert done == Imported(imported=4, known=0, relations=2)
+    assert await everything(other) == await everything(shop)
+    assert {one.key: one for one in await other.store.relations(SPACE, list(await everything(other)))} == {
+        one.key: one for one in await shop.store.relations(SPACE, list(await everything(shop)))
+    }
+    assert sorted(await exported(other)) == sorted(lines)
+
+
+async def test_an_export_is_valid_json_line_by_line(shop: Workshop) -> None:
+    await lived_in(shop)
+    lines = await exported(shop)
+    assert all("\n" not in line for line in lines)
+    assert [next(iter(json.loads(line))) for line in lines] == ["scrubjay", *["memory"] * 4, *["relation"] * 2]
+
+
+async def test_taking_in_the_same_twice_changes_nothing(shop: Workshop) -> None:
+    await lived_in(shop)
+    before = await everything(shop)
+    done = await imported(shop, await exported(shop))
+    assert done == Imported(imported=0, known=4, relations=0)
+    assert await everything(shop) == before
+
+
+async def test_another_space_takes_it_in_as_its_own(shop: Workshop) -> None:
+    await lived_in(shop)
+    done = await imported(shop, await exported(shop), space="other")
+    assert (done.imported, done.relations) == (4, 2)
+    for memory, versions in (await everything(shop, space="other")).values():
+        assert {memory.space, *(version.memory.space for version in versions)} == {"other"}
+
+
+async def test_a_taken_name_gets_a_suffix_and_is_told(shop: Workshop) -> None:
+    mine = await shop.kept(Draft(text="mine", name="tea"))
+    other = Workshop(store=FakeStore())
+    theirs = await other.kept(Draft(text="theirs", name="tea"))
+    lines = await exported(other)
+    done = await imported(shop, lines)
+    name = f"tea-{theirs.id[-6:]}"
+    assert done == Imported(imported=1, known=0, relations=0, renamed=(f"tea -> {name}",))
+    assert (await shop.get(theirs.id)).name == name
+    assert (await shop.get(mine.id)).name == "tea"
+    # Renamed once, it is known, and no news.
+    assert await imported(shop, lines) == Imported(imported=0, known=1, relations=0)
+
+
+async def test_two_of_one_name_in_one_file(shop: Workshop) -> None:
+    lines = [header(SPACE, "2026-01-01T00:00:00Z")]
+    for text in ("one", "two"):
+        memory = a_memory(text, name="tea", space="")
+        version = Version(number=1, memory=memory, parent=None, action="created", created_at=START)
+        lines.append(dossier_line(Dossier(memory=memory, versions=(version,))))
+    lines.append(lines[-1])
+    done = await imported(shop, lines)
+    assert (done.imported, done.known, len(done.renamed)) == (2, 1, 1)
+
+
+async def test_a_wrong_line_anywhere_stores_nothing(shop: Workshop) -> None:
+    other = Workshop(store=FakeStore())
+    await lived_in(other)
+    lines = [*await exported(other), "", "  ", '{"memory": {}}']
+    with pytest.raises(InvalidInput, match="line 10: `id`") as caught:
+        await imported(shop, lines)
+    assert caught.value.fields["line"] == 10
+    assert "Nothing was imported" in caught.value.hint
+    assert await everything(shop) == {}
+
+
+async def test_relations_to_what_is_not_there_are_left_out(shop: Workshop) -> None:
+    other = Workshop(store=FakeStore())
+    tea, jay = a_memory("tea"), a_memory("jay")
+    await other.store.commit(a_commit(tea, jay, an_edge(tea, jay)))
+    lines = [line for line in await exported(other) if jay.id not in line or "relation" in line]
+    done = await imported(shop, lines)
+    assert (done.imported, done.relations) == (1, 0)
+
+
+async def test_more_than_a_batch_and_progress(quick: Workshop) -> None:
+    memories = [a_memory(f"tea {number}") for number in range(450)]
+    await quick.store.commit(a_commit(*memories, *(an_edge(memories[0], one) for one in memories[1:300])))
+    told: list[tuple[int, int]] = []
+    lines = [
+        line
+        async for line in export_lines(
+            space=SPACE, store=quick.store, now=START, progress=lambda done, total: told.append((done, total))
+        )
+    ]
+    assert told[-1] == (450, 450)
+    assert check_lines(lambda: lines) == 450 + 299
+    other = Workshop(store=FakeStore())
+    told.clear()
+    done = await import_lines(
+        lambda: lines,
+        space=SPACE,
+        origin=an_origin(),
+        store=other.store,
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert (done.imported, done.relations) == (450, 299)
+    assert told[-1] == (749, 749)
+    assert len(told) == 4
+
+
+async def test_what_is_purged_while_exporting_is_left_out(quick: Workshop) -> None:
+    for number in range(3):
+        await quick.remember(f"tea {number}")
+    lines: list[str] = []
+    async for line in export_lines(space=SPACE, store=quick.store, now=START):
+        lines.append(line)
+        if len(lines) == 2:
+            left = await quick.store.list_ids(SPACE, Filter(), limit=9)
+            await quick.store.purge(SPACE, left[1:2], origin=an_origin())
+    assert sum(line.startswith('{"memory"') for line in lines) == 2
+
+
+async def test_an_imported_memory_goes_on_living(shop: Workshop) -> None:
+    other = Workshop(store=FakeStore())
+    await lived_in(other)
+    await imported(shop, await exported(other))
+    (tea,) = [memory for memory, _ in (await everything(shop)).values() if memory.title == "Black tea"]
+    done = await shop.revise(tea.id, content="white tea")
+    assert done.version == tea.version + 1
+    assert (await shop.recall("white tea")).pinned[0].id == tea.id
+    assert replace(tea, content="white tea").content == (await shop.get(tea.id)).content
