@@ -42,10 +42,13 @@ def facts(results: Results) -> tuple[str, ...]:
         f"Scrubjay {results.version} on {results.machine}",
         f"Memories: {results.corpus}",
         f"Model: {results.model}; {results.embedded_per_second:.0f} texts a second in batches",
-        f"p50 / p95 over {probe.remember.count} remembers and {probe.recall.count} recalls, one by one, warmed up",
+        (
+            f"p50 / p95 over {probe.remember.count} remembers and {probe.recall.count} recalls ("
+            f"{probe.recall_filtered['1 %'].count} with each filter), one by one, warmed up"
+        ),
         (
             f"Group commit: {sharing.writes} remembers one by one {sharing.alone_per_second:,.0f} a second, all "
-            f"at once {sharing.together_per_second:,.0f} a second, {sharing.writes_per_commit:.0f} writes to an fsync"
+            f"at once {sharing.together_per_second:,.0f} a second, {sharing.writes_per_commit:.0f} writes to a commit"
         ),
         *results.notes,
     )

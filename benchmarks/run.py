@@ -34,10 +34,10 @@ from scrubjay.version import VERSION
 
 FOLDER = Path(__file__).parent
 # Sentences that no store is filled with: written while the clock runs, and the same ones at every size.
-_SPARE = 1_200
+_SPARE = 800
 _TIMED = 325
-_SHARED = slice(400, 912)
-_BATCHED = slice(912, 1_168)
+_SHARED = slice(325, 581)
+_BATCHED = slice(581, 800)
 # The reference server rewrites its whole file at every write.
 _REFERENCE_UP_TO = 10_000
 _REFERENCE_OPERATIONS = 100

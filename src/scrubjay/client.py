@@ -51,7 +51,8 @@ class MemoryClient:
         settings: Settings | None = None,
     ) -> None:
         chosen = settings or Settings.load(home=str(path) if path else None, space=space, agent=agent)
-        self._settings = replace(chosen, space=space or chosen.space, agent=agent or chosen.agent)
+        home = str(path) if path else chosen.home
+        self._settings = replace(chosen, home=home, space=space or chosen.space, agent=agent or chosen.agent)
         self._who = Caller(space=self._settings.space, agent=self._settings.agent, run=run)
         self._stack = AsyncExitStack()
         self._engine: Engine | None = None

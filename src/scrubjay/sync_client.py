@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from scrubjay.client import MemoryClient
+from scrubjay.errors import StoreError
 from scrubjay.ports import Progress
 
 P = ParamSpec("P")
@@ -30,10 +31,12 @@ class SyncMemoryClient:
     @wraps(MemoryClient.__init__)
     def __init__(self, **options: object) -> None:
         self.client = MemoryClient(**options)  # type: ignore[arg-type]
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="scrubjay-client", daemon=True)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="scrubjay-client", daemon=True)
         self._thread.start()
         try:
             self.run(self.client.__aenter__())
@@ -78,9 +81,15 @@ class SyncMemoryClient:
 
     def run(self, call: Coroutine[object, object, R]) -> R:
         """Run a coroutine on the client's own loop and wait for it."""
+        if self._loop is None:
+            call.close()
+            raise StoreError("the client is not open", hint="Use it as `with SyncMemoryClient() as memory:`")
         return asyncio.run_coroutine_threadsafe(call, self._loop).result()
 
     def _stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        loop, thread = self._loop, self._thread
+        self._loop = self._thread = None
+        if loop is not None and thread is not None:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()

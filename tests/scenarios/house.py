@@ -26,6 +26,7 @@ from scrubjay.vectors.edge import EdgeIndex
 from scrubjay.vectors.scan import ScanIndex
 
 SOURCES = Path(scrubjay.__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 _MEMORY_DISK = Path("/dev/shm")
 _ROOM = 2 * 1024**3
 

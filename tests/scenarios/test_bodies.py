@@ -100,9 +100,9 @@ async def test_a_damaged_old_version_is_found_by_a_deep_look_and_named(house: Ho
     assert (await memory.read("minutes")).memories[0].content.startswith("Second")
     (check,) = [one for one in (await memory.doctor(deep=True)).checks if not one.ok]
     assert f"{done.id} (version 1)" in check.detail
-    for call in (memory.history("minutes"), memory.revert("minutes", to=1), memory.read("minutes", version=1)):
+    for verb, options in ((memory.history, {}), (memory.revert, {"to": 1}), (memory.read, {"version": 1})):
         with pytest.raises(BodyDamaged) as caught:
-            await call
+            await verb("minutes", **options)  # type: ignore[operator]
         assert caught.value.fields["memory_id"] == done.id
         assert caught.value.fields["version"] == 1
         assert caught.value.hint

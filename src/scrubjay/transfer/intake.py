@@ -38,8 +38,10 @@ async def import_lines(
     for batch in _batches(lines):
         dossiers = [_in_space(one, space) for one in batch if isinstance(one, Dossier)]
         relations += [one for one in batch if isinstance(one, Relation)]
-        fresh = await _with_free_names(dossiers, renamed, space=space, store=store)
+        names: dict[str, str] = {}
+        fresh = await _with_free_names(dossiers, names, space=space, store=store)
         taken = await store.adopt(space, fresh, origin=origin)
+        renamed += [names[memory_id] for memory_id in taken if memory_id in names]
         imported += len(taken)
         known += len(dossiers) - len(taken)
         done += len(batch)
@@ -88,7 +90,7 @@ def _in_space(dossier: Dossier, space: str) -> Dossier:
 
 
 async def _with_free_names(
-    dossiers: Sequence[Dossier], renamed: list[str], *, space: str, store: RecordStore
+    dossiers: Sequence[Dossier], renamed: dict[str, str], *, space: str, store: RecordStore
 ) -> list[Dossier]:
     free: list[Dossier] = []
     claimed: dict[str, str] = {}
@@ -101,7 +103,7 @@ async def _with_free_names(
             taken = claimed.setdefault(memory.name, memory.id) != memory.id or taken
         if taken:
             name = suffixed(memory.name, memory.id)
-            renamed.append(f"{memory.name} -> {name}")
+            renamed[memory.id] = f"{memory.name} -> {name}"
             free.append(replace(dossier, memory=replace(memory, name=name), versions=_renamed(dossier, name)))
         else:
             free.append(dossier)

@@ -111,7 +111,7 @@ def _version_json(version: Version) -> dict[str, Json]:
 
 
 def _dossier(beside: Mapping[str, Json], versions: Json) -> Dossier:
-    memory_id = _text(beside, "id")
+    memory_id = _text(beside, "id").lower()
     if not is_id(memory_id):
         raise InvalidInput(f"{memory_id!r} is not an id")
     if not isinstance(versions, list) or not versions:
@@ -120,6 +120,8 @@ def _dossier(beside: Mapping[str, Json], versions: Json) -> Dossier:
     current = {version.number: version.memory for version in past}.get(_number(beside, "version"))
     if current is None:
         raise InvalidInput(f"the current version of {memory_id} is missing")
+    if max(version.number for version in past) > current.version:
+        raise InvalidInput(f"the current version of {memory_id} is not its newest")
     if len({version.number for version in past}) != len(past):
         raise InvalidInput(f"{memory_id} has a version twice")
     accessed = beside.get("last_accessed")
@@ -135,9 +137,12 @@ def _version(given: Json, memory_id: str) -> Version:
     if not isinstance(given, dict):
         raise InvalidInput("a version must be an object")
     number = _number(given, "number")
+    memory = from_body(_object(given, "body"), memory_id=memory_id, space="", version=number)
+    if not memory.name.strip():
+        raise InvalidInput(f"{memory_id} has no `name`")
     return Version(
         number=number,
-        memory=from_body(_object(given, "body"), memory_id=memory_id, space="", version=number),
+        memory=memory,
         parent=_number(given, "parent") if "parent" in given else None,
         action=_text(given, "action"),
         created_at=parse_moment(_text(given, "created_at"), field="created_at"),
@@ -152,8 +157,8 @@ def _relation(given: Mapping[str, Json]) -> Relation:
     if isinstance(strength, bool) or not isinstance(strength, int | float) or not 0 <= strength <= 1:
         raise InvalidInput("strength must be a number from 0 to 1")
     return Relation(
-        source=_text(given, "source"),
-        target=_text(given, "target"),
+        source=_text(given, "source").lower(),
+        target=_text(given, "target").lower(),
         type=_text(given, "type", default=LINK),
         text=_text(given, "text", default=""),
         strength=float(strength),

@@ -20,7 +20,7 @@ from scrubjay.writing.embed import embed_new
 from scrubjay.writing.pipeline import Desk, slice_memory
 
 # Without `expected_version` the edit is applied to whatever is newest; under contention that takes a few tries.
-_TRIES = 20
+_TRIES = 100
 
 
 async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk) -> Written:
@@ -44,7 +44,12 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
             )
         except StaleVersion:
             memory = await resolve(desk.store, memory.id, space=space)
-    raise _stale(memory, memory.version)
+    raise StaleVersion(
+        f"memory {memory.name!r} is being changed too fast",
+        hint="Try again",
+        memory_id=memory.id,
+        current=memory.version,
+    )
 
 
 async def commit_version(

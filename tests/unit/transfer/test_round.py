@@ -30,9 +30,7 @@ async def imported(shop: Workshop, lines: list[str], *, space: str = SPACE) -> I
 async def everything(shop: Workshop, *, space: str = SPACE) -> dict[str, tuple[Memory, list[Version]]]:
     ids = [one for state in State for one in await shop.store.list_ids(space, Filter(state=state), limit=1000)]
     found = await shop.store.get(space, ids)
-    return {
-        memory.id: (memory, await shop.store.versions(space, memory.id, limit=100)) for memory in found.values()
-    }
+    return {memory.id: (memory, await shop.store.versions(space, memory.id, limit=100)) for memory in found.values()}
 
 
 async def lived_in(shop: Workshop) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import apsw
 from rapidfuzz import fuzz, process
 
+from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.moment import from_micros
 from scrubjay.model.passage import PASSAGES_PER_MEMORY
@@ -208,9 +209,18 @@ def _version(
     bodies: Bodies,
 ) -> Version:
     number, parent, action, created_at, agent, run, message, *packed = row
+    try:
+        memory = bodies.unpack(connection, packed, memory_id=memory_id, space=space, version=number)
+    except BodyDamaged as error:
+        raise BodyDamaged(
+            f"memory {memory_id} (version {number}): {error.message}",
+            hint="Read the other versions one by one with `read --version`, or restore a backup",
+            memory_id=memory_id,
+            version=number,
+        ) from error
     return Version(
         number=number,
-        memory=bodies.unpack(connection, packed, memory_id=memory_id, space=space, version=number),
+        memory=memory,
         parent=parent,
         action=action,
         created_at=from_micros(created_at),

@@ -1,11 +1,8 @@
 """Answers for people: short lines, the id always there to go on with."""
 
+import sys
 from collections.abc import Callable
 from typing import TypeVar
-
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from scrubjay.model.results import (
     Examination,
@@ -24,7 +21,6 @@ from scrubjay.model.results import (
 from scrubjay.transfer.intake import Imported
 
 T = TypeVar("T")
-_console = Console(highlight=False, soft_wrap=True)
 
 
 def show(answer: object) -> None:
@@ -37,8 +33,8 @@ def show(answer: object) -> None:
 
 
 def say(text: str) -> None:
-    """Print text as it is: nothing in a memory is markup."""
-    _console.print(escape(text), emoji=False)
+    """Print text as it is, byte for byte: nothing in a memory is markup, and no tab is a row of blanks."""
+    sys.stdout.write(text + "\n")
 
 
 def _remembered(answer: Remembered) -> None:
@@ -117,7 +113,6 @@ def _undone(answer: Undone) -> None:
 
 
 def _status(answer: Status) -> None:
-    table = Table.grid(padding=(0, 2))
     rows: list[tuple[str, object]] = [
         ("space", answer.space),
         ("data", answer.data),
@@ -131,8 +126,7 @@ def _status(answer: Status) -> None:
         ("scrubjay", answer.version),
     ]
     for name, value in rows:
-        table.add_row(name, escape(str(value)))
-    _console.print(table)
+        say(f"{name:<9}  {value}")
     for note in answer.degraded:
         say(f"note: {note}")
 

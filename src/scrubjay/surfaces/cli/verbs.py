@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -231,7 +232,8 @@ async def purge(
         return planned
     if not yes and not typer.confirm(f"Destroy {len(planned.done)} memories for good?", err=True):
         raise InvalidInput("nothing was purged", hint="Answer y, or give --yes")
-    return await client.purge([one.id for one in planned.done])
+    done = await client.purge([one.id for one in planned.done])
+    return replace(done, missing=planned.missing)
 
 
 @verb(app)

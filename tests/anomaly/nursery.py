@@ -1,0 +1,103 @@
+"""Processes that are made to be killed: one that has imported everything forks them, so that each starts in no time."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self, cast
+
+from tests.anomaly import deeds
+from tests.scenarios.house import ROOT, environment
+
+Deed = Callable[..., Awaitable[None]]
+
+
+class Nursery:
+    """The test's end: starts children that do a deed, kills them, and tells how they ended."""
+
+    def __init__(self, home: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.anomaly.nursery"],
+            env=environment(home, OPENBLAS_NUM_THREADS="1"),
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        self._process.wait(timeout=60)
+
+    def start(self, deed: str, home: Path, **options: object) -> int:
+        """Have a child begin; returns its process id."""
+        return self._ask({"start": deed, "home": str(home), "options": options})
+
+    def end_of(self, pid: int) -> int:
+        """How a child ended: its exit code, or the negative number of the signal."""
+        return self._ask({"wait": pid})
+
+    def kill(self, pid: int) -> None:
+        """End a child at once, as a power cut would."""
+        os.kill(pid, signal.SIGKILL)
+        assert self.end_of(pid) == -signal.SIGKILL
+
+    def run(self, deed: str, home: Path, **options: object) -> int:
+        """Have a child do a deed to its end, whatever that is."""
+        return self.end_of(self.start(deed, home, **options))
+
+    def _ask(self, question: dict[str, object]) -> int:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(question) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+
+def serve() -> None:
+    """Fork and wait as the lines of standard input say."""
+    for line in sys.stdin:
+        asked = cast("dict[str, object]", json.loads(line))
+        if "wait" in asked:
+            _, status = os.waitpid(cast("int", asked["wait"]), 0)
+            print(os.waitstatus_to_exitcode(status), flush=True)
+        else:
+            pid = os.fork()
+            if not pid:
+                _live(asked)
+            print(pid, flush=True)
+
+
+def _live(asked: dict[str, object]) -> None:
+    # The nursery's own pipes are not the child's business.
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    os.dup2(2, 1)
+    deed = cast("Deed", getattr(deeds, str(asked["start"])))
+    code = 1
+    try:
+        asyncio.run(deed(Path(str(asked["home"])), **cast("dict[str, object]", asked["options"])))
+        code = 0
+    finally:
+        # The traceback of whatever happened is on standard error, which pytest shows.
+        if code:
+            import traceback
+
+            traceback.print_exc()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    serve()

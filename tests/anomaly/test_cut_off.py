@@ -1,0 +1,162 @@
+"""Long jobs that are killed half-way: whatever they left is mended at the next opening, or by doing them again."""
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scrubjay.restoring import restore_backup
+from scrubjay.settings import Settings
+from tests.anomaly.deeds import FILLER
+from tests.anomaly.nursery import Nursery
+from tests.scenarios.house import House, files_with, open_house
+
+WORD = "qzvorplax"
+SECRET = [WORD.encode()[:8]]
+MANY = 230
+KILLED = -signal.SIGKILL
+
+
+@pytest.fixture
+def nursery(home: Path) -> Iterator[Nursery]:
+    with Nursery(home) as opened:
+        yield opened
+
+
+async def fill(house: House, *, many: int = MANY, secret_every: int = 2) -> list[str]:
+    """So many memories, some of them secret; returns the names of those."""
+    secrets: list[str] = []
+    for number in range(many):
+        is_secret = number % secret_every == 0
+        name = f"{'secret' if is_secret else 'plain'}-{number}"
+        words = f"{WORD} it is, {WORD} it was, {WORD} for ever" if is_secret else "nothing of note"
+        await house.client().remember(f"{words} {FILLER} {number}", name=name, tags=[WORD] if is_secret else [])
+        secrets += [name] if is_secret else []
+    await house.client().recall("anything")
+    return secrets
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trained", [False, True])
+async def test_a_purge_cut_off_after_any_step_is_finished_at_the_next_opening(
+    home: Path, nursery: Nursery, trained: bool
+) -> None:
+    """With and without a dictionary of the space's own, which takes steps of its own to replace."""
+    async with open_house(home) as house:
+        secrets = await fill(house, many=MANY if trained else 40)
+        await house.client().forget(secrets)
+        assert any(WORD in word for word in words_of_dictionaries(house)) is trained
+    ends: list[int] = []
+    while 0 not in ends:
+        place = home.parent / f"after-{len(ends) + 1}"
+        shutil.copytree(home, place)
+        ends.append(nursery.run("purge", place, names=secrets, steps=len(ends) + 1))
+        async with open_house(place) as house:
+            memory = house.client()
+            await memory.recall("anything")
+            await house.keeper.settle()
+            assert files_with(place, SECRET) == []
+            assert not (await memory.read(secrets)).memories
+            assert "nothing of note" in (await memory.read("plain-1")).memories[0].content
+            assert (await memory.doctor(deep=True)).ok
+    assert ends[:-1] == [KILLED] * (len(ends) - 1)
+    assert len(ends) > 4
+
+
+@pytest.mark.parametrize("step", [1, 2])
+async def test_a_backup_cut_off_is_no_backup_and_the_next_one_is(home: Path, nursery: Nursery, step: int) -> None:
+    async with open_house(home, index=False) as house:
+        for number in range(60):
+            await house.client().remember(os.urandom(30_000).hex(), name=f"m{number}")
+    target = home.parent / "backup.db"
+    assert nursery.run("back_up", home, target=str(target), steps=step) == KILLED
+    assert not target.exists()
+    async with open_house(home, index=False) as house:
+        assert (await house.client().doctor(deep=True)).checks[0].ok
+        await house.client().backup(target)
+    assert [path.name for path in home.parent.iterdir() if "partial" in path.name] == []
+    assert restore_backup(Settings(home=str(home.parent / "other")), target).memories == 60
+
+
+@pytest.mark.parametrize("step", [1, 2])
+async def test_an_import_cut_off_is_completed_by_importing_again(home: Path, nursery: Nursery, step: int) -> None:
+    async with open_house(home.parent / "source") as source:
+        memory = source.client()
+        for number in range(450):
+            await memory.remember(f"bird number {number}", name=f"b{number}")
+        for number in range(1, 20):
+            await memory.relate(f"b{number}", f"b{number - 1}")
+        lines = [line async for line in memory.export()]
+    file = home.parent / "memories.jsonl"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    assert nursery.run("take_in", home, file=str(file), steps=step) == KILLED
+    async with open_house(home) as house:
+        memory = house.client()
+        assert await house.store.check(deep=True) == []
+        before = sum((await memory.status()).memories.values())
+        assert before == 200 * step
+        done = await memory.import_lines(file)
+        assert (done.imported, done.known, done.relations) == (450 - before, before, 19)
+        assert sorted([line async for line in memory.export()][1:]) == sorted(lines[1:])
+        assert (await memory.doctor(repair=True, deep=True)).ok
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.005, 0.02])
+async def test_a_training_cut_off_is_done_later(home: Path, nursery: Nursery, delay: float) -> None:
+    assert nursery.run("train", home, delay=delay) == KILLED
+    async with open_house(home, index=False) as house:
+        assert await house.store.check(deep=True) == []
+        await house.client().remember("one more to set it off")
+        while house.store._training:
+            await next(iter(house.store._training))
+        assert words_of_dictionaries(house)
+        assert await house.store.check(deep=True) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inline", [True, False])
+async def test_a_build_of_the_index_cut_off_at_any_point_is_begun_anew(
+    home: Path, nursery: Nursery, inline: bool
+) -> None:
+    async with open_house(home, index=False) as house:
+        for number in range(300):
+            await house.client().remember(f"bird number {number}", name=f"b{number}")
+    for delay in (0.0, 0.02, 0.05, 0.1, 0.2):
+        assert nursery.run("build", home, delay=delay, inline=inline) == KILLED
+    async with open_house(home) as house:
+        memory = house.client()
+        assert len((await memory.recall("bird", limit=100, max_tokens=100_000)).hits) == 100
+        await house.keeper.settle()
+        index = (await memory.status()).index
+        assert (index["kind"], index["points"], index["problem"]) == ("edge", 300, "")
+        assert len([path for path in (home / "index").iterdir() if path.is_dir()]) == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finding a child's children needs /proc")
+async def test_no_builder_outlives_the_process_that_started_it(home: Path, nursery: Nursery) -> None:
+    async with open_house(home, index=False) as house:
+        for number in range(20):
+            await house.client().remember(f"bird number {number}")
+    note = home.parent / "builder"
+    assert nursery.run("build", home, delay=0.0, inline=False, builder=str(note)) == KILLED
+    builder = Path("/proc") / note.read_text(encoding="ascii")
+    deadline = time.monotonic() + 30
+    while is_running(builder) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not is_running(builder)
+
+
+def is_running(process: Path) -> bool:
+    try:
+        return "builder" in (process / "cmdline").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+
+
+def words_of_dictionaries(house: House) -> set[str]:
+    rows = house.store._connection.execute("SELECT data FROM dictionaries").fetchall()
+    return {word for (data,) in rows for word in data.decode("latin-1").split()}

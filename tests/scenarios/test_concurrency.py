@@ -1,0 +1,120 @@
+"""Many callers at once: they share the disk's time, see each other's writes, and never wait for a reader."""
+
+import asyncio
+import threading
+
+import apsw
+import pytest
+
+from scrubjay.client import MemoryClient
+from scrubjay.errors import NameTaken
+from tests.scenarios.house import House
+
+MANY = 200
+
+
+async def test_writes_that_arrive_together_share_their_commits(house: House, memory: MemoryClient) -> None:
+    writer = house.store._writer
+    commits, jobs = writer.commits, writer.jobs
+    await asyncio.gather(*(memory.remember(f"bird number {number}", name=f"b{number}") for number in range(MANY)))
+    assert writer.jobs - jobs >= MANY
+    assert writer.commits - commits < MANY / 2
+    assert (await memory.status()).memories == {"live": MANY}
+    assert len((await memory.history("b7")).versions) == 1
+
+
+async def test_one_bad_write_does_not_spoil_the_commit_it_shares(house: House, memory: MemoryClient) -> None:
+    names = [f"b{number % 50}" for number in range(MANY)]
+    done = await asyncio.gather(
+        *(memory.remember(f"bird number {number}", name=name) for number, name in enumerate(names)),
+        return_exceptions=True,
+    )
+    refused = [one for one in done if isinstance(one, NameTaken)]
+    assert len(refused) == MANY - 50
+    assert (await memory.status()).memories == {"live": 50}
+    assert (await memory.doctor(deep=True)).ok
+
+
+async def test_everybody_finds_what_was_acknowledged(memory: MemoryClient) -> None:
+    async def write_and_look(number: int) -> None:
+        word = f"zq{number}w"
+        done = await memory.remember(f"Somebody said {word} once")
+        found = await memory.recall(word)
+        assert done.id in [hit.id for hit in found.hits]
+        assert (await memory.revise(done.id, tags=[word])).version == 2
+        assert [hit.id for hit in (await memory.recall("somebody said", tags=[word])).hits] == [done.id]
+
+    await asyncio.gather(*(write_and_look(number) for number in range(40)))
+
+
+async def test_edits_of_one_memory_at_once_all_happen(memory: MemoryClient) -> None:
+    await memory.remember("a list", name="list")
+    await asyncio.gather(*(memory.revise("list", add_observations=[f"item {number}"]) for number in range(40)))
+    (found,) = (await memory.read("list")).memories
+    assert sorted(one.text for one in found.observations) == sorted(f"item {number}" for number in range(40))
+    assert found.version == 41
+
+
+async def test_only_one_of_many_edits_of_one_version_happens(memory: MemoryClient) -> None:
+    await memory.remember("a list", name="list")
+    done = await asyncio.gather(
+        *(memory.revise("list", text=f"list {number}", expected_version=1) for number in range(10)),
+        return_exceptions=True,
+    )
+    assert len([one for one in done if not isinstance(one, BaseException)]) == 1
+
+
+async def test_one_key_makes_many_calls_one(memory: MemoryClient) -> None:
+    calls = (memory.remember("said once", idempotency_key="k1", intent="new") for _ in range(20))
+    done = await asyncio.gather(*calls)
+    assert len({one.id for one in done}) == 1
+    assert (await memory.status()).memories == {"live": 1}
+
+
+async def test_readers_go_on_while_somebody_writes_for_long(house: House, memory: MemoryClient) -> None:
+    await memory.remember("bird in the hand", name="bird")
+    started, release = threading.Event(), threading.Event()
+
+    def long_write(connection: apsw.Connection) -> None:
+        connection.execute("UPDATE memories SET title = 'not yet'")
+        started.set()
+        release.wait(timeout=30)
+
+    writing = asyncio.create_task(house.store._writer.run(long_write))
+    await asyncio.to_thread(started.wait, 30)
+    assert (await memory.read("bird")).memories[0].title == ""
+    assert len((await memory.recall("bird in the hand")).hits) == 1
+    assert (await memory.history("bird")).versions[0].number == 1
+    waiting = asyncio.create_task(memory.remember("two in the bush"))
+    await asyncio.sleep(0.05)
+    assert not waiting.done()
+    release.set()
+    await writing
+    await waiting
+    assert (await memory.status()).memories == {"live": 2}
+
+
+async def test_a_caller_who_gives_up_leaves_the_memory_sound(house: House, memory: MemoryClient) -> None:
+    calls = [asyncio.create_task(memory.remember(f"bird {number}", name=f"b{number}")) for number in range(50)]
+    await asyncio.sleep(0)
+    for call in calls[::2]:
+        call.cancel()
+    done = await asyncio.gather(*calls, return_exceptions=True)
+    kept = [one for one in done if not isinstance(one, BaseException)]
+    assert len(kept) >= 25
+    for one in kept:
+        assert (await memory.read(one.id)).memories
+    assert (await memory.doctor(deep=True)).ok
+
+
+@pytest.mark.parametrize("calls", [1, 20])
+async def test_closing_finishes_what_was_accepted(house: House, memory: MemoryClient, calls: int) -> None:
+    store = house.store
+    accepted = [asyncio.create_task(store._writer.run(_count)) for _ in range(calls)]
+    await asyncio.sleep(0)
+    await asyncio.to_thread(store._writer.close)
+    assert await asyncio.gather(*accepted) == [0] * calls
+
+
+def _count(connection: apsw.Connection) -> int:
+    return int(connection.execute("SELECT count(*) FROM memories").fetchall()[0][0])

@@ -1,0 +1,45 @@
+"""The command line as a program would use it, without a process for each command."""
+
+import json
+from dataclasses import dataclass
+from typing import cast
+
+from typer.testing import CliRunner
+
+from scrubjay.model.memory import Json
+from scrubjay.surfaces.cli.main import app
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command printed, and how it ended."""
+
+    out: str
+    err: str
+    code: int
+
+    def json(self) -> dict[str, Json]:
+        return cast("dict[str, Json]", json.loads(self.out))
+
+    def error(self) -> dict[str, Json]:
+        return cast("dict[str, dict[str, Json]]", json.loads(self.err))["error"]
+
+
+def run(*arguments: str, stdin: str | bytes | None = None) -> Answer:
+    """Run a command to its end; whatever is not an answer or one of our errors is a failure of the test."""
+    result = CliRunner().invoke(app, list(arguments), input=stdin)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Answer(result.stdout, result.stderr, result.exit_code)
+
+
+def told(*arguments: str, stdin: str | bytes | None = None) -> dict[str, Json]:
+    """Run a command that must succeed, and read its JSON."""
+    answer = run(*arguments, "--json", stdin=stdin)
+    assert answer.code == 0, answer.err
+    return answer.json()
+
+
+def kept(text: str, *options: str) -> str:
+    """Remember something; returns its id."""
+    return str(told("remember", text, *options)["id"])

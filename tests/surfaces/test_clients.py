@@ -1,0 +1,189 @@
+"""`MemoryClient` and its twin for programs without an event loop."""
+
+import inspect
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from scrubjay import Filter, MemoryClient, Settings, Source, SyncMemoryClient
+from scrubjay.errors import InvalidInput, NotFound, StoreError
+from scrubjay.model.memory import Trust
+
+
+def public(kind: type) -> dict[str, Callable[..., object]]:
+    return {name: value for name, value in vars(kind).items() if not name.startswith("_") and callable(value)}
+
+
+def test_the_twin_has_every_verb_with_the_same_signature() -> None:
+    verbs = public(MemoryClient)
+    twins = {name: verb for name, verb in public(SyncMemoryClient).items() if name != "run"}
+    assert set(twins) == set(verbs)
+    for name, verb in verbs.items():
+        mine, its = inspect.signature(twins[name]), inspect.signature(verb)
+        assert mine.parameters == its.parameters, name
+        assert twins[name].__doc__ == verb.__doc__, name
+    assert inspect.signature(SyncMemoryClient) == inspect.signature(MemoryClient)
+
+
+def test_a_twins_answer_is_the_answer_itself() -> None:
+    for name, verb in public(MemoryClient).items():
+        if name != "export":
+            assert inspect.iscoroutinefunction(verb), name
+            assert not inspect.iscoroutinefunction(getattr(SyncMemoryClient, name)), name
+
+
+async def test_verbs_work_as_the_readme_says(settings: Settings) -> None:
+    async with MemoryClient(settings=settings, space="work", agent="bot") as memory:
+        done = await memory.remember(
+            "Sarah of Acme prefers voice calls", entities=["Sarah", "Acme"], source={"session": "s1", "trust": "user"}
+        )
+        assert (done.action, len(done.ids)) == ("created", 2)
+        found = await memory.recall("how does Sarah like voice calls?", limit=5)
+        assert found.hits[0].passage == "Sarah of Acme prefers voice calls"
+        assert sorted(found.hits[0].entities) == ["Acme", "Sarah"]
+        assert (found.hits[0].trust, found.hits[0].source.agent) == ("user", "bot")
+        (first, second) = (await memory.read(done.ids)).memories
+        assert (first.entity, second.entity) == ("Sarah", "Acme")
+        assert (await memory.revise(first.id, content="Sarah prefers mail", message="told us")).version == 2
+        assert (await memory.history(first.id)).versions[0].message == "told us"
+        assert (await memory.history(first.id, diff=[1, 2])).diff[0].field == "content"
+        assert (await memory.relate(first.id, second.id)).action == "created"
+        assert (await memory.unrelate(second.id, first.id)).action == "removed"
+        assert (await memory.revert(first.id, to=1)).version == 3
+        assert (await memory.undo()).done[0].version == 4
+        assert (await memory.forget(filter=Filter(entity="Acme"))).done[0].id == second.id
+        assert (await memory.restore(second.id)).done[0].action == "restored"
+        await memory.forget(second.id, reason="asked to")
+        assert (await memory.purge([second.id])).done[0].action == "purged"
+        status = await memory.status()
+        assert (status.space, status.memories) == ("work", {"live": 1})
+        assert {check.name for check in (await memory.doctor()).checks} >= {"store", "index"}
+
+
+async def test_times_are_taken_as_text_or_as_moments(settings: Settings) -> None:
+    async with MemoryClient(settings=settings) as memory:
+        at = datetime(2020, 1, 1, tzinfo=UTC)
+        await memory.remember("old tea", source=Source(at=at, trust=Trust.AGENT))
+        await memory.remember("new tea", expires_at="2099-12-31", remind_at=datetime(2098, 1, 1, tzinfo=UTC))
+        assert [hit.passage for hit in (await memory.recall("tea", until="2021-01-01")).hits] == ["old tea"]
+        later = await memory.recall("tea", since=datetime(2021, 1, 1, tzinfo=UTC))
+        assert [hit.passage for hit in later.hits] == ["new tea"]
+        for wrong in ("yesterday", datetime(2021, 1, 1), 5):  # noqa: DTZ001 - that is what is wrong with it
+            with pytest.raises(InvalidInput, match="since"):
+                await memory.recall("tea", since=wrong)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"tags": "tea"}, "tags"),
+        ({"entities": "Sarah"}, "entities"),
+        ({"observations": 5}, "observations"),
+        ({"metadata": []}, "metadata"),
+        ({"source": "mail"}, "source"),
+        ({"source": {"trust": "blind"}}, r"source\.trust"),
+        ({"expires_at": "soon"}, "expires_at"),
+        ({"pinned": "yes"}, "pinned"),
+    ],
+)
+async def test_what_is_wrong_is_told_by_name(settings: Settings, options: dict[str, str], field: str) -> None:
+    async with MemoryClient(settings=settings) as memory:
+        with pytest.raises(InvalidInput, match=field):
+            await memory.remember("tea", **options)  # pyright: ignore[reportArgumentType]
+        assert (await memory.status()).memories == {}
+
+
+async def test_a_state_there_is_not(settings: Settings) -> None:
+    async with MemoryClient(settings=settings) as memory:
+        with pytest.raises(InvalidInput, match="live, merged, archived, trashed"):
+            await memory.recall("tea", state="asleep")
+        with pytest.raises(InvalidInput, match="ids"):
+            await memory.read(5)  # pyright: ignore[reportArgumentType]
+
+
+async def test_a_client_that_is_not_open_says_so(settings: Settings) -> None:
+    memory = MemoryClient(settings=settings)
+    for _ in range(2):
+        with pytest.raises(StoreError, match="not open") as caught:
+            await memory.recall("tea")
+        assert "async with" in caught.value.hint
+        with pytest.raises(StoreError, match="not open"):
+            memory.export()
+        async with memory:
+            await memory.recall("tea")
+
+
+async def test_the_folder_may_be_given_alone_or_with_settings(settings: Settings, tmp_path: Path) -> None:
+    async with MemoryClient(path=tmp_path / "alone") as memory:
+        assert (await memory.status()).data == str(tmp_path / "alone")
+    async with MemoryClient(path=tmp_path / "both", settings=settings) as memory:
+        assert (await memory.status()).data == str(tmp_path / "both")
+
+
+async def test_a_run_names_several_calls(settings: Settings) -> None:
+    async with MemoryClient(settings=settings, run="spring cleaning") as memory:
+        for text in ("tea", "coffee"):
+            await memory.remember(text)
+        assert len((await memory.undo(run="spring cleaning")).done) == 2
+
+
+async def test_lines_out_and_lines_in(settings: Settings, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    async with MemoryClient(settings=settings) as memory:
+        await memory.remember("tea")
+        lines = [line async for line in memory.export(progress=lambda *done: told.append(done))]
+        assert told == [(1, 1)]
+        made = await memory.backup(tmp_path / "copy.db")
+        assert made == tmp_path / "copy.db"
+    async with MemoryClient(settings=settings, space="other") as memory:
+        assert (await memory.import_lines(lines)).imported == 1
+        assert (await memory.import_lines(lines, embed=False)).known == 1
+
+
+def test_the_twin_works_from_any_thread(settings: Settings) -> None:
+    answers: list[str] = []
+    with SyncMemoryClient(settings=settings) as memory:
+        threads = [
+            threading.Thread(target=lambda text=text: answers.append(memory.remember(text).action))
+            for text in ("tea", "coffee", "milk")
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert answers == ["created"] * 3
+        assert len(memory.recall("", limit=10).hits) == 3
+        assert len(list(memory.export())) == 4
+        first = memory.export()
+        assert next(first).startswith('{"scrubjay"')
+        with pytest.raises(NotFound):
+            memory.revise("nobody", pinned=True)
+
+
+async def test_the_twin_works_within_a_running_loop(settings: Settings) -> None:
+    with SyncMemoryClient(settings=settings) as memory:
+        assert memory.remember("tea").action == "created"
+
+
+def test_a_twin_that_is_not_open_says_so_and_can_be_opened_again(settings: Settings) -> None:
+    memory = SyncMemoryClient(settings=settings)
+    for _ in range(2):
+        with pytest.raises(StoreError, match="not open") as caught:
+            memory.recall("tea")
+        assert "with SyncMemoryClient" in caught.value.hint
+        with pytest.raises(StoreError, match="not open"):
+            next(memory.export())
+        with memory:
+            memory.recall("tea")
+
+
+def test_a_twin_that_cannot_be_opened_leaves_no_thread(settings: Settings, home: Path) -> None:
+    home.mkdir()
+    (home / "memory.db").write_bytes(b"nonsense" * 1000)
+    before = threading.active_count()
+    with pytest.raises(StoreError), SyncMemoryClient(settings=settings):
+        pass
+    assert threading.active_count() == before

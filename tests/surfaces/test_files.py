@@ -1,0 +1,144 @@
+"""Export, import and backups from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.surfaces.shell import kept, run, told
+
+from scrubjay.errors import CODES, Conflict, InvalidInput, StoreDamaged
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+def contents(*options: str) -> set[str]:
+    hits = told("recall", "--max-tokens", "100000", "-n", "100", *options)["hits"]
+    assert isinstance(hits, list)
+    return {str(hit["passage"]) for hit in hits if isinstance(hit, dict)}
+
+
+def test_an_export_to_standard_output_is_nothing_but_the_export() -> None:
+    kept("green tea")
+    kept("a scrub jay")
+    run("relate", "green-tea", "a-scrub-jay")
+    for arguments in (("export",), ("export", "-"), ("export", "-", "--json")):
+        answer = run(*arguments)
+        assert (answer.code, answer.err) == (0, "")
+        assert [next(iter(json.loads(line))) for line in answer.out.splitlines()] == [
+            "scrubjay", "memory", "memory", "relation",
+        ]  # fmt: skip
+
+
+def test_there_and_back_again(tmp_path: Path) -> None:
+    kept("green tea", "--name", "tea")
+    run("revise", "tea", "--text", "black tea")
+    file = tmp_path / "out.jsonl"
+    answer = run("export", str(file))
+    assert (answer.code, answer.out, answer.err) == (0, f"exported 1 memories to {file}\n", "")
+    assert sorted(path.name for path in tmp_path.glob("out*")) == ["out.jsonl"]
+    taken = run("import", str(file), "--space", "other")
+    assert taken.out == "imported 1 memories and 0 relations; 0 were there already\n"
+    assert contents("--space", "other") == {"black tea"}
+    assert len(run("history", "tea", "--space", "other").out.splitlines()) == 2
+    again = told("import", str(file), "--space", "other", "--no-embed")
+    assert again == {"imported": 0, "known": 1, "relations": 0, "renamed": []}
+
+
+def test_an_import_says_what_it_renamed(tmp_path: Path) -> None:
+    file = tmp_path / "out.jsonl"
+    kept("green tea", "--name", "tea")
+    run("export", str(file))
+    kept("black tea", "--name", "tea", "--space", "other")
+    assert "  renamed tea -> tea-" in run("import", str(file), "--space", "other").out
+
+
+def test_an_export_of_nothing() -> None:
+    assert len(run("export").out.splitlines()) == 1
+
+
+def test_an_export_to_nowhere_is_refused(tmp_path: Path) -> None:
+    answer = run("export", str(tmp_path / "missing" / "out.jsonl"))
+    assert answer.code == CODES[InvalidInput].exit
+    assert "cannot be written" in answer.err
+
+
+def test_a_bad_line_is_named_and_nothing_is_imported(tmp_path: Path) -> None:
+    kept("green tea")
+    file = tmp_path / "bad.jsonl"
+    file.write_text(run("export").out + "\n{oops}\n", encoding="utf-8")
+    answer = run("import", str(file), "--space", "other", "--json")
+    assert answer.code == CODES[InvalidInput].exit
+    error = answer.error()
+    assert (error["line"], str(error["message"])[:17]) == (4, "line 4: not JSON:")
+    assert contents("--space", "other") == set()
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00binary", b"PK\x03\x04\x00\xe9"])
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_bytes(content)
+    answer = run("import", str(file))
+    assert answer.code == CODES[InvalidInput].exit
+    assert answer.err.startswith("error: ")
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    answer = run("import", str(tmp_path / "none.jsonl"))
+    assert answer.code == CODES[InvalidInput].exit
+    assert "there is no file" in answer.err
+
+
+def test_a_backup_is_made_verified_and_restored(tmp_path: Path, home: Path) -> None:
+    kept("green tea", "--name", "tea")
+    file = tmp_path / "copy.db"
+    made = run("backup", "create", str(file))
+    assert made.code == 0
+    assert made.out == f"backed up to {file} ({file.stat().st_size:,} bytes), verified\n"
+    run("revise", "tea", "--text", "black tea")
+    refused = run("backup", "restore", str(file))
+    assert refused.code == CODES[Conflict].exit
+    assert "--force" in refused.err
+    assert contents() == {"black tea"}
+    restored = run("backup", "restore", str(file), "--force")
+    assert restored.code == 0
+    assert restored.out.startswith(f"restored 1 memories to {home / 'memory.db'}; the store that was there is kept as ")
+    assert contents() == {"green tea"}
+    kept_as = Path(restored.out.strip().split("kept as ")[1])
+    assert kept_as.exists()
+
+
+def test_a_backup_is_restored_into_a_new_folder(tmp_path: Path) -> None:
+    kept("green tea")
+    file = tmp_path / "copy.db"
+    run("backup", "create", str(file))
+    found = told("backup", "restore", str(file), "--data", str(tmp_path / "new"))
+    assert found == {"memories": 1, "store": str(tmp_path / "new" / "memory.db"), "kept": ""}
+    assert contents("--data", str(tmp_path / "new")) == {"green tea"}
+
+
+def test_a_backup_does_not_overwrite(tmp_path: Path) -> None:
+    kept("green tea")
+    file = tmp_path / "copy.db"
+    file.write_text("mine", encoding="utf-8")
+    answer = run("backup", "create", str(file))
+    assert answer.code == CODES[InvalidInput].exit
+    assert "already" in answer.err
+    assert file.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_backup_to_nowhere_is_refused(tmp_path: Path) -> None:
+    answer = run("backup", "create", str(tmp_path / "missing" / "copy.db"))
+    assert answer.code != 0
+    assert answer.err.startswith("error: ")
+
+
+def test_a_backup_that_is_none_is_refused_and_the_store_stays(tmp_path: Path) -> None:
+    kept("green tea")
+    assert run("backup", "restore", str(tmp_path / "none.db"), "--force").code == CODES[StoreDamaged].exit
+    bad = tmp_path / "bad.db"
+    bad.write_bytes(b"nonsense" * 1000)
+    answer = run("backup", "restore", str(bad), "--force")
+    assert answer.code != 0
+    assert answer.err.startswith("error: ")
+    assert contents() == {"green tea"}
+    assert [path.name for path in tmp_path.rglob("*.restoring*")] == []

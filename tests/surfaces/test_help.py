@@ -1,0 +1,67 @@
+"""Every command explains itself."""
+
+from collections.abc import Iterator
+
+import pytest
+import typer
+from tests.surfaces.shell import run
+from typer.core import TyperCommand, TyperGroup
+
+from scrubjay.surfaces.cli.main import app
+from scrubjay.version import VERSION
+
+
+def commands(group: TyperGroup, *path: str) -> Iterator[tuple[tuple[str, ...], TyperCommand]]:
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from commands(command, *path, name)
+        else:
+            assert isinstance(command, TyperCommand)
+            yield (*path, name), command
+
+
+def every_command() -> list[tuple[tuple[str, ...], TyperCommand]]:
+    root = typer.main.get_command(app)
+    assert isinstance(root, TyperGroup)
+    return list(commands(root))
+
+
+@pytest.mark.parametrize(("path", "command"), every_command())
+def test_help_names_every_argument_and_option(path: tuple[str, ...], command: TyperCommand) -> None:
+    answer = run(*path, "--help")
+    assert answer.code == 0
+    assert (command.help or "").split(".")[0][:40] in answer.out
+    for parameter in command.params:
+        for name in (*parameter.opts, *parameter.secondary_opts):
+            assert name in answer.out, name
+    for shared in ("--data", "--space", "--agent", "--json"):
+        assert shared in answer.out
+
+
+def test_the_root_lists_every_command() -> None:
+    answer = run("--help")
+    assert answer.code == 0
+    for path, _ in every_command():
+        assert path[0] in answer.out
+
+
+def test_no_command_is_a_call_for_help() -> None:
+    answer = run()
+    assert "Usage" in answer.out + answer.err
+    assert "Usage" in run("backup").out + run("backup").err
+
+
+def test_the_version() -> None:
+    assert run("--version").out == f"scrubjay {VERSION}\n"
+
+
+def test_a_command_there_is_not() -> None:
+    answer = run("rember", "tea")
+    assert answer.code == 2
+    assert "rember" in answer.err
+
+
+def test_a_missing_argument() -> None:
+    answer = run("remember")
+    assert answer.code == 2
+    assert "text" in answer.err

@@ -1,0 +1,63 @@
+"""The command as a shell starts it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import scrubjay
+
+SOURCES = Path(scrubjay.__file__).parents[1]
+COMMAND = [sys.executable, "-m", "scrubjay.surfaces.cli.main"]
+
+
+@pytest.fixture
+def environment(home: Path) -> dict[str, str]:
+    return dict(os.environ) | {"PYTHONPATH": str(SOURCES)}
+
+
+def test_a_text_goes_in_and_comes_out_byte_for_byte(environment: dict[str, str]) -> None:
+    text = "tabs\there\r\nand ☕ \x1b[31mred\x1b[0m \\".encode()
+    made = subprocess.run(
+        [*COMMAND, "remember", "-", "--json"], env=environment, input=text, capture_output=True, check=True
+    )
+    memory_id = str(json.loads(made.stdout)["id"])
+    read = subprocess.run(
+        [*COMMAND, "read", memory_id, "-f", "plain"], env=environment, capture_output=True, check=True
+    )
+    assert read.stdout == text + b"\n"
+    assert read.stderr == b""
+
+
+def test_arguments_that_are_not_text_are_refused_in_words(environment: dict[str, str]) -> None:
+    for arguments in ([b"remember", b"caf\xe9"], [b"read", b"caf\xe9"], [b"recall", b"x", b"--space", b"caf\xe9"]):
+        done = subprocess.run(
+            [*map(os.fsencode, COMMAND), *arguments], env=environment, capture_output=True, check=False
+        )
+        assert done.returncode == 2, arguments
+        assert done.stderr.startswith(b"error: ")
+
+
+def test_a_reader_who_leaves_early_is_no_disaster(environment: dict[str, str], home: Path) -> None:
+    lines = subprocess.run([*COMMAND, "export"], env=environment, capture_output=True, check=True).stdout
+    assert lines.count(b"\n") == 1
+    with subprocess.Popen(
+        [*COMMAND, "export"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.close()
+        assert b"Traceback" not in child.stderr.read()
+
+
+def test_a_broken_setting_is_told_in_words(environment: dict[str, str]) -> None:
+    for name, value in (("SCRUBJAY_READERS", "many"), ("SCRUBJAY_EMBEDDER", "crystal-ball")):
+        done = subprocess.run(
+            [*COMMAND, "status"], env=environment | {name: value}, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2
+        assert done.stderr.startswith("error: ")
+        assert name in done.stderr

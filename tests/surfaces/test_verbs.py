@@ -1,0 +1,380 @@
+"""Every command: what a person reads, what a program reads, and how it ends."""
+
+import json
+import re
+
+import pytest
+from tests.surfaces.shell import kept, run, told
+
+from scrubjay.errors import CODES, Ambiguous, InvalidInput, KeyReused, NameTaken, NotFound, StaleVersion, WrongState
+from scrubjay.model.identity import is_id
+from scrubjay.version import VERSION
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+def test_remember_says_what_it_did() -> None:
+    answer = run("remember", "Sarah prefers tea", "--title", "Tea")
+    assert (answer.code, answer.err) == (0, "")
+    assert re.match(r"created tea \([0-9a-f-]{36}\), version 1\n", answer.out)
+    assert "warning: stored without vectors" in answer.out
+    again = run("remember", "Sarah prefers tea")
+    assert again.out.startswith("unchanged tea (")
+
+
+def test_remember_as_json_has_the_documented_fields() -> None:
+    found = told(
+        "remember", "Sarah of Acme", "-e", "Sarah", "-e", "Acme", "-o", "likes tea", "-t", "#People", "--kind", "fact",
+        "--name", "sarah", "--category", "c", "--project", "p", "--scope", "s", "--intent", "new", "--pinned",
+        "--expires-at", "2099-01-01", "--remind-at", "2098-01-01", "--session", "s1", "--metadata", '{"a": [1]}',
+    )  # fmt: skip
+    assert set(found) == {
+        "action", "id", "ids", "name", "version", "tags", "merged_into", "similarity", "similar", "warnings", "trace",
+    }  # fmt: skip
+    assert (found["action"], found["name"], found["version"], found["tags"]) == (
+        "created",
+        "sarah-sarah",
+        1,
+        ["people"],
+    )
+    ids = found["ids"]
+    assert isinstance(ids, list)
+    assert len(ids) == 2
+    (memory,) = [json.loads(text) for text in _texts("read", str(ids[1]), "-f", "json")]
+    assert (memory["entity"], memory["kind"], memory["category"], memory["project"]) == ("Acme", "fact", "c", "p")
+    assert (memory["scope"], memory["pinned"], memory["metadata"]) == ("s", True, {"a": [1]})
+    assert (memory["expires_at"], memory["remind_at"]) == ("2099-01-01T00:00:00Z", "2098-01-01T00:00:00Z")
+    assert memory["source"] == {"session": "s1", "agent": "cli"}
+    assert memory["observations"][0]["text"] == "likes tea"
+
+
+def test_remember_for_several_entities_lists_the_records() -> None:
+    answer = run("remember", "Sarah of Acme", "-e", "Sarah", "-e", "Acme")
+    assert "one record for each entity" in answer.out
+
+
+def test_remember_from_standard_input_keeps_every_byte() -> None:
+    text = "first\r\n\tsecond \\[bold] ☕ \x1b[31mred\x1b[0m :smile: C:\\"
+    memory_id = str(told("remember", "-", stdin=text.encode())["id"])
+    assert _texts("read", memory_id, "-f", "plain") == [text]
+    assert run("read", memory_id, "-f", "plain").out == text.replace("\r\n", "\n") + "\n"
+
+
+def test_standard_input_that_is_not_utf8_is_refused() -> None:
+    for command in (["remember", "-"], ["revise", "x", "--text", "-"]):
+        answer = run(*command, stdin=b"caf\xe9")
+        assert answer.code == CODES[InvalidInput].exit
+        assert "not UTF-8 at byte 3" in answer.err
+        assert "iconv" in answer.err
+
+
+def test_a_dry_run_stores_nothing() -> None:
+    answer = run("remember", "tea", "--dry-run")
+    assert "(dry run)" in answer.out
+    assert told("status")["memories"] == {}
+
+
+def test_an_idempotency_key_makes_a_retry_safe() -> None:
+    first = kept("tea", "--idempotency-key", "k")
+    assert kept("tea", "--idempotency-key", "k") == first
+    reused = run("remember", "coffee", "--idempotency-key", "k", "--json")
+    assert (reused.code, reused.error()["code"]) == (CODES[KeyReused].exit, "key_reused")
+
+
+def test_recall_shows_passages_ids_and_the_way_on() -> None:
+    ids = [kept(f"tea number {number}") for number in range(3)]
+    pinned = kept("always be kind", "--pinned", "-e", "Everybody")
+    answer = run("recall", "tea", "-n", "2", "--explain")
+    lines = answer.out.splitlines()
+    assert lines[0].startswith("*. always-be-kind [Everybody]  20")
+    assert lines[1] == "   always be kind"
+    assert pinned in lines[2]
+    assert lines[3].startswith("1. tea-number-2  20")
+    assert lines[4] == "   tea number 2"
+    assert lines[5].startswith(f"   {ids[2]}  (words ")
+    assert "note: searched by words only" in answer.out
+    cursor = lines[-1].removeprefix("more: --cursor ")
+    rest = run("recall", "tea", "--cursor", cursor)
+    assert ids[0] in rest.out
+    assert pinned not in rest.out
+    assert "more:" not in rest.out
+
+
+def test_recall_as_json_has_the_documented_fields() -> None:
+    kept("green tea", "--title", "Tea", "-e", "Sarah")
+    found = told("recall", "tea", "--detail", "full")
+    assert set(found) == {"hits", "pinned", "cursor", "tokens", "degraded"}
+    hits = found["hits"]
+    assert isinstance(hits, list)
+    (hit,) = hits
+    assert isinstance(hit, dict)
+    assert {"id", "name", "title", "passage", "score", "entities", "date", "source", "trust", "why"} <= set(hit)
+    assert (hit["passage"], hit["entities"], hit["trust"]) == ("green tea", ["Sarah"], "unknown")
+    memory = hit["memory"]
+    assert isinstance(memory, dict)
+    assert memory["content"] == "green tea"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--entity", "sarah"),
+        ("--kind", "fact"),
+        ("--category", "food"),
+        ("-t", "hot", "-t", "drink"),
+        ("--any-tag", "cold", "--any-tag", "hot"),
+        ("--project", "jay"),
+        ("--scope", "team"),
+        ("--tier", "working"),
+        ("--session", "s1"),
+        ("--from-agent", "cli"),
+        ("--trust", "unknown"),
+        ("--metadata", '{"cups": 2}'),
+        ("--since", "2000-01-01", "--until", "2100-01-01"),
+        ("--state", "live"),
+        ("--max-tokens", "200"),
+    ],
+)
+def test_recall_can_be_narrowed(options: tuple[str, ...]) -> None:
+    wanted = kept(
+        "green tea", "-e", "Sarah", "--kind", "fact", "--category", "food", "-t", "hot", "-t", "drink", "--project",
+        "jay", "--scope", "team", "--session", "s1", "--metadata", '{"cups": 2}',
+    )  # fmt: skip
+    found = told("recall", "tea", *options)["hits"]
+    assert isinstance(found, list)
+    assert [hit["id"] for hit in found if isinstance(hit, dict)] == [wanted]
+
+
+def test_recall_of_nothing_is_an_answer_not_an_error() -> None:
+    answer = run("recall", "tea")
+    assert (answer.code, answer.out.splitlines()[0]) == (0, "nothing found")
+    assert run("recall").out == "nothing found\n"
+
+
+def test_read_prints_whole_memories_and_names_the_missing() -> None:
+    memory_id = kept("green tea", "--title", "Tea", "-o", "no milk")
+    answer = run("read", "tea")
+    assert answer.code == 0
+    assert answer.out.startswith("# Tea\n\n*note · ")
+    assert "\n- no milk\n" in answer.out
+    missing = run("read", "tee", memory_id, "-f", "plain")
+    assert missing.code == CODES[NotFound].exit
+    assert missing.out == "green tea\nno milk\nnot found: tee; did you mean tea?\n"
+    found = run("read", "tee", "--json")
+    assert (found.code, found.json()["missing"]) == (3, [{"ref": "tee", "suggestions": ["tea"]}])
+
+
+def test_read_an_older_version() -> None:
+    kept("green tea", "--name", "tea")
+    run("revise", "tea", "--text", "black tea")
+    assert run("read", "tea", "-f", "plain", "--version", "1").out == "green tea\n"
+    assert run("read", "tea", "--version", "7").code == CODES[NotFound].exit
+
+
+def test_revise_changes_what_is_named_and_nothing_else() -> None:
+    memory_id = kept("green tea", "--name", "tea", "-t", "hot", "-o", "no milk")
+    answer = run("revise", "tea", "--text", "-", "--title", "Tea", "-m", "she said so", stdin="black tea")
+    assert answer.out.startswith(f"updated tea ({memory_id}), version 2\n")
+    found = told(
+        "revise", "tea", "--name", "drink", "--kind", "fact", "--category", "c", "--project", "p", "-t", "cold",
+        "--pin", "--add-observation", "with lemon", "--remove-observation", "no milk", "--remove-observation", "no sugar",
+        "--metadata", '{"a": 1}', "--expected-version", "2",
+    )  # fmt: skip
+    assert {"action", "id", "name", "version", "warnings"} == set(found)
+    assert (found["action"], found["version"], found["name"]) == ("updated", 3, "drink")
+    assert "no sugar" in str(found["warnings"])
+    (memory,) = [json.loads(text) for text in _texts("read", "drink", "-f", "json")]
+    assert (memory["content"], memory["title"], memory["kind"]) == ("black tea", "Tea", "fact")
+    assert (memory["tags"], memory["pinned"], memory["metadata"]) == (["cold"], True, {"a": 1})
+    assert [one["text"] for one in memory["observations"]] == ["with lemon"]
+    assert run("revise", "drink", "--unpin").out.startswith("updated")
+    assert run("revise", "drink").out.startswith("unchanged")
+
+
+def test_a_stale_revision_is_refused_with_the_current_version() -> None:
+    kept("green tea", "--name", "tea")
+    run("revise", "tea", "--text", "black tea")
+    answer = run("revise", "tea", "--text", "white tea", "--expected-version", "1", "--json")
+    assert answer.code == CODES[StaleVersion].exit
+    error = answer.error()
+    assert (error["code"], error["current"], error["expected"]) == ("stale_version", 2, 1)
+
+
+def test_forget_and_restore_and_forget_by_filter() -> None:
+    memory_id = kept("green tea", "--name", "tea", "--kind", "drink", "-t", "hot", "--project", "jay")
+    assert run("forget", "tea", "--reason", "cold").out == f"trashed tea ({memory_id})\n"
+    assert run("recall", "tea").out.startswith("nothing found")
+    assert run("restore", "tea").out == f"restored tea ({memory_id})\n"
+    for option in (("--kind", "drink"), ("-t", "hot"), ("--project", "jay")):
+        assert run("forget", *option, "--dry-run").out == f"would be trashed tea ({memory_id})\n"
+    found = told("forget", "--kind", "drink")
+    assert set(found) == {"done", "missing", "dry_run", "run"}
+    assert run("forget", "--kind", "drink").out == "nothing to do\n"
+    assert run("forget", "nobody").code == CODES[NotFound].exit
+    assert run("forget").code == CODES[InvalidInput].exit
+
+
+def test_forget_takes_a_group_along_when_asked() -> None:
+    run("remember", "tea", "-e", "Sarah", "-e", "Acme", "--session", "s1")
+    assert run("forget", "--entity", "Sarah", "--dry-run").out.count("trashed") == 1
+    assert run("forget", "--session", "s1", "--dry-run").out.count("trashed") == 2
+    assert run("forget", "tea-sarah", "--group").out.count("trashed") == 2
+    assert run("restore", "tea-sarah", "--group").out.count("restored") == 2
+
+
+def test_purge_asks_before_it_destroys() -> None:
+    memory_id = kept("green tea", "--name", "tea")
+    refused = run("purge", "tea", "--yes")
+    assert refused.code == CODES[WrongState].exit
+    assert "forget tea" in refused.err
+    run("forget", "tea")
+    assert run("purge", "tea", "--dry-run").out == f"would be purged tea ({memory_id})\n"
+    no = run("purge", "tea", stdin="n\n")
+    assert no.code == CODES[InvalidInput].exit
+    assert "purged" not in no.out
+    assert "Destroy 1 memories for good?" in no.err
+    assert "nothing was purged" in no.err
+    nobody = run("purge", "tea", stdin="")
+    assert nobody.code != 0
+    assert told("status")["memories"] == {"trashed": 1}
+    yes = run("purge", "tea", "nobody", stdin="y\n")
+    assert yes.out.endswith(f"purged tea ({memory_id})\nnot found: nobody\n")
+    assert yes.code == CODES[NotFound].exit
+    assert told("status")["memories"] == {}
+    assert run("purge", "tea", "--yes").code == CODES[NotFound].exit
+
+
+def test_purge_by_filter_does_not_ask_when_told() -> None:
+    for number in range(3):
+        kept(f"tea {number}", "--kind", "drink")
+    run("forget", "--kind", "drink")
+    found = told("purge", "--kind", "drink", "--yes")
+    done = found["done"]
+    assert isinstance(done, list)
+    assert len(done) == 3
+
+
+def test_relate_and_unrelate() -> None:
+    tea, jay = kept("tea", "--title", "Tea"), kept("jay", "--name", "jay")
+    answer = run("relate", "tea", "jay", "--text", "drinks", "--strength", "0.9", "--metadata", '{"a": 1}')
+    assert answer.out.splitlines()[0] == "created Tea -> jay"
+    assert "jay has 1 relation: related_to" in answer.out
+    found = told("relate", "jay", "tea", "-r", "likes")
+    assert {"action", "source", "target", "source_links", "target_links"} <= set(found)
+    assert (found["action"], found["source"], found["target"]) == ("created", jay, tea)
+    assert run("unrelate", "jay", "tea").out.splitlines()[0] == "removed jay -> Tea"
+    assert run("unrelate", "jay", "tea").out.splitlines()[0] == "unchanged jay -> Tea"
+    assert run("unrelate", "jay", "tea", "-r", "likes").out.splitlines()[1] == "  jay has 0 relations: none"
+    assert run("relate", "tea", "tea").code == CODES[InvalidInput].exit
+
+
+def test_history_and_diff() -> None:
+    kept("green tea\nno milk", "--name", "tea")
+    run("revise", "tea", "--text", "black tea\nno milk", "-m", "changed her mind")
+    lines = run("history", "tea").out.splitlines()
+    assert lines[0].startswith("2. revised by cli at 20")
+    assert lines[0].endswith(": changed her mind")
+    assert lines[1].startswith("1. created by cli at 20")
+    assert len(run("history", "tea", "-n", "1").out.splitlines()) == 1
+    assert run("history", "tea", "--diff", "1", "2").out == "content:\n  -green tea\n  +black tea\n   no milk\n"
+    assert run("history", "tea", "--diff", "1", "1").out == "no difference\n"
+    found = told("history", "tea")
+    assert set(found) == {"id", "name", "versions", "diff"}
+    assert run("history", "tea", "--diff", "1", "9").code == CODES[NotFound].exit
+
+
+def test_revert_and_undo() -> None:
+    memory_id = kept("green tea", "--name", "tea")
+    run("revise", "tea", "--text", "black tea")
+    assert run("revert", "tea", "--to", "1", "-m", "back").out == f"updated tea ({memory_id}), version 3\n"
+    assert run("read", "tea", "-f", "plain").out == "green tea\n"
+    assert run("undo").out == f"undone tea ({memory_id}), now version 4\n"
+    assert run("read", "tea", "-f", "plain").out == "black tea\n"
+    assert run("undo", "--agent", "nobody").code == CODES[NotFound].exit
+    assert run("undo", "--run", "no-such-run").code == CODES[NotFound].exit
+    assert set(told("undo")) == {"run", "done", "skipped"}
+
+
+def test_undo_goes_by_agent() -> None:
+    kept("tea", "--name", "tea", "--agent", "alice")
+    kept("jay", "--name", "jay", "--agent", "bob")
+    assert "undone tea" in run("undo", "--agent", "alice").out
+    assert "undone jay" in run("undo", "--agent", "bob").out
+
+
+def test_status_tells_where_and_how_much() -> None:
+    kept("tea")
+    answer = run("status")
+    rows = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in answer.out.splitlines() if "  " in line)
+    assert (rows["space"], rows["memories"], rows["versions"]) == ("default", "live 1", "1")
+    assert rows["scrubjay"] == VERSION
+    assert "note: lexical search only" in answer.out
+    found = told("status")
+    assert {"space", "version", "data", "memories", "store", "embedding", "index", "compression", "degraded"} <= set(
+        found
+    )
+
+
+def test_doctor_examines_and_its_exit_code_tells() -> None:
+    kept("tea")
+    answer = run("doctor", "--deep")
+    assert "ok   store: every page and body read" in answer.out
+    assert "FAIL embedding" in answer.out
+    assert answer.code == 1
+    checks = run("doctor", "--repair", "--json").json()["checks"]
+    assert isinstance(checks, list)
+    assert {"name", "ok", "detail", "fix"} == set(checks[0] if isinstance(checks[0], dict) else ())
+
+
+def test_spaces_do_not_see_each_other() -> None:
+    kept("tea", "--space", "work")
+    assert run("recall", "tea").out.startswith("nothing found")
+    assert "tea" in run("recall", "tea", "--space", "work").out
+    assert run("recall", "--space", " ").code == CODES[InvalidInput].exit
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("remember", ""), InvalidInput),
+        (("remember", "x" * 1_000_001), InvalidInput),
+        (("remember", "tea", "--metadata", "{"), InvalidInput),
+        (("remember", "tea", "--metadata", "[1]"), InvalidInput),
+        (("remember", "tea", "--expires-at", "soon"), InvalidInput),
+        (("remember", "tea", "--intent", "maybe"), InvalidInput),
+        (("remember", "tea", "--name", "taken"), NameTaken),
+        (("recall", "tea", "-n", "0"), InvalidInput),
+        (("recall", "tea", "--state", "asleep"), InvalidInput),
+        (("recall", "tea", "--detail", "all"), InvalidInput),
+        (("recall", "tea", "--cursor", "x"), InvalidInput),
+        (("read", "taken", "-f", "pdf"), InvalidInput),
+        (("revise", "nobody", "--pin"), NotFound),
+        (("revise", "twin", "--pin"), Ambiguous),
+        (("relate", "taken", "nobody"), NotFound),
+        (("history", "nobody"), NotFound),
+        (("revert", "taken", "--to", "9"), NotFound),
+    ],
+)
+def test_an_error_has_its_own_exit_code_and_is_json_when_asked(
+    arguments: tuple[str, ...], error: type[InvalidInput]
+) -> None:
+    kept("first", "--name", "taken", "--title", "Twin")
+    kept("second", "--name", "other", "--title", "twin")
+    plain = run(*arguments)
+    assert (plain.code, plain.out) == (CODES[error].exit, "")
+    assert plain.err.startswith("error: ")
+    as_json = run(*arguments, "--json")
+    assert (as_json.code, as_json.out) == (CODES[error].exit, "")
+    told_error = as_json.error()
+    assert str(told_error["message"])[:40] in plain.err
+    assert "Traceback" not in plain.err + as_json.err
+
+
+def test_the_id_in_an_answer_can_be_gone_on_with() -> None:
+    assert is_id(kept("tea"))
+
+
+def _texts(*arguments: str) -> list[str]:
+    texts = told(*arguments)["texts"]
+    assert isinstance(texts, list)
+    return [str(text) for text in texts]
