@@ -47,6 +47,10 @@ class Index(Protocol):
         """The passages nearest to a vector."""
         ...
 
+    async def open(self) -> None:
+        """Take hold of what there is; raises EmbeddingUnavailable without a model."""
+        ...
+
     async def after_commit(self) -> None:
         """Take in what was just committed."""
         ...
@@ -220,6 +224,8 @@ class Engine:
         await self.store.close()
 
     async def _patient(self) -> examining.Patient:
+        with suppress(EmbeddingUnavailable):
+            await self.index.open()
         return examining.Patient(
             store=self.store, embedder=self.embedder, index=await self.index.describe(), data=self.data
         )

@@ -147,7 +147,7 @@ async def _vectors_check(store: RecordStore, embedder: Embedder) -> Check:
 
 def _index_check(index: Description) -> Check:
     problem = str(index.get("problem", ""))
-    told = ", ".join(f"{name} {value}" for name, value in index.items() if name != "problem")
+    told = ", ".join(f"{name} {value}" for name, value in index.items() if name in ("kind", "points", "lag"))
     return Check(
         name="index",
         ok=not problem,

@@ -4,12 +4,14 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from functools import wraps
+from pathlib import Path
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import StoreError
 from scrubjay.ports import Progress
+from scrubjay.settings import Settings
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,9 +30,16 @@ def _twin(
 class SyncMemoryClient:
     """The twin of MemoryClient; its event loop runs in a thread of its own."""
 
-    @wraps(MemoryClient.__init__)
-    def __init__(self, **options: object) -> None:
-        self.client = MemoryClient(**options)  # type: ignore[arg-type]
+    def __init__(
+        self,
+        *,
+        path: str | Path | None = None,
+        space: str | None = None,
+        agent: str | None = None,
+        run: str = "",
+        settings: Settings | None = None,
+    ) -> None:
+        self.client = MemoryClient(path=path, space=space, agent=agent, run=run, settings=settings)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
@@ -88,8 +97,15 @@ class SyncMemoryClient:
 
     def _stop(self) -> None:
         loop, thread = self._loop, self._thread
-        self._loop = self._thread = None
         if loop is not None and thread is not None:
+            self.run(_settle(loop))
+            self._loop = self._thread = None
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
+
+
+async def _settle(loop: asyncio.AbstractEventLoop) -> None:
+    """End what the loop has begun besides our calls, as `asyncio.run` does."""
+    await loop.shutdown_asyncgens()
+    await loop.shutdown_default_executor()

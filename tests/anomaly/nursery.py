@@ -20,10 +20,10 @@ Deed = Callable[..., Awaitable[None]]
 class Nursery:
     """The test's end: starts children that do a deed, kills them, and tells how they ended."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.anomaly.nursery"],
-            env=environment(home, OPENBLAS_NUM_THREADS="1"),
+            env=environment(ROOT, OPENBLAS_NUM_THREADS="1"),
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

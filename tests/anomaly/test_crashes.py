@@ -44,7 +44,7 @@ async def test_every_acknowledged_write_outlives_a_hundred_kills(home: Path) -> 
 def kill_many(home: Path, notes: Path, lane: int) -> None:
     """Start a writer, let it write a little or not at all, kill it; and again."""
     chance = random.Random(lane)
-    with Nursery(home) as nursery:
+    with Nursery() as nursery:
         for number in range(lane, KILLS, LANES):
             file = notes / f"notes-{number}"
             child = nursery.start("write", home, acknowledgements=str(file), seed=number)

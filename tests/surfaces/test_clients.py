@@ -134,7 +134,7 @@ async def test_lines_out_and_lines_in(settings: Settings, tmp_path: Path) -> Non
     told: list[tuple[int, int]] = []
     async with MemoryClient(settings=settings) as memory:
         await memory.remember("tea")
-        lines = [line async for line in memory.export(progress=lambda *done: told.append(done))]
+        lines = [line async for line in memory.export(progress=lambda done, total: told.append((done, total)))]
         assert told == [(1, 1)]
         made = await memory.backup(tmp_path / "copy.db")
         assert made == tmp_path / "copy.db"
@@ -146,10 +146,11 @@ async def test_lines_out_and_lines_in(settings: Settings, tmp_path: Path) -> Non
 def test_the_twin_works_from_any_thread(settings: Settings) -> None:
     answers: list[str] = []
     with SyncMemoryClient(settings=settings) as memory:
-        threads = [
-            threading.Thread(target=lambda text=text: answers.append(memory.remember(text).action))
-            for text in ("tea", "coffee", "milk")
-        ]
+
+        def tell(text: str) -> None:
+            answers.append(memory.remember(text).action)
+
+        threads = [threading.Thread(target=tell, args=(text,)) for text in ("tea", "coffee", "milk")]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -177,8 +177,8 @@ def test_revise_changes_what_is_named_and_nothing_else() -> None:
     assert answer.out.startswith(f"updated tea ({memory_id}), version 2\n")
     found = told(
         "revise", "tea", "--name", "drink", "--kind", "fact", "--category", "c", "--project", "p", "-t", "cold",
-        "--pin", "--add-observation", "with lemon", "--remove-observation", "no milk", "--remove-observation", "no sugar",
-        "--metadata", '{"a": 1}', "--expected-version", "2",
+        "--pin", "--add-observation", "with lemon", "--remove-observation", "no milk", "--metadata", '{"a": 1}',
+        "--remove-observation", "no sugar", "--expected-version", "2",
     )  # fmt: skip
     assert {"action", "id", "name", "version", "warnings"} == set(found)
     assert (found["action"], found["version"], found["name"]) == ("updated", 3, "drink")

@@ -114,7 +114,8 @@ class IndexKeeper:
             "generation": live.generation.name if live else "",
             "points": points,
             "cursor": cursor,
-            "lag": await self._store.last_seq() - cursor,
+            # A scan reads what is new at every search.
+            "lag": 0 if scan and not live else await self._store.last_seq() - cursor,
             "holder": self._generations is not None and self._generations.is_held,
             "building": self._is_building,
             "problem": self._problem,

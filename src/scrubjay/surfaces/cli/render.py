@@ -1,5 +1,6 @@
 """Answers for people: short lines, the id always there to go on with."""
 
+import re
 import sys
 from collections.abc import Callable
 from typing import TypeVar
@@ -21,6 +22,8 @@ from scrubjay.model.results import (
 from scrubjay.transfer.intake import Imported
 
 T = TypeVar("T")
+# All but tab and newline: an escape sequence in a memory must not move the cursor or set the clipboard.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def show(answer: object) -> None:
@@ -33,8 +36,9 @@ def show(answer: object) -> None:
 
 
 def say(text: str) -> None:
-    """Print text as it is, byte for byte: nothing in a memory is markup, and no tab is a row of blanks."""
-    sys.stdout.write(text + "\n")
+    """Print text as it is, byte for byte; only a terminal gets no control characters, which could take it over."""
+    shown = _CONTROL.sub(_spelled_out, text) if sys.stdout.isatty() else text
+    sys.stdout.write(shown + "\n")
 
 
 def _remembered(answer: Remembered) -> None:
@@ -153,6 +157,10 @@ def _missing(missing: tuple[Missing, ...]) -> None:
     for one in missing:
         near = f"; did you mean {' or '.join(one.suggestions)}?" if one.suggestions else ""
         say(f"not found: {one.ref}{near}")
+
+
+def _spelled_out(found: re.Match[str]) -> str:
+    return f"\\x{ord(found[0]):02x}"
 
 
 def _spell(values: dict[str, T]) -> str:

@@ -1,0 +1,158 @@
+"""A file that is not what it should be is named, with the next step, and not touched."""
+
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from scrubjay.client import MemoryClient
+from scrubjay.errors import ScrubjayError, StoreDamaged, StoreError, StoreTooNew, WrongKey
+from scrubjay.settings import Settings
+from tests.scenarios.house import open_house, run_command
+
+MANY = 40
+
+
+@pytest.fixture
+async def database(home: Path) -> Path:
+    """A closed store with some memories in it."""
+    async with open_house(home) as house:
+        for number in range(MANY):
+            await house.client().remember(f"bird number {number} " + "x" * 300, name=f"b{number}")
+    return home / "memory.db"
+
+
+async def refused(home: Path) -> ScrubjayError:
+    """The error that opening the folder ends in; whatever is there stays byte for byte."""
+    before = {path.name: path.read_bytes() for path in home.iterdir() if path.is_file()}
+    with pytest.raises(ScrubjayError) as caught:
+        async with MemoryClient(settings=Settings(home=str(home), embedder="none")) as memory:
+            await memory.status()
+    for name, content in before.items():
+        assert (home / name).read_bytes() == content
+    assert caught.value.hint
+    assert str(home) in caught.value.message
+    return caught.value
+
+
+@pytest.mark.parametrize("keep", [1, 15, 16, 50, 99, 100, 511, 512, 3000, 4096, 5000, 20_000, 60_000, -1, -4096])
+async def test_a_truncated_database(database: Path, keep: int) -> None:
+    whole = database.read_bytes()
+    database.write_bytes(whole[:keep])
+    error = await refused(database.parent)
+    assert isinstance(error, StoreDamaged | WrongKey)
+    assert "backup" in error.hint
+    # Nothing was lost that was not lost already: with its tail back the store is as it was.
+    database.write_bytes(whole)
+    async with open_house(database.parent) as house:
+        assert (await house.client().status()).memories == {"live": MANY}
+
+
+@pytest.mark.parametrize("keep", [16, 100, 4096, 20_000, -1])
+async def test_a_truncated_database_is_never_taken_for_an_encrypted_one(database: Path, keep: int) -> None:
+    database.write_bytes(database.read_bytes()[:keep])
+    error = await refused(database.parent)
+    assert isinstance(error, StoreDamaged)
+    assert "without a key" not in error.hint
+
+
+@pytest.mark.parametrize("content", [b"\x00" * 8192, b"just some text\n" * 100, os.urandom(5000), b"x"])
+async def test_a_file_of_something_else(home: Path, content: bytes) -> None:
+    home.mkdir()
+    (home / "memory.db").write_bytes(content)
+    error = await refused(home)
+    assert isinstance(error, WrongKey | StoreDamaged)
+    assert "backup" in error.hint
+
+
+async def test_a_database_of_another_program(home: Path) -> None:
+    home.mkdir()
+    other = sqlite3.connect(home / "memory.db")
+    other.execute("CREATE TABLE songs(title TEXT)")
+    other.execute("INSERT INTO songs VALUES('Yesterday')")
+    other.commit()
+    other.close()
+    error = await refused(home)
+    assert isinstance(error, StoreDamaged)
+    assert "another program" in error.message
+    assert "--data" in error.hint
+
+
+async def test_a_store_from_a_newer_version(database: Path) -> None:
+    newer = sqlite3.connect(database)
+    newer.execute("PRAGMA user_version = 99")
+    newer.close()
+    error = await refused(database.parent)
+    assert isinstance(error, StoreTooNew)
+    assert error.fields["schema"] == 99
+    assert "Update" in error.hint
+
+
+async def test_a_page_overwritten_in_the_middle_is_noticed_and_the_rest_can_be_saved(database: Path) -> None:
+    content = bytearray(database.read_bytes())
+    content[-8192:-4096] = os.urandom(4096)
+    database.write_bytes(content)
+    done = run_command(database.parent, "doctor", "--deep", SCRUBJAY_EMBEDDER="none")
+    assert "Restore a backup" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+async def test_a_folder_in_place_of_the_database(home: Path) -> None:
+    (home / "memory.db").mkdir(parents=True)
+    with pytest.raises(StoreError) as caught:
+        async with MemoryClient(settings=Settings(home=str(home), embedder="none")):
+            pass
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("place", ["file", "file/deeper", "/proc/nowhere/scrubjay", "/dev/null/scrubjay"])
+async def test_a_place_where_no_folder_can_be(home: Path, place: str) -> None:
+    home.parent.joinpath("file").write_text("a file, not a folder", encoding="utf-8")
+    with pytest.raises(StoreError) as caught:
+        async with MemoryClient(settings=Settings(home=str(home.parent / place), embedder="none")):
+            pass
+    assert "--data" in caught.value.hint
+
+
+async def test_a_log_left_behind_by_a_killed_process_is_taken_in(home: Path) -> None:
+    async with open_house(home, index=False) as house:
+        for number in range(MANY):
+            await house.client().remember(f"bird number {number}", name=f"b{number}")
+        # As a process that is killed leaves it: the newest writes are in the log only.
+        copy = home.parent / "copy"
+        copy.mkdir()
+        for name in ("memory.db", "memory.db-wal"):
+            shutil.copyfile(home / name, copy / name)
+        assert (copy / "memory.db-wal").stat().st_size
+    async with open_house(copy) as house:
+        assert (await house.client().status()).memories == {"live": MANY}
+        assert (await house.client().doctor(deep=True)).ok
+
+
+@pytest.mark.parametrize("keep", [0, 10, 31, 32, 1000, 20_000, -1])
+async def test_a_truncated_log_costs_only_what_was_in_its_tail(home: Path, keep: int) -> None:
+    async with open_house(home, index=False) as house:
+        for number in range(MANY):
+            await house.client().remember(f"bird number {number}", name=f"b{number}")
+        copy = home.parent / "copy"
+        copy.mkdir()
+        for name in ("memory.db", "memory.db-wal"):
+            shutil.copyfile(home / name, copy / name)
+    log = copy / "memory.db-wal"
+    log.write_bytes(log.read_bytes()[:keep])
+    async with open_house(copy, index=False) as house:
+        assert await house.store.check(deep=True) == []
+        found = (await house.client().status()).memories.get("live", 0)
+        assert found <= MANY
+        assert keep != -1 or found == MANY - 1
+
+
+async def test_the_command_line_says_it_in_one_line_and_by_its_exit_code(database: Path) -> None:
+    database.write_bytes(database.read_bytes()[:5000])
+    done = run_command(database.parent, "recall", "bird", SCRUBJAY_EMBEDDER="none")
+    assert done.returncode == 65
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
