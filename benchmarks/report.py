@@ -11,6 +11,8 @@ MOST_WRITE_GROWTH = 2.0
 MOST_RECALL_MS = 10.0
 MOST_FOLDER_MB, FOLDER_AIM_MB = 500, 300
 LEAST_SAVING = 0.60
+# From this ratio on, times at different sizes say more about the machine than about the sizes.
+UNSTEADY = 1.25
 _FULL_SIZE = 100_000
 _MB = 1_000_000
 
@@ -50,6 +52,7 @@ def facts(results: Results) -> tuple[str, ...]:
             f"Group commit: {sharing.writes} remembers one by one {sharing.alone_per_second:,.0f} a second, all "
             f"at once {sharing.together_per_second:,.0f} a second, {sharing.writes_per_commit:.0f} writes to a commit"
         ),
+        *_steadiness(results),
         *results.notes,
     )
 
@@ -109,6 +112,22 @@ def _both(spread: Spread) -> str:
 
 def _at_most(what: str, value: float, most: float, unit: str) -> tuple[str, bool]:
     return f"{what}: {value:.2f} {unit}, {most:g} at most", value <= most
+
+
+def _steadiness(results: Results) -> tuple[str, ...]:
+    """Embedding the same texts takes the same at every size: what differs is how busy the machine was."""
+    found: list[str] = []
+    for name, times in (
+        ("sentences", [one.probe.remember_embedding.p50 for one in results.sizes]),
+        ("questions", [one.probe.recall_embedding.p50 for one in results.sizes]),
+    ):
+        if max(times) > min(times) * UNSTEADY:
+            shown = ", ".join(_ms(time) for time in times)
+            found.append(
+                f"Not a steady machine: embedding the same {name} took {shown} ms (p50) at the sizes in turn, which has "
+                "nothing to do with the store; do not compare the columns more closely than that"
+            )
+    return tuple(found)
 
 
 def _saving(one: Measured) -> float:

@@ -11,6 +11,7 @@ from typing import TypeVar
 from scrubjay.client import MemoryClient
 from scrubjay.errors import ScrubjayError
 from scrubjay.indexing.live import Policy
+from scrubjay.ports import Progress
 from scrubjay.stores.sqlite.writer import Job, Writer
 from tests.scenarios.house import House, open_house
 
@@ -148,7 +149,7 @@ async def write_once(home: Path, *, uid: int, answer: str) -> None:
     Path(answer).write_text(told, encoding="utf-8")
 
 
-def _fatal(steps: int):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _fatal(steps: int) -> Progress:
     left = [steps]
 
     def report(_done: int, _total: int) -> None:
@@ -157,3 +158,29 @@ def _fatal(steps: int):  # type: ignore[no-untyped-def]  # noqa: ANN202
             die()
 
     return report
+
+
+async def fill_disk(home: Path, *, answer: str) -> None:
+    """Write until the disk is full, make room, write on; note what happened and whether all of it is there."""
+    ballast = home.parent / "ballast"
+    ballast.write_bytes(bytes(1_000_000))
+    chance = random.Random(1)
+    told: dict[str, object] = {}
+    async with open_house(home) as house:
+        memory = house.client()
+        kept = [(await memory.remember("the first of many")).id]
+        await memory.recall("first")
+        told["index"] = (await memory.status()).index["problem"]
+        try:
+            while len(kept) < 2_000:
+                kept.append((await memory.remember(chance.randbytes(20_000).hex())).id)
+        except ScrubjayError as error:
+            told |= {"class": type(error).__name__, "message": error.message, "hint": error.hint}
+        told["found when full"] = len((await memory.recall("first of many")).hits)
+        told["there when full"] = len((await memory.read(kept)).memories) == len(kept)
+        ballast.unlink()
+        kept.append((await memory.remember("there is room again")).id)
+    async with open_house(home) as house:
+        told["there"] = len((await house.client().read(kept)).memories) == len(kept)
+        told["problems"] = await house.store.check(deep=True)
+    Path(answer).write_text(json.dumps(told), encoding="utf-8")

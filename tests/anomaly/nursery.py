@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+import traceback
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
@@ -14,7 +15,7 @@ from typing import Self, cast
 from tests.anomaly import deeds
 from tests.scenarios.house import ROOT, environment
 
-Deed = Callable[..., Awaitable[None]]
+Deed = Callable[..., Coroutine[object, object, None]]
 
 
 class Nursery:
@@ -73,12 +74,17 @@ def serve() -> None:
         asked = cast("dict[str, object]", json.loads(line))
         if "wait" in asked:
             _, status = os.waitpid(cast("int", asked["wait"]), 0)
-            print(os.waitstatus_to_exitcode(status), flush=True)
+            _answer(os.waitstatus_to_exitcode(status))
         else:
             pid = os.fork()
             if not pid:
                 _live(asked)
-            print(pid, flush=True)
+            _answer(pid)
+
+
+def _answer(number: int) -> None:
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
 
 
 def _live(asked: dict[str, object]) -> None:
@@ -93,8 +99,6 @@ def _live(asked: dict[str, object]) -> None:
     finally:
         # The traceback of whatever happened is on standard error, which pytest shows.
         if code:
-            import traceback
-
             traceback.print_exc()
         os._exit(code)
 

@@ -122,7 +122,7 @@ async def test_a_log_left_behind_by_a_killed_process_is_taken_in(home: Path) -> 
             await house.client().remember(f"bird number {number}", name=f"b{number}")
         # As a process that is killed leaves it: the newest writes are in the log only.
         copy = home.parent / "copy"
-        copy.mkdir()
+        copy.mkdir(mode=0o700)
         for name in ("memory.db", "memory.db-wal"):
             shutil.copyfile(home / name, copy / name)
         assert (copy / "memory.db-wal").stat().st_size
@@ -137,7 +137,7 @@ async def test_a_truncated_log_costs_only_what_was_in_its_tail(home: Path, keep:
         for number in range(MANY):
             await house.client().remember(f"bird number {number}", name=f"b{number}")
         copy = home.parent / "copy"
-        copy.mkdir()
+        copy.mkdir(mode=0o700)
         for name in ("memory.db", "memory.db-wal"):
             shutil.copyfile(home / name, copy / name)
     log = copy / "memory.db-wal"
@@ -145,8 +145,9 @@ async def test_a_truncated_log_costs_only_what_was_in_its_tail(home: Path, keep:
     async with open_house(copy, index=False) as house:
         assert await house.store.check(deep=True) == []
         found = (await house.client().status()).memories.get("live", 0)
-        assert found <= MANY
-        assert keep != -1 or found == MANY - 1
+        # What is there is the beginning of what was written, without a gap.
+        names = [f"b{number}" for number in range(MANY)]
+        assert not (await house.client().read(names[:found])).missing if found else keep < 20_000
 
 
 async def test_the_command_line_says_it_in_one_line_and_by_its_exit_code(database: Path) -> None:

@@ -1,5 +1,6 @@
 """Long jobs that are killed half-way: whatever they left is mended at the next opening, or by doing them again."""
 
+import asyncio
 import os
 import shutil
 import signal
@@ -16,7 +17,7 @@ from tests.scenarios.house import House, files_with, open_house
 
 WORD = "qzvorplax"
 SECRET = [WORD.encode()[:8]]
-MANY = 230
+MANY = 205
 KILLED = -signal.SIGKILL
 
 
@@ -55,7 +56,7 @@ async def test_a_purge_cut_off_after_any_step_is_finished_at_the_next_opening(
             assert files_with(place, SECRET) == []
             assert not (await memory.read(secrets)).memories
             assert "nothing of note" in (await memory.read("plain-1")).memories[0].content
-            assert (await memory.doctor(deep=True)).ok
+            assert await house.store.check(deep=True) == []
     assert ends[:-1] == [KILLED] * (len(ends) - 1)
     assert len(ends) > 4
 
@@ -75,9 +76,8 @@ async def test_a_backup_cut_off_is_no_backup_and_the_next_one_is(home: Path, nur
     assert restore_backup(Settings(home=str(home.parent / "other")), target).memories == 60
 
 
-@pytest.mark.parametrize("step", [1, 2])
-async def test_an_import_cut_off_is_completed_by_importing_again(home: Path, nursery: Nursery, step: int) -> None:
-    async with open_house(home.parent / "source") as source:
+async def test_an_import_cut_off_is_completed_by_importing_again(home: Path, nursery: Nursery) -> None:
+    async with open_house(home.parent / "source", index=False) as source:
         memory = source.client()
         for number in range(450):
             await memory.remember(f"bird number {number}", name=f"b{number}")
@@ -86,19 +86,21 @@ async def test_an_import_cut_off_is_completed_by_importing_again(home: Path, nur
         lines = [line async for line in memory.export()]
     file = home.parent / "memories.jsonl"
     file.write_text("\n".join(lines), encoding="utf-8")
-    assert nursery.run("take_in", home, file=str(file), steps=step) == KILLED
-    async with open_house(home) as house:
-        memory = house.client()
-        assert await house.store.check(deep=True) == []
-        before = sum((await memory.status()).memories.values())
-        assert before == 200 * step
-        done = await memory.import_lines(file)
-        assert (done.imported, done.known, done.relations) == (450 - before, before, 19)
-        assert sorted([line async for line in memory.export()][1:]) == sorted(lines[1:])
-        assert (await memory.doctor(repair=True, deep=True)).ok
+    for step in (1, 2):
+        place = home.parent / f"after-{step}"
+        assert nursery.run("take_in", place, file=str(file), steps=step) == KILLED
+        async with open_house(place) as house:
+            memory = house.client()
+            assert await house.store.check(deep=True) == []
+            before = sum((await memory.status()).memories.values())
+            assert before == 200 * step
+            done = await memory.import_lines(file)
+            assert (done.imported, done.known, done.relations) == (450 - before, before, 19)
+            assert sorted([line async for line in memory.export()][1:]) == sorted(lines[1:])
+            assert (await memory.doctor(repair=True, deep=True)).ok
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.005, 0.02])
+@pytest.mark.parametrize("delay", [0.0, 0.01])
 async def test_a_training_cut_off_is_done_later(home: Path, nursery: Nursery, delay: float) -> None:
     assert nursery.run("train", home, delay=delay) == KILLED
     async with open_house(home, index=False) as house:
@@ -137,10 +139,14 @@ async def test_no_builder_outlives_the_process_that_started_it(home: Path, nurse
     note = home.parent / "builder"
     assert nursery.run("build", home, delay=0.0, inline=False, builder=str(note)) == KILLED
     builder = Path("/proc") / note.read_text(encoding="ascii")
-    deadline = time.monotonic() + 30
-    while is_running(builder) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    await asyncio.to_thread(wait_for_end, builder)
     assert not is_running(builder)
+
+
+def wait_for_end(process: Path) -> None:
+    deadline = time.monotonic() + 30
+    while is_running(process) and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def is_running(process: Path) -> bool:

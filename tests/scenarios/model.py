@@ -2,11 +2,39 @@
 
 from collections.abc import Iterable
 from copy import deepcopy
-from typing import cast
+from typing import TypedDict
 
-Snapshot = dict[str, object]
 Edge = tuple[str, str, str]
 LINK = "related_to"
+
+
+class Seen(TypedDict):
+    """What anybody can read of a memory."""
+
+    content: str
+    title: str
+    name: str
+    tags: tuple[str, ...]
+    pinned: bool
+    entity: str
+    state: str
+    observations: list[str]
+
+
+class Snapshot(Seen):
+    """One version: `confirmed` stands for the time at which it was last confirmed."""
+
+    confirmed: int
+    group: str
+
+
+class Run(TypedDict):
+    """What one call did: the versions it went from and to, the edges before and after."""
+
+    agent: str
+    undone: bool
+    writes: list[tuple[str, int, int]]
+    edges: list[tuple[Edge, str | None, str | None]]
 
 
 class Model:
@@ -15,7 +43,7 @@ class Model:
     def __init__(self) -> None:
         self.versions: dict[str, list[Snapshot]] = {}
         self.edges: dict[Edge, str] = {}
-        self.runs: list[dict[str, object]] = []
+        self.runs: list[Run] = []
 
     # ---- what there is ----
 
@@ -29,12 +57,24 @@ class Model:
         group = self.now(memory_id)["group"]
         return [one for one in self.versions if group and self.now(one)["group"] == group] or [memory_id]
 
-    def holder_of(self, name: object) -> str | None:
+    def holder_of(self, name: str) -> str | None:
         return next((one for one in self.ids("live") if self.now(one)["name"] == name), None)
 
     def edge(self, source: str, target: str, type_: str) -> Edge | None:
         ends = [(source, type_, target)] + ([(target, type_, source)] if type_ == LINK else [])
         return next((one for one in ends if one in self.edges), None)
+
+    def seen(self, snapshot: Snapshot) -> Seen:
+        return {
+            "content": snapshot["content"],
+            "title": snapshot["title"],
+            "name": snapshot["name"],
+            "tags": snapshot["tags"],
+            "pinned": snapshot["pinned"],
+            "entity": snapshot["entity"],
+            "state": snapshot["state"],
+            "observations": snapshot["observations"],
+        }
 
     # ---- what happens ----
 
@@ -64,19 +104,21 @@ class Model:
             return None
         run["undone"] = True
         done = skipped = 0
-        for memory_id, before, after in reversed(cast("list[tuple[str, int, int]]", run["writes"])):
+        for memory_id, before, after in reversed(run["writes"]):
             past = self.versions.get(memory_id)
             if past is None or past[-1] != past[after - 1]:
                 skipped += 1
                 continue
-            earlier = past[before - 1] if before else past[-1] | {"state": "trashed"}
-            past.append(self._with_free_name(memory_id, deepcopy(earlier)))
+            earlier = deepcopy(past[before - 1] if before else past[-1])
+            if not before:
+                earlier["state"] = "trashed"
+            past.append(self._with_free_name(memory_id, earlier))
             done += 1
-        for edge, before, after in reversed(cast("list[tuple[Edge, str | None, str | None]]", run["edges"])):
+        for edge, earlier_text, later_text in reversed(run["edges"]):
             if edge[0] not in self.versions or edge[2] not in self.versions:
                 continue
-            if self.edges.get(edge) == after:
-                self._set(edge, before)
+            if self.edges.get(edge) == later_text:
+                self._set(edge, earlier_text)
             else:
                 skipped += 1
         return done, skipped
@@ -93,7 +135,6 @@ class Model:
         else:
             self.edges[edge] = text
 
-    def _run(self, agent: str) -> dict[str, list[tuple[object, ...]]]:
-        run: dict[str, object] = {"agent": agent, "undone": False, "writes": [], "edges": []}
-        self.runs.append(run)
-        return cast("dict[str, list[tuple[object, ...]]]", run)
+    def _run(self, agent: str) -> Run:
+        self.runs.append({"agent": agent, "undone": False, "writes": [], "edges": []})
+        return self.runs[-1]

@@ -117,7 +117,7 @@ async def test_an_encrypted_store_purges_and_trains_as_any_other(home: Path) -> 
     assert files_with(home, [WORD.encode(), b"and so on"]) == []
 
 
-@pytest.mark.parametrize("key", ["it's \"quoted\"; --", "schlüssel 🔑", "'; DROP TABLE meta; --", "x'00'"])
+@pytest.mark.parametrize("key", ['it\'s "quoted"; --', "schlüssel 🔑", "'; DROP TABLE meta; --", "x'00'"])
 async def test_any_text_is_a_key(home: Path, key: str) -> None:
     await fill(home, key=key)
     assert files_with(home, [WORD.encode()]) == []

@@ -75,7 +75,8 @@ async def work(home: Path, agent: str) -> None:
                 answer = await do(memory, asked.pop("verb"), asked)
             except Exception as error:  # noqa: BLE001 - whatever it is, the test must hear of it
                 answer = {"error": f"{type(error).__name__}: {error}"}
-            print(json.dumps(answer), flush=True)
+            sys.stdout.write(json.dumps(answer) + "\n")
+            sys.stdout.flush()
 
 
 async def do(memory: MemoryClient, verb: str, options: dict[str, object]) -> Answer:
@@ -93,7 +94,10 @@ async def do(memory: MemoryClient, verb: str, options: dict[str, object]) -> Ans
     if verb == "recall":
         return {"ids": [hit.id for hit in answer.hits], "degraded": answer.degraded}
     if verb == "read":
-        return {"contents": [one.content for one in answer.memories], "versions": [one.version for one in answer.memories]}
+        return {
+            "contents": [one.content for one in answer.memories],
+            "versions": [one.version for one in answer.memories],
+        }
     return {"id": getattr(answer, "id", ""), "version": getattr(answer, "version", 0)}
 
 

@@ -9,7 +9,7 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json, Memory, Method, Observation, Source, State, Tier, Trust
 
 # No test may depend on how fast the machine is; few examples keep the whole suite quick.
-some = settings(max_examples=60, deadline=None)
+some = settings(max_examples=40, deadline=None)
 few = settings(max_examples=20, deadline=None)
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)

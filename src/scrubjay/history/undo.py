@@ -118,7 +118,9 @@ async def _edges_back(run: Run, *, space: str, store: RecordStore) -> tuple[list
         for change, edge in reversed(changes)
         if edge.key not in touched
     ]
-    return edges, [f"the relation {kind!r} of {source} to {target} was changed since" for source, kind, target in touched]
+    return edges, [
+        f"the relation {kind!r} of {source} to {target} was changed since" for source, kind, target in touched
+    ]
 
 
 async def _commit(commit: Commit, *, store: RecordStore) -> tuple[Write, ...]:

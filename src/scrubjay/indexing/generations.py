@@ -55,6 +55,9 @@ class Generations:
 
     def draft(self) -> Path:
         """A place to build the next generation in. Nobody else builds there, not even an orphan of ours."""
+        if not self._folder.is_dir():
+            # Our lock went with it: what we would build there, others might take for theirs.
+            raise IndexUnavailable("the folder of the vector index is gone", hint="The next start builds it anew")
         return self._folder / f"gen-{self._next_number():04d}.building-{new_id()}"
 
     def adopt(self, draft: Path) -> Path:
@@ -93,7 +96,8 @@ class Generations:
 
     def _folders(self) -> list[Path]:
         # Other people's folders are none of ours, wherever the index was put.
-        return [path for path in self._folder.iterdir() if path.is_dir() and _ANY_FOLDER.fullmatch(path.name)]
+        found = self._folder.iterdir() if self._folder.is_dir() else ()
+        return [path for path in found if path.is_dir() and _ANY_FOLDER.fullmatch(path.name)]
 
 
 def condemn(generation: Path) -> None:

@@ -48,11 +48,11 @@ class Filter:
     def facet_groups(self) -> tuple[tuple[Facet, ...], ...]:
         """The facets asked for, besides the state; one of each group must hold."""
         singles = [facet(name, getattr(self, name)) for name in _SINGLE_FIELDS if getattr(self, name)]
-        singles += [facet("tag", tag) for tag in self.tags]
+        singles += [_tag(tag) for tag in self.tags]
         singles += [facet(f"meta.{key}", value) for key, value in self.metadata.items()]
         groups: list[tuple[Facet, ...]] = [(single,) for single in singles]
         if self.any_tags:
-            groups.append(tuple(facet("tag", tag) for tag in self.any_tags))
+            groups.append(tuple(_tag(tag) for tag in self.any_tags))
         return tuple(groups)
 
     @property
@@ -75,8 +75,8 @@ class Question:
 
 
 def facet(name: str, value: Json) -> Facet:
-    """One field and value, spelled the same for every index; case does not matter."""
-    return f"{name}={_spell(value)}".casefold()
+    """One field and value, spelled the same for every index; case and the width of white space do not matter."""
+    return f"{name}={' '.join(_spell(value).split())}".casefold()
 
 
 def facets_of(memory: Memory) -> tuple[Facet, ...]:
@@ -120,6 +120,11 @@ _SINGLE_FIELDS = (
 )
 # Longer metadata values are texts, not labels: nobody filters by equality with a page.
 _LONGEST_VALUE = 256
+
+
+def _tag(tag: str) -> Facet:
+    # Tags are stored without it, and people write it all the same.
+    return facet("tag", tag.lstrip("# "))
 
 
 def _spell(value: Json) -> str:

@@ -1,5 +1,6 @@
 """Times are UTC everywhere, exact to the microsecond, and written as ISO 8601."""
 
+import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -47,6 +48,15 @@ def test_other_zones_are_written_in_utc() -> None:
 )
 def test_what_people_write_is_understood(text: str, meant: datetime) -> None:
     assert parse_moment(text, field="since") == meant
+
+
+def test_no_zone_means_utc_wherever_the_machine_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        assert parse_moment("2026-05-31T12:00", field="since") == NOON
+        assert to_iso(NOON) == "2026-05-31T12:00:00Z"
+    time.tzset()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from tests.unit.drawing import few, some
 from scrubjay.model.memory import Memory, Observation
 from scrubjay.model.passage import PASSAGES_PER_MEMORY
 from scrubjay.testing.build import START, a_memory
+from scrubjay.text import passages as module
 from scrubjay.text.passages import LONGEST_SLICE, embedding_text, passages_of, slices, text_hash, text_of
 from scrubjay.text.tokens import terms_of
 
@@ -94,11 +95,12 @@ def test_a_name_that_repeats_the_text_adds_nothing() -> None:
     assert passage.terms == terms_of("green tea")
 
 
-def test_there_is_an_end_to_passages() -> None:
-    memory = observed(*["fact"] * (PASSAGES_PER_MEMORY + 10))
-    passages = passages_of(memory)
-    assert len(passages) <= PASSAGES_PER_MEMORY
-    assert passages[-1].ordinal < PASSAGES_PER_MEMORY
+def test_there_is_an_end_to_passages(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert PASSAGES_PER_MEMORY == 65_536
+    monkeypatch.setattr(module, "PASSAGES_PER_MEMORY", 64)
+    passages = passages_of(observed(*["fact"] * 100))
+    assert 60 < len(passages) <= 64
+    assert passages[-1].ordinal < 64
 
 
 def test_the_words_of_a_passage() -> None:

@@ -14,6 +14,7 @@ from scrubjay.model.version import Version
 from scrubjay.ports import Dossier
 from scrubjay.testing import FakeStore
 from scrubjay.testing.build import START, a_commit, a_memory, an_edge, an_origin
+from scrubjay.transfer import export, intake
 from scrubjay.transfer.export import export_lines
 from scrubjay.transfer.intake import Imported, check_lines, import_lines
 from scrubjay.transfer.lines import dossier_line, header
@@ -126,30 +127,24 @@ async def test_relations_to_what_is_not_there_are_left_out(shop: Workshop) -> No
     assert (done.imported, done.relations) == (1, 0)
 
 
-async def test_more_than_a_batch_and_progress(quick: Workshop) -> None:
-    memories = [a_memory(f"tea {number}") for number in range(450)]
-    await quick.store.commit(a_commit(*memories, *(an_edge(memories[0], one) for one in memories[1:300])))
+async def test_more_than_a_batch_and_progress(quick: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "_PAGE", 20)
+    monkeypatch.setattr(intake, "_BATCH", 20)
+    memories = [a_memory(f"tea {number}") for number in range(45)]
+    await quick.store.commit(a_commit(*memories, *(an_edge(memories[0], one) for one in memories[1:30])))
     told: list[tuple[int, int]] = []
-    lines = [
-        line
-        async for line in export_lines(
-            space=SPACE, store=quick.store, now=START, progress=lambda done, total: told.append((done, total))
-        )
-    ]
-    assert told[-1] == (450, 450)
-    assert check_lines(lambda: lines) == 450 + 299
+
+    def progress(done: int, total: int) -> None:
+        told.append((done, total))
+
+    lines = [line async for line in export_lines(space=SPACE, store=quick.store, now=START, progress=progress)]
+    assert told[-1] == (45, 45)
+    assert check_lines(lambda: lines) == 45 + 29
     other = Workshop(store=FakeStore())
     told.clear()
-    done = await import_lines(
-        lambda: lines,
-        space=SPACE,
-        origin=an_origin(),
-        store=other.store,
-        progress=lambda done, total: told.append((done, total)),
-    )
-    assert (done.imported, done.relations) == (450, 299)
-    assert told[-1] == (749, 749)
-    assert len(told) == 4
+    done = await import_lines(lambda: lines, space=SPACE, origin=an_origin(), store=other.store, progress=progress)
+    assert (done.imported, done.relations) == (45, 29)
+    assert told == [(20, 74), (40, 74), (60, 74), (74, 74)]
 
 
 async def test_what_is_purged_while_exporting_is_left_out(quick: Workshop) -> None:

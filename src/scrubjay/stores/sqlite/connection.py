@@ -16,6 +16,7 @@ from scrubjay.errors import (
     StoreReadOnly,
     WrongKey,
 )
+from scrubjay.stores.sqlite.schema import applied
 
 # How long a writer waits for another process before it gives up, and the longest single nap.
 _PATIENCE = 30.0
@@ -23,6 +24,7 @@ _FIRST_NAP = 0.001
 _LONGEST_NAP = 0.25
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
+_SMALLEST_PAGE = 512
 _RESTORE = "Restore a backup with `scrubjay backup restore FILE`"
 
 
@@ -35,10 +37,15 @@ def connect(path: Path, *, key: str = "", cache_mb: int = 8) -> apsw.Connection:
         if key:
             connection.pragma("key", key)
         try:
+            # Looked at before anything is set: a file that is not ours must stay as it is.
+            applied(connection, path)
             connection.pragma("journal_mode", "wal")
         except apsw.NotADBError:
             connection.close()
             raise _not_readable(path, key) from None
+        except BaseException:
+            connection.close()
+            raise
         for name, value in (
             ("synchronous", "full"),
             ("secure_delete", "on"),
@@ -67,7 +74,7 @@ def mapped_errors(path: Path) -> Generator[None]:
         raise DiskFull(
             f"no room left to write {path}; nothing was changed", hint="Free some space and try again", path=str(path)
         ) from error
-    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError, PermissionError) as error:
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError, OSError) as error:
         raise StoreReadOnly(
             f"{path} cannot be opened for writing",
             hint="Check the folder's permissions, or choose another folder with --data or SCRUBJAY_HOME",
@@ -99,6 +106,9 @@ def _refuse_truncated(path: Path) -> None:
     wal = path.with_name(path.name + "-wal")
     if not path.exists() or path.stat().st_size == 0 or (wal.exists() and wal.stat().st_size):
         return
+    if path.stat().st_size < _SMALLEST_PAGE:
+        # SQLite would take a file this short for an empty one and write over it.
+        raise StoreDamaged(f"{path} is truncated: {path.stat().st_size} bytes are there", hint=_RESTORE, path=str(path))
     with path.open("rb") as file:
         header = file.read(_HEADER_BYTES)
     if not header.startswith(_MAGIC) or len(header) < _HEADER_BYTES:

@@ -16,11 +16,11 @@ _APPLICATION = 0x53_4A_41_59  # "SJAY": tells our files from other SQLite databa
 def migrate(connection: apsw.Connection, *, path: Path) -> None:
     """Bring the file to the newest schema; several processes may try at once."""
     known = len(MIGRATIONS)
-    if _applied(connection, path) == known:
+    if applied(connection, path) == known:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        done = _applied(connection, path)
+        done = applied(connection, path)
         for name, step in MIGRATIONS[done:]:
             step(connection)
             connection.execute("INSERT INTO migrations VALUES(?, ?)", (name, time.time_ns() // 1000))
@@ -33,7 +33,8 @@ def migrate(connection: apsw.Connection, *, path: Path) -> None:
         raise
 
 
-def _applied(connection: apsw.Connection, path: Path) -> int:
+def applied(connection: apsw.Connection, path: Path) -> int:
+    """How many migrations a file has had; raises when it is of another program or of a newer version."""
     application = connection.pragma("application_id")
     version = int(connection.pragma("user_version"))
     if application not in (0, _APPLICATION) or (application == 0 and _has_tables(connection)):

@@ -58,10 +58,9 @@ class SqliteStore:
     async def open(cls, path: Path, *, key: str = "", readers: int = 4) -> Self:
         """Open or create the store; raises what is wrong with the file in plain words."""
         store = await asyncio.to_thread(cls._open, path, key, readers)
-        if await store._read(meta.is_unclean):
-            # A purge was cut off. If it cannot be finished now, the next opening or `tidy` tries again.
-            with suppress(StoreError):
-                await store._clean()
+        # If a purge was cut off and cannot be finished now, the next opening or `tidy` tries again.
+        with suppress(StoreError):
+            await store.finish_purge()
         return store
 
     @classmethod
@@ -221,10 +220,16 @@ class SqliteStore:
 
         await asyncio.to_thread(job)
 
+    async def finish_purge(self) -> bool:
+        """Clean up after a purge that was cut off; tells whether there was one."""
+        unclean = await self._read(meta.is_unclean)
+        if unclean:
+            await self._clean()
+        return unclean
+
     async def tidy(self) -> list[str]:
         done: list[str] = []
-        if await self._read(meta.is_unclean):
-            await self._clean()
+        if await self.finish_purge():
             done.append("finished a purge that was cut off")
         if await self._read(_has_unfit_bodies):
             await self._repack()

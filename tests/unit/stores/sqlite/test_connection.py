@@ -18,10 +18,12 @@ from scrubjay.errors import (
 )
 from scrubjay.stores.sqlite import connection as module
 from scrubjay.stores.sqlite.connection import connect, mapped_errors
+from scrubjay.stores.sqlite.schema import migrate
 
 
 def filled(path: Path, *, key: str = "") -> Path:
     made = connect(path, key=key)
+    migrate(made, path=path)
     made.execute("CREATE TABLE t(x); INSERT INTO t VALUES(randomblob(100000))")
     made.pragma("journal_mode", "delete")
     made.close()
@@ -45,6 +47,7 @@ def test_what_is_committed_is_durable_and_what_is_deleted_is_gone(tmp_path: Path
         (apsw.CantOpenError, StoreReadOnly),
         (apsw.PermissionsError, StoreReadOnly),
         (PermissionError, StoreReadOnly),
+        (IsADirectoryError, StoreReadOnly),
         (apsw.CorruptError, StoreDamaged),
         (apsw.NotADBError, StoreDamaged),
         (apsw.SQLError, StoreError),
@@ -101,12 +104,25 @@ def test_a_truncated_file_is_refused_at_once(tmp_path: Path) -> None:
     assert "backup restore" in caught.value.hint
 
 
-def test_a_file_cut_within_its_header_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("length", [1, 50, 200, 511])
+def test_a_file_cut_within_its_first_page_is_refused_and_not_written_over(tmp_path: Path, length: int) -> None:
     path = filled(tmp_path / "memory.db")
     with path.open("rb+") as file:
-        file.truncate(50)
-    with pytest.raises(ScrubjayError):
+        file.truncate(length)
+    with pytest.raises(StoreDamaged, match="truncated"):
         connect(path)
+    assert path.stat().st_size == length
+
+
+def test_a_database_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    other = apsw.Connection(str(path))
+    other.execute("CREATE TABLE recipes(name)")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreDamaged, match="another program"):
+        connect(path)
+    assert path.read_bytes() == before
 
 
 def test_an_empty_file_is_a_new_store(tmp_path: Path) -> None:

@@ -11,12 +11,14 @@ import pytest
 from scrubjay.errors import StoreDamaged, StoreError, StoreReadOnly
 from scrubjay.stores.sqlite.connection import connect
 from scrubjay.stores.sqlite.readers import Readers
+from scrubjay.stores.sqlite.schema import migrate
 
 
 @pytest.fixture
 async def path(tmp_path: Path) -> AsyncIterator[Path]:
     made = tmp_path / "read.db"
     writer = connect(made)
+    migrate(writer, path=made)
     writer.execute("CREATE TABLE facts(text TEXT); INSERT INTO facts VALUES('tea')")
     yield made
     writer.close()
@@ -39,11 +41,11 @@ async def test_a_reading_sees_one_state_from_beginning_to_end(readers: Readers, 
     def twice(connection: apsw.Connection) -> tuple[int, int]:
         before = count(connection)
         looked.set()
-        written.wait()
+        assert written.wait(30)
         return before, count(connection)
 
     reading = asyncio.create_task(readers.run(twice))
-    await asyncio.to_thread(looked.wait)
+    assert await asyncio.to_thread(looked.wait, 30)
     other = connect(path)
     other.execute("INSERT INTO facts VALUES('coffee')")
     other.close()

@@ -57,10 +57,10 @@ async def held(writer: Writer) -> AsyncGenerator[None]:
 
     def wait(_: apsw.Connection) -> None:
         started.set()
-        go_on.wait()
+        go_on.wait(30)
 
     waiting = asyncio.create_task(writer.run_outside(wait))
-    await asyncio.to_thread(started.wait)
+    assert await asyncio.to_thread(started.wait, 30)
     try:
         yield
     finally:
@@ -169,6 +169,8 @@ async def test_a_job_outside_runs_in_turn_and_in_no_transaction(writer: Writer) 
 
 
 async def test_a_caller_who_leaves_does_not_take_its_job_along(writer: Writer, path: Path) -> None:
+    problems: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(str(context)))
     async with held(writer):
         leaving = asyncio.create_task(writer.run(insert(1)))
         staying = asyncio.create_task(writer.run(insert(2)))
@@ -178,6 +180,7 @@ async def test_a_caller_who_leaves_does_not_take_its_job_along(writer: Writer, p
     with pytest.raises(asyncio.CancelledError):
         await leaving
     assert stored(path) == [1, 2]
+    assert problems == []
 
 
 async def test_closing_finishes_what_was_accepted_and_takes_no_more(writer: Writer, path: Path) -> None:
@@ -201,7 +204,7 @@ def test_a_loop_that_ended_is_not_called_back(path: Path) -> None:
     go_on = threading.Event()
 
     async def leave() -> None:
-        task = asyncio.create_task(writer.run_outside(lambda _: go_on.wait()))
+        task = asyncio.create_task(writer.run_outside(lambda _: go_on.wait(30)))
         await asyncio.sleep(0)
         task.cancel()
 

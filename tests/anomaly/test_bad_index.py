@@ -1,0 +1,138 @@
+"""The vector index can be deleted, damaged or made useless at any time: searches go on, and it heals."""
+
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from scrubjay.client import MemoryClient
+from tests.scenarios.house import House, open_house
+
+MANY = 60
+
+
+async def fill(house: House) -> None:
+    for number in range(MANY):
+        await house.client().remember(f"bird number {number}", name=f"b{number}")
+    await house.client().recall("bird")
+
+
+async def everything_is_found(house: House, *, many: int = MANY) -> None:
+    memory = house.client()
+    found = await memory.recall("bird", limit=200, max_tokens=100_000)
+    assert len(found.hits) == many
+    assert found.degraded == ()
+
+
+async def healed(house: House, *, many: int = MANY) -> None:
+    await everything_is_found(house, many=many)
+    await house.keeper.settle()
+    index = (await house.client().status()).index
+    assert (index["kind"], index["points"], index["problem"], index["lag"]) == ("edge", many, "", 0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_damaged_index_files_are_noticed_or_harmless(home: Path, seed: int) -> None:
+    """A third of the files is overwritten, cut short or removed, differently for each seed."""
+    chance = random.Random(seed)
+    async with open_house(home) as house:
+        await fill(house)
+    for file in sorted(path for path in (home / "index").rglob("*") if path.is_file() and path.name != "lock"):
+        if chance.random() < 0.35:
+            spoil(file, chance)
+    async with open_house(home) as house:
+        await everything_is_found(house)
+        done = await house.client().remember("one more bird")
+        assert done.id in [hit.id for hit in (await house.client().recall("one more bird")).hits]
+        assert (await house.client().doctor(repair=True)).ok
+        await healed(house, many=MANY + 1)
+
+
+@pytest.mark.parametrize("name", ["CURRENT", "scrubjay.json", "shard"])
+@pytest.mark.parametrize("content", [None, b"garbage \xff", b"{}", b"../gen-9999\n"])
+async def test_what_the_index_says_of_itself_is_not_trusted(home: Path, name: str, content: bytes | None) -> None:
+    async with open_house(home) as house:
+        await fill(house)
+    for path in list((home / "index").rglob(name)):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if content is not None:
+            path.write_bytes(content)
+    async with open_house(home) as house:
+        await healed(house)
+
+
+async def test_an_index_deleted_before_the_start_is_built_anew(home: Path) -> None:
+    async with open_house(home) as house:
+        await fill(house)
+    shutil.rmtree(home / "index")
+    async with open_house(home) as house:
+        await healed(house)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_an_index_deleted_under_a_running_memory(house: House, memory: MemoryClient, whole: bool) -> None:
+    await fill(house)
+    index = house.home / "index"
+    for path in [index] if whole else [path for path in index.iterdir() if path.is_dir()]:
+        shutil.rmtree(path)
+    await everything_is_found(house)
+    done = await memory.remember("one more bird")
+    assert done.id in [hit.id for hit in (await memory.recall("one more bird")).hits]
+    await memory.revise("b7", text="a fish, not a bird")
+    await memory.forget("b8")
+    assert "b8" not in [hit.name for hit in (await memory.recall("bird", limit=200, max_tokens=100_000)).hits]
+    await memory.restore("b8")
+    await memory.forget("b9")
+    assert (await memory.purge("b9")).done
+    assert (await memory.status()).memories == {"live": MANY}
+    assert (await memory.doctor(repair=True)).checks[0].ok
+    await everything_is_found(house, many=MANY)
+
+
+async def test_after_such_a_run_the_next_one_has_an_index_again(home: Path) -> None:
+    async with open_house(home) as house:
+        await fill(house)
+        shutil.rmtree(home / "index")
+        await house.client().remember("one more bird")
+        await house.client().recall("bird")
+    async with open_house(home) as house:
+        await healed(house, many=MANY + 1)
+
+
+async def test_a_file_in_place_of_the_index_folder(home: Path) -> None:
+    home.mkdir(mode=0o700)
+    (home / "index").write_text("not a folder", encoding="utf-8")
+    async with open_house(home) as house:
+        await fill(house)
+        await everything_is_found(house)
+        status = await house.client().status()
+        assert status.index["kind"] == "scan"
+    assert (home / "index").read_text(encoding="utf-8") == "not a folder"
+
+
+async def test_the_index_of_another_store_is_not_used(home: Path) -> None:
+    other = home.parent / "other"
+    async with open_house(other) as house:
+        for number in range(MANY):
+            await house.client().remember(f"fish number {number}")
+        await house.client().recall("fish")
+    async with open_house(home, index=False) as house:
+        for number in range(MANY):
+            await house.client().remember(f"bird number {number}")
+    shutil.copytree(other / "index", home / "index")
+    async with open_house(home) as house:
+        await healed(house)
+
+
+def spoil(file: Path, chance: random.Random) -> None:
+    content = file.read_bytes()
+    match chance.randrange(3):
+        case 0:
+            file.unlink()
+        case 1:
+            file.write_bytes(content[: chance.randrange(len(content) + 1)])
+        case _:
+            at = chance.randrange(max(1, len(content)))
+            file.write_bytes(content[:at] + os.urandom(16) + content[at + 16 :])

@@ -1,0 +1,285 @@
+"""What cannot be stored or answered is refused in words that help, before anything happens."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from scrubjay.client import MemoryClient
+from scrubjay.errors import Ambiguous, InvalidInput, NotFound, StaleVersion, TooLarge
+from scrubjay.model.query import Filter
+from scrubjay.settings import Settings
+from tests.scenarios.house import House, run_command
+
+Verb = Callable[..., Awaitable[object]]
+
+NEVER_RIGHT: list[object] = [5.5, b"bytes", object(), {1, 2}, {"a": 1}, [5], [None], [["x"]], "\ud800", ["\ud800"]]
+TEXT: list[object] = [*NEVER_RIGHT, None, 5, True, []]
+TEXTS = [*NEVER_RIGHT, None, 5, True, "text"]
+FLAG = [*NEVER_RIGHT, None, 0, 1, "yes", ""]
+WHOLE = [*NEVER_RIGHT, None, True, "1", 0, -1, 10**30, float("nan")]
+MAYBE_WHOLE = [one for one in WHOLE if one is not None]
+MOMENT = [*NEVER_RIGHT, 5, True, "yesterday", datetime(2026, 1, 1), datetime(2026, 1, 1).time()]  # noqa: DTZ001
+SHARE = [*NEVER_RIGHT, None, True, "0.5", -0.1, 1.1, float("nan")]
+OBJECT = [one for one in NEVER_RIGHT if not isinstance(one, dict)]
+
+
+def each(arguments: tuple[str, ...], refused: list[object]) -> dict[str, list[object]]:
+    return {argument: refused for argument in arguments}  # noqa: C420 - nobody changes the list
+
+
+# What each argument of each verb must refuse.
+REFUSED: dict[str, dict[str, list[object]]] = {
+    "remember": {
+        **each(
+            ("text", "title", "kind", "name", "category", "project", "scope", "session_hint", "idempotency_key"), TEXT
+        ),
+        **each(("entities", "observations", "tags"), TEXTS),
+        **each(("pinned", "dry_run"), FLAG),
+        **each(("expires_at", "remind_at"), MOMENT),
+        "intent": [*TEXT, "maybe"],
+        "source": [*OBJECT, {"trust": "everybody"}, {"at": 5}, {"agent": 5}],
+        "metadata": [*OBJECT, {"a": object()}, {"a": float("nan")}, {"a": "\ud800"}, {"a": "\0"}],
+    },
+    "recall": {
+        **each(("entity", "kind", "category", "project", "scope", "tier", "session", "agent", "trust", "cursor"), TEXT),
+        "query": [one for one in TEXT if one != "\ud800"],
+        **each(("tags", "any_tags"), TEXTS),
+        **each(("limit", "max_tokens"), [one for one in WHOLE if one != 10**30]),
+        **each(("since", "until"), MOMENT),
+        "metadata": OBJECT,
+        "state": [*TEXT, "gone"],
+        "detail": [*TEXT, "everything"],
+        "explain": FLAG,
+    },
+    "read": {
+        "ids": [one for one in TEXT if one != []] + [[]],
+        "format": [*TEXT, "html"],
+        "version": MAYBE_WHOLE,
+    },
+    "revise": {
+        **each(("id", "message", "title", "kind", "category", "project", "scope", "entity", "name"), TEXT),
+        **each(("add_observations", "remove_observations", "observations", "tags"), TEXTS),
+        "text": TEXT,
+        "expected_version": MAYBE_WHOLE,
+        "pinned": FLAG,
+        "relevance": SHARE,
+        "tier": [*TEXT, "golden"],
+        "metadata": OBJECT,
+        **each(("expires_at", "remind_at"), MOMENT),
+        **each(("id_", "state", "version", "space", "created_at", "nonsense"), ["x"]),
+    },
+    **{
+        verb: {
+            "ids": [one for one in TEXT if one is not None],
+            "filter": [one for one in [*TEXT, Filter()] if one is not None],
+            "group": FLAG,
+            "dry_run": FLAG,
+            "reason": TEXT,
+        }
+        for verb in ("forget", "restore", "purge")
+    },
+    "relate": {
+        **each(("source", "target"), TEXT),
+        "relation": [*TEXT, "", " "],
+        "text": TEXT,
+        "strength": SHARE,
+        "metadata": OBJECT,
+    },
+    "unrelate": {**each(("source", "target"), TEXT), "relation": TEXT},
+    "history": {
+        "id": TEXT,
+        "limit": WHOLE,
+        "before": MAYBE_WHOLE,
+        "diff": [*NEVER_RIGHT, 5, "12", [], [1], [1, 2, 3], ["1", "2"]],
+    },
+    "revert": {"id": TEXT, "to": WHOLE, "message": TEXT},
+    "undo": {"run": TEXT},
+}
+# What makes each verb a sound call otherwise.
+SOUND: dict[str, dict[str, object]] = {
+    "remember": {"text": "a new text"},
+    "recall": {"query": "bird"},
+    "read": {"ids": "one"},
+    "revise": {"id": "one"},
+    "forget": {"ids": "one"},
+    "restore": {"ids": "one"},
+    "purge": {"ids": "one"},
+    "relate": {"source": "one", "target": "two"},
+    "unrelate": {"source": "one", "target": "two"},
+    "history": {"id": "one"},
+    "revert": {"id": "one", "to": 1},
+    "undo": {},
+}
+
+
+def refusals() -> Iterator[tuple[str, str]]:
+    for verb, arguments in REFUSED.items():
+        for argument in arguments:
+            yield verb, argument
+
+
+@pytest.mark.parametrize(("verb", "argument"), list(refusals()))
+async def test_an_argument_of_the_wrong_kind_is_refused_by_name(
+    house: House, memory: MemoryClient, verb: str, argument: str
+) -> None:
+    await memory.remember("bird number one", name="one")
+    await memory.remember("bird number two", name="two")
+    call = cast("Verb", getattr(memory, verb))
+    for wrong in REFUSED[verb][argument]:
+        options = {**SOUND[verb], argument: wrong}
+        if argument == "filter":
+            options.pop("ids")
+        with pytest.raises(InvalidInput) as caught:
+            await call(**options)
+        assert caught.value.message
+    assert (await memory.status()).memories == {"live": 2}
+    assert [one.version for one in (await memory.read(["one", "two"])).memories] == [1, 1]
+
+
+# ---- sizes ----------------------------------------------------------------------------------------
+
+
+async def test_nothing_to_remember(memory: MemoryClient) -> None:
+    for text in ("", " ", "\n\t \u3000"):
+        with pytest.raises(InvalidInput, match="empty") as caught:
+            await memory.remember(text, title="A title is not enough", tags=["x"])
+        assert caught.value.fields["field"] == "text"
+    await memory.remember("something", name="thing")
+    with pytest.raises(InvalidInput, match="nothing of the memory"):
+        await memory.revise("thing", text=" ")
+
+
+async def test_a_text_over_the_limit_names_it(memory: MemoryClient) -> None:
+    await memory.remember("x" * 1_000_000, name="long")
+    with pytest.raises(TooLarge) as caught:
+        await memory.remember("x" * 1_000_001)
+    assert "1,000,000" in caught.value.message
+    assert (caught.value.fields["limit"], caught.value.fields["size"]) == (1_000_000, 1_000_001)
+    assert "SCRUBJAY_MAX_TEXT_BYTES" in caught.value.hint
+    with pytest.raises(TooLarge):
+        await memory.remember("é" * 500_001)
+    with pytest.raises(TooLarge):
+        await memory.revise("long", text="x" * 1_000_001)
+    assert (await memory.read("long")).memories[0].content == "x" * 1_000_000
+
+
+async def test_the_limit_is_a_setting(home: Path) -> None:
+    async with MemoryClient(settings=Settings(home=str(home), embedder="none", max_text_bytes=10)) as memory:
+        await memory.remember("0123456789")
+        with pytest.raises(TooLarge, match="10"):
+            await memory.remember("0123456789A")
+
+
+async def test_too_many_of_anything(memory: MemoryClient) -> None:
+    for argument, count in (("tags", 10_000), ("entities", 1_000), ("observations", 10_000)):
+        with pytest.raises(TooLarge) as caught:
+            await memory.remember("text", **{argument: [f"n{number}" for number in range(count)]})  # type: ignore[arg-type]
+        assert argument in caught.value.message
+        assert str(caught.value.fields["limit"]) in caught.value.message
+    with pytest.raises(TooLarge, match="metadata"):
+        await memory.remember("text", metadata={"a": "x" * 100_000})
+    with pytest.raises(TooLarge, match="title"):
+        await memory.remember("text", title="x" * 301)
+    deep: dict[str, object] = {}
+    for _ in range(5_000):
+        deep = {"a": deep}
+    with pytest.raises(InvalidInput, match="metadata"):
+        await memory.remember("text", metadata=deep)  # type: ignore[arg-type]
+    assert (await memory.status()).memories == {}
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\0", "a\ud800b", "\udfff"])
+async def test_what_is_not_text_is_refused_with_its_place(memory: MemoryClient, text: str) -> None:
+    for argument in ("text", "title", "name", "kind"):
+        with pytest.raises(InvalidInput, match="at character") as caught:
+            await memory.remember(**{"text": "sound", argument: text})  # type: ignore[arg-type]
+        assert caught.value.fields["field"] == argument
+        assert caught.value.hint
+    for argument in ("observations", "tags", "entities"):
+        with pytest.raises(InvalidInput, match="at character"):
+            await memory.remember("sound", **{argument: ["sound too", text]})  # type: ignore[arg-type]
+    assert (await memory.status()).memories == {}
+
+
+# ---- references -----------------------------------------------------------------------------------
+
+
+async def test_an_unknown_reference_suggests_the_nearest_names(memory: MemoryClient) -> None:
+    await memory.remember("how to reach her", name="sarah-phone-number")
+    await memory.remember("the plan for the fourth quarter", name="q4-goals")
+    (missing,) = (await memory.read("sarah-fone-number")).missing
+    assert missing.suggestions[0] == "sarah-phone-number"
+    for call in (
+        memory.revise("sara phone", text="x"),
+        memory.history("sara phone"),
+        memory.relate("sara phone", "q4-goals"),
+    ):
+        with pytest.raises(NotFound) as caught:
+            await call
+        assert "sarah-phone-number" in caught.value.hint
+    done = await memory.forget(["q4-goal", "nobody at all"])
+    assert done.done == ()
+    assert [one.ref for one in done.missing] == ["q4-goal", "nobody at all"]
+
+
+async def test_the_suggestions_stay_in_their_space(house: House, memory: MemoryClient) -> None:
+    await house.client(space="elsewhere").remember("secret", name="sarah-phone-number")
+    await memory.remember("nothing to do with it", name="other")
+    (missing,) = (await memory.read("sarah-phone-numbe")).missing
+    assert missing.suggestions == ()
+
+
+async def test_a_reference_that_several_answer_to_lists_them(memory: MemoryClient) -> None:
+    ids = [(await memory.remember(f"text {number}", title="The same title", name=f"n{number}")).id for number in (1, 2)]
+    with pytest.raises(Ambiguous) as caught:
+        await memory.read("the same title")
+    assert set(cast("tuple[str, ...]", caught.value.fields["matches"])) == set(ids)
+
+
+async def test_a_stale_version_carries_the_current_one(memory: MemoryClient) -> None:
+    await memory.remember("one", name="note")
+    await memory.revise("note", text="two")
+    with pytest.raises(StaleVersion) as caught:
+        await memory.revise("note", text="three", expected_version=1)
+    assert (caught.value.fields["current"], caught.value.fields["expected"]) == (2, 1)
+    with pytest.raises(StaleVersion):
+        await memory.revise("note", text="three", expected_version=7)
+
+
+@pytest.mark.parametrize(
+    "options", [{"space": "\ud800"}, {"space": " "}, {"space": 5}, {"agent": "\ud800"}, {"run": 5}]
+)
+def test_a_caller_without_a_sound_name(home: Path, options: dict[str, str]) -> None:
+    with pytest.raises(InvalidInput):
+        MemoryClient(path=home, **options)  # type: ignore[arg-type]
+    assert not home.exists()
+
+
+# ---- the command line -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "wanted"),
+    [
+        (("remember", ""), 2, "empty"),
+        (("recall", "x", "--since", "yesterday-ish"), 2, "since"),
+        (("read", "nobody"), 3, "not found"),
+        (("revise", "nobody", "--text", "x"), 3, "no memory answers"),
+        (("forget",), 2, "say which"),
+        (("backup", "restore", "/nowhere/at/all"), 65, "no backup"),
+    ],
+)
+def test_the_command_line_says_what_is_wrong(home: Path, arguments: tuple[str, ...], code: int, wanted: str) -> None:
+    done = run_command(home, *arguments, SCRUBJAY_EMBEDDER="none")
+    assert done.returncode == code
+    assert wanted in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_naive_times_are_of_no_use() -> None:
+    assert datetime.now(UTC).tzinfo
+    with pytest.raises(InvalidInput, match="zone"):
+        Filter(since=datetime(2026, 1, 1))  # noqa: DTZ001

