@@ -21,6 +21,8 @@ class SoundReader:
 
     async def get(self, ids: Sequence[str]) -> list[Memory]:
         """The sound ones among the memories, in order."""
+        if not ids:
+            return []
         try:
             return list((await self.store.get(self.space, ids)).values())
         except BodyDamaged:

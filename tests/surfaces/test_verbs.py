@@ -295,6 +295,22 @@ def test_revert_and_undo() -> None:
     assert set(told("undo")) == {"run", "done", "skipped"}
 
 
+def test_undo_says_what_it_left_alone() -> None:
+    memory_id = kept("green tea", "--name", "tea", "--agent", "alice")
+    run("revise", "tea", "--text", "black tea", "--agent", "bob")
+    answer = run("undo", "--agent", "alice")
+    assert answer.out.startswith("left alone: 'tea' was changed since")
+    assert run("read", memory_id, "-f", "plain").out == "black tea\n"
+
+
+def test_undo_of_a_relation_alone() -> None:
+    for name in ("tea", "jay"):
+        kept(name, "--name", name)
+    run("relate", "tea", "jay")
+    assert run("undo").out == "undone\n"
+    assert "Related" not in run("read", "tea").out
+
+
 def test_undo_goes_by_agent() -> None:
     kept("tea", "--name", "tea", "--agent", "alice")
     kept("jay", "--name", "jay", "--agent", "bob")

@@ -97,7 +97,7 @@ def facets_of(memory: Memory) -> tuple[Facet, ...]:
         )
         if value
     ]
-    found += [facet("tag", tag) for tag in memory.tags]
+    found += [_tag(tag) for tag in memory.tags]
     found += [
         facet(f"meta.{key}", value)
         for key, value in memory.metadata.items()

@@ -1,17 +1,22 @@
 """Who might answer: passages that share words with the question, and passages that mean something near it."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.model.passage import StoredPassage, Vector
 from scrubjay.model.query import Filter
-from scrubjay.ports import Embedder, Profile, RecordStore, TermStatistics
+from scrubjay.ports import Embedder, Profile, RecordStore, TermStatistics, VectorShelf
 from scrubjay.recalling.search import Searcher
 from scrubjay.recalling.understand import Understood
 
 _LEXICAL = 200
-_DENSE = 100
+_DENSE = 64
+# So many passages that only their words brought are also compared by meaning; the rest rank below them anyway.
+_COMPARED = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +25,7 @@ class Candidates:
 
     passages: tuple[StoredPassage, ...]
     statistics: TermStatistics
-    query_vector: Vector | None
-    vectors: dict[bytes, Vector]
+    cosines: dict[int, float]
     weight: float
     complete: bool = True
     degraded: tuple[str, ...] = ()
@@ -39,21 +43,22 @@ async def gather_candidates(
     )
     known = {passage.id: passage for passage in lexical}
     complete = len(lexical) < _LEXICAL + deeper
+    cosines: dict[int, float] = {}
     if vector is not None and profile is not None:
-        near, problem = await _near(vector, wanted, space=space, index=index, limit=_DENSE + deeper)
+        cosines, problem = await _near(vector, wanted, space=space, index=index, limit=_DENSE + deeper)
         degraded = (*degraded, *problem)
-        complete = complete and len(near) < _DENSE + deeper
-        fresh = [number for number in near if number not in known]
-        known |= {passage.id: passage for passage in await store.stored_passages(space, fresh)}
-        hashes = [passage.hash for passage in known.values()]
-        vectors = await store.vectors(space, profile.model, hashes)
-    else:
-        vectors = {}
+        complete = complete and len(cosines) < _DENSE + deeper
+        fresh = [number for number in cosines if number not in known]
+        far = [passage for passage in lexical if passage.id not in cosines][: _COMPARED + deeper]
+        found, compared = await asyncio.gather(
+            store.stored_passages(space, fresh), _compare(vector, far, model=profile.model, space=space, shelf=store)
+        )
+        known |= {passage.id: passage for passage in found}
+        cosines |= compared
     return Candidates(
         passages=tuple(known.values()),
         statistics=statistics,
-        query_vector=vector,
-        vectors=vectors,
+        cosines=cosines,
         weight=profile.weight if profile else 0.0,
         complete=complete,
         degraded=degraded,
@@ -70,8 +75,22 @@ async def _embed(text: str, embedder: Embedder) -> tuple[Profile | None, Vector 
 
 async def _near(
     vector: Vector, wanted: Filter, *, space: str, index: Searcher, limit: int
-) -> tuple[list[int], tuple[str, ...]]:
+) -> tuple[dict[int, float], tuple[str, ...]]:
     try:
-        return [number for number, _ in await index.search(space, vector, wanted, limit=limit)], ()
+        return dict(await index.search(space, vector, wanted, limit=limit)), ()
     except IndexUnavailable as error:
-        return [], (f"searched by words only: {error.message}",)
+        return {}, (f"searched by words only: {error.message}",)
+
+
+async def _compare(
+    vector: Vector, passages: Sequence[StoredPassage], *, model: str, space: str, shelf: VectorShelf
+) -> dict[int, float]:
+    """How near passages are that the index did not name: their vectors are read from the store."""
+    if not passages:
+        return {}
+    vectors = await shelf.vectors(space, model, [passage.hash for passage in passages])
+    embedded = [passage for passage in passages if passage.hash in vectors]
+    if not embedded:
+        return {}
+    matrix = np.stack([vectors[passage.hash] for passage in embedded])
+    return dict(zip((passage.id for passage in embedded), (matrix @ vector).tolist(), strict=True))

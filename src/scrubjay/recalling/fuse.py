@@ -5,10 +5,7 @@ matches, meaning decides. Ranks would throw that information away.
 """
 
 import math
-from collections import Counter
 from dataclasses import dataclass
-
-import numpy as np
 
 from scrubjay.model.passage import StoredPassage
 from scrubjay.ports import TermStatistics
@@ -34,20 +31,21 @@ def fuse(candidates: Candidates, terms: tuple[str, ...]) -> list[Scored]:
     """The candidates that speak for themselves, best first; ties go to the newest."""
     weights = _term_weights(candidates.statistics, terms)
     average = candidates.statistics.total_length / max(1, candidates.statistics.passages)
-    cosines = _cosines(candidates)
-    scored = [_score(passage, weights, average, cosines, candidates.weight) for passage in candidates.passages]
+    cosines, weight = candidates.cosines, candidates.weight
+    scored = [
+        _score(passage, weights, average, cosines.get(passage.id, 0.0), weight) for passage in candidates.passages
+    ]
     return sorted((one for one in scored if one.score > 0), key=lambda one: (-one.score, -one.passage.id))
 
 
-def _score(
-    passage: StoredPassage, weights: dict[str, float], average: float, cosines: dict[bytes, float], weight: float
-) -> Scored:
-    counts = Counter(passage.terms)
+def _score(passage: StoredPassage, weights: dict[str, float], average: float, cosine: float, weight: float) -> Scored:
+    # Counting the few terms of the question is ten times faster than counting all terms of the passage.
+    counts = {term: count for term in weights if (count := passage.terms.count(term))}
     norm = _K1 * (1 - _B + _B * len(passage.terms) / max(1.0, average))
-    matched = tuple(term for term in weights if term in counts)
-    lexical = sum(weights[term] * counts[term] * (_K1 + 1) / (counts[term] + norm) for term in matched)
-    cosine = cosines.get(passage.hash, 0.0)
-    return Scored(passage=passage, score=lexical + weight * cosine, lexical=lexical, cosine=cosine, matched=matched)
+    lexical = sum(weights[term] * count * (_K1 + 1) / (count + norm) for term, count in counts.items())
+    return Scored(
+        passage=passage, score=lexical + weight * cosine, lexical=lexical, cosine=cosine, matched=tuple(counts)
+    )
 
 
 def _term_weights(statistics: TermStatistics, terms: tuple[str, ...]) -> dict[str, float]:
@@ -58,10 +56,3 @@ def _term_weights(statistics: TermStatistics, terms: tuple[str, ...]) -> dict[st
         for term in terms
         if term in frequencies
     }
-
-
-def _cosines(candidates: Candidates) -> dict[bytes, float]:
-    if candidates.query_vector is None or not candidates.vectors:
-        return {}
-    matrix = np.stack(list(candidates.vectors.values()))
-    return dict(zip(candidates.vectors, (matrix @ candidates.query_vector).tolist(), strict=True))

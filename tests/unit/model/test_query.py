@@ -37,6 +37,9 @@ def asks(wanted: Filter, memory: Memory) -> bool:
         Filter(trust="user"),
         Filter(group="G1"),
         Filter(tags=("COFFEE", "tea")),
+        Filter(tags=("#coffee", "# Tea")),
+        Filter(any_tags=("#tea",)),
+        Filter(entity=" sarah\n"),
         Filter(any_tags=("milk", "tea")),
         Filter(metadata={"seen": True}),
         Filter(metadata={"count": 3.0, "price": 2, "place": "KÖLN"}),
@@ -66,6 +69,11 @@ def test_every_field_must_match(wanted: Filter) -> None:
 
 def test_empty_fields_of_a_memory_are_no_facets() -> None:
     assert facets_of(a_memory("x")) == ("kind=note", "tier=working", "trust=unknown")
+
+
+def test_a_tag_that_was_imported_with_its_hash_is_found_all_the_same() -> None:
+    assert asks(Filter(tags=("tea",)), a_memory("x", tags=("#Tea",)))
+    assert asks(Filter(tags=("#Tea",)), a_memory("x", tags=("#Tea",)))
 
 
 def test_a_facet_stands_once() -> None:

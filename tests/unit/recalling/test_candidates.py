@@ -38,8 +38,7 @@ async def test_words_and_meaning_both_bring_candidates_each_once(shop: Workshop)
     tea, jay = await shop.kept("green tea"), await shop.kept("a scrub jay")
     found = await gathered(shop, "tea")
     assert sorted(one.memory_id for one in found.passages) == sorted([tea.id, jay.id])
-    assert len(found.vectors) == 2
-    assert found.query_vector is not None
+    assert len(found.cosines) == 2
     assert (found.statistics.passages, found.statistics.frequencies["tea"]) == (2, 1)
     assert found.weight > 0
     assert found.degraded == ()
@@ -57,7 +56,7 @@ async def test_without_a_model_the_words_alone_are_searched(shop: Workshop) -> N
     shop.embedder.failing = True
     found = await gathered(shop, "tea")
     assert [one.memory_id for one in found.passages] == [tea.id]
-    assert (found.query_vector, found.vectors, found.weight) == (None, {}, 0.0)
+    assert (found.cosines, found.weight) == ({}, 0.0)
     assert len(found.degraded) == 1
     assert found.degraded[0].startswith("searched by words only")
 
@@ -68,7 +67,7 @@ async def test_with_a_broken_index_words_are_searched_and_ranked_by_meaning_too(
     found = await gathered(shop, "tea")
     assert [one.memory_id for one in found.passages] == [tea.id]
     assert found.degraded == ("searched by words only: the index is in pieces",)
-    assert len(found.vectors) == 1
+    assert len(found.cosines) == 1
 
 
 async def test_what_the_index_knows_and_the_store_does_not_is_dropped(shop: Workshop) -> None:

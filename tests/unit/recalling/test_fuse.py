@@ -27,9 +27,12 @@ def scored(
     total: int = 100,
 ) -> list[Scored]:
     statistics = TermStatistics(passages=total, total_length=total * 5, frequencies=frequencies or {})
-    candidates = Candidates(
-        passages=passages, statistics=statistics, query_vector=query, vectors=vectors or {}, weight=4.0
-    )
+    cosines = {
+        one.id: float(vectors[one.hash] @ query)
+        for one in passages
+        if vectors and query is not None and one.hash in vectors
+    }
+    candidates = Candidates(passages=passages, statistics=statistics, cosines=cosines, weight=4.0)
     return fuse(candidates, terms)
 
 
