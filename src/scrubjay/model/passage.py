@@ -10,6 +10,7 @@ Vector = NDArray[np.float32]
 # A passage's number in the store is the memory's own number and its place in the memory, so that
 # an index can tell stale points without asking anyone.
 PASSAGES_PER_MEMORY = 1 << 16
+_WORTH_SHARING = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,12 @@ class Point:
     vector: Vector
     facets: tuple[str, ...]
     at: int
+
+
+def cosines_of(vectors: NDArray[np.float32], vector: Vector) -> NDArray[np.float32]:
+    """How near each row is to a vector, all being of unit length."""
+    # A product is shared out among threads, and on a busy machine small ones wait longer than they work.
+    return vectors @ vector if len(vectors) > _WORTH_SHARING else np.einsum("ij,j->i", vectors, vector)
 
 
 def passage_id(number: int, ordinal: int) -> int:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
-from scrubjay.model.passage import StoredPassage, Vector
+from scrubjay.model.passage import StoredPassage, Vector, cosines_of
 from scrubjay.model.query import Filter
 from scrubjay.ports import Embedder, Profile, RecordStore, TermStatistics, VectorShelf
 from scrubjay.recalling.search import Searcher
 from scrubjay.recalling.understand import Understood
 
-_LEXICAL = 200
+_LEXICAL = 120
 _DENSE = 64
 # So many passages that only their words brought are also compared by meaning; the rest rank below them anyway.
 _COMPARED = 64
@@ -93,4 +93,4 @@ async def _compare(
     if not embedded:
         return {}
     matrix = np.stack([vectors[passage.hash] for passage in embedded])
-    return dict(zip((passage.id for passage in embedded), (matrix @ vector).tolist(), strict=True))
+    return dict(zip((passage.id for passage in embedded), cosines_of(matrix, vector).tolist(), strict=True))

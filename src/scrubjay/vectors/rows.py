@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector
+from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector, cosines_of
 from scrubjay.model.query import Facet, facet
 
 Places = NDArray[np.intp]
@@ -18,7 +18,6 @@ _GONE = -1
 _SMALLEST = 256
 # From this share on it is faster to multiply every row than to gather those that are wanted.
 _GATHER_UP_TO = 0.25
-_SHARE_FROM = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +32,9 @@ class Snapshot:
         if not places.size:
             return []
         if places.size > len(self.numbers) * _GATHER_UP_TO:
-            cosines = _cosines(self.vectors, vector)[places]
+            cosines = cosines_of(self.vectors, vector)[places]
         else:
-            cosines = _cosines(self.vectors[places], vector)
+            cosines = cosines_of(self.vectors[places], vector)
         if places.size > limit:
             best = np.argpartition(-cosines, limit - 1)[:limit]
             places, cosines = places[best], cosines[best]
@@ -113,11 +112,6 @@ def _grown(old: NDArray[_Number], kept: Places, size: int) -> NDArray[_Number]:
     new = np.zeros((size, *old.shape[1:]), dtype=old.dtype)
     new[: len(kept)] = old[kept]
     return new
-
-
-def _cosines(vectors: NDArray[np.float32], vector: Vector) -> NDArray[np.float32]:
-    # A product is shared out among threads, and on a busy machine small ones wait longer than they work.
-    return vectors @ vector if len(vectors) > _SHARE_FROM else np.einsum("ij,j->i", vectors, vector)
 
 
 def _unit(vector: Vector) -> Vector:

@@ -24,8 +24,9 @@ def id_bytes(memory_id: str) -> bytes:
 
 
 def id_text(data: bytes) -> str:
-    """An id from its 16 bytes."""
-    return str(uuid.UUID(bytes=data))
+    """An id from its 16 bytes; cut by hand, because a UUID object costs more than reading the row."""
+    digits = data.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def key_of(text: str) -> int:
