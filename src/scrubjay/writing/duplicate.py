@@ -10,6 +10,8 @@ async def exact_duplicates(draft: Draft, *, space: str, records: Records) -> tup
     if draft.intent == "new" or not draft.text:
         return ()
     ids = await records.same_content(space, draft.text)
+    if not ids:
+        return ()
     known = [memory for memory in (await records.get(space, ids)).values() if _says_the_same(draft, memory)]
     by_entity = {memory.entity: memory for memory in known}
     entities = draft.entities or ("",)

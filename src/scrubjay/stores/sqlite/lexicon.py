@@ -15,12 +15,12 @@ from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage, StoredPassage, passage_id
 from scrubjay.model.query import Facet, Filter
 from scrubjay.ports import TermStatistics
-from scrubjay.stores.sqlite.rows import id_text, lexicon_number, marks, space_number
+from scrubjay.stores.sqlite.rows import STATES, id_text, lexicon_number, marks, space_number
 
 # An OR over common words visits every row that has one of them. At least one rare word must match, and the rare
 # words together stand in so many passages at most; common words then only help to rank.
-_RARE_PASSAGES = 1500
-_PASSAGE_COLUMNS = "p.id, m.id, p.observation, p.start, p.end, p.hash, p.terms"
+_RARE_PASSAGES = 600
+_PASSAGE_COLUMNS = "p.id, p.memory_id, p.observation, p.start, p.end, p.hash, p.terms"
 _PASSAGE_TABLES = f"passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}"
 
 
@@ -29,18 +29,23 @@ def index_passages(
     number: int,
     passages: Sequence[Passage],
     *,
+    memory_id: bytes,
     lexicon_no: int,
     facets: Sequence[Facet],
     date: int,
 ) -> None:
     """Make a memory findable by its terms and facets."""
     facet_words = _join(lexicon_no, map(_facet_word, facets))
+    space_no = lexicon_no // len(STATES)
     for passage in passages:
         rowid = passage_id(number, passage.ordinal)
         connection.execute(
-            "INSERT INTO passages VALUES(?, ?, ?, ?, ?, ?, ?)",
-            (rowid, passage.hash, date, passage.observation, passage.start, passage.end, " ".join(passage.terms)),
-        )
+            "INSERT INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                rowid, space_no, memory_id, passage.hash, date, passage.observation, passage.start, passage.end,
+                " ".join(passage.terms),
+            ),
+        )  # fmt: skip
         connection.execute(
             "INSERT INTO lexicon(rowid, terms, facets) VALUES(?, ?, ?)",
             (rowid, _join(lexicon_no, passage.terms), facet_words),
@@ -91,8 +96,7 @@ def _candidates(
               SELECT lexicon.rowid AS rowid, rank AS place FROM lexicon {_date_join(wanted)}
               WHERE lexicon MATCH ? AND rank MATCH 'bm25(1.0, 0.0)' {_date_test(wanted)}
               ORDER BY rank LIMIT ?
-            ) found JOIN passages p ON p.id = found.rowid
-            JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY} ORDER BY found.place""",
+            ) found JOIN passages p ON p.id = found.rowid ORDER BY found.place""",
         (match, *date_bounds(wanted), limit),
     )
     return [_stored(row) for row in rows]
@@ -114,7 +118,7 @@ def stored_passages(connection: apsw.Connection, space: str, ids: Sequence[int])
     """Passages of a space by number."""
     space_no = space_number(connection, space)
     rows = connection.execute(
-        f"SELECT {_PASSAGE_COLUMNS} FROM {_PASSAGE_TABLES} WHERE p.id IN ({marks(ids)}) AND m.space_no = ?",
+        f"SELECT {_PASSAGE_COLUMNS} FROM passages p WHERE p.id IN ({marks(ids)}) AND p.space_no = ?",
         (*ids, space_no),
     )
     return [_stored(row) for row in rows]

@@ -254,6 +254,7 @@ def _reindex(
         connection,
         number,
         passages,
+        memory_id=id_bytes(memory.id),
         lexicon_no=lexicon_number(space_no, memory.state),
         facets=facets,
         date=to_micros(memory.date),

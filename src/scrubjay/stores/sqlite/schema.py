@@ -61,7 +61,8 @@ def _first_tables(connection: apsw.Connection) -> None:
 
 
 # Bodies stand in `versions` only; a memory's row is what must be found or counted without reading a body.
-# The number of a passage is memory number * 65536 + ordinal. `terms` and `facets` are counted per space and state, so
+# The number of a passage is memory number * 65536 + ordinal; its row repeats the memory's space and id, so that
+# candidates are read without a look at the memory. `terms` and `facets` are counted per space and state, so
 # that no statistic of one space depends on another's texts.
 _FIRST_TABLES = """
 CREATE TABLE migrations(name TEXT PRIMARY KEY, applied_at INTEGER NOT NULL);
@@ -144,6 +145,8 @@ CREATE INDEX relations_target ON relations(target_no);
 
 CREATE TABLE passages(
   id INTEGER PRIMARY KEY,
+  space_no INTEGER NOT NULL,
+  memory_id BLOB NOT NULL,
   hash BLOB NOT NULL,
   date INTEGER NOT NULL,
   observation INTEGER,

@@ -22,7 +22,7 @@ _POINT_COLUMNS = "p.id, p.date, s.name, m.facets, m.state, v.vector"
 _POINT_TABLES = f"""passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY} JOIN spaces s ON s.no = m.space_no
     JOIN vectors v ON v.space_no = m.space_no AND v.model_no = ? AND v.hash = p.hash"""
 _SHARERS = f"""SELECT m.no, m.id, m.version, m.passages FROM passages p
-    JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY} WHERE p.hash = ? AND m.space_no = ?"""
+    JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY} WHERE p.hash = ? AND p.space_no = ?"""
 _NAMED = "SELECT no, id, version, passages FROM memories WHERE id = ? AND space_no = ?"
 
 
@@ -111,9 +111,7 @@ def drop_unused(connection: apsw.Connection, space_no: int, hashes: Sequence[byt
     """Delete vectors of a space whose text no passage has any more."""
     for digest in dict.fromkeys(hashes):
         shared = connection.execute(
-            f"""SELECT 1 FROM passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}
-                WHERE p.hash = ? AND m.space_no = ? LIMIT 1""",
-            (digest, space_no),
+            "SELECT 1 FROM passages WHERE hash = ? AND space_no = ? LIMIT 1", (digest, space_no)
         ).fetchone()
         if shared is None:
             connection.execute("DELETE FROM vectors WHERE space_no = ? AND hash = ?", (space_no, digest))
