@@ -124,7 +124,7 @@ def _steadiness(results: Results) -> tuple[str, ...]:
         if max(times) > min(times) * UNSTEADY:
             shown = ", ".join(_ms(time) for time in times)
             found.append(
-                f"Not a steady machine: embedding the same {name} took {shown} ms (p50) at the sizes in turn, which has "
+                f"Not a steady machine: embedding the same {name} took {shown} ms (p50) at these sizes, which has "
                 "nothing to do with the store; do not compare the columns more closely than that"
             )
     return tuple(found)

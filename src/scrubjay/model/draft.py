@@ -73,6 +73,7 @@ class Limits:
     tags: int = 64
     entities: int = 100
     observations: int = 5_000
+    list_bytes: int = 8_000_000
     label_characters: int = 300
     metadata_bytes: int = 64_000
     results: int = 1_000

@@ -9,7 +9,7 @@ import numpy as np
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.model.passage import StoredPassage, Vector, cosines_of
 from scrubjay.model.query import Filter
-from scrubjay.ports import Embedder, Profile, RecordStore, TermStatistics, VectorShelf
+from scrubjay.ports import Embedder, Lexicon, Profile, RecordStore, TermStatistics, VectorShelf
 from scrubjay.recalling.search import Searcher
 from scrubjay.recalling.understand import Understood
 
@@ -36,9 +36,9 @@ async def gather_candidates(
 ) -> Candidates:
     """Lexical and dense candidates; the words are looked up while the question is embedded."""
     wanted = asked.question.filter
-    lexical, statistics, (profile, vector, degraded) = await asyncio.gather(
-        store.lexical_candidates(space, asked.terms, wanted, limit=_LEXICAL + deeper),
-        store.term_statistics(space, asked.terms, state=wanted.state),
+    # Two readings at once would only quarrel over the interpreter; the model works beside it.
+    (statistics, lexical), (profile, vector, degraded) = await asyncio.gather(
+        _look_up(asked.terms, wanted, space=space, lexicon=store, limit=_LEXICAL + deeper),
         _embed(asked.text, embedder),
     )
     known = {passage.id: passage for passage in lexical}
@@ -50,11 +50,8 @@ async def gather_candidates(
         complete = complete and len(cosines) < _DENSE + deeper
         fresh = [number for number in cosines if number not in known]
         far = [passage for passage in lexical if passage.id not in cosines][: _COMPARED + deeper]
-        found, compared = await asyncio.gather(
-            store.stored_passages(space, fresh), _compare(vector, far, model=profile.model, space=space, shelf=store)
-        )
-        known |= {passage.id: passage for passage in found}
-        cosines |= compared
+        known |= {passage.id: passage for passage in await store.stored_passages(space, fresh)}
+        cosines |= await _compare(vector, far, model=profile.model, space=space, shelf=store)
     return Candidates(
         passages=tuple(known.values()),
         statistics=statistics,
@@ -63,6 +60,13 @@ async def gather_candidates(
         complete=complete,
         degraded=degraded,
     )
+
+
+async def _look_up(
+    terms: Sequence[str], wanted: Filter, *, space: str, lexicon: Lexicon, limit: int
+) -> tuple[TermStatistics, list[StoredPassage]]:
+    statistics = await lexicon.term_statistics(space, terms, state=wanted.state)
+    return statistics, await lexicon.lexical_candidates(space, terms, wanted, limit=limit)
 
 
 async def _embed(text: str, embedder: Embedder) -> tuple[Profile | None, Vector | None, tuple[str, ...]]:

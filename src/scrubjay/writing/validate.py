@@ -101,7 +101,16 @@ def texts(values: object, *, field: str, limit: int, limits: Limits) -> tuple[st
     given = cast("Sequence[object]", values)
     if len(given) > limit:
         raise TooLarge(f"{len(given):,} {field} are too many; the limit is {limit}", field=field, limit=limit)
-    return tuple(text(one, field=field, limit=limits.text_bytes) for one in given)
+    checked = tuple(text(one, field=field, limit=limits.text_bytes) for one in given)
+    size = sum(len(one.encode()) for one in checked)
+    if size > limits.list_bytes:
+        raise TooLarge(
+            f"{field} have {size:,} bytes together; the limit is {limits.list_bytes:,}",
+            hint="Spread them over several memories",
+            field=field,
+            limit=limits.list_bytes,
+        )
+    return checked
 
 
 def distinct_labels(values: object, *, field: str, limit: int, limits: Limits) -> tuple[str, ...]:

@@ -117,7 +117,7 @@ def _handler_of(server: EmbeddingServer) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(reply.content)
             self.close_connection = bool(reply.missing)
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the library's
+        def log_message(self, format: str, *args: object) -> None:
             """Tests need no log."""
 
     return Handler

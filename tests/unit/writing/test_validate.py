@@ -15,7 +15,9 @@ from scrubjay.model.memory import Json, Source
 from scrubjay.testing.build import START
 from scrubjay.writing.validate import distinct_labels, metadata, validate
 
-LIMITS = Limits(text_bytes=100, tags=3, entities=2, observations=4, label_characters=10, metadata_bytes=50)
+LIMITS = Limits(
+    text_bytes=100, tags=3, entities=2, observations=4, label_characters=10, metadata_bytes=50, list_bytes=250
+)
 
 
 def tangled() -> dict[str, Json]:
@@ -64,6 +66,7 @@ def checked(**fields: object) -> Draft:
         ("observations", {"a", "b"}, InvalidInput),
         ("observations", ("a",) * 5, TooLarge),
         ("observations", ("x" * 101,), TooLarge),
+        ("observations", ("x" * 100,) * 3, TooLarge),
         ("observations", (None,), InvalidInput),
         ("tags", "tea", InvalidInput),
         ("tags", ("a", "b", "c", "d"), TooLarge),

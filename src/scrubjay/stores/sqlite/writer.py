@@ -4,6 +4,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
@@ -122,8 +123,10 @@ class Writer:
         self._connection.execute("RELEASE job")
 
     def _roll_back(self) -> None:
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+        # A broken disk may refuse this too; the thread must live to tell the callers.
+        with suppress(apsw.Error):
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
 
 class _Ticket(Generic[T]):
