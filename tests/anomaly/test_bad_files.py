@@ -1,8 +1,10 @@
 """A file that is not what it should be is named, with the next step, and not touched."""
 
+import asyncio
 import os
 import shutil
 import sqlite3
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,18 +12,32 @@ import pytest
 from scrubjay.client import MemoryClient
 from scrubjay.errors import ScrubjayError, StoreDamaged, StoreError, StoreTooNew, WrongKey
 from scrubjay.settings import Settings
-from tests.scenarios.house import open_house, run_command
+from tests.scenarios.house import open_house, quick_place, run_command
 
 MANY = 40
 
 
+@pytest.fixture(scope="module")
+def finished() -> bytes:
+    """A closed store with some memories in it, made once."""
+
+    async def make(home: Path) -> None:
+        async with open_house(home) as house:
+            for number in range(MANY):
+                await house.client().remember(f"bird number {number} " + "x" * 300, name=f"b{number}")
+
+    with tempfile.TemporaryDirectory(dir=quick_place()) as folder:
+        asyncio.run(make(Path(folder) / "data"))
+        return Path(folder, "data", "memory.db").read_bytes()
+
+
 @pytest.fixture
-async def database(home: Path) -> Path:
-    """A closed store with some memories in it."""
-    async with open_house(home) as house:
-        for number in range(MANY):
-            await house.client().remember(f"bird number {number} " + "x" * 300, name=f"b{number}")
-    return home / "memory.db"
+def database(home: Path, finished: bytes) -> Path:
+    """A copy of it to be spoiled."""
+    home.mkdir(mode=0o700)
+    file = home / "memory.db"
+    file.write_bytes(finished)
+    return file
 
 
 async def refused(home: Path) -> ScrubjayError:
@@ -37,7 +53,7 @@ async def refused(home: Path) -> ScrubjayError:
     return caught.value
 
 
-@pytest.mark.parametrize("keep", [1, 15, 16, 50, 99, 100, 511, 512, 3000, 4096, 5000, 20_000, 60_000, -1, -4096])
+@pytest.mark.parametrize("keep", [1, 16, 50, 100, 511, 512, 4096, 5000, 20_000, -1, -4096])
 async def test_a_truncated_database(database: Path, keep: int) -> None:
     whole = database.read_bytes()
     database.write_bytes(whole[:keep])
@@ -131,7 +147,7 @@ async def test_a_log_left_behind_by_a_killed_process_is_taken_in(home: Path) -> 
         assert (await house.client().doctor(deep=True)).ok
 
 
-@pytest.mark.parametrize("keep", [0, 10, 31, 32, 1000, 20_000, -1])
+@pytest.mark.parametrize("keep", [0, 31, 1000, 20_000, -1])
 async def test_a_truncated_log_costs_only_what_was_in_its_tail(home: Path, keep: int) -> None:
     async with open_house(home, index=False) as house:
         for number in range(MANY):

@@ -31,6 +31,7 @@ async def fill(house: House, *, many: int = MANY, secret_every: int = 2) -> list
         await house.client().remember(f"{words} {FILLER} {number}", name=name, tags=[WORD] if is_secret else [])
         secrets += [name] if is_secret else []
     await house.client().recall("anything")
+    await asyncio.gather(*house.store._training)
     return secrets
 
 

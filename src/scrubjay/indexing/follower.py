@@ -44,7 +44,7 @@ class Follower:
             raise IndexUnavailable("the vector index is far from where its store is", lag=lag)
         while self._index.cursor < target:
             async with self._turn:
-                if self._index.cursor < target and not await self._apply_page():
+                if self._index.cursor < target and not await self._apply_page(target):
                     return
 
     async def close(self) -> None:
@@ -52,8 +52,9 @@ class Follower:
         async with self._turn:
             await self._index.close()
 
-    async def _apply_page(self) -> bool:
-        changes = await self._store.changes(after=self._index.cursor, limit=_PAGE)
+    async def _apply_page(self, target: int) -> bool:
+        limit = min(_PAGE, target - self._index.cursor)
+        changes = await self._store.changes(after=self._index.cursor, limit=limit)
         if not changes:
             return False
         if self._on_purge and any(change.action is Action.PURGED for change in changes):

@@ -13,7 +13,7 @@ from scrubjay.ports import Embedder, Lexicon, Profile, RecordStore, TermStatisti
 from scrubjay.recalling.search import Searcher
 from scrubjay.recalling.understand import Understood
 
-_LEXICAL = 120
+_LEXICAL = 96
 _DENSE = 64
 # So many passages that only their words brought are also compared by meaning; the rest rank below them anyway.
 _COMPARED = 64

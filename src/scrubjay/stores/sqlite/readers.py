@@ -24,6 +24,7 @@ class Readers:
         self._pool = ThreadPoolExecutor(max_workers=count, thread_name_prefix="scrubjay-reader")
         self._local = threading.local()
         self._connections: list[apsw.Connection] = []
+        self._at_hand: apsw.Connection | None = None
         self._closed = False
 
     async def run(self, job: Callable[[apsw.Connection], T]) -> T:
@@ -31,6 +32,15 @@ class Readers:
         if self._closed:
             raise StoreError("the store is closed", hint="Open it again")
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, job)
+
+    def glance(self, job: Callable[[apsw.Connection], T]) -> T:
+        """Run a job here and now: for a look at a few rows, which is over before a thread would have woken up."""
+        if self._closed:
+            raise StoreError("the store is closed", hint="Open it again")
+        with mapped_errors(self._path):
+            if self._at_hand is None:
+                self._at_hand = self._connect()
+            return _read(self._at_hand, job)
 
     def close(self) -> None:
         """Wait for running jobs and close the connections."""
@@ -41,18 +51,21 @@ class Readers:
 
     def _read(self, job: Callable[[apsw.Connection], T]) -> T:
         with mapped_errors(self._path):
-            connection = self._connection()
-            connection.execute("BEGIN")
-            try:
-                return job(connection)
-            finally:
-                if connection.in_transaction:
-                    connection.execute("COMMIT")
+            if not hasattr(self._local, "connection"):
+                self._local.connection = self._connect()
+            return _read(self._local.connection, job)
 
-    def _connection(self) -> apsw.Connection:
-        if not hasattr(self._local, "connection"):
-            connection = connect(self._path, key=self._key)
-            connection.pragma("query_only", 1)
-            self._local.connection = connection
-            self._connections.append(connection)
-        return self._local.connection
+    def _connect(self) -> apsw.Connection:
+        connection = connect(self._path, key=self._key)
+        connection.pragma("query_only", 1)
+        self._connections.append(connection)
+        return connection
+
+
+def _read(connection: apsw.Connection, job: Callable[[apsw.Connection], T]) -> T:
+    connection.execute("BEGIN")
+    try:
+        return job(connection)
+    finally:
+        if connection.in_transaction:
+            connection.execute("COMMIT")

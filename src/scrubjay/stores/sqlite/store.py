@@ -39,6 +39,9 @@ from scrubjay.stores.sqlite.writer import Writer
 from scrubjay.text.passages import passages_of
 
 T = TypeVar("T")
+# So many rows are read in half a millisecond; a reading thread would take as long to wake up and answer.
+_MOST_AT_A_GLANCE = 128
+_PASSAGES_A_MEMORY = 8
 
 
 class SqliteStore:
@@ -87,7 +90,7 @@ class SqliteStore:
         return done
 
     async def answered(self, space: str, key: str, digest: bytes) -> str | None:
-        return await self._read(records.answered, space, key, digest)
+        return self._glance(records.answered, space, key, digest)
 
     async def adopt(self, space: str, dossiers: Sequence[Dossier], *, origin: Origin) -> tuple[str, ...]:
         prepared = await asyncio.to_thread(_with_passages, dossiers)
@@ -117,13 +120,13 @@ class SqliteStore:
         return await self._read(reading.get, space, ids, bodies=self._bodies)
 
     async def find(self, space: str, ref: str, *, state: State | None = None) -> tuple[Handle, ...]:
-        return await self._read(reading.find, space, ref, state=state)
+        return self._glance(reading.find, space, ref, state=state)
 
     async def nearest(self, space: str, ref: str, *, limit: int) -> tuple[str, ...]:
         return await self._read(reading.nearest, space, ref, limit=limit)
 
     async def same_content(self, space: str, content: str) -> tuple[str, ...]:
-        return await self._read(reading.same_content, space, content)
+        return self._glance(reading.same_content, space, content)
 
     async def versions(self, space: str, memory_id: str, *, limit: int, before: int | None = None) -> list[Version]:
         return await self._read(reading.versions, space, memory_id, limit=limit, before=before, bodies=self._bodies)
@@ -138,10 +141,10 @@ class SqliteStore:
         return await self._read(reading.list_ids, space, wanted, limit=limit, after=after)
 
     async def pinned(self, space: str) -> list[str]:
-        return await self._read(reading.pinned, space)
+        return self._glance(reading.pinned, space)
 
     async def members(self, space: str, group: str) -> list[str]:
-        return await self._read(reading.members, space, group)
+        return self._glance(reading.members, space, group)
 
     # ---- lexicon ----
 
@@ -151,10 +154,10 @@ class SqliteStore:
         return await self._read(lexicon.lexical_candidates, space, terms, wanted, limit=limit)
 
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
-        return await self._read(lexicon.term_statistics, space, terms, state=state)
+        return self._glance(lexicon.term_statistics, space, terms, state=state)
 
     async def stored_passages(self, space: str, ids: Sequence[int]) -> list[StoredPassage]:
-        return await self._read(lexicon.stored_passages, space, ids)
+        return await self._look(lexicon.stored_passages, space, ids, rows=len(ids))
 
     async def passing(self, space: str, wanted: Filter) -> Sequence[int]:
         return await self._read(lexicon.passing, space, wanted)
@@ -162,7 +165,7 @@ class SqliteStore:
     # ---- vectors ----
 
     async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        return await self._read(shelf.vectors, space, model, hashes)
+        return await self._look(shelf.vectors, space, model, hashes, rows=len(hashes))
 
     async def shelve(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
         def job(connection: apsw.Connection) -> None:
@@ -179,7 +182,7 @@ class SqliteStore:
         return await self._read(shelf.points, model, after=after, limit=limit)
 
     async def points_of(self, model: str, numbers: Sequence[int]) -> list[Point]:
-        return await self._read(shelf.points_of, model, numbers)
+        return await self._look(shelf.points_of, model, numbers, rows=_PASSAGES_A_MEMORY * len(numbers))
 
     async def point_count(self, model: str) -> int:
         return await self._read(shelf.point_count, model)
@@ -187,10 +190,10 @@ class SqliteStore:
     # ---- the log ----
 
     async def changes(self, *, after: int, limit: int, space: str | None = None) -> list[Change]:
-        return await self._read(log.changes, after=after, limit=limit, space=space)
+        return await self._look(log.changes, after=after, limit=limit, space=space, rows=limit)
 
     async def last_seq(self) -> int:
-        return await self._read(log.last_seq)
+        return self._glance(log.last_seq)
 
     async def last_run(self, space: str, *, agent: str) -> Run | None:
         return await self._read(log.last_run, space, agent=agent)
@@ -278,6 +281,15 @@ class SqliteStore:
         while after is not None:
             after = await self._writer.run(partial(self._bodies.repack, after=after))
         await self._writer.run(self._bodies.drop_tainted)
+
+    def _glance(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
+        return self._readers.glance(lambda connection: job(connection, *arguments, **options))
+
+    async def _look(self, job: Callable[..., T], *arguments: object, rows: int, **options: object) -> T:
+        """A glance at a few rows, a reading of many."""
+        if rows <= _MOST_AT_A_GLANCE:
+            return self._glance(job, *arguments, **options)
+        return await self._read(job, *arguments, **options)
 
     async def _read(self, job: Callable[..., T], *arguments: object, **options: object) -> T:
         return await self._readers.run(lambda connection: job(connection, *arguments, **options))
