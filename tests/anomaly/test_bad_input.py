@@ -278,3 +278,22 @@ def test_naive_times_are_of_no_use() -> None:
     assert datetime.now(UTC).tzinfo
     with pytest.raises(InvalidInput, match="zone"):
         Filter(since=datetime(2026, 1, 1))  # noqa: DTZ001
+
+
+@pytest.mark.parametrize(("verb", "field"), [("revise", "message"), ("forget", "reason"), ("revert", "message")])
+async def test_a_remark_as_long_as_a_page_is_refused(house: House, verb: str, field: str) -> None:
+    client = house.client()
+    done = await client.remember("a jay")
+    options = {"to": 1} if verb == "revert" else {}
+    call = cast("Verb", getattr(client, verb))
+    with pytest.raises(TooLarge) as caught:
+        await call(done.id, **options, **{field: "x" * 1001})
+    assert caught.value.fields["field"] == field
+    assert len((await client.history(done.id)).versions) == 1
+
+
+@pytest.mark.parametrize("field", ["tier", "trust"])
+async def test_a_filter_by_what_does_not_exist_names_what_does(house: House, field: str) -> None:
+    recall = cast("Verb", house.client().recall)
+    with pytest.raises(InvalidInput, match="must be one of"):
+        await recall("a jay", **{field: "gold"})

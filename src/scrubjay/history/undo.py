@@ -5,7 +5,7 @@ from dataclasses import replace
 from scrubjay.errors import BodyDamaged, NameTaken, NotFound
 from scrubjay.history.versions import version_of
 from scrubjay.model.change import Action, Change, Origin
-from scrubjay.model.given import require_text, require_whole
+from scrubjay.model.given import require_remark, require_text, require_whole
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.results import Undone, Written
 from scrubjay.ports import Commit, Edge, RecordStore, Run, Write
@@ -26,7 +26,7 @@ _WITHOUT_VERSION = (Action.EMBEDDED, Action.PURGED, Action.IMPORTED, Action.RELA
 async def revert(ref: str, *, to: int, message: str, space: str, origin: Origin, store: RecordStore) -> Written:
     """A new version with the content of an older one."""
     require_whole(to, field="to")
-    require_text(message, field="message")
+    require_remark(message, field="message")
     try:
         memory = await resolve(store, ref, space=space)
     except BodyDamaged as damaged:

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import cast
 
-from scrubjay.errors import InvalidInput
+from scrubjay.errors import InvalidInput, TooLarge
 
 # What every store can count to.
 _LARGEST = (1 << 63) - 1
+_LONGEST_REMARK = 1_000
 
 
 def require_text(value: object, *, field: str) -> str:
@@ -23,6 +24,19 @@ def require_text(value: object, *, field: str) -> str:
             field=field,
         ) from None
     return value
+
+
+def require_remark(value: object, *, field: str) -> str:
+    """A sentence for the history: why something was done."""
+    remark = require_text(value, field=field)
+    if len(remark) > _LONGEST_REMARK:
+        raise TooLarge(
+            f"{field} has {len(remark):,} characters; the limit is {_LONGEST_REMARK:,}",
+            hint="Put the long form into a memory",
+            field=field,
+            limit=_LONGEST_REMARK,
+        )
+    return remark
 
 
 def require_texts(value: object, *, field: str) -> tuple[str, ...]:

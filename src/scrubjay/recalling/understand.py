@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Limits
 from scrubjay.model.given import require_flag, require_whole
+from scrubjay.model.memory import Tier, Trust
 from scrubjay.model.query import Question
 from scrubjay.text.tokens import terms_of
 
@@ -49,5 +50,9 @@ def _check(question: Question, *, limits: Limits) -> None:
     if question.detail not in DETAILS:
         raise InvalidInput(f"detail must be one of {', '.join(DETAILS)}, not {question.detail!r}", field="detail")
     wanted = question.filter
+    for name, choices in (("tier", Tier), ("trust", Trust)):
+        value = getattr(wanted, name)
+        if value and value.lower() not in tuple(choices):
+            raise InvalidInput(f"{name} must be one of {', '.join(choices)}, not {value!r}", field=name)
     if wanted.since and wanted.until and wanted.since >= wanted.until:
         raise InvalidInput("since must be before until", field="since")

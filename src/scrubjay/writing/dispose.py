@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from scrubjay.errors import InvalidInput, NameTaken, StaleVersion, WrongState
 from scrubjay.model.change import Action, Origin
-from scrubjay.model.given import require_flag, require_text, wrong
+from scrubjay.model.given import require_flag, require_remark, wrong
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Missing, Outcome, Written
@@ -129,7 +129,7 @@ async def _with_siblings(memories: Sequence[Memory], *, space: str, store: Recor
 def _in_state(selection: Selection, state: State) -> Selection:
     for name in ("group", "dry_run"):
         require_flag(getattr(selection, name), field=name)
-    require_text(selection.reason, field="reason")
+    require_remark(selection.reason, field="reason")
     if selection.wanted is not None and not isinstance(selection.wanted, Filter):
         raise wrong("filter", "a Filter", selection.wanted)
     if selection.wanted is None:

@@ -9,7 +9,14 @@ from typing import cast
 from scrubjay.errors import InvalidInput, StaleVersion
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.draft import Edit, Limits
-from scrubjay.model.given import require_flag, require_moment, require_share, require_text, require_texts, require_whole
+from scrubjay.model.given import (
+    require_flag,
+    require_moment,
+    require_remark,
+    require_share,
+    require_texts,
+    require_whole,
+)
 from scrubjay.model.memory import Json, Memory, Observation, Tier
 from scrubjay.model.moment import parse_moment
 from scrubjay.model.results import Written
@@ -25,7 +32,7 @@ _TRIES = 100
 
 async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk) -> Written:
     """Apply an edit to the newest version; a stale `expected_version` is refused."""
-    require_text(edit.message, field="message")
+    require_remark(edit.message, field="message")
     if edit.expected_version is not None:
         require_whole(edit.expected_version, field="expected_version")
     memory = await resolve(desk.store, ref, space=space)

@@ -67,7 +67,7 @@ def mapped_errors(path: Path) -> Generator[None]:
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreBusy(
             f"another process has been writing to {path} for {_PATIENCE:.0f} s",
-            hint="Try again; `scrubjay doctor` shows who holds the store",
+            hint="Try again; if it stays so, look for a process that hangs with this file open",
             path=str(path),
         ) from error
     except apsw.FullError as error:
