@@ -40,6 +40,7 @@ class Backup:
 
 class Connection:
     in_transaction: bool
+    exec_trace: object
     filename: str
     def __init__(
         self, filename: str, flags: int = ..., vfs: str | None = None, statementcachesize: int = 100

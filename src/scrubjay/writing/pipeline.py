@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from scrubjay.errors import NameTaken
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.draft import Draft, Limits
-from scrubjay.model.memory import Memory
+from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage
 from scrubjay.model.results import Decision, Remembered
 from scrubjay.model.snapshot import source_to_json
@@ -77,10 +77,12 @@ async def _free_names(
     """Derived names that are taken get a suffix; a given name is left to the commit to refuse."""
     if draft.name:
         return tuple(memories)
-    taken = [bool(await store.find(space, memory.name)) for memory in memories]
+    found = [await store.find(space, memory.name, state=State.LIVE) for memory in memories]
     return tuple(
-        replace(memory, name=suffixed(memory.name, memory.id)) if used else memory
-        for memory, used in zip(memories, taken, strict=True)
+        replace(memory, name=suffixed(memory.name, memory.id))
+        if any(handle.name == memory.name for handle in handles)
+        else memory
+        for memory, handles in zip(memories, found, strict=True)
     )
 
 

@@ -1,0 +1,98 @@
+"""Nothing on a hot path walks a table: what a remember and a recall ask of SQLite is answered by indexes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.passage import passage_id
+from scrubjay.model.query import Filter
+from scrubjay.stores.sqlite import lexicon, log, reading, records, shelf
+from scrubjay.stores.sqlite.bodies import Bodies
+from scrubjay.stores.sqlite.connection import connect
+from scrubjay.stores.sqlite.schema import migrate
+from scrubjay.testing.build import MODEL, a_commit, a_memory, a_rewrite, an_edge, revised, vectors_for
+
+# These have one row a space, a model or a state.
+SMALL = ("spaces", "models", "dictionaries", "lexicons", "found", "meta")
+
+
+class Traced:
+    """A store whose statements are kept."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        self.bodies = Bodies()
+        self.statements: dict[str, tuple[object, ...]] = {}
+
+    def note(self, _: object, statement: str, bindings: tuple[object, ...] | None) -> bool:
+        self.statements[statement] = bindings or ()
+        return True
+
+    def commit(self, *parts: object, **options: object) -> None:
+        self.connection.execute("BEGIN IMMEDIATE")
+        records.apply_commit(self.connection, a_commit(*parts, **options), bodies=self.bodies)  # type: ignore[arg-type]
+        self.connection.execute("COMMIT")
+
+    def walks(self) -> list[str]:
+        """The steps that visit every row of a table, or of a space."""
+        self.connection.exec_trace = None
+        found: list[str] = []
+        for statement, bindings in self.statements.items():
+            if statement.lstrip().split(maxsplit=1)[0] in ("SELECT", "UPDATE", "DELETE", "WITH"):
+                rows = self.connection.execute(f"EXPLAIN QUERY PLAN {statement}", bindings)  # type: ignore[arg-type]
+                found += [f"{row[3]}: {statement}" for row in rows if _walks(str(row[3]))]
+        return found
+
+
+@pytest.fixture
+def traced(tmp_path: Path) -> Iterator[Traced]:
+    connection = connect(tmp_path / "memory.db")
+    migrate(connection, path=tmp_path / "memory.db")
+    yield Traced(connection)
+    connection.close()
+
+
+def test_a_write_walks_nothing(traced: Traced) -> None:
+    first, second = a_memory("a scrub jay hides acorns", title="Jays"), a_memory("a jay finds them again")
+    traced.commit(first, second, embedded=vectors_for([first, second]))
+    traced.connection.exec_trace = traced.note
+    third = a_memory("a third jay")
+    traced.commit(third, embedded=vectors_for([third]))
+    traced.commit(a_rewrite(revised(first, content="a scrub jay digs")))
+    traced.commit(an_edge(first, second))
+    assert traced.statements
+    assert traced.walks() == []
+
+
+def test_a_reading_walks_nothing(traced: Traced) -> None:
+    memory: Memory = a_memory("a scrub jay hides acorns", title="Jays", group="g", pinned=True)
+    traced.commit(memory, embedded=vectors_for([memory]))
+    connection, bodies = traced.connection, traced.bodies
+    connection.exec_trace = traced.note
+    for ref in (memory.id, memory.name, "Jays", "the jays", "nobody"):
+        reading.find(connection, "default", ref, state=None)
+    reading.same_content(connection, "default", memory.content)
+    reading.get(connection, "default", [memory.id], bodies=bodies)
+    reading.pinned(connection, "default")
+    reading.members(connection, "default", "g")
+    reading.versions(connection, "default", memory.id, limit=9, before=None, bodies=bodies)
+    reading.relations(connection, "default", [memory.id])
+    lexicon.lexical_candidates(connection, "default", ["jay", "acorn"], Filter(kind="note"), limit=9)
+    lexicon.term_statistics(connection, "default", ["jay"], state=State.LIVE)
+    lexicon.stored_passages(connection, "default", [passage_id(1, 0)])
+    shelf.vectors(connection, "default", MODEL, [b"x" * 16])
+    shelf.points_of(connection, MODEL, [1])
+    log.changes(connection, after=0, limit=9, space=None)
+    log.last_seq(connection)
+    log.last_run(connection, "default", agent="")
+    assert traced.walks() == []
+
+
+def _walks(step: str) -> bool:
+    # To walk a space along the index of recent memories is what an answer by another field must not do.
+    words = step.split()
+    scans = words[0] == "SCAN" and words[1] not in SMALL and "VIRTUAL TABLE" not in step and "CONSTANT" not in step
+    return scans or "memories_recent" in step
