@@ -39,12 +39,17 @@ def fuse(candidates: Candidates, terms: tuple[str, ...]) -> list[Scored]:
 
 
 def _score(passage: StoredPassage, weights: dict[str, float], average: float, cosine: float, weight: float) -> Scored:
+    terms = passage.terms
+    norm = _K1 * (1 - _B + _B * len(terms) / max(1.0, average))
+    lexical = 0.0
+    matched: list[str] = []
     # Counting the few terms of the question is ten times faster than counting all terms of the passage.
-    counts = {term: count for term in weights if (count := passage.terms.count(term))}
-    norm = _K1 * (1 - _B + _B * len(passage.terms) / max(1.0, average))
-    lexical = sum(weights[term] * count * (_K1 + 1) / (count + norm) for term, count in counts.items())
+    for term, importance in weights.items():
+        if count := terms.count(term):
+            lexical += importance * count * (_K1 + 1) / (count + norm)
+            matched.append(term)
     return Scored(
-        passage=passage, score=lexical + weight * cosine, lexical=lexical, cosine=cosine, matched=tuple(counts)
+        passage=passage, score=lexical + weight * cosine, lexical=lexical, cosine=cosine, matched=tuple(matched)
     )
 
 

@@ -19,7 +19,7 @@ from scrubjay.stores.sqlite.rows import STATES, id_text, lexicon_number, marks, 
 
 # An OR over common words visits every row that has one of them. At least one rare word must match, and the rare
 # words together stand in so many passages at most; common words then only help to rank.
-_RARE_PASSAGES = 600
+_RARE_PASSAGES = 2000
 _PASSAGE_COLUMNS = "p.id, p.memory_id, p.observation, p.start, p.end, p.hash, p.terms"
 _PASSAGE_TABLES = f"passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}"
 
