@@ -53,6 +53,8 @@ class SqliteStore:
         self._connection = connection
         self._bodies = Bodies()
         self._training: set[asyncio.Task[None]] = set()
+        # Spaces whose bodies are too alike to learn from: not tried again before the store is opened anew.
+        self._unteachable: set[str] = set()
         self._writer = Writer(connection, path=path)
         self._readers = Readers(path, key=key, count=readers)
         self._store_id = str(connection.execute("SELECT value FROM meta WHERE key = 'store_id'").fetchall()[0][0])
@@ -252,7 +254,7 @@ class SqliteStore:
     # ---- dictionaries ----
 
     def _train_soon(self, space: str, *, due: bool) -> None:
-        if due and not self._training:
+        if due and not self._training and space not in self._unteachable:
             task = asyncio.create_task(self._train(space))
             self._training.add(task)
             task.add_done_callback(self._training.discard)
@@ -260,10 +262,12 @@ class SqliteStore:
     async def _train(self, space: str) -> None:
         samples, purges = await self._read(self._bodies.samples, space)
         trained = await asyncio.to_thread(train, samples, number=0)
-        if trained is not None:
-            await self._writer.run(
-                partial(self._bodies.keep_dictionary, space=space, data=trained.data, learned_after=purges)
-            )
+        if trained is None:
+            self._unteachable.add(space)
+            return
+        await self._writer.run(
+            partial(self._bodies.keep_dictionary, space=space, data=trained.data, learned_after=purges)
+        )
 
     async def _clean(self) -> None:
         """Get the words of a purge out of lexical index, dictionaries and files."""
