@@ -95,7 +95,6 @@ async def test_filters_that_contradict_each_other_find_nothing(full: MemoryClien
         {"metadata": {"n": 1, "missing": True}},
         {"entity": "nobody"},
         {"state": "archived"},
-        {"tier": "golden"},
     ):
         found = await full.recall("bird", **filters)  # type: ignore[arg-type]
         assert found.hits == ()
