@@ -8,7 +8,7 @@ from typing import cast
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Draft, Limits
-from scrubjay.model.given import require_flag, require_moment
+from scrubjay.model.given import require_flag, require_moment, require_text
 from scrubjay.model.memory import Json
 from scrubjay.model.results import Decision
 
@@ -53,16 +53,8 @@ def validate(draft: Draft, *, limits: Limits) -> Draft:
 
 def text(value: object, *, field: str, limit: int) -> str:
     """A text that any store can keep byte for byte."""
-    if not isinstance(value, str):
-        raise InvalidInput(f"{field} must be a text, not {type(value).__name__}", field=field)
-    try:
-        size = len(value.encode())
-    except UnicodeEncodeError as error:
-        raise InvalidInput(
-            f"{field} has a lone surrogate at character {error.start}: it is not valid Unicode",
-            hint="Decode it with the right encoding first",
-            field=field,
-        ) from None
+    known = require_text(value, field=field)
+    size = len(known.encode())
     if size > limit:
         raise TooLarge(
             f"{field} has {size:,} bytes; the limit is {limit:,}",
@@ -71,14 +63,14 @@ def text(value: object, *, field: str, limit: int) -> str:
             size=size,
             limit=limit,
         )
-    at = value.find("\x00")
+    at = known.find("\x00")
     if at >= 0:
         raise InvalidInput(
             f"{field} has a NUL character at character {at}: it looks like binary data",
             hint="Encode binary data as text, or leave it out",
             field=field,
         )
-    return value
+    return known
 
 
 def label(value: object, *, field: str, limits: Limits) -> str:
