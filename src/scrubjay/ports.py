@@ -204,8 +204,12 @@ class Lexicon(Protocol):
 
     async def lexical_candidates(
         self, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
-    ) -> list[StoredPassage]:
-        """Passages that pass the filter and have some of the terms, the likeliest first."""
+    ) -> list[tuple[int, float]]:
+        """(passage number, weight) of passages that pass the filter and have some of the terms, best first.
+
+        The weight is the sum of log(1 + passages / passages with the term) over the terms that were looked up: a
+        store may leave common ones out.
+        """
         ...
 
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:

@@ -1,6 +1,7 @@
 """Passages: the units that are embedded and searched."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +26,8 @@ class Passage:
     terms: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredPassage:
-    """A passage as the store hands it out to be ranked."""
+class StoredPassage(NamedTuple):
+    """A passage as the store hands it out to be ranked; a tuple, because each recall makes some hundred of them."""
 
     id: int
     memory_id: str

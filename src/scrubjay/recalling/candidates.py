@@ -1,22 +1,23 @@
 """Who might answer: passages that share words with the question, and passages that mean something near it."""
 
 import asyncio
+import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.model.passage import StoredPassage, Vector, cosines_of
 from scrubjay.model.query import Filter
-from scrubjay.ports import Embedder, Lexicon, Profile, RecordStore, TermStatistics, VectorShelf
+from scrubjay.ports import Embedder, Lexicon, RecordStore, TermStatistics, VectorShelf
 from scrubjay.recalling.search import Searcher
 from scrubjay.recalling.understand import Understood
 
-_LEXICAL = 96
-_DENSE = 64
-# So many passages that only their words brought are also compared by meaning; the rest rank below them anyway.
-_COMPARED = 64
+_LEXICAL = 200
+_DENSE = 48
+# So many of both are read and ranked.
+_RANKED = 96
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,70 +32,83 @@ class Candidates:
     degraded: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Near:
+    """Passages by meaning, and what is needed to compare others in the same way."""
+
+    model: str = ""
+    vector: Vector | None = None
+    weight: float = 0.0
+    cosines: dict[int, float] = field(default_factory=dict[int, float])
+    degraded: tuple[str, ...] = ()
+
+
 async def gather_candidates(
     asked: Understood, *, space: str, store: RecordStore, embedder: Embedder, index: Searcher, deeper: int = 0
 ) -> Candidates:
-    """Lexical and dense candidates; the words are looked up while the question is embedded."""
+    """Lexical and dense candidates; the words are looked up while the question is embedded and searched."""
     wanted = asked.question.filter
-    # Two readings at once would only quarrel over the interpreter; the model works beside it.
-    (statistics, lexical), (profile, vector, degraded) = await asyncio.gather(
+    (statistics, lexical), near = await asyncio.gather(
         _look_up(asked.terms, wanted, space=space, lexicon=store, limit=_LEXICAL + deeper),
-        _embed(asked.text, embedder),
+        _near(asked.text, wanted, space=space, embedder=embedder, index=index, limit=_DENSE + deeper),
     )
-    known = {passage.id: passage for passage in lexical}
-    complete = len(lexical) < _LEXICAL + deeper
-    cosines: dict[int, float] = {}
-    if vector is not None and profile is not None:
-        cosines, problem = await _near(vector, wanted, space=space, index=index, limit=_DENSE + deeper)
-        degraded = (*degraded, *problem)
-        complete = complete and len(cosines) < _DENSE + deeper
-        fresh = [number for number in cosines if number not in known]
-        far = [passage for passage in lexical if passage.id not in cosines][: _COMPARED + deeper]
-        known |= {passage.id: passage for passage in await store.stored_passages(space, fresh)}
-        cosines |= await _compare(vector, far, model=profile.model, space=space, shelf=store)
+    numbers = _promising(lexical, near, limit=_RANKED + deeper)
+    passages = await store.stored_passages(space, numbers)
+    far = [passage for passage in passages if passage.id not in near.cosines]
+    cosines = near.cosines | await _compare(near, far, space=space, shelf=store)
+    complete = (
+        len(lexical) < _LEXICAL + deeper and len(near.cosines) < _DENSE + deeper and len(numbers) < _RANKED + deeper
+    )
     return Candidates(
-        passages=tuple(known.values()),
+        passages=tuple(passages),
         statistics=statistics,
         cosines=cosines,
-        weight=profile.weight if profile else 0.0,
+        weight=near.weight,
         complete=complete,
-        degraded=degraded,
+        degraded=near.degraded,
     )
 
 
 async def _look_up(
     terms: Sequence[str], wanted: Filter, *, space: str, lexicon: Lexicon, limit: int
-) -> tuple[TermStatistics, list[StoredPassage]]:
+) -> tuple[TermStatistics, dict[int, float]]:
     statistics = await lexicon.term_statistics(space, terms, state=wanted.state)
-    return statistics, await lexicon.lexical_candidates(space, terms, wanted, limit=limit)
+    return statistics, dict(await lexicon.lexical_candidates(space, terms, wanted, limit=limit))
 
 
-async def _embed(text: str, embedder: Embedder) -> tuple[Profile | None, Vector | None, tuple[str, ...]]:
+async def _near(text: str, wanted: Filter, *, space: str, embedder: Embedder, index: Searcher, limit: int) -> _Near:
+    """Embedded, then searched by meaning; without a model or an index, words must do."""
     try:
         profile = await embedder.profile()
-        return profile, await embedder.embed_query(text), ()
+        vector = await embedder.embed_query(text)
     except EmbeddingUnavailable as error:
-        return None, None, (f"searched by words only: {error.message}",)
-
-
-async def _near(
-    vector: Vector, wanted: Filter, *, space: str, index: Searcher, limit: int
-) -> tuple[dict[int, float], tuple[str, ...]]:
+        return _Near(degraded=(f"searched by words only: {error.message}",))
+    near = _Near(model=profile.model, vector=vector, weight=profile.weight)
     try:
-        return dict(await index.search(space, vector, wanted, limit=limit)), ()
+        return replace(near, cosines=dict(await index.search(space, vector, wanted, limit=limit)))
     except IndexUnavailable as error:
-        return {}, (f"searched by words only: {error.message}",)
+        return replace(near, degraded=(f"searched by words only: {error.message}",))
+
+
+def _promising(lexical: dict[int, float], near: _Near, *, limit: int) -> list[int]:
+    """Those that may score best: what a list does not name is at most as good as the last that it names."""
+    words, meaning = min(lexical.values(), default=0.0), min(near.cosines.values(), default=0.0)
+    hopes = {
+        number: lexical.get(number, words) + near.weight * near.cosines.get(number, meaning)
+        for number in dict.fromkeys([*lexical, *near.cosines])
+    }
+    return heapq.nlargest(limit, hopes, key=hopes.__getitem__)
 
 
 async def _compare(
-    vector: Vector, passages: Sequence[StoredPassage], *, model: str, space: str, shelf: VectorShelf
+    near: _Near, passages: Sequence[StoredPassage], *, space: str, shelf: VectorShelf
 ) -> dict[int, float]:
     """How near passages are that the index did not name: their vectors are read from the store."""
-    if not passages:
+    if near.vector is None or not passages:
         return {}
-    vectors = await shelf.vectors(space, model, [passage.hash for passage in passages])
+    vectors = await shelf.vectors(space, near.model, [passage.hash for passage in passages])
     embedded = [passage for passage in passages if passage.hash in vectors]
     if not embedded:
         return {}
     matrix = np.stack([vectors[passage.hash] for passage in embedded])
-    return dict(zip((passage.id for passage in embedded), cosines_of(matrix, vector).tolist(), strict=True))
+    return dict(zip((passage.id for passage in embedded), cosines_of(matrix, near.vector).tolist(), strict=True))

@@ -9,9 +9,6 @@ from scrubjay.model.query import Filter, facets_of
 from scrubjay.recalling.fuse import Scored
 from scrubjay.references import SoundReader
 
-# Reading a record costs more than ranking it: a few more than asked for, in case some do not pass.
-_SPARE = 4
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
@@ -37,9 +34,9 @@ async def collapse(
         best.setdefault(one.passage.memory_id, one)
     found: dict[str, Found] = {}
     ids = [memory_id for memory_id in best if memory_id not in skip]
-    page = count + _SPARE
-    for start in range(0, len(ids), page):
-        for memory in await reader.get(ids[start : start + page]):
+    # Reading a record costs more than ranking it: as many as asked for, and more only if some do not pass.
+    for start in range(0, len(ids), count):
+        for memory in await reader.get(ids[start : start + count]):
             if passes(memory, wanted, now=now):
                 _add(found, memory, best[memory.id])
         if len(found) >= count:
@@ -56,8 +53,9 @@ def passes(memory: Memory, wanted: Filter, *, now: datetime) -> bool:
         return False
     if wanted.until is not None and memory.date >= wanted.until:
         return False
-    facets = set(facets_of(memory))
-    return all(facets.intersection(group) for group in wanted.facet_groups)
+    groups = wanted.facet_groups
+    facets = set(facets_of(memory)) if groups else set[str]()
+    return all(facets.intersection(group) for group in groups)
 
 
 def _add(found: dict[str, Found], memory: Memory, best: Scored) -> None:

@@ -50,7 +50,7 @@ async def recall(question: Question, *, cursor: str, space: str, now: datetime, 
     skip = frozenset(memory.id for memory in pinned)
     wanted = _Wanted(asked=asked, count=offset + question.limit + 1, skip=skip, now=now)
     found, degraded = await (_search if asked.text else _recent)(wanted, reader=reader, shelf=shelf)
-    page = [_hit(one, question) for one in found[offset : offset + question.limit]]
+    page = [_hit(one, question, asked.terms) for one in found[offset : offset + question.limit]]
     hits, cost = fit(page, max_tokens=question.max_tokens - spent)
     if page and not hits:
         degraded = (*degraded, "max_tokens leaves no room for a hit: ask with more")
@@ -130,7 +130,7 @@ def _pinned_hits(memories: Sequence[Memory], question: Question) -> list[Hit]:
     for memory in memories:
         groups.setdefault(memory.group or memory.id, []).append(memory)
     return [
-        _hit(Found(memory=several[0], best=_whole(several[0]), entities=_entities(several)), question)
+        _hit(Found(memory=several[0], best=_whole(several[0]), entities=_entities(several)), question, ())
         for several in groups.values()
     ]
 
@@ -145,10 +145,10 @@ def _whole(memory: Memory) -> Scored:
     passage = StoredPassage(
         id=0, memory_id=memory.id, observation=None, start=first[0], end=first[1], hash=b"", terms=()
     )
-    return Scored(passage=passage, score=0.0, lexical=0.0, cosine=0.0, matched=())
+    return Scored(passage, score=0.0, lexical=0.0, cosine=0.0)
 
 
-def _hit(found: Found, question: Question) -> Hit:
+def _hit(found: Found, question: Question, terms: Sequence[str]) -> Hit:
     memory, best = found.memory, found.best
     return Hit(
         id=memory.id,
@@ -160,7 +160,7 @@ def _hit(found: Found, question: Question) -> Hit:
         entities=found.entities,
         source=memory.source,
         trust=memory.source.trust.value,
-        why=_why(best, memory) if question.explain else (),
+        why=_why(best, memory, terms) if question.explain else (),
         memory=memory if question.detail == "full" else None,
     )
 
@@ -174,8 +174,9 @@ def _passage_text(memory: Memory, best: Scored) -> str:
     return text_of(memory, passage.observation, passage.start, passage.end).strip()
 
 
-def _why(best: Scored, memory: Memory) -> tuple[str, ...]:
-    told = [f"words {best.lexical:.2f}: {', '.join(best.matched) or 'none'}", f"meaning {best.cosine:.3f}"]
+def _why(best: Scored, memory: Memory, terms: Sequence[str]) -> tuple[str, ...]:
+    matched = ", ".join(term for term in terms if term in best.passage.terms)
+    told = [f"words {best.lexical:.2f}: {matched or 'none'}", f"meaning {best.cosine:.3f}"]
     if best.passage.observation is not None:
         told.append(f"observation {best.passage.observation + 1} of {len(memory.observations)}")
     if memory.pinned:

@@ -15,19 +15,18 @@ class FakeLexicon(Housed):
 
     async def lexical_candidates(
         self, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
-    ) -> list[StoredPassage]:
+    ) -> list[tuple[int, float]]:
         """Passages that have some of the terms, those with more and rarer ones first."""
         asked = set(terms)
         known = await self.term_statistics(space, terms, state=wanted.state)
         worth = {term: math.log(1 + known.passages / count) for term, count in known.frequencies.items() if count}
         found = [
-            passage
+            (passage.id, sum(worth[term] for term in asked.intersection(passage.terms)))
             for entry in self._house.room(space).passing(wanted)
             for passage in stored(entry)
             if asked.intersection(passage.terms)
         ]
-        found.sort(key=lambda one: (-sum(worth[term] for term in asked.intersection(one.terms)), one.id))
-        return found[:limit]
+        return sorted(found, key=lambda one: (-one[1], -one[0]))[:limit]
 
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
         """Statistics of one state of this space."""

@@ -31,7 +31,7 @@ class Tuning:
     """Chosen by measurement at 100,000 points of 384 numbers."""
 
     # How wide the graph is searched: .99 of the hundred nearest real sentences, in 0.6 ms.
-    ef: int = 256
+    ef: int = 128
     # Points that pass a filter are scanned up to this many: exact, and faster than a walk around the others.
     exact_up_to: int = 40_000
     # Optimising builds a graph from this many points on; fewer are scanned in a millisecond.

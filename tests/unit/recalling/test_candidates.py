@@ -77,6 +77,15 @@ async def test_what_the_index_knows_and_the_store_does_not_is_dropped(shop: Work
 
 
 @pytest.mark.parametrize("failing", [False, True])
+async def test_of_many_candidates_the_most_promising_are_ranked(quick: Workshop, *, failing: bool) -> None:
+    await quick.kept(Draft(text="", observations=("jay tea", *(f"tea {number}" for number in range(230)))))
+    quick.embedder.failing = failing
+    found = await gathered(quick, "jay tea")
+    assert len(found.passages) < 150
+    assert any({"jay", "tea"} <= set(one.terms) for one in found.passages)
+
+
+@pytest.mark.parametrize("failing", [False, True])
 async def test_it_is_known_whether_there_are_others_to_ask_for(quick: Workshop, *, failing: bool) -> None:
     await quick.kept(Draft(text="", observations=tuple(f"tea {number}" for number in range(230))))
     quick.embedder.failing = failing

@@ -19,7 +19,7 @@ NOW = START + timedelta(days=1)
 
 def scored(memory_id: str, score: float = 1.0, *, observation: int | None = None) -> Scored:
     passage = StoredPassage(id=1, memory_id=memory_id, observation=observation, start=0, end=3, hash=b"", terms=())
-    return Scored(passage=passage, score=score, lexical=score, cosine=0.0, matched=())
+    return Scored(passage=passage, score=score, lexical=score, cosine=0.0)
 
 
 async def collapsed(

@@ -5,10 +5,14 @@ belongs to its own space, and no statistic that SQLite keeps can tell one space 
 """
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import apsw
+import numpy as np
+from numpy.typing import NDArray
 
 from scrubjay.model.memory import State
 from scrubjay.model.moment import to_micros
@@ -17,11 +21,19 @@ from scrubjay.model.query import Facet, Filter
 from scrubjay.ports import TermStatistics
 from scrubjay.stores.sqlite.rows import STATES, id_text, lexicon_number, marks, space_number
 
-# An OR over common words visits every row that has one of them. At least one rare word must match, and the rare
-# words together stand in so many passages at most; common words then only help to rank.
-_RARE_PASSAGES = 2000
+# A common word visits every passage that has it. So at least one rare word must be there, and the rare words stand
+# in so many passages together at most; the common ones count only where a rare one stands too.
+_RARE_PASSAGES = 3000
 _PASSAGE_COLUMNS = "p.id, p.memory_id, p.observation, p.start, p.end, p.hash, p.terms"
 _PASSAGE_TABLES = f"passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}"
+
+
+class _Weighed(NamedTuple):
+    """A term, how many passages have it, and what having it tells."""
+
+    term: str
+    passages: int
+    weight: float
 
 
 def index_passages(
@@ -35,7 +47,7 @@ def index_passages(
     date: int,
 ) -> None:
     """Make a memory findable by its terms and facets."""
-    facet_words = _join(lexicon_no, map(_facet_word, facets))
+    labels = [_label(lexicon_no, facet) for facet in facets]
     space_no = lexicon_no // len(STATES)
     for passage in passages:
         rowid = passage_id(number, passage.ordinal)
@@ -47,8 +59,8 @@ def index_passages(
             ),
         )  # fmt: skip
         connection.execute(
-            "INSERT INTO lexicon(rowid, terms, facets) VALUES(?, ?, ?)",
-            (rowid, _join(lexicon_no, passage.terms), facet_words),
+            "INSERT INTO lexicon(rowid, words) VALUES(?, ?)",
+            (rowid, " ".join([*(_word(lexicon_no, term) for term in dict.fromkeys(passage.terms)), *labels])),
         )
     _count_terms(connection, lexicon_no, [passage.terms for passage in passages], sign=1)
     _count_facets(connection, lexicon_no, facets, sign=1)
@@ -69,37 +81,57 @@ def unindex_passages(
 
 def lexical_candidates(
     connection: apsw.Connection, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
-) -> list[StoredPassage]:
-    """Passages with some of the terms that pass the filter, likeliest first."""
+) -> list[tuple[int, float]]:
+    """(passage number, what the terms it has tell) of passages that pass the filter, best first."""
     space_no = space_number(connection, space)
     if space_no is None or not terms:
         return []
     lexicon_no = lexicon_number(space_no, wanted.state)
-    frequencies = _frequencies(connection, lexicon_no, terms)
-    ordered = _by_rarity(terms, frequencies)
-    rare = _rare(ordered, frequencies)
-    found = _candidates(connection, lexicon_no, rare, ordered, wanted, limit=limit)
-    if len(found) < limit and len(rare) < len(ordered) and not wanted.is_empty:
+    weighed = _weigh(connection, lexicon_no, terms)
+    rare = _rare(weighed)
+    found = _candidates(connection, lexicon_no, rare, weighed[len(rare) :], wanted, limit=limit)
+    if len(found) < limit and len(rare) < len(weighed) and not wanted.is_empty:
         # The filter leaves few of the rare words' passages: now the common words must help out.
-        found = _candidates(connection, lexicon_no, ordered, ordered, wanted, limit=limit)
+        found = _candidates(connection, lexicon_no, weighed, [], wanted, limit=limit)
     return found
 
 
 def _candidates(
-    connection: apsw.Connection, lexicon_no: int, rare: list[str], terms: list[str], wanted: Filter, *, limit: int
-) -> list[StoredPassage]:
-    if not terms:
+    connection: apsw.Connection,
+    lexicon_no: int,
+    rare: Sequence[_Weighed],
+    common: Sequence[_Weighed],
+    wanted: Filter,
+    *,
+    limit: int,
+) -> list[tuple[int, float]]:
+    """The passages whose words weigh most together, newest first among equals.
+
+    FTS5 only says who has a word: its own `bm25()` reads the length of every passage it ranks, which takes longer
+    than all the rest; and the engine ranks what comes out of here by exact counts anyway.
+    """
+    if not rare:
         return []
-    match = _match(lexicon_no, rare, terms, wanted)
-    rows = connection.execute(
-        f"""SELECT {_PASSAGE_COLUMNS} FROM (
-              SELECT lexicon.rowid AS rowid, rank AS place FROM lexicon {_date_join(wanted)}
-              WHERE lexicon MATCH ? AND rank MATCH 'bm25(1.0, 0.0)' {_date_test(wanted)}
-              ORDER BY rank LIMIT ?
-            ) found JOIN passages p ON p.id = found.rowid ORDER BY found.place""",
-        (match, *date_bounds(wanted), limit),
-    )
-    return [_stored(row) for row in rows]
+    among = _any_of(_word(lexicon_no, one.term) for one in rare)
+    lookups = [(one.weight, _any_of([_word(lexicon_no, one.term)])) for one in rare]
+    lookups += [(one.weight, f"{_any_of([_word(lexicon_no, one.term)])} AND {among}") for one in common]
+    passing = _passing_match(lexicon_no, wanted)
+    having = [_having(connection, words + passing, wanted) for _, words in lookups]
+    numbers, places = np.unique(np.concatenate(having), return_inverse=True)
+    weights = np.repeat([weight for weight, _ in lookups], [len(each) for each in having])
+    sums = np.bincount(places, weights=weights)
+    best = np.lexsort((-numbers, -sums))[:limit]
+    return list(zip(numbers[best].tolist(), sums[best].tolist(), strict=True))
+
+
+def _having(connection: apsw.Connection, match: str, wanted: Filter) -> NDArray[np.int64]:
+    """Numbers of the passages that match. They come as one row: each row would have to wait for the interpreter."""
+    ((joined,),) = connection.execute(
+        f"""SELECT group_concat(lexicon.rowid) FROM lexicon {_date_join(wanted)}
+            WHERE lexicon MATCH ? {_date_test(wanted)}""",
+        (match, *date_bounds(wanted)),
+    ).fetchall()
+    return np.fromstring(joined or "", dtype=np.int64, sep=",")
 
 
 def term_statistics(connection: apsw.Connection, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
@@ -108,10 +140,9 @@ def term_statistics(connection: apsw.Connection, space: str, terms: Sequence[str
     if space_no is None:
         return TermStatistics(passages=0, total_length=0, frequencies={})
     lexicon_no = lexicon_number(space_no, state)
-    row = connection.execute("SELECT passages, length FROM lexicons WHERE no = ?", (lexicon_no,)).fetchone()
-    passages, length = row or (0, 0)
+    passages, length = _size(connection, lexicon_no)
     frequencies = _frequencies(connection, lexicon_no, terms)
-    return TermStatistics(passages=int(passages), total_length=int(length), frequencies=frequencies)
+    return TermStatistics(passages=passages, total_length=length, frequencies=frequencies)
 
 
 def stored_passages(connection: apsw.Connection, space: str, ids: Sequence[int]) -> list[StoredPassage]:
@@ -120,7 +151,7 @@ def stored_passages(connection: apsw.Connection, space: str, ids: Sequence[int])
     rows = connection.execute(
         f"SELECT {_PASSAGE_COLUMNS} FROM passages p WHERE p.id IN ({marks(ids)}) AND p.space_no = ?",
         (*ids, space_no),
-    )
+    ).fetchall()
     return [_stored(row) for row in rows]
 
 
@@ -168,45 +199,50 @@ def _date_test(wanted: Filter) -> str:
     return since + ("AND p.date < ?" if wanted.until else "")
 
 
-def _by_rarity(terms: Sequence[str], frequencies: dict[str, int]) -> list[str]:
-    return sorted((term for term in dict.fromkeys(terms) if term in frequencies), key=lambda term: frequencies[term])
+def _weigh(connection: apsw.Connection, lexicon_no: int, terms: Sequence[str]) -> list[_Weighed]:
+    """The terms that occur at all, rarest first."""
+    frequencies = _frequencies(connection, lexicon_no, terms)
+    total, _ = _size(connection, lexicon_no)
+    weighed = [_Weighed(term, passages, math.log(1 + total / passages)) for term, passages in frequencies.items()]
+    return sorted(weighed, key=lambda one: one.passages)
 
 
-def _rare(terms: list[str], frequencies: dict[str, int]) -> list[str]:
-    rare, passages = terms[:1], frequencies[terms[0]] if terms else 0
-    for term in terms[1:]:
-        passages += frequencies[term]
-        if passages > _RARE_PASSAGES:
-            break
-        rare.append(term)
-    return rare
+def _rare(weighed: list[_Weighed]) -> list[_Weighed]:
+    """At least one term, and as many as stand in few enough passages together."""
+    visited = 0
+    for place, one in enumerate(weighed):
+        visited += one.passages
+        if place and visited > _RARE_PASSAGES:
+            return weighed[:place]
+    return weighed
 
 
-def _match(lexicon_no: int, rare: list[str], terms: list[str], wanted: Filter) -> str:
-    words = _any_of(lexicon_no, rare)
-    if len(rare) < len(terms):
-        words = f"({words} AND {_any_of(lexicon_no, terms)})"
-    match = f"{{terms}} : {words}"
+def _passing_match(lexicon_no: int, wanted: Filter) -> str:
     groups = wanted.facet_groups
-    return f"{match} AND {_facet_match(lexicon_no, groups)}" if groups else match
+    return f" AND {_facet_match(lexicon_no, groups)}" if groups else ""
 
 
 def _facet_match(lexicon_no: int, groups: Iterable[Sequence[Facet]]) -> str:
-    tests = [_any_of(lexicon_no, map(_facet_word, group)) for group in groups]
-    return f"{{facets}} : ({' AND '.join(tests)})"
+    return " AND ".join(_any_of(_label(lexicon_no, facet) for facet in group) for group in groups)
 
 
-def _any_of(lexicon_no: int, words: Iterable[str]) -> str:
+def _any_of(words: Iterable[str]) -> str:
     # Quoted, so that no word can be an operator; terms hold no quotation mark.
-    return "(" + " OR ".join(f'"{lexicon_no}x{word}"' for word in words) + ")"
+    return "(" + " OR ".join(f'"{word}"' for word in words) + ")"
 
 
-def _join(lexicon_no: int, words: Iterable[str]) -> str:
-    return " ".join(f"{lexicon_no}x{word}" for word in words)
+def _word(lexicon_no: int, term: str) -> str:
+    return f"{lexicon_no}x{term}"
 
 
-def _facet_word(facet: Facet) -> str:
-    return hashlib.blake2b(facet.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+def _label(lexicon_no: int, facet: Facet) -> str:
+    return f"{lexicon_no}y{hashlib.blake2b(facet.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+
+
+def _size(connection: apsw.Connection, lexicon_no: int) -> tuple[int, int]:
+    """(passages, terms in them) of one space and state."""
+    row = connection.execute("SELECT passages, length FROM lexicons WHERE no = ?", (lexicon_no,)).fetchone()
+    return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
 def _frequencies(connection: apsw.Connection, lexicon_no: int, terms: Sequence[str]) -> dict[str, int]:
@@ -252,12 +288,4 @@ def _count_facets(connection: apsw.Connection, lexicon_no: int, facets: Sequence
 
 def _stored(row: tuple[int, bytes, int | None, int, int, bytes, str]) -> StoredPassage:
     number, memory_id, observation, start, end, digest, terms = row
-    return StoredPassage(
-        id=number,
-        memory_id=id_text(memory_id),
-        observation=observation,
-        start=start,
-        end=end,
-        hash=digest,
-        terms=tuple(terms.split()),
-    )
+    return StoredPassage(number, id_text(memory_id), observation, start, end, digest, tuple(terms.split()))

@@ -82,9 +82,9 @@ def nearest(connection: apsw.Connection, space: str, ref: str, *, limit: int) ->
         (space_no, start, start + "\U0010ffff", _MOST_NAMES),
     ).fetchall()
     passages = lexical_candidates(connection, space, terms_of(ref)[:16], Filter(), limit=_MOST_NAMES)
-    ids = [id_bytes(passage.memory_id) for passage in passages]
+    numbers = list(dict.fromkeys(number // PASSAGES_PER_MEMORY for number, _ in passages))
     names += connection.execute(
-        f"SELECT name FROM memories WHERE space_no = ? AND id IN ({marks(ids)})", (space_no, *ids)
+        f"SELECT name FROM memories WHERE space_no = ? AND no IN ({marks(numbers)})", (space_no, *numbers)
     ).fetchall()
     candidates = dict.fromkeys(str(name) for (name,) in names)
     best = process.extract(slug(ref), candidates.keys(), scorer=fuzz.WRatio, limit=limit, score_cutoff=_CLOSE_ENOUGH)

@@ -156,7 +156,7 @@ CREATE TABLE passages(
 );
 CREATE INDEX passages_hash ON passages(hash);
 CREATE VIRTUAL TABLE lexicon USING fts5(
-  terms, facets, content='', contentless_delete=1, tokenize='ascii'
+  words, content='', contentless_delete=1, detail='none', tokenize='ascii'
 );
 CREATE TABLE lexicons(
   no INTEGER PRIMARY KEY,

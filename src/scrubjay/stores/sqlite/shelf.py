@@ -62,8 +62,12 @@ def vectors(connection: apsw.Connection, space: str, model: str, hashes: Sequenc
     rows = connection.execute(
         f"SELECT hash, vector FROM vectors WHERE space_no = ? AND model_no = ? AND hash IN ({marks(distinct)})",
         (space_no, model_no, *distinct),
-    )
-    return {digest: _unpacked(data) for digest, data in rows}
+    ).fetchall()
+    if not rows:
+        return {}
+    # Unpacked in one piece: one by one, most of the time would go into making arrays.
+    matrix = _unpacked(b"".join(data for _, data in rows)).reshape(len(rows), -1)
+    return {digest: vector for (digest, _), vector in zip(rows, matrix, strict=True)}
 
 
 def without_vectors(connection: apsw.Connection, model: str, *, limit: int) -> list[tuple[str, str]]:

@@ -39,8 +39,8 @@ from scrubjay.stores.sqlite.writer import Writer
 from scrubjay.text.passages import passages_of
 
 T = TypeVar("T")
-# So many rows are read in half a millisecond; a reading thread would take as long to wake up and answer.
-_MOST_AT_A_GLANCE = 128
+# So many rows are read in less than a millisecond; a reading thread would take as long to wake up and answer.
+_MOST_AT_A_GLANCE = 256
 _PASSAGES_A_MEMORY = 8
 
 
@@ -152,7 +152,7 @@ class SqliteStore:
 
     async def lexical_candidates(
         self, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
-    ) -> list[StoredPassage]:
+    ) -> list[tuple[int, float]]:
         return await self._read(lexicon.lexical_candidates, space, terms, wanted, limit=limit)
 
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:

@@ -12,6 +12,7 @@ from scrubjay.model.query import Filter
 from scrubjay.model.version import Version
 from scrubjay.ports import Dossier, RecordStore
 from scrubjay.testing.build import MODEL, a_commit, a_memory, a_rewrite, an_origin, moment, revised
+from scrubjay.testing.conformance.lookups import lexical_passages
 from scrubjay.text.tokens import terms_of
 
 
@@ -31,7 +32,7 @@ class AdoptSuite:
         await store.adopt("default", [dossier], origin=an_origin())
         memory = dossier.memory
         for wanted in (Filter(), Filter(kind="fact")):
-            found = await store.lexical_candidates("default", terms_of("zanzibar"), wanted, limit=9)
+            found = await lexical_passages(store, "default", terms_of("zanzibar"), wanted, limit=9)
             assert [one.memory_id for one in found] == [memory.id]
         assert await store.list_ids("default", Filter(kind="fact"), limit=9) == [memory.id]
         assert await store.without_vectors(MODEL, limit=9) == [("default", memory.id)]

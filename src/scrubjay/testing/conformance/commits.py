@@ -24,6 +24,7 @@ from scrubjay.testing.build import (
     vectors_for,
 )
 from scrubjay.testing.conformance import hostile
+from scrubjay.testing.conformance.lookups import lexical_passages
 from scrubjay.text.passages import passages_of
 from scrubjay.text.tokens import terms_of
 
@@ -141,7 +142,7 @@ class CommitSuite:
         memories = [a_memory(f"number {number} of many") for number in range(1000)]
         await store.commit(a_commit(*memories))
         assert await store.get("default", [one.id for one in memories]) == {one.id: one for one in memories}
-        assert len(await store.lexical_candidates("default", terms_of("many"), Filter(), limit=2000)) == 1000
+        assert len(await lexical_passages(store, "default", terms_of("many"), Filter(), limit=2000)) == 1000
 
     async def test_a_long_text_is_kept_byte_for_byte(self, store: RecordStore) -> None:
         text = "".join(f"Line {number} — wörd \r\n\t" for number in range(40_000))

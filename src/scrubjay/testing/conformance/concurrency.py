@@ -7,6 +7,7 @@ from scrubjay.errors import NameTaken, StaleVersion
 from scrubjay.model.query import Filter
 from scrubjay.ports import Commit, Committed, Once, RecordStore
 from scrubjay.testing.build import a_commit, a_memory, a_rewrite, an_edge, an_origin, moment, revised
+from scrubjay.testing.conformance.lookups import lexical_passages
 from scrubjay.text.tokens import terms_of
 
 
@@ -26,7 +27,7 @@ class ConcurrencySuite:
         for number in range(3):
             mine = {memory.id: memory for memory in memories if memory.space == f"space-{number}"}
             assert await store.get(f"space-{number}", list(mine)) == mine
-            found = await store.lexical_candidates(f"space-{number}", terms_of("needle"), Filter(), limit=999)
+            found = await lexical_passages(store, f"space-{number}", terms_of("needle"), Filter(), limit=999)
             assert {one.memory_id for one in found} == set(mine)
 
     async def test_a_failure_spoils_no_other_commit(self, store: RecordStore) -> None:
@@ -98,7 +99,7 @@ class ConcurrencySuite:
             memory = a_memory(f"word{number}")
             await store.commit(a_commit(memory))
             assert await store.get("default", [memory.id]) == {memory.id: memory}
-            found = await store.lexical_candidates("default", terms_of(f"word{number}"), Filter(), limit=9)
+            found = await lexical_passages(store, "default", terms_of(f"word{number}"), Filter(), limit=9)
             assert [one.memory_id for one in found] == [memory.id]
 
         await asyncio.gather(*(write_and_read(number) for number in range(60)))

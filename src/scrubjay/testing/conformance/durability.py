@@ -11,6 +11,7 @@ from scrubjay.errors import StoreError
 from scrubjay.model.query import Filter
 from scrubjay.ports import Committed, Once, RecordStore
 from scrubjay.testing.build import MODEL, a_commit, a_memory, a_rewrite, an_edge, moment, revised, vectors_for
+from scrubjay.testing.conformance.lookups import lexical_passages
 from scrubjay.text.tokens import terms_of
 
 OpenStore = Callable[[Path], Awaitable[RecordStore]]
@@ -99,7 +100,7 @@ async def _seen(store: RecordStore, ids: list[str]) -> tuple[object, ...]:
         await store.relations("default", ids),
         await store.changes(after=0, limit=999),
         await store.find("default", "plan"),
-        await store.lexical_candidates("default", terms_of("zanzibar"), Filter(), limit=99),
+        await lexical_passages(store, "default", terms_of("zanzibar"), Filter(), limit=99),
         [(point.id, point.facets, point.vector.tobytes()) for point in points],
         await store.without_vectors(MODEL, limit=99),
     )

@@ -17,6 +17,7 @@ from scrubjay.testing.build import (
     revised,
     vectors_for,
 )
+from scrubjay.testing.conformance.lookups import lexical_passages
 from scrubjay.text.passages import passages_of
 from scrubjay.text.tokens import terms_of
 
@@ -49,7 +50,7 @@ class PurgeSuite:
         await store.commit(a_commit(memory, kept, embedded=vectors_for([memory, kept])))
         numbers = await store.passing("default", Filter())
         await store.purge("default", [memory.id], origin=an_origin())
-        assert await store.lexical_candidates("default", terms_of(SECRET), Filter(), limit=9) == []
+        assert await lexical_passages(store, "default", terms_of(SECRET), Filter(), limit=9) == []
         statistics = await store.term_statistics("default", terms_of(f"{SECRET} apples"), state=State.LIVE)
         (passage,) = passages_of(kept)
         assert (statistics.passages, statistics.total_length) == (1, len(passage.terms))

@@ -20,6 +20,7 @@ from scrubjay.testing.build import (
     vectors_for,
 )
 from scrubjay.testing.conformance import hostile
+from scrubjay.testing.conformance.lookups import lexical_passages
 from scrubjay.text.passages import passages_of
 from scrubjay.text.tokens import terms_of
 
@@ -49,7 +50,7 @@ class SpacesSuite:
             await store.list_ids(there, Filter(), limit=9),
             await store.pinned(there),
             await store.members(there, "g"),
-            await store.lexical_candidates(there, terms_of(TEXT), Filter(), limit=9),
+            await lexical_passages(store, there, terms_of(TEXT), Filter(), limit=9),
             await store.stored_passages(there, numbers),
             await store.vectors(there, MODEL, hashes),
             list(await store.passing(there, Filter())),
@@ -139,7 +140,7 @@ class SpacesSuite:
         there = [a_memory("default apple", space="there")]
         await store.commit(a_commit(*here))
         await store.commit(a_commit(*there))
-        found = await store.lexical_candidates("there", terms_of("there default apple"), Filter(), limit=99)
+        found = await lexical_passages(store, "there", terms_of("there default apple"), Filter(), limit=99)
         assert {one.memory_id for one in found} == {there[0].id}
         statistics = await store.term_statistics("there", terms_of("default"), state=State.LIVE)
         assert (statistics.passages, statistics.frequencies["default"]) == (1, 1)
@@ -151,7 +152,7 @@ class SpacesSuite:
             await store.commit(a_commit(memory))
         for name, memory in memories.items():
             assert await store.list_ids(name, Filter(), limit=9) == [memory.id]
-            found = await store.lexical_candidates(name, terms_of(TEXT), Filter(), limit=9)
+            found = await lexical_passages(store, name, terms_of(TEXT), Filter(), limit=9)
             assert [one.memory_id for one in found] == [memory.id]
             assert [change.memory_id for change in await store.changes(after=0, limit=9, space=name)] == [memory.id]
 
@@ -161,7 +162,7 @@ class SpacesSuite:
             memories = [a_memory(f"{TEXT} {number}", space=space, name=f"n{number}") for number in range(3)]
             await store.commit(a_commit(*memories, embedded=vectors_for(memories)))
         for space in spaces:
-            found = await store.lexical_candidates(space, terms_of(TEXT), Filter(), limit=99)
+            found = await lexical_passages(store, space, terms_of(TEXT), Filter(), limit=99)
             assert len(found) == 3
             statistics = await store.term_statistics(space, terms_of(TEXT), state=State.LIVE)
             assert (statistics.passages, statistics.frequencies[TEXT]) == (3, 3)
