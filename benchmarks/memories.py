@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from scrubjay.client import MemoryClient
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.memory import Method, Source, Trust
 from scrubjay.model.query import Filter
@@ -27,6 +28,21 @@ FILTERS = {
 def drafts(sentences: Sequence[str], *, first: int = 0) -> list[Draft]:
     """What an agent would hand in: a sentence with the labels that agents give."""
     return [_draft(sentence, number) for number, sentence in enumerate(sentences, start=first)]
+
+
+async def remember(memory: MemoryClient, draft: Draft) -> None:
+    """Hand a draft in as programs do; the run is over if it is not stored as something new."""
+    done = await memory.remember(
+        draft.text,
+        kind=draft.kind,
+        entities=draft.entities,
+        tags=draft.tags,
+        project=draft.project,
+        scope=draft.scope,
+        source=draft.source,
+    )
+    if done.action != "created":
+        raise SystemExit(f"a sentence was {done.action} instead of created: {draft.text}")
 
 
 def _draft(sentence: str, number: int) -> Draft:

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as Grid
 
-from benchmarks import reference_server
+from benchmarks import npm_server, reference_server
 from benchmarks.cache import VectorCache, fill_cache
 from benchmarks.corpus import Corpus, load_corpus
 from benchmarks.embedders import KnowingEmbedder
@@ -126,15 +126,20 @@ class Bench:
         probe = await probe_in_child(job)
         return Measured(size=size, filling=filling, sizes=sizes, nearness=nearness, probe=probe, reference=reference)
 
-    async def _reference_program(self) -> str | None:
+    async def _reference_program(self) -> npm_server.Program | None:
         try:
-            return await reference_server.install()
-        except reference_server.Unavailable as reason:
+            return await npm_server.install()
+        except npm_server.Unavailable as reason:
             self._note(f"The reference server was left out: {reason}")
             return None
 
     async def _reference(
-        self, program: str | None, sentences: Sequence[str], questions: Sequence[str], *, file: Path
+        self,
+        program: npm_server.Program | None,
+        sentences: Sequence[str],
+        questions: Sequence[str],
+        *,
+        file: Path,
     ) -> Reference | None:
         if program is None or len(sentences) > _REFERENCE_UP_TO:
             return None
@@ -148,7 +153,7 @@ class Bench:
                 operations=_REFERENCE_OPERATIONS,
                 seconds=_REFERENCE_SECONDS,
             )
-        except reference_server.Unavailable as reason:
+        except npm_server.Unavailable as reason:
             self._note(f"The reference server was left out at {len(sentences):,}: {reason}")
             return None
 

@@ -6,13 +6,17 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from scrubjay import errors
+from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.main import app
+from scrubjay.surfaces.mcp.tool import Tool
+from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 _GENERATED = "<!-- Written by `make docs` from the code. Change the code, not this page. -->"
@@ -21,7 +25,12 @@ _BRANCH = re.compile(r"^[│├└─ ]*(?P<name>[A-Z]\w+)(?: {2,}(?P<meaning>.+
 
 def main() -> int:
     """Write the pages, or with --check name those that are out of date."""
-    pages = {"settings.md": settings_page(), "commands.md": commands_page(), "errors.md": errors_page()}
+    pages = {
+        "settings.md": settings_page(),
+        "commands.md": commands_page(),
+        "errors.md": errors_page(),
+        "tools.md": tools_page(),
+    }
     if "--check" in sys.argv[1:]:
         stale = [name for name, text in pages.items() if _read(FOLDER / name) != text]
         for name in stale:
@@ -54,6 +63,17 @@ def commands_page() -> str:
     if not isinstance(root, TyperCommand | TyperGroup):
         raise TypeError(type(root))
     return _page("Commands", _help(root.help), "\n\n".join(_commands(root, path="scrubjay")))
+
+
+def tools_page() -> str:
+    """Every MCP tool, by toolset, with its arguments."""
+    sections = [f"## {name}\n\n" + "\n\n".join(map(_tool, tools)) for name, tools in TOOLSETS.items()]
+    return _page(
+        "Tools",
+        "What agents see over MCP. `core` is served unless others are chosen: `scrubjay mcp --tools core,kg`, or "
+        "`/mcp/kg` over HTTP.",
+        "\n\n".join(sections),
+    )
 
 
 def errors_page() -> str:
@@ -95,6 +115,27 @@ def _command(command: TyperCommand, *, path: str) -> str:
     rows = [(f"`{record[0]}`", record[1]) for record in records if record is not None]
     usage = command.get_usage(context).removeprefix("Usage: ")
     return f"## {path}\n\n{_help(command.help)}\n\n```text\n{usage}\n```\n\n{_table(('argument', 'meaning'), rows)}"
+
+
+def _tool(tool: Tool) -> str:
+    given = cast("dict[str, dict[str, Json]]", tool.input.get("properties", {}))
+    needed = cast("list[str]", tool.input.get("required", []))
+    rows = [
+        (f"`{name}`" + (" (needed)" if name in needed else ""), _type(schema), str(schema.get("description", "")))
+        for name, schema in given.items()
+    ]
+    table = _table(("argument", "type", "meaning"), rows) if rows else "It takes no arguments."
+    answer = ", ".join(f"`{name}`" for name in cast("dict[str, Json]", tool.output.get("properties", {})))
+    return f"### {tool.name}\n\n{tool.description}\n\n{table}\n\nAnswers with {answer}."
+
+
+def _type(schema: dict[str, Json]) -> str:
+    if "enum" in schema:
+        return "one of " + ", ".join(f"`{one}`" for one in cast("list[Json]", schema["enum"]))
+    kind = schema.get("type", "any")
+    shown = "or ".join(f"{one} " for one in kind).strip() if isinstance(kind, list) else str(kind)
+    items = schema.get("items")
+    return f"{shown} of {_type(items)}" if isinstance(items, dict) else shown
 
 
 def _default(field: dataclasses.Field[object]) -> str:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-_BLOCK = re.compile(r"^```console tour\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -48,10 +47,11 @@ def main() -> int:
     return 0
 
 
-def steps_of(text: str) -> tuple[Step, ...]:
-    """The commands of a Markdown text's tour, in order."""
+def steps_of(text: str, *, kind: str = "tour") -> tuple[Step, ...]:
+    """The commands of a Markdown text's tour, or of its blocks of another kind, in order."""
     steps: list[Step] = []
-    for line in (line for block in _BLOCK.findall(text) for line in block.splitlines()):
+    blocks = re.findall(rf"^```console {kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    for line in (line for block in blocks for line in block.splitlines()):
         if line.startswith("$ "):
             steps.append(Step(command=line[2:], shown=()))
         elif not steps:

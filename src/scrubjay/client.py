@@ -1,16 +1,15 @@
-"""`MemoryClient`: the verbs for Python programs, over an engine opened in this process."""
+"""`MemoryClient`: the verbs for Python programs, done by the daemon or by an engine opened in this process."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from scrubjay.app import open_engine
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, StoreError
+from scrubjay.graph.lines import FORMATS
 from scrubjay.model.draft import Caller, Draft, Edit
 from scrubjay.model.given import wrong
 from scrubjay.model.memory import Json, Source, State
@@ -31,20 +30,27 @@ from scrubjay.model.results import (
 )
 from scrubjay.model.snapshot import source_from_json
 from scrubjay.ports import Progress
+from scrubjay.remote.engine import RemoteEngine
 from scrubjay.settings import Settings
 from scrubjay.transfer.intake import Imported, Lines
+from scrubjay.way import Way
 from scrubjay.writing.dispose import Selection
 
 Moment = datetime | str | None
 
 
 class MemoryClient:
-    """One space of one memory. Use it as an async context manager."""
+    """One space of one memory. Use it as an async context manager.
+
+    It talks to the daemon of the data folder when one runs, else it opens the store itself. With `url` it talks to a
+    daemon over HTTP, with `path` it opens the store in that folder, whoever else does.
+    """
 
     def __init__(
         self,
         *,
         path: str | Path | None = None,
+        url: str = "",
         space: str | None = None,
         agent: str | None = None,
         run: str = "",
@@ -54,18 +60,23 @@ class MemoryClient:
         home = str(path) if path else chosen.home
         self._settings = replace(chosen, home=home, space=space or chosen.space, agent=agent or chosen.agent)
         self._who = Caller(space=self._settings.space, agent=self._settings.agent, run=run)
-        self._stack = AsyncExitStack()
-        self._engine: Engine | None = None
+        self._way = Way(settings=self._settings, url=url, alone=path is not None)
+        self._engine: Engine | RemoteEngine | None = None
+
+    @classmethod
+    def over(cls, engine: Engine, who: Caller) -> "MemoryClient":
+        """A client over an engine that somebody else has opened, and closes."""
+        return _Borrowing(engine, who)
 
     async def __aenter__(self) -> Self:
-        self._engine = await self._stack.enter_async_context(open_engine(self._settings))
+        self._engine = await self._way.enter()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._engine = None
-        await self._stack.aclose()
+        await self._way.leave()
 
     async def remember(
         self,
@@ -255,9 +266,9 @@ class MemoryClient:
         """Copy the store to a file while it is in use, and verify the copy."""
         return await self._open.backup(Path(target), progress=progress)
 
-    def export(self, *, progress: Progress | None = None) -> AsyncIterator[str]:
-        """Every memory of the space as JSON Lines, with its whole past."""
-        return self._open.export(who=self._who, progress=progress)
+    def export(self, *, format: str = FORMATS[0], progress: Progress | None = None) -> AsyncIterator[str]:
+        """Every memory of the space as JSON Lines, with its whole past; `kg` as the reference graph server keeps it."""
+        return self._open.export(who=self._who, format=format, progress=progress)
 
     async def import_lines(
         self, lines: Sequence[str] | Path, *, progress: Progress | None = None, embed: bool = True
@@ -269,7 +280,7 @@ class MemoryClient:
         return done
 
     @property
-    def _open(self) -> Engine:
+    def _open(self) -> Engine | RemoteEngine:
         if self._engine is None:
             raise StoreError("the client is not open", hint="Use it as `async with MemoryClient() as memory:`")
         return self._engine
@@ -279,6 +290,19 @@ class MemoryClient:
             raise wrong("source", "an object", given)
         source = given if isinstance(given, Source) else source_from_json(dict(given or {}))
         return source if source.agent else replace(source, agent=self._who.agent)
+
+
+class _Borrowing(MemoryClient):
+    """A client that is open as long as its engine is."""
+
+    def __init__(self, engine: Engine, who: Caller) -> None:
+        self._who = who
+        self._engine = engine
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the engine to its owner."""
 
 
 def _tuple(values: Sequence[str]) -> tuple[str, ...]:

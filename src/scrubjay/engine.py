@@ -2,19 +2,22 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from scrubjay import examining
 from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.graph.knowledge import KnowledgeGraph
+from scrubjay.graph.lines import FORMATS, is_graph, require_format
+from scrubjay.graph.transfer import export_graph, import_graph
 from scrubjay.history import undo as undoing
 from scrubjay.history import versions as history_of
 from scrubjay.indexing.backfill import backfill
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Caller, Draft, Edit, Limits
 from scrubjay.model.identity import new_id
-from scrubjay.model.memory import Json
+from scrubjay.model.memory import Json, Method, Source
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.relation import LINK
@@ -33,6 +36,7 @@ from scrubjay.model.results import (
 from scrubjay.ports import Clock, Embedder, Progress, RecordStore
 from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling import read as reading
+from scrubjay.recalling.mirror import Mirrors
 from scrubjay.recalling.visits import Visits
 from scrubjay.transfer.export import export_lines
 from scrubjay.transfer.intake import Imported, Lines, import_lines
@@ -79,6 +83,7 @@ class Engine:
     limits: Limits
     visits: Visits
     data: Path
+    mirrors: Mirrors = field(default_factory=Mirrors)
 
     async def remember(self, draft: Draft, *, who: Caller) -> Remembered:
         """Store a text, once, under every entity it is about."""
@@ -179,6 +184,11 @@ class Engine:
         await self.index.after_commit()
         return done
 
+    async def outcome(self, runs: Sequence[str], *, who: Caller) -> dict[str, bool]:
+        """Of each run, whether it has changed anything: for callers whose answer was lost."""
+        found = {run: await self.store.run(who.space, run) for run in runs}
+        return {run: changes is not None for run, changes in found.items()}
+
     async def status(self, *, who: Caller) -> Status:
         """Health and sizes."""
         return await examining.status(await self._patient(), space=who.space)
@@ -200,12 +210,24 @@ class Engine:
         await self.store.backup(target, progress=progress)
         return target
 
-    def export(self, *, who: Caller, progress: Progress | None = None) -> AsyncIterator[str]:
-        """The lines of an export of a space."""
+    def knowledge_graph(self, *, who: Caller, project: str = "", method: Method = Method.AGENT) -> KnowledgeGraph:
+        """A space as entities and relations between them."""
+        return KnowledgeGraph(
+            desk=self._desk, mirrors=self.mirrors, clock=self.clock, space=who.space, origin=self._origin(who),
+            source=Source(method=method, agent=who.agent), settled=self.index.after_commit, project=project,
+        )  # fmt: skip
+
+    def export(self, *, who: Caller, format: str = FORMATS[0], progress: Progress | None = None) -> AsyncIterator[str]:
+        """The lines of an export of a space: all there is, or its knowledge graph as the reference server keeps it."""
+        if require_format(format) != FORMATS[0]:
+            return export_graph(self.knowledge_graph(who=who), progress=progress)
         return export_lines(space=who.space, store=self.store, now=self.clock.now(), progress=progress)
 
     async def import_(self, lines: Lines, *, who: Caller, progress: Progress | None = None) -> Imported:
-        """Take in an export; vectors follow by `embed_missing`."""
+        """Take in an export, or a file of the reference knowledge-graph server; vectors follow by `embed_missing`."""
+        if is_graph(lines):
+            graph = self.knowledge_graph(who=who, method=Method.IMPORT)
+            return await import_graph(lines, graph=graph, progress=progress)
         return await import_lines(lines, space=who.space, origin=self._origin(who), store=self.store, progress=progress)
 
     async def embed_missing(self, *, progress: Progress | None = None) -> int:

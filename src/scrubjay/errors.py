@@ -20,7 +20,11 @@ ScrubjayError
 │   ├── BodyDamaged         one memory fails its checksum
 │   └── StoreInUse          the action needs the store for itself
 ├── EmbeddingUnavailable    no vector can be made; lexical search goes on
-└── IndexUnavailable        the vector index cannot be used; it can be rebuilt
+├── IndexUnavailable        the vector index cannot be used; it can be rebuilt
+├── Busy                    too much to do at once, or it took too long: retry after a moment
+├── NotAllowed              whoever asks may not
+├── DaemonUnavailable       the daemon cannot be reached, or went away during a call
+└── DaemonRunning           another daemon serves this data folder
 """
 
 from dataclasses import dataclass
@@ -124,6 +128,22 @@ class IndexUnavailable(ScrubjayError):
     code = "index_unavailable"
 
 
+class Busy(ScrubjayError):
+    code = "busy"
+
+
+class NotAllowed(ScrubjayError):
+    code = "not_allowed"
+
+
+class DaemonUnavailable(ScrubjayError):
+    code = "daemon_unavailable"
+
+
+class DaemonRunning(ScrubjayError):
+    code = "daemon_running"
+
+
 @dataclass(frozen=True, slots=True)
 class Codes:
     """What one error means on each surface."""
@@ -156,6 +176,10 @@ CODES: dict[type[ScrubjayError], Codes] = {
     StoreInUse: Codes(exit=75, http=409, mcp=-32018),
     EmbeddingUnavailable: Codes(exit=69, http=503, mcp=-32020),
     IndexUnavailable: Codes(exit=69, http=503, mcp=-32021),
+    Busy: Codes(exit=75, http=503, mcp=-32022),
+    DaemonUnavailable: Codes(exit=69, http=502, mcp=-32023),
+    NotAllowed: Codes(exit=77, http=403, mcp=-32025),
+    DaemonRunning: Codes(exit=75, http=409, mcp=-32024),
 }
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _FOLDER = "scrubjay"
+# The kernel keeps a socket's name in 108 bytes on Linux, 104 elsewhere, one of them the closing NUL.
+_LONGEST_SOCKET = 103
 
 
 def data_folder(given: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Path:
@@ -30,6 +32,32 @@ def index_folder(data: Path, given: str | Path | None = None) -> Path:
 def lock_file(data: Path) -> Path:
     """Held shared by everyone who has the store open, alone by whoever replaces it."""
     return data / "store.lock"
+
+
+def socket_file(data: Path, *, environment: Mapping[str, str] | None = None) -> Path:
+    """Where a data folder's daemon listens: in the folder, or in a shorter place when its name would be too long."""
+    near = data / "run" / "daemon.sock"
+    if len(os.fsencode(near)) <= _LONGEST_SOCKET:
+        return near
+    # Rarely needed, and slow to import for a bridge that must start in milliseconds.
+    import hashlib  # noqa: PLC0415
+    import tempfile  # noqa: PLC0415
+
+    env = os.environ if environment is None else environment
+    user = getattr(os, "getuid", lambda: 0)()
+    runtime = env.get("XDG_RUNTIME_DIR")
+    folder = Path(runtime) / _FOLDER if runtime else Path(tempfile.gettempdir()) / f"{_FOLDER}-{user}"
+    return folder / f"{hashlib.sha256(os.fsencode(data)).hexdigest()[:20]}.sock"
+
+
+def daemon_file(data: Path) -> Path:
+    """Held locked by the daemon while it lives, with its pid in it."""
+    return data / "daemon.lock"
+
+
+def daemon_log(data: Path) -> Path:
+    """What a daemon that nobody watches has to say."""
+    return data / "daemon.log"
 
 
 def _user_data(env: Mapping[str, str]) -> Path:

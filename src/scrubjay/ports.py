@@ -170,6 +170,13 @@ class Records(Protocol):
         """Names that look like a reference nobody answers to."""
         ...
 
+    async def labels(self, space: str, field: str, *, prefix: str, limit: int) -> tuple[str, ...]:
+        """Names of live memories, or values of a facet, in order: those that begin with a prefix.
+
+        A value is told as facets spell it, in lower case; a name matches as written or in lower case.
+        """
+        ...
+
     async def same_content(self, space: str, content: str) -> tuple[str, ...]:
         """Ids of live memories with exactly this content."""
         ...

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -12,7 +12,7 @@ from scrubjay.paths import data_folder, index_folder
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
-_AT_LEAST_ONE = ("embedding_threads", "readers", "max_text_bytes")
+_AT_LEAST_ONE = ("embedding_threads", "readers", "max_text_bytes", "max_requests", "operation_seconds")
 
 
 T = TypeVar("T", str, int, bool)
@@ -69,6 +69,17 @@ class Settings:
         "`auto` (embedded Qdrant when this process can hold it), or `scan` (exact, in memory).",
     )
     readers: int = _setting(4, "SCRUBJAY_READERS", "Reading threads of the store.")
+    http: str = _setting("127.0.0.1:7272", "SCRUBJAY_HTTP", "Where the daemon serves HTTP beside its socket, or `off`.")
+    tools: str = _setting(
+        "core", "SCRUBJAY_TOOLS", "The MCP toolsets that agents see, for example `core,kg`; `all` is everything."
+    )
+    max_requests: int = _setting(
+        1000, "SCRUBJAY_MAX_REQUESTS", "So many requests may wait in the daemon at once; more are told to retry."
+    )
+    operation_seconds: int = _setting(
+        30, "SCRUBJAY_OPERATION_SECONDS", "The daemon answers an operation within this time, if only to say it is busy."
+    )
+    log_level: str = _setting("info", "SCRUBJAY_LOG_LEVEL", "What the daemon logs: debug, info, warning or error.")
     max_text_bytes: int = _setting(
         1_000_000, "SCRUBJAY_MAX_TEXT_BYTES", "Longest text of one memory, in bytes of UTF-8."
     )
@@ -94,6 +105,10 @@ class Settings:
         if not values.get("home"):
             values["home"] = str(data_folder(environment=env))
         return cls(**values)  # type: ignore[arg-type]
+
+    def with_given(self, **given: str | int | bool | None) -> Self:
+        """These settings, changed where something is given."""
+        return replace(self, **{name: value for name, value in given.items() if value is not None})
 
     @property
     def data(self) -> Path:

@@ -10,6 +10,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import StoreError
+from scrubjay.graph.lines import FORMATS
 from scrubjay.ports import Progress
 from scrubjay.settings import Settings
 
@@ -34,12 +35,13 @@ class SyncMemoryClient:
         self,
         *,
         path: str | Path | None = None,
+        url: str = "",
         space: str | None = None,
         agent: str | None = None,
         run: str = "",
         settings: Settings | None = None,
     ) -> None:
-        self.client = MemoryClient(path=path, space=space, agent=agent, run=run, settings=settings)
+        self.client = MemoryClient(path=path, url=url, space=space, agent=agent, run=run, settings=settings)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
@@ -79,9 +81,9 @@ class SyncMemoryClient:
     backup = _twin(MemoryClient.backup)
     import_lines = _twin(MemoryClient.import_lines)
 
-    def export(self, *, progress: Progress | None = None) -> Iterator[str]:
-        """Every memory of the space as JSON Lines, with its whole past."""
-        lines = self.client.export(progress=progress)
+    def export(self, *, format: str = FORMATS[0], progress: Progress | None = None) -> Iterator[str]:
+        """Every memory of the space as JSON Lines, with its whole past; `kg` as the reference graph server keeps it."""
+        lines = self.client.export(format=format, progress=progress)
         while True:
             try:
                 yield self.run(anext(lines))  # type: ignore[arg-type]

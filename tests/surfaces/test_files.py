@@ -41,7 +41,7 @@ def test_there_and_back_again(tmp_path: Path) -> None:
     assert contents("--space", "other") == {"black tea"}
     assert len(run("history", "tea", "--space", "other").out.splitlines()) == 2
     again = told("import", str(file), "--space", "other", "--no-embed")
-    assert again == {"imported": 0, "known": 1, "relations": 0, "renamed": []}
+    assert again == {"imported": 0, "known": 1, "relations": 0, "renamed": [], "duplicates": []}
 
 
 def test_an_import_says_what_it_renamed(tmp_path: Path) -> None:
@@ -50,6 +50,40 @@ def test_an_import_says_what_it_renamed(tmp_path: Path) -> None:
     run("export", str(file))
     kept("black tea", "--name", "tea", "--space", "other")
     assert "  renamed tea -> tea-" in run("import", str(file), "--space", "other").out
+
+
+ADA = '{"type":"entity","name":"Ada","entityType":"person","observations":["likes tea"]}'
+KNOWS = '{"type":"relation","from":"Ada","to":"Nobody","relationType":"knows"}'
+
+
+def test_the_file_of_the_reference_server_goes_in_and_comes_out_as_it_was(tmp_path: Path) -> None:
+    given, copy = tmp_path / "memory.jsonl", tmp_path / "copy.jsonl"
+    given.write_text(f"{ADA}\n\n{KNOWS}", encoding="utf-8")
+    taken = run("import", str(given))
+    assert taken.out == "imported 1 memories and 1 relations; 0 were there already\n"
+    assert contents() == {"likes tea"}
+    assert run("export", "--format", "kg").out == f"{ADA}\n{KNOWS}\n"
+    assert run("export", str(copy), "--format", "kg").out == f"exported 1 memories to {copy}\n"
+    assert copy.read_text(encoding="utf-8") == f"{ADA}\n{KNOWS}\n"
+
+
+def test_what_stands_twice_in_such_a_file_is_told(tmp_path: Path) -> None:
+    given = tmp_path / "memory.jsonl"
+    given.write_text(f"{ADA}\n{ADA.replace('tea', 'jam')}\n{KNOWS}\n{KNOWS}\n", encoding="utf-8")
+    answer = run("import", str(given))
+    assert answer.out.splitlines() == [
+        "imported 1 memories and 1 relations; 0 were there already",
+        "  stood twice, stored once: line 2: the entity Ada",
+        "  stood twice, stored once: line 4: the relation Ada knows Nobody",
+    ]
+    assert '"observations":["likes tea","likes jam"]' in run("export", "--format", "kg").out
+
+
+def test_a_format_that_there_is_not_leaves_no_file(tmp_path: Path) -> None:
+    answer = run("export", str(tmp_path / "out"), "--format", "xml")
+    assert answer.code == CODES[InvalidInput].exit
+    assert "scrubjay and kg" in answer.err
+    assert list(tmp_path.glob("out*")) == []
 
 
 def test_an_export_of_nothing() -> None:

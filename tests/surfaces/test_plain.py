@@ -7,7 +7,7 @@ from pathlib import Path
 from scrubjay.errors import NotFound
 from scrubjay.model.memory import Source, Trust
 from scrubjay.model.results import Decision, Hit, Recalled, Remembered
-from scrubjay.surfaces.plain import plain, plain_error
+from scrubjay.remote.shapes import plain, plain_error
 from scrubjay.testing.build import START, a_memory
 
 

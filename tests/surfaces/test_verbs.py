@@ -103,7 +103,7 @@ def test_recall_shows_passages_ids_and_the_way_on() -> None:
 def test_recall_as_json_has_the_documented_fields() -> None:
     kept("green tea", "--title", "Tea", "-e", "Sarah")
     found = told("recall", "tea", "--detail", "full")
-    assert set(found) == {"hits", "pinned", "cursor", "tokens", "degraded"}
+    assert set(found) == {"hits", "pinned", "cursor", "tokens", "degraded", "stale"}
     hits = found["hits"]
     assert isinstance(hits, list)
     (hit,) = hits
@@ -279,7 +279,7 @@ def test_history_and_diff() -> None:
     assert run("history", "tea", "--diff", "1", "2").out == "content:\n  -green tea\n  +black tea\n   no milk\n"
     assert run("history", "tea", "--diff", "1", "1").out == "no difference\n"
     found = told("history", "tea")
-    assert set(found) == {"id", "name", "versions", "diff"}
+    assert set(found) == {"id", "name", "versions", "diff", "stale"}
     assert run("history", "tea", "--diff", "1", "9").code == CODES[NotFound].exit
 
 

@@ -14,7 +14,7 @@ from scrubjay.embedding.service import Service
 from scrubjay.errors import EmbeddingUnavailable
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -34,7 +34,7 @@ class Transport:
         self._service = service
         self._sleep = sleep
         self._opening = asyncio.Lock()
-        self._client: httpx.AsyncClient | None = None
+        self._client: httpx2.AsyncClient | None = None
 
     async def post(self, payload: Mapping[str, object], *, timeout: float) -> object:  # noqa: ASYNC109 - retries share it
         """The answer as plain data; waits and tries again while the service says so and time is left."""
@@ -60,22 +60,22 @@ class Transport:
         if self._client is not None:
             await self._client.aclose()
 
-    async def _open(self) -> "httpx.AsyncClient":
+    async def _open(self) -> "httpx2.AsyncClient":
         async with self._opening:
             if self._client is None:
                 # In a thread: importing the package and reading the certificates takes a while.
                 self._client = await asyncio.to_thread(_client, self._service)
             return self._client
 
-    async def _try(self, client: "httpx.AsyncClient", payload: Mapping[str, object]) -> object:
-        import httpx  # noqa: PLC0415 - comes with an extra; loaded by now
+    async def _try(self, client: "httpx2.AsyncClient", payload: Mapping[str, object]) -> object:
+        import httpx2  # noqa: PLC0415 - loaded by now
 
         try:
             response = await client.post(self._service.endpoint, json=payload)
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             hint = "see that the service runs and that the URL is right"
             raise _NotNow(self._error(f"cannot be reached ({_reason(error)})", hint=hint)) from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise self._error(f"gave an answer that cannot be read ({_reason(error)})") from error
         if not response.is_success:
             raise self._failure(response)
@@ -84,7 +84,7 @@ class Transport:
         except _UNREADABLE as error:
             raise self._error("gave an answer that is not JSON", hint="see that the URL is right") from error
 
-    def _failure(self, response: "httpx.Response") -> Exception:
+    def _failure(self, response: "httpx2.Response") -> Exception:
         status = response.status_code
         if status in _BAD_KEY:
             # What the service says here may hold a part of the key.
@@ -100,7 +100,7 @@ class Transport:
         hint = f"see that the URL is right and that the service has the model {self._service.model!r}"
         return self._error(f"answered with status {status}{said}", hint=hint, status=status)
 
-    def _said(self, response: "httpx.Response") -> str:
+    def _said(self, response: "httpx2.Response") -> str:
         text = " ".join(_message(response.content).split())
         if self._service.api_key:
             text = text.replace(self._service.api_key, "[key]")
@@ -124,16 +124,11 @@ class _NotNow(Exception):
         self.wait = wait
 
 
-def _client(service: Service) -> "httpx.AsyncClient":
-    try:
-        import httpx  # noqa: PLC0415 - comes with an extra
-    except ImportError as error:
-        raise EmbeddingUnavailable(
-            "the package httpx, which talks to embedding services, is not installed",
-            hint="install it with: pip install 'scrubjay[remote]'",
-        ) from error
+def _client(service: Service) -> "httpx2.AsyncClient":
+    import httpx2  # noqa: PLC0415 - takes long to load, and only those with a service need it
+
     headers = {"Authorization": f"Bearer {service.api_key}"} if service.api_key else {}
-    return httpx.AsyncClient(headers=headers, timeout=service.timeout, trust_env=not service.is_local)
+    return httpx2.AsyncClient(headers=headers, timeout=service.timeout, trust_env=not service.is_local)
 
 
 def _retry_after(value: str) -> float | None:

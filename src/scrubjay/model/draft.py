@@ -55,13 +55,17 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """Changes to one memory: `fields` replace, observations are added and removed one by one."""
+    """Changes to one memory: `fields` replace, observations are added and removed one by one.
+
+    `may_empty`: its name and kind may be all that is left of it.
+    """
 
     fields: Mapping[str, Json] = field(default_factory=dict[str, Json])
     add_observations: tuple[str, ...] = ()
     remove_observations: tuple[str, ...] = ()
     message: str = ""
     expected_version: int | None = None
+    may_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,13 +62,17 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """What `recall` found. `degraded` says what could not be used, in words."""
+    """What `recall` found. `degraded` says what could not be used, in words.
+
+    `stale`: the daemon could not be reached, and this is what it answered before.
+    """
 
     hits: tuple[Hit, ...]
     pinned: tuple[Hit, ...] = ()
     cursor: str = ""
     tokens: int = 0
     degraded: tuple[str, ...] = ()
+    stale: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +91,7 @@ class ReadResult:
     texts: tuple[str, ...] = ()
     relations: tuple[Relation, ...] = ()
     missing: tuple[Missing, ...] = ()
+    stale: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +136,7 @@ class History:
     name: str
     versions: tuple[Version, ...] = ()
     diff: tuple[FieldDiff, ...] = ()
+    stale: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +163,8 @@ class Status:
     index: dict[str, str | int | bool]
     compression: dict[str, float | int]
     degraded: tuple[str, ...] = ()
+    # Empty when the store was opened by whoever asks.
+    daemon: dict[str, str | int] = field(default_factory=dict[str, str | int])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from scrubjay.model.memory import Memory, State
-from scrubjay.model.query import Filter
+from scrubjay.model.query import Filter, facet, facets_of
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
 from scrubjay.ports import Handle
@@ -36,6 +36,16 @@ class FakeReader(Housed):
         """Live names that look like a reference."""
         names = sorted(self._house.room(space).names)
         return tuple(difflib.get_close_matches(ref.casefold(), names, n=limit)) if limit else ()
+
+    async def labels(self, space: str, field: str, *, prefix: str, limit: int) -> tuple[str, ...]:
+        """Names, or values of a facet, that begin with a prefix."""
+        live = [entry.memory for entry in self._house.room(space).passing(Filter())]
+        if field == "name":
+            starts = (prefix, prefix.casefold())
+            return tuple(sorted(memory.name for memory in live if memory.name.startswith(starts)))[:limit]
+        start = facet(field, prefix)
+        found = {one[len(field) + 1 :] for memory in live for one in facets_of(memory) if one.startswith(start)}
+        return tuple(sorted(found))[:limit]
 
     async def same_content(self, space: str, content: str) -> tuple[str, ...]:
         """Ids of live memories with exactly this content."""

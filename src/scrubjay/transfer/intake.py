@@ -19,12 +19,13 @@ Lines = Callable[[], Iterable[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What an import did."""
+    """What an import did. `duplicates` tells what stood more than once in the file, and is stored once."""
 
     imported: int
     known: int
     relations: int
     renamed: tuple[str, ...] = ()
+    duplicates: tuple[str, ...] = ()
 
 
 async def import_lines(

@@ -87,7 +87,7 @@ def apply_edit(memory: Memory, edit: Edit, *, now: datetime, limits: Limits) -> 
     kept += [Observation(text=one, recorded_at=now) for one in fresh]
     validate.texts([one.text for one in kept], field="observations", limit=limits.observations, limits=limits)
     edited = replace(edited, observations=tuple(kept))
-    if not edited.content.strip() and not edited.observations:
+    if not edited.content.strip() and not edited.observations and not edit.may_empty:
         raise InvalidInput(
             "the edit would leave nothing of the memory", hint="Use `forget` to drop it", field="content"
         )

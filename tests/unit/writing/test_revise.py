@@ -171,6 +171,15 @@ async def test_an_edit_cannot_leave_nothing(quick: Workshop) -> None:
     assert "forget" in caught.value.hint
 
 
+async def test_an_edit_may_leave_a_name_and_a_kind_when_that_is_meant(quick: Workshop) -> None:
+    memory = await quick.kept(Draft(text="", name="Ada", kind="person", observations=("likes tea",)))
+    with pytest.raises(InvalidInput, match="leave nothing"):
+        await quick.revise(memory.id, Edit(remove_observations=("likes tea",)))
+    await quick.revise(memory.id, Edit(remove_observations=("likes tea",), may_empty=True))
+    after = await quick.get(memory.id)
+    assert (after.name, after.kind, after.content, after.observations) == ("Ada", "person", "", ())
+
+
 def test_observations_have_a_limit_that_edits_cannot_pass() -> None:
     memory, limits = a_memory("tea"), Limits(observations=2)
     once, _ = apply_edit(memory, Edit(add_observations=("a", "b")), now=START, limits=limits)

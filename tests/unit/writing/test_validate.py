@@ -124,6 +124,13 @@ def test_observations_alone_are_enough() -> None:
     assert checked(text="", observations=("likes tea", " ", "")).observations == ("likes tea",)
 
 
+def test_a_name_and_a_kind_are_enough_and_one_of_them_is_not() -> None:
+    assert checked(text="", name="Ada", kind="person").observations == ()
+    for half in ({"name": "Ada"}, {"kind": "person"}, {"name": "Ada", "kind": " "}):
+        with pytest.raises(InvalidInput, match="nothing to remember"):
+            checked(text="", **half)
+
+
 def test_labels_are_put_on_one_line() -> None:
     tidy = checked(title="  A \n tea\t", kind=" fact ", source=Source(agent=" bot\n"))
     assert (tidy.title, tidy.kind, tidy.source.agent) == ("A tea", "fact", "bot")

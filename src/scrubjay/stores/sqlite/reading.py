@@ -10,13 +10,22 @@ from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.moment import from_micros
 from scrubjay.model.passage import PASSAGES_PER_MEMORY
-from scrubjay.model.query import Filter
+from scrubjay.model.query import Filter, facet
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
 from scrubjay.ports import Handle
 from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies
 from scrubjay.stores.sqlite.lexicon import date_bounds, facet_match, lexical_candidates
-from scrubjay.stores.sqlite.rows import STATE_NUMBERS, STATES, id_bytes, id_text, key_of, marks, space_number
+from scrubjay.stores.sqlite.rows import (
+    STATE_NUMBERS,
+    STATES,
+    id_bytes,
+    id_text,
+    key_of,
+    lexicon_number,
+    marks,
+    space_number,
+)
 from scrubjay.text.slug import bare_slug, slug
 from scrubjay.text.tokens import terms_of
 
@@ -38,6 +47,7 @@ _BY_TITLE = (
 _BY_BARE = """
     SELECT no FROM memories INDEXED BY memories_bare WHERE space_no = ?2 AND bare_key = ?1 AND bare_key <> 0
     UNION SELECT no FROM memories INDEXED BY memories_bare_name WHERE space_no = ?2 AND name_key = ?1"""
+_LAST_CHARACTER = "\U0010ffff"
 _MOST_MATCHES = 20
 _MOST_NAMES = 200
 _CLOSE_ENOUGH = 60
@@ -79,7 +89,7 @@ def nearest(connection: apsw.Connection, space: str, ref: str, *, limit: int) ->
         return ()
     names = connection.execute(
         "SELECT name FROM memories WHERE space_no = ? AND state = 0 AND name >= ? AND name < ? LIMIT ?",
-        (space_no, start, start + "\U0010ffff", _MOST_NAMES),
+        (space_no, start, start + _LAST_CHARACTER, _MOST_NAMES),
     ).fetchall()
     passages = lexical_candidates(connection, space, terms_of(ref)[:16], Filter(), limit=_MOST_NAMES)
     numbers = list(dict.fromkeys(number // PASSAGES_PER_MEMORY for number, _ in passages))
@@ -89,6 +99,29 @@ def nearest(connection: apsw.Connection, space: str, ref: str, *, limit: int) ->
     candidates = dict.fromkeys(str(name) for (name,) in names)
     best = process.extract(slug(ref), candidates.keys(), scorer=fuzz.WRatio, limit=limit, score_cutoff=_CLOSE_ENOUGH)
     return tuple(name for name, _, _ in best)
+
+
+def labels(connection: apsw.Connection, space: str, field: str, *, prefix: str, limit: int) -> tuple[str, ...]:
+    """The names, or the values of a facet, that begin with a prefix, in order."""
+    space_no = space_number(connection, space)
+    if space_no is None:
+        return ()
+    if field != "name":
+        start = facet(field, prefix)
+        rows = connection.execute(
+            "SELECT facet FROM facets WHERE lexicon_no = ? AND facet >= ? AND facet < ? ORDER BY facet LIMIT ?",
+            (lexicon_number(space_no, State.LIVE), start, start + _LAST_CHARACTER, limit),
+        )
+        return tuple(str(row[0])[len(field) + 1 :] for row in rows)
+    found: set[str] = set()
+    for start in {prefix, prefix.casefold()}:
+        rows = connection.execute(
+            """SELECT name FROM memories INDEXED BY memories_live_name
+               WHERE space_no = ? AND state = 0 AND name >= ? AND name < ? ORDER BY name LIMIT ?""",
+            (space_no, start, start + _LAST_CHARACTER, limit),
+        )
+        found |= {str(row[0]) for row in rows}
+    return tuple(sorted(found)[:limit])
 
 
 def same_content(connection: apsw.Connection, space: str, content: str) -> tuple[str, ...]:

@@ -127,6 +127,9 @@ class SqliteStore:
     async def nearest(self, space: str, ref: str, *, limit: int) -> tuple[str, ...]:
         return await self._read(reading.nearest, space, ref, limit=limit)
 
+    async def labels(self, space: str, field: str, *, prefix: str, limit: int) -> tuple[str, ...]:
+        return self._glance(reading.labels, space, field, prefix=prefix, limit=limit)
+
     async def same_content(self, space: str, content: str) -> tuple[str, ...]:
         return self._glance(reading.same_content, space, content)
 

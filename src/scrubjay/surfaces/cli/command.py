@@ -14,9 +14,9 @@ import typer
 from scrubjay.client import MemoryClient
 from scrubjay.errors import CODES, NotFound, ScrubjayError, codes_of
 from scrubjay.model.results import Examination
+from scrubjay.remote.shapes import plain, plain_error
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.render import show
-from scrubjay.surfaces.plain import plain, plain_error
 
 Verb = Callable[..., Awaitable[object]]
 Plain = Callable[..., object]

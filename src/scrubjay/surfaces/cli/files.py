@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
+from scrubjay.graph.lines import FORMATS, require_format
 from scrubjay.ports import Progress as Report
 from scrubjay.restoring import Restored, restore_backup
 from scrubjay.settings import Settings
@@ -21,6 +22,9 @@ app = typer.Typer()
 backup_app = typer.Typer(help="Copies of the whole store, made while it is in use and verified.", no_args_is_help=True)
 app.add_typer(backup_app, name="backup")
 
+# How a line begins that holds a memory: the kind that each format has first.
+_MEMORY_LINES = ('{"memory"', '{"type":"entity"')
+
 File = Annotated[Path, typer.Argument(help="The file.", show_default=False)]
 
 
@@ -28,21 +32,30 @@ File = Annotated[Path, typer.Argument(help="The file.", show_default=False)]
 async def export_(
     client: MemoryClient,
     file: Annotated[Path, typer.Argument(help="Where to write; `-` is standard output.")] = Path("-"),
+    *,
+    format: Annotated[
+        str,
+        typer.Option(
+            help="`scrubjay`: everything, with its history. `kg`: entities and relations as they are now, in the "
+            "`memory.jsonl` of the reference knowledge-graph server."
+        ),
+    ] = FORMATS[0],
 ) -> str | None:
-    """Write every memory of the space as JSON Lines, with its whole history."""
+    """Write every memory of the space as JSON Lines, with its whole history or as a knowledge graph."""
+    require_format(format)
     if str(file) == "-":
-        async for line in client.export():
+        async for line in client.export(format=format):
             typer.echo(line)
         return None
     partial = file.with_name(file.name + ".partial")
-    count = -1
+    count = 0
     with _progress("exporting") as report, _writable(partial):
         with partial.open("w", encoding="utf-8") as target:
-            async for line in client.export(progress=report):
+            async for line in client.export(format=format, progress=report):
                 target.write(line + "\n")
-                count += line.startswith('{"memory"')
+                count += line.startswith(_MEMORY_LINES)
         partial.replace(file)
-    return f"exported {count + 1} memories to {file}"
+    return f"exported {count} memories to {file}"
 
 
 @verb(app, name="import")
@@ -54,7 +67,10 @@ async def import_(
         bool, typer.Option("--embed/--no-embed", help="Make vectors now, or leave it to `doctor --repair`.")
     ] = True,
 ) -> Imported:
-    """Take in an export. Everything is checked before anything is stored."""
+    """Take in an export, or a `memory.jsonl` of the reference knowledge-graph server.
+
+    Everything is checked before anything is stored.
+    """
     if not file.is_file():
         raise InvalidInput(f"there is no file {file}", hint="Check the path", path=str(file))
     with _progress("importing") as report:

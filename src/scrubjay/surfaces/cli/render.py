@@ -127,6 +127,7 @@ def _status(answer: Status) -> None:
         ("bodies", f"{answer.compression['saved']:.0%} smaller than plain JSON"),
         ("embedding", _spell(answer.embedding)),
         ("index", _spell(answer.index)),
+        ("daemon", _spell(answer.daemon) or "none runs; this command opened the store"),
         ("scrubjay", answer.version),
     ]
     for name, value in rows:
@@ -146,6 +147,8 @@ def _imported(answer: Imported) -> None:
     say(f"imported {answer.imported} memories and {answer.relations} relations; {answer.known} were there already")
     for one in answer.renamed:
         say(f"  renamed {one}")
+    for one in answer.duplicates:
+        say(f"  stood twice, stored once: {one}")
 
 
 def _warnings(warnings: tuple[str, ...]) -> None:

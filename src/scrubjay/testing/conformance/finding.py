@@ -124,6 +124,37 @@ class FindingSuite:
         for string in ("", *hostile.STRINGS):
             assert set(await store.nearest("default", string, limit=3)) <= {"plan"}
 
+    async def test_labels_are_those_that_begin_alike_in_order(self, store: RecordStore) -> None:
+        await store.commit(
+            a_commit(
+                a_memory(name="tea-house", entity="Sarah", tags=("tea", "team")),
+                a_memory(name="tea", entity="Sara Lee", tags=("tea", "coffee"), project="Acme Corp"),
+                a_memory(name="Teapot", entity="Acme"),
+                a_memory(name="tea-cup", entity="Sam", tags=("teal",), state=State.TRASHED),
+            )
+        )
+        for field, prefix, expected in (
+            ("name", "tea", ("tea", "tea-house")),
+            ("name", "Tea", ("Teapot", "tea", "tea-house")),
+            ("name", "", ("Teapot", "tea", "tea-house")),
+            ("tag", "te", ("tea", "team")),
+            ("tag", "", ("coffee", "tea", "team")),
+            ("entity", "SAR", ("sara lee", "sarah")),
+            ("project", "acme ", ("acme corp",)),
+            ("entity", "x", ()),
+            ("nothing", "", ()),
+        ):
+            assert await store.labels("default", field, prefix=prefix, limit=9) == expected, (field, prefix)
+        assert await store.labels("default", "tag", prefix="", limit=2) == ("coffee", "tea")
+        assert await store.labels("default", "name", prefix="", limit=1) == ("Teapot",)
+        assert await store.labels("elsewhere", "name", prefix="", limit=9) == ()
+
+    async def test_labels_take_any_prefix(self, store: RecordStore) -> None:
+        await store.commit(a_commit(*(a_memory(entity=string, name=f"n-{string}") for string in hostile.STRINGS)))
+        for string in hostile.STRINGS:
+            assert f"n-{string}" in await store.labels("default", "name", prefix=f"n-{string}", limit=99)
+            assert await store.labels("default", "entity", prefix=string, limit=99) != ()
+
     async def test_same_content_is_exact_and_of_live_memories(self, store: RecordStore) -> None:
         text = "Sarah prefers voice calls"
         one, two = a_memory(text, title="A"), a_memory(text, title="B")

@@ -1,0 +1,166 @@
+"""Many clients of one daemon at once, from processes of their own: `python -m benchmarks.crowd` is one of those.
+
+It reads its job, connects its clients and says so, waits for a word, and tells how long everything took.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from benchmarks.daemons import Daemon, connected
+from benchmarks.figures import Crowd
+from benchmarks.memories import drafts, remember
+from benchmarks.timing import spread
+from scrubjay.client import MemoryClient
+from scrubjay.errors import ScrubjayError
+from scrubjay.remote.shapes import built, plain
+from scrubjay.settings import Settings
+
+_ROOT = Path(__file__).parent.parent
+_LONGEST_LINE = 16 * 1024 * 1024
+_CONNECTING = 30.0
+# One operation in so many is a write.
+_WRITES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What the clients of one process do together: numbered operations, or as many of them as there is time for."""
+
+    settings: Settings
+    questions: tuple[str, ...]
+    sentences: tuple[str, ...]
+    clients: int
+    operations: int
+    first: int
+    seconds: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Shift:
+    """What one process has to tell: durations in seconds, and what went wrong."""
+
+    recalls: list[float] = field(default_factory=list[float])
+    remembers: list[float] = field(default_factory=list[float])
+    errors: list[str] = field(default_factory=list[str])
+    seconds: float = 0.0
+    busy: float = 0.0
+
+
+async def measure_crowd(running: Daemon, jobs: Sequence[Job]) -> Crowd:
+    """Have all jobs done at once, each by a process of its own."""
+    async with AsyncExitStack() as stack:
+        memory = await stack.enter_async_context(connected(running.settings))
+        before = (await memory.status()).memories
+        children = [await stack.enter_async_context(_child(job)) for job in jobs]
+        for child in children:
+            await asyncio.wait_for(_line(child), _CONNECTING)
+        busy = running.busy
+        shifts = await asyncio.gather(*(_shift(child, job) for child, job in zip(children, jobs, strict=True)))
+        busy = running.busy - busy
+        after = (await memory.status()).memories
+    recalls = [one for shift in shifts for one in shift.recalls]
+    remembers = [one for shift in shifts for one in shift.remembers]
+    seconds = max(shift.seconds for shift in shifts)
+    return Crowd(
+        clients=sum(job.clients for job in jobs),
+        processes=len(jobs),
+        per_second=(len(recalls) + len(remembers)) / seconds,
+        all=spread(recalls + remembers),
+        recall=spread(recalls),
+        remember=spread(remembers),
+        errors=tuple(error for shift in shifts for error in shift.errors),
+        lost=len(remembers) - (sum(after.values()) - sum(before.values())),
+        daemon_busy=busy / seconds,
+        clients_busy=sum(shift.busy for shift in shifts) / seconds,
+    )
+
+
+@asynccontextmanager
+async def _child(job: Job) -> AsyncGenerator[asyncio.subprocess.Process]:
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "benchmarks.crowd",
+        cwd=_ROOT,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=_LONGEST_LINE,
+    )
+    try:
+        assert child.stdin is not None
+        child.stdin.write(json.dumps(plain(job)).encode() + b"\n")
+        yield child
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await child.wait()
+
+
+async def _shift(child: asyncio.subprocess.Process, job: Job) -> Shift:
+    assert child.stdin is not None
+    child.stdin.write(b"go\n")
+    told = await asyncio.wait_for(_line(child), job.seconds + _CONNECTING)
+    return cast("Shift", built(Shift, json.loads(told)))
+
+
+async def _line(child: asyncio.subprocess.Process) -> bytes:
+    assert child.stdout is not None
+    line = await child.stdout.readline()
+    if not line:
+        raise SystemExit("clients of the crowd ended before their work was done")
+    return line
+
+
+async def _work(job: Job) -> Shift:
+    """Connect, say so, and when told to start let every client do what is next until nothing is left."""
+    async with AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(connected(job.settings)) for _ in range(job.clients)]
+        for memory in clients:
+            await memory.status()
+        print("ready", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+        shift = Shift()
+        waiting = iter(range(job.first, job.first + job.operations))
+        began, busy = time.perf_counter(), time.process_time()
+        await asyncio.gather(*(_client(memory, job, waiting, shift, until=began + job.seconds) for memory in clients))
+        shift.seconds, shift.busy = time.perf_counter() - began, time.process_time() - busy
+    return shift
+
+
+async def _client(memory: MemoryClient, job: Job, waiting: Iterator[int], shift: Shift, *, until: float) -> None:
+    for number in waiting:
+        began = time.perf_counter()
+        if began > until:
+            return
+        try:
+            if number % _WRITES == 0:
+                (draft,) = drafts([_numbered(job.sentences, number)], first=number)
+                await remember(memory, draft)
+                shift.remembers.append(time.perf_counter() - began)
+            else:
+                await memory.recall(_numbered(job.questions, number))
+                shift.recalls.append(time.perf_counter() - began)
+        except (ScrubjayError, OSError, TimeoutError) as error:
+            shift.errors.append(f"{type(error).__name__}: {error}"[:200])
+
+
+def _numbered(texts: Sequence[str], number: int) -> str:
+    """No two alike: what was embedded a moment ago is known, and what was said before is not stored again."""
+    return f"{texts[number % len(texts)]} ({number})"
+
+
+def main() -> None:
+    """Do the job that comes in, and print how it went."""
+    job = cast("Job", built(Job, json.loads(sys.stdin.readline())))
+    print(json.dumps(plain(asyncio.run(_work(job)))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""How long an agent waits for its memory: bridges, daemons and the reference server, from their start to an answer."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from benchmarks.daemons import SCRUBJAY, connected, daemon, end_daemon_of, environment_for
+from benchmarks.figures import Bridges, ColdStarts
+from benchmarks.npm_server import Program, Server, session
+from benchmarks.timing import resident_mb, spread
+from scrubjay.settings import Settings
+
+_BRIDGES = 30
+# It takes several times as long to start, and there is a limit to what a run may take.
+_BRIDGES_TO_A_REFERENCE = 2
+_COLD = 5
+_LEAVING = 10.0
+
+
+async def time_bridges(settings: Settings, program: Program | None, *, file: Path) -> Bridges:
+    """Start bridges to a daemon that runs, and the reference server in between."""
+    bridges: list[float] = []
+    references: list[float] = []
+    resident = 0.0
+    # One more than is counted: the first of each reads its files from the disk.
+    for number in range(_BRIDGES + 1):
+        seconds, resident = await _start_bridge(settings)
+        bridges.append(seconds)
+        if program is not None and number % _BRIDGES_TO_A_REFERENCE == 0:
+            references.append(await _start_reference(program, file=file))
+    return Bridges(
+        start=spread(bridges[1:]), resident=resident, reference=spread(references[1:]) if references else None
+    )
+
+
+async def time_cold_starts(settings: Settings) -> ColdStarts:
+    """Start daemons where none runs: by hand, and by a bridge, in turn."""
+    by_hand: list[float] = []
+    by_bridge: list[float] = []
+    for _ in range(_COLD):
+        began = time.perf_counter()
+        async with daemon(settings), connected(settings) as memory:
+            await memory.status()
+            by_hand.append(time.perf_counter() - began)
+        try:
+            seconds, _resident = await _start_bridge(settings)
+            by_bridge.append(seconds)
+        finally:
+            await end_daemon_of(settings.data)
+    return ColdStarts(daemon=spread(by_hand), bridge=spread(by_bridge))
+
+
+async def _start_bridge(settings: Settings) -> tuple[float, float]:
+    """The seconds until a bridge has listed its tools, and the MB that it then holds."""
+    began = time.perf_counter()
+    async with _bridge(settings) as child:
+        server = Server(child)
+        await server.greet()
+        await server.ask("tools/list", {})
+        return time.perf_counter() - began, resident_mb(child.pid)
+
+
+async def _start_reference(program: Program, *, file: Path) -> float:
+    began = time.perf_counter()
+    async with session(program, file=file) as server:
+        await server.ask("tools/list", {})
+        return time.perf_counter() - began
+
+
+@asynccontextmanager
+async def _bridge(settings: Settings) -> AsyncGenerator[asyncio.subprocess.Process]:
+    """`scrubjay mcp` as a client starts it, until the client hangs up."""
+    child = await asyncio.create_subprocess_exec(
+        SCRUBJAY,
+        "mcp",
+        "--data",
+        str(settings.data),
+        env=environment_for(settings),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    assert child.stdin is not None
+    try:
+        yield child
+    finally:
+        child.stdin.close()
+        try:
+            await asyncio.wait_for(child.wait(), _LEAVING)
+        except TimeoutError:
+            child.kill()
+            await child.wait()

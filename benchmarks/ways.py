@@ -1,0 +1,59 @@
+"""The same recalls and remembers in this process, over the socket and over HTTP: what the way to the daemon costs."""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from benchmarks.daemons import connected, copy_store, daemon, settings_for
+from benchmarks.figures import Ways
+from benchmarks.memories import drafts, remember
+from benchmarks.timing import spread
+from scrubjay.client import MemoryClient
+
+_WARM_UP = 25
+_NAMES = ("here", "socket", "web")
+
+Clients = Sequence[MemoryClient]
+
+
+async def compare_ways(
+    store: Path, questions: Sequence[str], sentences: Sequence[str], *, folder: Path, first: int
+) -> tuple[Ways, Ways]:
+    """How long recalls and remembers take by each way, on stores that are alike; nobody embeds."""
+    homes = [copy_store(store, folder / name) for name in _NAMES]
+    here, by_socket, by_web = (settings_for(home, embedder="none") for home in homes)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(daemon(by_socket))
+        served = await stack.enter_async_context(daemon(by_web))
+        clients = [
+            await stack.enter_async_context(MemoryClient(path=homes[0], settings=here)),
+            await stack.enter_async_context(connected(by_socket)),
+            await stack.enter_async_context(MemoryClient(url=served.url, settings=by_web)),
+        ]
+        recall = await _by_turns(clients, [_asking(question) for question in questions])
+        waiting = drafts(sentences, first=first)
+        return recall, await _by_turns(clients, [lambda memory, one=draft: remember(memory, one) for draft in waiting])
+
+
+Operation = Callable[[MemoryClient], Awaitable[None]]
+
+
+def _asking(question: str) -> Operation:
+    async def ask(memory: MemoryClient) -> None:
+        await memory.recall(question)
+
+    return ask
+
+
+async def _by_turns(clients: Clients, operations: Sequence[Operation]) -> Ways:
+    """Each operation by every way before the next; another way goes first each time."""
+    durations: list[list[float]] = [[] for _ in clients]
+    for number, operation in enumerate(operations):
+        for place in range(len(clients)):
+            turn = (place + number) % len(clients)
+            began = time.perf_counter()
+            await operation(clients[turn])
+            durations[turn].append(time.perf_counter() - began)
+    here, by_socket, by_web = (spread(one[_WARM_UP:]) for one in durations)
+    return Ways(here=here, socket=by_socket, web=by_web)

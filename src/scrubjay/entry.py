@@ -1,0 +1,18 @@
+"""The `scrubjay` command: an agent's bridge starts in milliseconds, everything else through the command line."""
+
+import sys
+
+
+def main() -> None:
+    """Go straight to the bridge for `scrubjay mcp`, which must not wait for the rest to load."""
+    if sys.argv[1:2] == ["mcp"] and "--help" not in sys.argv:
+        from scrubjay.surfaces.mcp import bridge  # noqa: PLC0415
+
+        sys.exit(bridge.main(sys.argv[2:]))
+    from scrubjay.surfaces.cli.main import main as run_command_line  # noqa: PLC0415
+
+    run_command_line()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The knowledge-graph dialect: a space seen as entities, each a memory, and relations between them."""

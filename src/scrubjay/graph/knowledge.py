@@ -1,0 +1,101 @@
+"""A space as a knowledge graph: what agents do with entities and relations, over the memories that all tools share."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from scrubjay.errors import NameTaken, StaleVersion
+from scrubjay.graph import changing
+from scrubjay.graph.changing import Texts
+from scrubjay.graph.entity import Entity, Link
+from scrubjay.graph.nodes import Nodes
+from scrubjay.graph.walk import Walk
+from scrubjay.model.change import Origin
+from scrubjay.model.memory import Source
+from scrubjay.ports import Clock
+from scrubjay.recalling.mirror import Mirrors
+from scrubjay.writing.pipeline import Desk
+from scrubjay.writing.together import Together, write_together
+
+T = TypeVar("T")
+# Whoever was faster has made progress; so many of them in a row are a crowd.
+_TRIES = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnowledgeGraph:
+    """The graph of one space, for one caller. `settled` is called after every commit."""
+
+    desk: Desk
+    mirrors: Mirrors
+    clock: Clock
+    space: str
+    origin: Origin
+    source: Source
+    settled: Callable[[], Awaitable[None]]
+    project: str = ""
+    embed: bool = True
+
+    async def create_entities(self, entities: Sequence[Entity]) -> list[Entity]:
+        """Make the entities whose names are free; tells which those were."""
+        return await self._write(
+            lambda nodes: changing.create_entities(entities, nodes=nodes, source=self.source, project=self.project)
+        )
+
+    async def create_relations(self, links: Sequence[Link]) -> list[Link]:
+        """Make the relations that are not there yet; tells which those were."""
+        return await self._write(lambda nodes: changing.create_relations(links, nodes=nodes, source=self.source))
+
+    async def add_observations(self, additions: Sequence[Texts]) -> list[Texts]:
+        """Add to entities what they do not have yet, and tell what that was; raises NotFound and adds nothing."""
+        return await self._write(lambda nodes: changing.add_observations(additions, nodes=nodes))
+
+    async def delete_entities(self, names: Sequence[str]) -> None:
+        """Put entities into the trash, and remove every relation that names them."""
+        await self._write(lambda nodes: _alone(changing.delete_entities(names, nodes=nodes)))
+
+    async def delete_observations(self, deletions: Sequence[Texts]) -> None:
+        """Take observations from entities."""
+        await self._write(lambda nodes: _alone(changing.delete_observations(deletions, nodes=nodes)))
+
+    async def delete_relations(self, links: Sequence[Link]) -> None:
+        """Remove relations."""
+        await self._write(lambda nodes: _alone(changing.delete_relations(links, nodes=nodes)))
+
+    async def everything(self) -> Walk:
+        """A way through the whole graph."""
+        nodes = self._nodes()
+        return Walk(nodes=nodes, ids=await nodes.ids(), is_whole=True)
+
+    async def searched(self, query: str) -> tuple[Walk, str]:
+        """A way through the entities that contain a text, and what made finding them slow, if anything did."""
+        nodes = self._nodes()
+        found = await nodes.containing(query)
+        return Walk(nodes=nodes, ids=found.ids), found.degraded
+
+    async def opened(self, names: Sequence[str]) -> Walk:
+        """A way through the entities with these names."""
+        nodes = self._nodes()
+        return Walk(nodes=nodes, ids=sorted((await nodes.live(names)).values()))
+
+    async def _write(self, plan: Callable[[Nodes], Awaitable[tuple[Together, T]]]) -> T:
+        """Look, work out what is to be written, and write it; again when somebody else was faster."""
+        for attempt in range(_TRIES):
+            batch, answer = await plan(self._nodes())
+            origin = replace(self.origin, at=self.clock.now())
+            try:
+                await write_together(batch, space=self.space, origin=origin, desk=self.desk, embed=self.embed)
+            except (StaleVersion, NameTaken):
+                if attempt == _TRIES - 1:
+                    raise
+            else:
+                await self.settled()
+                return answer
+        raise AssertionError  # pragma: no cover - the last attempt returns or raises
+
+    def _nodes(self) -> Nodes:
+        return Nodes(store=self.desk.store, mirrors=self.mirrors, space=self.space, now=self.clock.now())
+
+
+async def _alone(plan: Awaitable[Together]) -> tuple[Together, None]:
+    return await plan, None

@@ -1,0 +1,51 @@
+"""Which memories contain a text, to the letter and whatever its case."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from scrubjay.ports import RecordStore
+from scrubjay.recalling.mirror import Mirrors, View, scan
+from scrubjay.references import SoundReader
+
+# Keeps the parts of a text apart: no text that is stored has it.
+APART = "\x00"
+# So many texts are searched in a few milliseconds.
+_MOST_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contained:
+    """The ids of memories that contain a text, oldest first; `degraded` says why it took long."""
+
+    ids: tuple[str, ...]
+    degraded: str = ""
+
+
+def haystack(parts: Iterable[str]) -> str:
+    """What is searched of several texts: each in lower case, apart from the next."""
+    return APART.join(part.lower() for part in parts)
+
+
+async def containing(needle: str, *, view: View, space: str, store: RecordStore, mirrors: Mirrors) -> Contained:
+    """The memories of a view of haystacks in which a text stands."""
+    sought = needle.lower()
+    if APART in sought:
+        return Contained(ids=())
+    kept = await mirrors.texts(view, space=space, store=store)
+    if kept is not None:
+        texts = list(kept.items())
+        found = (
+            _having(sought, texts) if len(texts) < _MOST_AT_ONCE else await asyncio.to_thread(_having, sought, texts)
+        )
+        return Contained(ids=tuple(sorted(found)))
+    reader = SoundReader(store, space=space)
+    scanned = [memory_id async for memory_id, text in scan(view, reader=reader) if sought in text]
+    return Contained(
+        ids=tuple(sorted(scanned)),
+        degraded="this space is too large to be searched in memory: every memory was read, which takes long",
+    )
+
+
+def _having(sought: str, texts: Iterable[tuple[str, str]]) -> list[str]:
+    return [memory_id for memory_id, text in texts if sought in text]

@@ -1,0 +1,212 @@
+"""`RemoteEngine`: the engine's verbs, done by a daemon. Whoever calls cannot tell it from an engine of their own."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar, cast
+
+from scrubjay.errors import Busy, DaemonUnavailable
+from scrubjay.graph.lines import FORMATS
+from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.identity import new_id
+from scrubjay.model.memory import Json
+from scrubjay.model.query import Question
+from scrubjay.model.relation import LINK
+from scrubjay.model.results import (
+    Examination,
+    History,
+    Outcome,
+    ReadResult,
+    Recalled,
+    Related,
+    Remembered,
+    Status,
+    Undone,
+    Written,
+)
+from scrubjay.ports import Progress
+from scrubjay.remote.answers import Answers
+from scrubjay.remote.line import Line
+from scrubjay.remote.shapes import built, plain
+from scrubjay.transfer.intake import Imported, Lines
+from scrubjay.writing.dispose import Selection
+
+T = TypeVar("T")
+# A daemon that is being restarted is back within these; each nap is twice the one before.
+_ATTEMPTS = 5
+_FIRST_NAP = 0.05
+
+
+class RemoteEngine:
+    """Calls a daemon; tries again when that is safe, and tells what is known when it is not."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._answers = Answers()
+
+    async def remember(self, draft: Draft, *, who: Caller) -> Remembered:
+        """Store a text, once, under every entity it is about."""
+        return await self._write("remember", Remembered, who, draft=draft)
+
+    async def recall(self, question: Question, *, who: Caller, cursor: str = "") -> Recalled:
+        """Find what answers a question."""
+        return await self._read("recall", Recalled, who, question=question, cursor=cursor)
+
+    async def read(
+        self,
+        refs: Sequence[str],
+        *,
+        who: Caller,
+        format: str = "markdown",
+        version: int | None = None,
+    ) -> ReadResult:
+        """Whole memories by id, name or title."""
+        return await self._read("read", ReadResult, who, refs=refs, format=format, version=version)
+
+    async def revise(self, ref: str, edit: Edit, *, who: Caller) -> Written:
+        """Change a memory; the state before stays a version."""
+        return await self._write("revise", Written, who, ref=ref, edit=edit)
+
+    async def forget(self, selection: Selection, *, who: Caller) -> Outcome:
+        """Put memories into the trash."""
+        return await self._write("forget", Outcome, who, selection=selection)
+
+    async def restore(self, selection: Selection, *, who: Caller) -> Outcome:
+        """Take memories out of the trash."""
+        return await self._write("restore", Outcome, who, selection=selection)
+
+    async def purge(self, selection: Selection, *, who: Caller) -> Outcome:
+        """Destroy what is in the trash."""
+        return await self._write("purge", Outcome, who, selection=selection)
+
+    async def relate(
+        self,
+        source: str,
+        target: str,
+        *,
+        who: Caller,
+        relation: str = LINK,
+        text: str = "",
+        strength: float = 0.5,
+        metadata: Mapping[str, Json] | None = None,
+    ) -> Related:
+        """Set an edge between two memories."""
+        return await self._write(
+            "relate", Related, who, source=source, target=target, relation=relation, text=text, strength=strength,
+            metadata=metadata,
+        )  # fmt: skip
+
+    async def unrelate(self, source: str, target: str, *, who: Caller, relation: str = LINK) -> Related:
+        """Remove an edge."""
+        return await self._write("unrelate", Related, who, source=source, target=target, relation=relation)
+
+    async def history(self, ref: str, *, who: Caller, limit: int = 20, before: int | None = None) -> History:
+        """The versions of a memory."""
+        return await self._read("history", History, who, ref=ref, limit=limit, before=before)
+
+    async def diff(self, ref: str, *, who: Caller, versions: Sequence[int]) -> History:
+        """How one version became another."""
+        return await self._read("diff", History, who, ref=ref, versions=versions)
+
+    async def revert(self, ref: str, *, who: Caller, to: int, message: str = "") -> Written:
+        """Go back to a version, as a new one."""
+        return await self._write("revert", Written, who, ref=ref, to=to, message=message)
+
+    async def undo(self, *, who: Caller, run: str = "") -> Undone:
+        """Take back the last run of this agent, or a named one."""
+        return await self._write("undo", Undone, who, run=run)
+
+    async def outcome(self, runs: Sequence[str], *, who: Caller) -> dict[str, bool]:
+        """Of each run, whether it has changed anything."""
+        return cast("dict[str, bool]", await self._try("outcome", {"runs": plain(runs)}, who))
+
+    async def status(self, *, who: Caller) -> Status:
+        """Health and sizes."""
+        return cast("Status", built(Status, await self._try("status", {}, who)))
+
+    async def doctor(self, *, who: Caller, deep: bool = False, repair: bool = False) -> Examination:
+        """Look at everything, after repairing what can be when asked."""
+        told = await self._line.call("doctor", {"deep": deep, "repair": repair}, who=who)
+        return cast("Examination", built(Examination, told))
+
+    async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
+        """Copy the store to a file on the daemon's machine while it is in use; tells where that is."""
+        # Its working folder is another.
+        arguments: dict[str, Json] = {"target": os.path.abspath(target)}  # noqa: ASYNC240, PTH100 - touches no file
+        return Path(str(await self._line.call("backup", arguments, who=Caller(), progress=progress)))
+
+    def export(self, *, who: Caller, format: str = FORMATS[0], progress: Progress | None = None) -> AsyncIterator[str]:
+        """The lines of an export of a space: all there is, or its knowledge graph as the reference server keeps it."""
+        return self._line.pull("export", {"format": format}, who=who, progress=progress)
+
+    async def import_(self, lines: Lines, *, who: Caller, progress: Progress | None = None) -> Imported:
+        """Take in an export; vectors follow by `embed_missing`."""
+        return cast("Imported", built(Imported, await self._line.push("import_", lines(), who=who, progress=progress)))
+
+    async def embed_missing(self, *, progress: Progress | None = None) -> int:
+        """Embed what has no vector yet."""
+        return cast("int", await self._line.call("embed_missing", {}, who=Caller(), progress=progress))
+
+    async def close(self) -> None:
+        """Hang up."""
+        await self._line.close()
+
+    async def _read(self, verb: str, kind: type[T], who: Caller, **arguments: object) -> T:
+        asked = {name: plain(value) for name, value in arguments.items()}
+        try:
+            told = await self._try(verb, asked, who)
+        except DaemonUnavailable:
+            kept = self._answers.find(verb, asked, space=who.space)
+            if kept is None:
+                raise
+            return cast("T", replace(cast("Recalled", built(kind, kept)), stale=True))
+        self._answers.keep(verb, asked, told, space=who.space)
+        return cast("T", built(kind, told))
+
+    async def _write(self, verb: str, kind: type[T], who: Caller, **arguments: object) -> T:
+        asked = {name: plain(value) for name, value in arguments.items()}
+        # Its own run, so that it can be asked afterwards whether it was committed.
+        caller = who if who.run else replace(who, run=new_id())
+        try:
+            return cast("T", built(kind, await self._try(verb, asked, caller, is_write=True)))
+        except DaemonUnavailable as error:
+            if not error.fields.get("sent"):
+                raise
+            raise await self._lost(verb, caller, is_alone=not who.run) from error
+
+    async def _try(self, verb: str, asked: Mapping[str, Json], who: Caller, *, is_write: bool = False) -> Json:
+        """Call; again after a nap if the daemon was busy or away, and a repetition can do no harm."""
+        nap = _FIRST_NAP
+        for attempt in range(_ATTEMPTS):
+            is_last = attempt == _ATTEMPTS - 1
+            try:
+                return await self._line.call(verb, asked, who=who)
+            except DaemonUnavailable as error:
+                if is_last or (is_write and error.fields.get("sent")):
+                    raise
+            except Busy as error:
+                if is_last or not error.fields.get("refused"):
+                    raise
+            await asyncio.sleep(nap)
+            nap *= 2
+        raise AssertionError("the last attempt answers or raises")
+
+    async def _lost(self, verb: str, who: Caller, *, is_alone: bool) -> DaemonUnavailable:
+        """What can be said of a write whose answer never came."""
+        committed = None
+        if is_alone:
+            try:
+                committed = (await self.outcome([who.run], who=who)).get(who.run)
+            except DaemonUnavailable:
+                committed = None
+        words = {
+            True: ("its change was committed", "Do not repeat it; read what it wrote"),
+            False: ("nothing was written", "It is safe to repeat it"),
+            None: ("whether its change was committed is not known", "To repeat it is safe with an idempotency_key"),
+        }
+        known, hint = words[committed]
+        return DaemonUnavailable(
+            f"the daemon went away during {verb}; {known}", hint=hint, committed=committed, sent=True
+        )

@@ -1,0 +1,39 @@
+"""What a remote engine needs of a way to the daemon, be it a socket or HTTP."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Protocol
+
+from scrubjay.model.draft import Caller
+from scrubjay.model.memory import Json
+from scrubjay.ports import Progress
+
+
+class Line(Protocol):
+    """A way to the daemon.
+
+    Raises DaemonUnavailable with the field `sent`: whether the daemon may have got the call.
+    """
+
+    async def open(self) -> None:
+        """Make sure that somebody is there."""
+        ...
+
+    async def call(
+        self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
+    ) -> Json:
+        """Have the daemon do one thing."""
+        ...
+
+    def pull(
+        self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
+    ) -> AsyncIterator[str]:
+        """Lines that the daemon gives, as many as there are."""
+        ...
+
+    async def push(self, verb: str, lines: Iterable[str], *, who: Caller, progress: Progress | None = None) -> Json:
+        """Give the daemon lines, and get its answer when it has them all."""
+        ...
+
+    async def close(self) -> None:
+        """Hang up."""
+        ...

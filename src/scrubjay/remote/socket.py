@@ -1,0 +1,180 @@
+"""The way to the daemon on this machine: its Unix socket."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count, islice
+from pathlib import Path
+from typing import cast
+
+from scrubjay.errors import DaemonUnavailable
+from scrubjay.model.draft import Caller
+from scrubjay.model.memory import Json
+from scrubjay.ports import Progress
+from scrubjay.remote.frames import Frame, LineReader, decoded, encoded, hello, require_same_protocol
+from scrubjay.remote.shapes import error_from, plain
+
+_BATCH = 200
+_HELLO_SECONDS = 10.0
+
+
+@dataclass(slots=True)
+class _Call:
+    """An answer that is being waited for."""
+
+    frames: asyncio.Queue[Frame | None] = field(default_factory=asyncio.Queue[Frame | None])
+
+
+class SocketLine:
+    """Calls the daemon over its socket; many calls share one connection. Connects anew when it was cut."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._ids = count(1)
+        self._waiting: dict[int, _Call] = {}
+        self._writer: asyncio.StreamWriter | None = None
+        self._listener: asyncio.Task[None] | None = None
+        self._opening = asyncio.Lock()
+
+    async def open(self) -> None:
+        """Connect, unless there is a connection."""
+        async with self._opening:
+            if self._writer is None:
+                await self._connect()
+
+    async def call(
+        self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
+    ) -> Json:
+        """One frame out, and the answer to it."""
+        frame: Frame = {"verb": verb, "who": plain(who), "args": dict(arguments)}
+        async for found in self._exchange(frame, (), progress=progress):
+            if "result" in found:
+                return found["result"]
+        raise self._gone(sent=True)
+
+    async def pull(
+        self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
+    ) -> AsyncIterator[str]:
+        """The lines of all frames that come."""
+        frame: Frame = {"verb": verb, "who": plain(who), "args": dict(arguments)}
+        async for found in self._exchange(frame, (), progress=progress):
+            if "result" in found:
+                return
+            for line in cast("list[str]", found.get("lines", [])):
+                yield line
+        raise self._gone(sent=True)
+
+    async def push(self, verb: str, lines: Iterable[str], *, who: Caller, progress: Progress | None = None) -> Json:
+        """Lines in batches, then the answer."""
+        frame: Frame = {"verb": verb, "who": plain(who), "args": {}, "pushes": True}
+        async for found in self._exchange(frame, _batches(lines), progress=progress):
+            if "result" in found:
+                return found["result"]
+        raise self._gone(sent=True)
+
+    async def close(self) -> None:
+        """Hang up, and wait until that is done."""
+        writer, listener = self._writer, self._listener
+        self._writer = self._listener = None
+        if writer is not None:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+        if listener is not None:
+            await listener
+
+    async def _exchange(
+        self, frame: Frame, batches: Iterable[Frame], *, progress: Progress | None
+    ) -> AsyncIterator[Frame]:
+        """Send frames under one number and yield what comes back under it, until the connection is cut."""
+        number, call = next(self._ids), _Call()
+        line = encoded({"id": number, **frame})
+        await self.open()
+        self._waiting[number] = call
+        is_done = False
+        try:
+            await self._send(line)
+            for batch in batches:
+                await self._send(encoded({"id": number, **batch}))
+            while (found := await call.frames.get()) is not None:
+                is_done = "result" in found or "error" in found
+                if "error" in found:
+                    raise error_from(cast("Frame", found["error"]))
+                if "progress" in found and progress is not None:
+                    done, total = cast("list[int]", found["progress"])
+                    progress(done, total)
+                yield found
+        finally:
+            del self._waiting[number]
+            if not is_done:
+                self._hurry({"id": number, "cancel": True})
+
+    async def _send(self, line: bytes) -> None:
+        if self._writer is None:
+            raise self._gone(sent=False)
+        try:
+            self._writer.write(line)
+            await self._writer.drain()
+        except OSError as error:
+            raise self._gone(sent=True) from error
+
+    def _hurry(self, frame: Frame) -> None:
+        """Say something that nobody waits for, such as that an answer is not wanted any more."""
+        if self._writer is not None:
+            with suppress(OSError):
+                self._writer.write(encoded(frame))
+
+    async def _connect(self) -> None:
+        try:
+            reader, writer = await asyncio.open_unix_connection(str(self._path))
+        except OSError as error:
+            raise self._gone(sent=False) from error
+        lines = LineReader(reader)
+        try:
+            await self._greet(lines, writer)
+        except BaseException:
+            writer.close()
+            raise
+        self._writer = writer
+        self._listener = asyncio.create_task(self._listen(lines, writer))
+
+    async def _greet(self, lines: LineReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            writer.write(encoded(hello("verbs")))
+            line = await asyncio.wait_for(lines.line(), _HELLO_SECONDS)
+        except (OSError, TimeoutError) as error:
+            raise self._gone(sent=False) from error
+        if line is None:
+            raise self._gone(sent=False)
+        said = decoded(line)
+        if "error" in said:
+            raise error_from(cast("Frame", said["error"]))
+        require_same_protocol(said, other="daemon")
+
+    async def _listen(self, lines: LineReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while (line := await lines.line()) is not None:
+                found = decoded(line)
+                call = self._waiting.get(cast("int", found.get("id")))
+                if call is not None:
+                    call.frames.put_nowait(found)
+        writer.close()
+        if self._writer is writer:
+            self._writer = None
+        for call in self._waiting.values():
+            call.frames.put_nowait(None)
+
+    def _gone(self, *, sent: bool) -> DaemonUnavailable:
+        return DaemonUnavailable(
+            f"the daemon at {self._path} {'went away' if sent else 'cannot be reached'}",
+            hint="Start it with `scrubjay serve`",
+            sent=sent,
+        )
+
+
+def _batches(lines: Iterable[str]) -> Iterator[Frame]:
+    rest = iter(lines)
+    while batch := list(islice(rest, _BATCH)):
+        yield {"lines": cast("list[Json]", batch)}
+    yield {"end": True}

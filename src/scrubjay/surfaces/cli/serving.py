@@ -1,0 +1,44 @@
+"""Runs the daemon for the command line, and tells a person how to use it."""
+
+import asyncio
+import sys
+
+from scrubjay.errors import InvalidInput
+from scrubjay.settings import Settings
+from scrubjay.surfaces.daemon.logs import LEVELS, set_up_logs
+from scrubjay.surfaces.daemon.serve import Orders, Running, serve
+
+_OFF = "off"
+_TRY = (
+    '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": "hello"}}}'
+)
+
+
+def run_daemon(settings: Settings, *, idle: float, http_must: bool) -> bool:
+    """Serve until told to stop; returns whether to start again."""
+    if settings.log_level not in LEVELS:
+        raise InvalidInput(
+            f"there is no log level {settings.log_level!r}", hint=f"It is one of {', '.join(LEVELS)}", field="log_level"
+        )
+    set_up_logs(settings.log_level)
+    orders = Orders(
+        settings=settings,
+        tools=settings.tools,
+        http="" if settings.http == _OFF else settings.http,
+        http_must=http_must,
+        idle=idle,
+    )
+    return asyncio.run(serve(orders, ready=_welcome))
+
+
+def _welcome(running: Running) -> None:
+    """What to type next; for people, so it is not part of the log."""
+    lines = [f"Scrubjay serves {running.data} (pid {running.pid}). Stop it with Ctrl-C."]
+    if running.http:
+        lines += [
+            f"  address     {running.http}",
+            "  for agents  " + '{"mcpServers": {"scrubjay": {"command": "scrubjay", "args": ["mcp"]}}}',
+            f"  try         curl -s {running.http}/mcp -H 'content-type: application/json' -d '{_TRY}'",
+        ]
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()

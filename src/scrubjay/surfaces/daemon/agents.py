@@ -1,0 +1,60 @@
+"""Agents: clients that speak MCP, over the socket or over HTTP."""
+
+import asyncio
+from dataclasses import dataclass
+
+from scrubjay.engine import Engine
+from scrubjay.model.draft import Caller
+from scrubjay.remote.frames import Frame, LineReader
+from scrubjay.surfaces.daemon.gate import Gate
+from scrubjay.surfaces.daemon.reception import Wishes, wishes_of
+from scrubjay.surfaces.mcp.changes import Changes
+from scrubjay.surfaces.mcp.lines import serve_lines
+from scrubjay.surfaces.mcp.server import Context, make_server
+from scrubjay.surfaces.mcp.tool import Desk
+from scrubjay.surfaces.mcp.toolsets import pick
+from scrubjay.surfaces.mcp.web import Site, mcp_site
+
+_LONGEST_NAME = 100
+_NOBODY = Wishes(space="", agent="", project="", tools="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agents:
+    """Gives each agent a desk: its space, its name, the project it works in."""
+
+    engine: Engine
+    gate: Gate
+    changes: Changes
+    space: str
+    tools: str
+
+    async def speak(self, said: Frame, lines: LineReader, writer: asyncio.StreamWriter) -> None:
+        """Talk to one agent on the socket until it hangs up."""
+        wishes = wishes_of(said)
+        server = make_server(
+            pick(wishes.tools or self.tools),
+            desk=lambda ctx: self._desk(wishes, ctx),
+            gate=self.gate,
+            changes=self.changes,
+        )
+
+        async def write(line: bytes) -> None:
+            writer.write(line)
+            await writer.drain()
+
+        await serve_lines(server, lines, write, desk=self._desk(wishes, None))
+
+    def site(self) -> Site:
+        """What agents find on the web."""
+        return mcp_site(self.tools, desk=lambda ctx: self._desk(_NOBODY, ctx), gate=self.gate, changes=self.changes)
+
+    def _desk(self, wishes: Wishes, ctx: Context | None) -> Desk:
+        who = Caller(space=wishes.space or self.space, agent=wishes.agent or _client_name(ctx))
+        return Desk(engine=self.engine, who=who, project=wishes.project)
+
+
+def _client_name(ctx: Context | None) -> str:
+    """What the client's program calls itself; `undo` goes by it when nothing else was said."""
+    client = ctx.session.client_params if ctx is not None else None
+    return client.client_info.name[:_LONGEST_NAME] if client is not None else "mcp"

@@ -1,0 +1,123 @@
+"""Doing what a caller asks: a verb with its arguments becomes a call of the engine, behind the gate."""
+
+import os
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import IO
+
+from scrubjay.engine import Engine
+from scrubjay.graph.lines import FORMATS
+from scrubjay.model.draft import Caller
+from scrubjay.model.memory import Json
+from scrubjay.model.results import Status
+from scrubjay.ports import Progress
+from scrubjay.remote.frames import Frame
+from scrubjay.remote.shapes import plain
+from scrubjay.remote.verbs import LONG, READS, arguments_of, takes
+from scrubjay.surfaces.daemon.gate import Gate
+
+_BATCH = 200
+# Nobody watches a bar more closely than this.
+_SECONDS_BETWEEN_REPORTS = 0.1
+
+Tell = Callable[[Frame], None]
+Flow = Callable[[], Awaitable[None]]
+"""Waits until what was told has gone out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One thing to do, for whom."""
+
+    verb: str
+    who: Caller
+    arguments: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counter:
+    """Where calls are handed in."""
+
+    engine: Engine
+    gate: Gate
+
+    async def serve(self, call: Call, *, tell: Tell, flow: Flow, spool: "Spool | None" = None) -> Json:
+        """Do it and give the answer; `tell` hears of progress, and gets lines as they come."""
+        work = self._export(call, tell, flow) if call.verb == "export" else self._do(call, tell, spool)
+        return await self.gate.run(call.verb, work, reads=call.verb in READS, long=call.verb in LONG)
+
+    async def _do(self, call: Call, tell: Tell, spool: "Spool | None") -> Json:
+        options = arguments_of(call.verb, call.arguments)
+        if takes(call.verb, "who"):
+            options["who"] = call.who
+        if takes(call.verb, "progress"):
+            options["progress"] = _reports(tell)
+        if takes(call.verb, "lines"):
+            options["lines"] = (spool or Spool()).lines
+        answer = await getattr(self.engine, call.verb)(**options)
+        return plain(replace(answer, daemon=self._itself()) if isinstance(answer, Status) else answer)
+
+    def _itself(self) -> dict[str, str | int]:
+        """What `status` tells of the daemon that answers it."""
+        return {"pid": os.getpid(), "requests": self.gate.inside, "served": self.gate.served}
+
+    async def _export(self, call: Call, tell: Tell, flow: Flow) -> Json:
+        options = arguments_of("export", call.arguments)
+        chosen = str(options.get("format", FORMATS[0]))
+        async for batch in _batches(self.engine.export(who=call.who, format=chosen, progress=_reports(tell))):
+            tell({"lines": [*batch]})
+            await flow()
+        return None
+
+
+class Spool:
+    """Lines that a caller sends, kept in a file until all are there: they are read more than once."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+
+    def add(self, lines: Iterable[bytes]) -> None:
+        """Keep some more."""
+        if self._file is None:
+            # It vanishes with the process, however that ends.
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        self._file.writelines(line.rstrip(b"\n") + b"\n" for line in lines)
+
+    def lines(self) -> Iterator[str]:
+        """All of them, from the first on."""
+        if self._file is None:
+            return
+        self._file.seek(0)
+        for line in self._file:
+            yield line.decode()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()
+
+
+def _reports(tell: Tell) -> Progress:
+    last = 0.0
+
+    def report(done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if done >= total or now - last >= _SECONDS_BETWEEN_REPORTS:
+            last = now
+            tell({"progress": [done, total]})
+
+    return report
+
+
+async def _batches(lines: AsyncIterator[str]) -> AsyncIterator[list[str]]:
+    batch: list[str] = []
+    async for line in lines:
+        batch.append(line)
+        if len(batch) >= _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,115 @@
+"""A client that speaks verbs over the socket: its calls run side by side, and answers go back as they are ready."""
+
+import asyncio
+import logging
+from typing import cast
+
+from scrubjay.errors import InvalidInput, ScrubjayError, TooLarge
+from scrubjay.model.memory import Json
+from scrubjay.remote.frames import Frame, LineReader, decoded, encoded
+from scrubjay.remote.shapes import plain_error
+from scrubjay.remote.verbs import caller_from
+from scrubjay.surfaces.daemon.calls import Call, Counter, Spool
+
+_log = logging.getLogger(__name__)
+
+
+class Conversation:
+    """Reads frames until the client hangs up. What it was still writing is finished, what it was reading is not."""
+
+    def __init__(self, lines: LineReader, writer: asyncio.StreamWriter, *, counter: Counter) -> None:
+        self._lines = lines
+        self._writer = writer
+        self._counter = counter
+        self._tasks: dict[Json, asyncio.Task[None]] = {}
+        self._spools: dict[Json, Spool] = {}
+        self._pushed: dict[Json, Call] = {}
+
+    async def hold(self) -> None:
+        """Talk until the other side is done."""
+        try:
+            while True:
+                try:
+                    line = await self._lines.line()
+                except TooLarge as error:
+                    self._tell(None, {"error": plain_error(error)})
+                    continue
+                if line is None:
+                    return
+                self._hear(line)
+                await self._writer.drain()
+        finally:
+            for task in self._tasks.values():
+                task.cancel()
+            for spool in self._spools.values():
+                spool.close()
+
+    def _hear(self, line: bytes) -> None:
+        number: Json = None
+        try:
+            frame = decoded(line)
+            number = frame.get("id")
+            if not isinstance(number, int | str):
+                raise InvalidInput("a frame needs an id, which its answer carries", field="id")
+            self._take(number, frame)
+        except ScrubjayError as error:
+            self._tell(number, {"error": plain_error(error)})
+
+    def _take(self, number: int | str, frame: Frame) -> None:
+        if "cancel" in frame:
+            if number in self._tasks:
+                self._tasks[number].cancel()
+        elif number in self._pushed:
+            self._take_pushed(number, frame)
+        elif number in self._tasks:
+            raise InvalidInput(f"call {number} is not over yet", hint="Give each call an id of its own", field="id")
+        else:
+            call = _call(frame)
+            if frame.get("pushes"):
+                self._pushed[number], self._spools[number] = call, Spool()
+            else:
+                self._start(number, call)
+
+    def _take_pushed(self, number: int | str, frame: Frame) -> None:
+        if "end" in frame:
+            self._start(number, self._pushed.pop(number))
+            return
+        lines = frame.get("lines")
+        if not isinstance(lines, list):
+            raise InvalidInput("lines must be a list of texts", field="lines")
+        self._spools[number].add(str(line).encode() for line in lines)
+
+    def _start(self, number: int | str, call: Call) -> None:
+        task = asyncio.create_task(self._serve(number, call))
+        self._tasks[number] = task
+        task.add_done_callback(lambda _: self._tasks.pop(number, None))
+
+    async def _serve(self, number: int | str, call: Call) -> None:
+        spool = self._spools.pop(number, None)
+        try:
+            result = await self._counter.serve(
+                call, tell=lambda frame: self._tell(number, frame), flow=self._writer.drain, spool=spool
+            )
+            self._tell(number, {"result": result})
+        except ScrubjayError as error:
+            self._tell(number, {"error": plain_error(error)})
+        except Exception as error:  # noqa: BLE001 - the edge of the surface: one call must not end the others.
+            _log.exception("a call failed", extra={"fields": {"verb": call.verb}})
+            fault = ScrubjayError(f"{call.verb} failed: {type(error).__name__}", hint="The daemon's log says more")
+            self._tell(number, {"error": plain_error(fault)})
+        finally:
+            if spool is not None:
+                spool.close()
+
+    def _tell(self, number: Json, frame: Frame) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(encoded({"id": number, **frame}))
+
+
+def _call(frame: Frame) -> Call:
+    verb, arguments = frame.get("verb"), frame.get("args", {})
+    if not isinstance(verb, str):
+        raise InvalidInput("a frame needs a verb", hint='For example {"id": 1, "verb": "status"}', field="verb")
+    if not isinstance(arguments, dict):
+        raise InvalidInput(f"args must be an object, not {type(arguments).__name__}", field="args")
+    return Call(verb=verb, who=caller_from(frame.get("who")), arguments=cast("dict[str, Json]", arguments))

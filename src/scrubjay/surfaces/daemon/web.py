@@ -1,0 +1,142 @@
+"""HTTP beside the socket: the verbs, MCP, and whether the daemon is well."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from typing import cast
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+from starlette.types import Lifespan
+
+from scrubjay.errors import InvalidInput, ScrubjayError, TooLarge, codes_of
+from scrubjay.model.memory import Json
+from scrubjay.remote.frames import Frame, decoded, encoded
+from scrubjay.remote.shapes import plain_error
+from scrubjay.remote.verbs import LONG, caller_from
+from scrubjay.surfaces.daemon.calls import Call, Counter, Spool
+from scrubjay.surfaces.daemon.guard import Guard
+from scrubjay.version import VERSION
+
+_log = logging.getLogger(__name__)
+_WAITING_FRAMES = 64
+_LARGEST_BODY = 16 * 1024 * 1024
+
+
+def web_app(
+    counter: Counter,
+    *,
+    hosts: Sequence[str],
+    more: Sequence[BaseRoute] = (),
+    lifespan: Lifespan[Starlette] | None = None,
+) -> Starlette:
+    """Everything that is served over HTTP, behind the guard."""
+
+    async def call(request: Request) -> Response:
+        try:
+            return await _call(request, counter)
+        except ScrubjayError as error:
+            return _problem(error)
+
+    routes = [Route("/healthz", _health), Route("/call/{verb}", call, methods=["POST"]), *more]
+    return Starlette(routes=routes, middleware=[Middleware(Guard, hosts=hosts)], lifespan=lifespan)
+
+
+async def _health(_: Request) -> Response:
+    return JSONResponse({"ok": True, "scrubjay": VERSION})
+
+
+async def _call(request: Request, counter: Counter) -> Response:
+    verb = request.path_params["verb"]
+    first, spool = await _body(request, verb)
+    call = Call(verb=verb, who=caller_from(first.get("who")), arguments=_arguments(first))
+    if verb in LONG:
+        return StreamingResponse(_long(call, counter, spool), media_type="application/x-ndjson")
+    result = await _guarded(call, counter)
+    return Response(encoded({"result": result}), media_type="application/json")
+
+
+async def _guarded(call: Call, counter: Counter) -> Json:
+    async def at_once() -> None:
+        return None
+
+    try:
+        return await counter.serve(call, tell=lambda _: None, flow=at_once)
+    except ScrubjayError:
+        raise
+    except Exception as error:
+        _log.exception("a call failed", extra={"fields": {"verb": call.verb}})
+        raise ScrubjayError(f"{call.verb} failed: {type(error).__name__}", hint="The daemon's log says more") from error
+
+
+async def _long(call: Call, counter: Counter, spool: Spool) -> AsyncIterator[bytes]:
+    """Frames of something that takes long, while it is being done."""
+    frames: asyncio.Queue[Frame | None] = asyncio.Queue()
+    room = asyncio.Event()
+
+    async def flow() -> None:
+        while frames.qsize() > _WAITING_FRAMES:
+            room.clear()
+            await room.wait()
+
+    async def work() -> None:
+        try:
+            frames.put_nowait({"result": await counter.serve(call, tell=frames.put_nowait, flow=flow, spool=spool)})
+        except ScrubjayError as error:
+            frames.put_nowait({"error": plain_error(error)})
+        finally:
+            spool.close()
+            frames.put_nowait(None)
+
+    task = asyncio.create_task(work())
+    try:
+        while (frame := await frames.get()) is not None:
+            room.set()
+            yield encoded(frame)
+    finally:
+        task.cancel()
+
+
+async def _body(request: Request, verb: str) -> tuple[Frame, Spool]:
+    """What is asked; an import brings lines behind the first."""
+    spool = Spool()
+    if verb == "import_":
+        return await _first_line(request, spool), spool
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _LARGEST_BODY:
+            raise TooLarge(f"the body is larger than {_LARGEST_BODY:,} bytes", limit=_LARGEST_BODY)
+    return decoded(bytes(body) or b"{}"), spool
+
+
+async def _first_line(request: Request, spool: Spool) -> Frame:
+    """The first line of a body; the others go into the spool."""
+    first: Frame | None = None
+    rest = b""
+    async for chunk in request.stream():
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > _LARGEST_BODY:
+            raise TooLarge(f"a line of the body is longer than {_LARGEST_BODY:,} bytes", limit=_LARGEST_BODY)
+        if first is None and lines:
+            first = decoded(lines.pop(0))
+        spool.add(lines)
+    if first is None:
+        return decoded(rest or b"{}")
+    spool.add([rest] if rest else [])
+    return first
+
+
+def _arguments(frame: Frame) -> dict[str, Json]:
+    arguments = frame.get("args", {})
+    if not isinstance(arguments, dict):
+        raise InvalidInput(f"args must be an object, not {type(arguments).__name__}", field="args")
+    return cast("dict[str, Json]", arguments)
+
+
+def _problem(error: ScrubjayError) -> Response:
+    headers = {"retry-after": str(error.fields["retry_after"])} if "retry_after" in error.fields else {}
+    return JSONResponse({"error": plain_error(error)}, status_code=codes_of(error).http, headers=headers)

@@ -1,0 +1,179 @@
+"""JSON-RPC lines, as far as the bridge must understand them. None is written anew: bytes stay as the client chose."""
+
+import json
+import os
+import re
+
+Id = int | str
+
+RUN = "scrubjay/run"
+UNAVAILABLE = -32023
+_INVALID = -32600
+# Where the id stands in what clients and servers write. Each place can only be the message's own id, so that a line
+# need not be parsed to find it.
+_ANSWER = re.compile(
+    rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?\d{1,18}|"[^"\\]*")\s*,\s*"(result|error)"\s*:'
+)
+_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d{1,18}|"[^"\\]*")\s*,')
+_LAST = re.compile(rb',\s*"id"\s*:\s*(-?\d{1,18}|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+_NOTICE = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"method"\s*:\s*"notifications/')
+_SPACE = re.compile(r"[ \t\r\n]*")
+_decode = json.JSONDecoder().raw_decode
+
+_Members = dict[str, tuple[object, int]]
+
+
+class Message:
+    """One line of the client, and what the bridge knows of it. Unreadable lines have no method and no id."""
+
+    __slots__ = ("about", "id", "line", "method", "own_run", "repeats", "run")
+
+    def __init__(self, line: bytes, *, method: str = "", id: Id | None = None, about: str = "") -> None:
+        self.line = line
+        self.method = method
+        self.id = id
+        # The resource or the request that it speaks of.
+        self.about = about
+        self.run = ""
+        # Whether the run is this one call's and no other's.
+        self.own_run = False
+        self.repeats = 0
+
+    @property
+    def is_request(self) -> bool:
+        return bool(self.method) and self.id is not None
+
+    @property
+    def is_call(self) -> bool:
+        return self.is_request and self.method == "tools/call"
+
+    @property
+    def key(self) -> str:
+        """Under which its answer is awaited."""
+        return str(self.id)
+
+
+def understand(line: bytes) -> Message:
+    """What a line of the client says; a `tools/call` without a run gets one."""
+    try:
+        text = line.decode()
+        members, end = _members(text, 0)
+        if text[end:].strip():
+            return Message(line)
+        return _message(line, text, members)
+    except (ValueError, IndexError, RecursionError):
+        return Message(line)  # Not JSON, or none that can be read: the daemon says so.
+
+
+def answered(line: bytes) -> tuple[str, bool] | None:
+    """The key of the request that a line of the daemon answers, and whether it succeeded; None for other lines."""
+    if found := _ANSWER.match(line):
+        return str(json.loads(found[1])), found[2] == b"result"
+    if _NOTICE.match(line):
+        return None
+    try:
+        members, _ = _members(line.decode(), 0)
+    except (ValueError, IndexError, RecursionError):
+        return None
+    if "method" in members or "id" not in members:
+        return None
+    return str(members["id"][0]), "error" not in members
+
+
+def error_line(id: Id | None, message: str, *, code: int = UNAVAILABLE, data: object = None) -> bytes:
+    """An error that answers a request."""
+    error: dict[str, object] = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    return json.dumps({"jsonrpc": "2.0", "id": id, "error": error}, separators=(",", ":")).encode() + b"\n"
+
+
+def overlong_line(head: bytes, tail: bytes, *, longest: int) -> bytes:
+    """The error that answers a line which was too long to be read, known by its two ends."""
+    found = _FIRST.match(head) or _LAST.search(tail)
+    return error_line(
+        json.loads(found[1]) if found else None,
+        f"the message is longer than {longest >> 20} MB and was not read. Send less at once",
+        code=_INVALID,
+        data={"code": "too_large", "limit": longest},
+    )
+
+
+def _message(line: bytes, text: str, members: _Members) -> Message:
+    if _text_of(members, "jsonrpc") != "2.0":
+        return Message(line)
+    method = _text_of(members, "method")
+    params, at = _object_of(text, members, "params")
+    about = _text_of(params, "uri")
+    if method == "notifications/cancelled":
+        about = str(_id_of(params, "requestId"))
+    message = Message(line, method=method, id=_id_of(members, "id"), about=about)
+    if message.is_call and at:
+        _note_run(message, text, params, at)
+    return message
+
+
+def _note_run(message: Message, text: str, params: _Members, at: int) -> None:
+    """Note the run of a call, or write a fresh one into its line."""
+    meta, meta_at = _object_of(text, params, "_meta")
+    if RUN in meta:
+        message.run = _text_of(meta, RUN)
+        return
+    run = os.urandom(16).hex()
+    if meta_at:
+        place, said, others = meta_at, f'"{RUN}":"{run}"', meta
+    elif "_meta" not in params:
+        place, said, others = at, f'"_meta":{{"{RUN}":"{run}"}}', params
+    else:
+        return  # It has something there that is no object, which is for the daemon to refuse.
+    message.line = f"{text[: place + 1]}{said}{',' if others else ''}{text[place + 1 :]}".encode()
+    message.run, message.own_run = run, True
+
+
+def _object_of(text: str, members: _Members, name: str) -> tuple[_Members, int]:
+    """The members of a member, and where it starts; nothing and 0 where it is no object."""
+    _, at = members.get(name, (None, 0))
+    if not at or text[at] != "{":
+        return {}, 0
+    return _members(text, at)[0], at
+
+
+def _members(text: str, at: int) -> tuple[_Members, int]:
+    """The members of the object that starts here, each with where its value starts, and where the object ends."""
+    found: _Members = {}
+    at = _after(text, at, "{")
+    if text[at] == "}":
+        return found, at + 1
+    while True:
+        name, end = _decode(text, at)
+        if not isinstance(name, str):
+            raise ValueError("a member has no name")  # noqa: TRY004 - as all that is no JSON
+        at = _after(text, end, ":")
+        value, end = _decode(text, at)
+        found[name] = (value, at)
+        at = _spaced(text, end)
+        if text[at] == "}":
+            return found, at + 1
+        at = _after(text, at, ",")
+
+
+def _after(text: str, at: int, mark: str) -> int:
+    at = _spaced(text, at)
+    if text[at] != mark:
+        raise ValueError(f"expected {mark}")
+    return _spaced(text, at + 1)
+
+
+def _spaced(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _text_of(members: _Members, name: str) -> str:
+    value, _ = members.get(name, ("", 0))
+    return value if isinstance(value, str) else ""
+
+
+def _id_of(members: _Members, name: str) -> Id | None:
+    value, _ = members.get(name, (None, 0))
+    return value if isinstance(value, int | str) and not isinstance(value, bool) else None

@@ -1,0 +1,248 @@
+"""An MCP server over the memory: tools, resources, prompts and completions for whoever is at the desk."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import TypeVar, cast
+
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    CompleteRequestParams,
+    CompleteResult,
+    EmptyResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    NotificationParams,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+    UnsubscribeRequestParams,
+)
+
+from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.model.memory import Json
+from scrubjay.ports import Progress
+from scrubjay.surfaces.mcp import completions, prompts, resources
+from scrubjay.surfaces.mcp.arguments import Checker
+from scrubjay.surfaces.mcp.changes import Changes
+from scrubjay.surfaces.mcp.cursors import foreign, pack, unpack
+from scrubjay.surfaces.mcp.nearest import did_you_mean, nearest, shown
+from scrubjay.surfaces.mcp.progress import telling
+from scrubjay.surfaces.mcp.protocol import INSTRUCTIONS, failure, listed, protocol_error, result
+from scrubjay.surfaces.mcp.subscriptions import Wire, listen
+from scrubjay.surfaces.mcp.tool import Answer, Desk, Gate, Tool
+from scrubjay.surfaces.mcp.toolsets import resources_of
+from scrubjay.version import VERSION
+
+T = TypeVar("T")
+Context = ServerRequestContext[Wire]
+DeskOf = Callable[[Context], Desk]
+"""Who calls, in which space, by the request itself."""
+
+_log = logging.getLogger(__name__)
+_PAGE = 50
+_BEAT = 5.0
+_LONGEST_RUN = 200
+RUN = "scrubjay/run"
+"""The key in a call's `_meta` that names the run its writes belong to."""
+
+
+def make_server(
+    tools: Sequence[Tool],
+    *,
+    desk: Desk | DeskOf,
+    gate: Gate,
+    changes: Changes,
+    instructions: str = INSTRUCTIONS,
+    lasting: bool = True,
+    beat: float = _BEAT,
+) -> "Server[Wire]":
+    """A server of these tools. A `lasting` one serves a single connection, and can tell it of changes unasked."""
+    counter = _Counter(
+        tools={tool.name: tool for tool in tools},
+        desk=desk if callable(desk) else lambda _: desk,
+        gate=gate,
+        changes=changes,
+        beat=beat,
+        fixed={one.uri: one for one in resources_of(tools)},
+    )
+    server = Server[Wire](
+        "scrubjay",
+        version=VERSION,
+        title="Scrubjay",
+        description="Long-term memory for agents",
+        instructions=instructions,
+        lifespan=lambda _: Wire.open(),
+        get_tool_input_schema=counter.schema_of,
+        on_list_tools=counter.list_tools,
+        on_call_tool=counter.call_tool,
+        on_list_resources=counter.list_resources,
+        on_list_resource_templates=counter.list_templates,
+        on_read_resource=counter.read_resource,
+        on_subscribe_resource=counter.subscribe if lasting else None,
+        on_unsubscribe_resource=counter.unsubscribe if lasting else None,
+        on_subscriptions_listen=counter.listen,
+        on_list_prompts=counter.list_prompts,
+        on_get_prompt=counter.get_prompt,
+        on_completion=counter.complete,
+    )
+    if lasting:
+        server.add_notification_handler("notifications/initialized", NotificationParams, counter.initialized)
+    # Nobody here is traced.
+    server.middleware.clear()
+    return server
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Counter:
+    """Where requests are answered."""
+
+    tools: Mapping[str, Tool]
+    desk: DeskOf
+    gate: Gate
+    changes: Changes
+    beat: float
+    fixed: Mapping[str, resources.Fixed]
+
+    def schema_of(self, name: str) -> Mapping[str, Json] | None:
+        return self.tools[name].input if name in self.tools else None
+
+    async def list_tools(self, _: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+        first = _first(params.cursor if params else None, most=len(self.tools))
+        page = list(self.tools.values())[first : first + _PAGE]
+        more = first + _PAGE < len(self.tools)
+        return ListToolsResult(tools=[listed(tool) for tool in page], next_cursor=pack(first + _PAGE) if more else None)
+
+    async def call_tool(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
+        tool = self.tools.get(params.name)
+        if tool is None:
+            raise MCPError(
+                INVALID_PARAMS,
+                f"there is no tool {shown(params.name)}. {did_you_mean(params.name, self.tools)}",
+                {"nearest": [*nearest(params.name, self.tools)]},
+            )
+        try:
+            return result(await self._call(ctx, tool, params))
+        except ScrubjayError as error:
+            return failure(str(error))
+        except Exception as error:  # noqa: BLE001 - the edge of the surface: the log gets the trace, the caller a clear answer.
+            _log.exception("a tool failed", extra={"fields": {"tool": tool.name}})
+            return failure(f"{tool.name} failed: {type(error).__name__}. The daemon's log says more")
+
+    async def list_resources(self, ctx: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+        cursor = (params.cursor if params else None) or ""
+        return await self._read(
+            ctx, "resources/list", lambda desk: resources.list_resources(desk, cursor, fixed=self.fixed)
+        )
+
+    async def list_templates(self, _: Context, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        return resources.list_templates()
+
+    async def read_resource(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        return await self._read(
+            ctx, "resources/read", lambda desk: resources.read_resource(desk, params.uri, fixed=self.fixed)
+        )
+
+    async def initialized(self, ctx: Context, _: NotificationParams) -> None:
+        await ctx.lifespan_context.attach(ctx.session, self.changes, space=self.desk(ctx).who.space)
+
+    async def subscribe(self, ctx: Context, params: SubscribeRequestParams) -> EmptyResult:
+        found = await self._read(
+            ctx, "resources/subscribe", lambda desk: resources.find(desk, params.uri, fixed=self.fixed)
+        )
+        try:
+            ctx.lifespan_context.watch(params.uri, found)
+        except ScrubjayError as error:
+            raise protocol_error(error) from error
+        return EmptyResult()
+
+    async def unsubscribe(self, ctx: Context, params: UnsubscribeRequestParams) -> EmptyResult:
+        ctx.lifespan_context.unwatch(params.uri)
+        return EmptyResult()
+
+    async def listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        uris = params.notifications.resource_subscriptions or []
+        watched = await self._read(
+            ctx, "subscriptions/listen", lambda desk: resources.find_all(desk, uris, fixed=self.fixed)
+        )
+        try:
+            return await listen(ctx, params, changes=self.changes, space=self.desk(ctx).who.space, watched=watched)
+        except ScrubjayError as error:
+            raise protocol_error(error) from error
+
+    async def list_prompts(self, _: Context, __: PaginatedRequestParams | None) -> ListPromptsResult:
+        return prompts.list_prompts()
+
+    async def get_prompt(self, ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
+        given = params.arguments or {}
+        return await self._read(ctx, "prompts/get", lambda desk: prompts.get_prompt(desk, params.name, given))
+
+    async def complete(self, ctx: Context, params: CompleteRequestParams) -> CompleteResult:
+        return await self._read(
+            ctx, "completion/complete", lambda desk: completions.complete(desk, params.ref, params.argument)
+        )
+
+    async def _call(self, ctx: Context, tool: Tool, params: CallToolRequestParams) -> Answer:
+        arguments = Checker(tool.input, of=tool.name).check(cast("dict[str, Json]", params.arguments or {}))
+        desk = self._desk_for(ctx)
+        try:
+            async with self._told(ctx) as progress:
+                work = _work(tool, replace(desk, progress=progress), arguments)
+                return await self.gate.run(tool.name, work, reads=tool.reads)
+        finally:
+            if not tool.reads:
+                self.changes.nudge()
+
+    def _desk_for(self, ctx: Context) -> Desk:
+        """The desk, where what is written belongs to the run that the call names."""
+        desk = self.desk(ctx)
+        run = (ctx.meta or {}).get(RUN)
+        if run is None:
+            return desk
+        if not isinstance(run, str) or len(run) > _LONGEST_RUN:
+            raise InvalidInput(f"_meta {RUN} must be a text of {_LONGEST_RUN} characters at most", field=RUN)
+        return replace(desk, who=replace(desk.who, run=run))
+
+    def _told(self, ctx: Context) -> AbstractAsyncContextManager[Progress | None]:
+        if (ctx.meta or {}).get("progress_token") is None:
+            return nullcontext()
+        return telling(ctx.session.report_progress, beat=self.beat)
+
+    async def _read(self, ctx: Context, verb: str, look: Callable[[Desk], Awaitable[T]]) -> T:
+        async def work() -> T:
+            return await look(self.desk(ctx))
+
+        try:
+            return await self.gate.run(verb, work(), reads=True)
+        except ScrubjayError as error:
+            raise protocol_error(error) from error
+
+
+async def _work(tool: Tool, desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+    return await tool.call(desk, arguments)
+
+
+def _first(cursor: str | None, *, most: int) -> int:
+    """The number of the first tool of a page."""
+    if not cursor:
+        return 0
+    try:
+        first = int(unpack(cursor, int)[0])
+        if not 0 < first < most:
+            raise foreign()
+    except InvalidInput as error:
+        raise protocol_error(error) from error
+    return first

@@ -1,0 +1,60 @@
+"""What a tool is: what it takes and answers, and the desk it works at."""
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from scrubjay.client import MemoryClient
+from scrubjay.engine import Engine
+from scrubjay.model.draft import Caller
+from scrubjay.model.memory import Json
+from scrubjay.ports import Progress
+
+T = TypeVar("T")
+
+
+class Gate(Protocol):
+    """Lets so much work in at once, for so long."""
+
+    async def run(self, verb: str, work: Coroutine[object, object, T], *, reads: bool = False) -> T:
+        """Do the work or raise Busy. Reading that nobody waits for is given up; a write that was begun is finished."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """Where a tool works: the memory, who calls, and how it tells of its progress."""
+
+    engine: Engine
+    who: Caller
+    project: str = ""
+    progress: Progress | None = None
+
+    @property
+    def memory(self) -> MemoryClient:
+        """The verbs, as this caller."""
+        return MemoryClient.over(self.engine, self.who)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a tool says: `structured` for programs, `text` for a model (by default the same as compact JSON)."""
+
+    structured: dict[str, Json]
+    text: str = ""
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One tool. `input` is a JSON Schema of an object without additional properties."""
+
+    name: str
+    title: str
+    description: str
+    input: Mapping[str, Json]
+    output: Mapping[str, Json]
+    call: Callable[[Desk, Mapping[str, Json]], Awaitable[Answer]]
+    reads: bool = False
+    destroys: bool = False
+    repeatable: bool = False

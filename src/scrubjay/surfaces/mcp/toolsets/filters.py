@@ -1,0 +1,60 @@
+"""The filters that `recall` and `forget` share: one object, so that the listing stays small."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.memory import Json, State, Tier, Trust
+from scrubjay.model.moment import parse_moment
+from scrubjay.model.query import Filter
+from scrubjay.surfaces.mcp.arguments import Checker, Given
+from scrubjay.surfaces.mcp.toolsets.schema import OBJECT, TEXT, TEXTS, choice, says, takes
+
+_FIELDS: dict[str, dict[str, Json]] = {
+    "entity": TEXT,
+    "kind": TEXT,
+    "category": TEXT,
+    "project": TEXT,
+    "scope": TEXT,
+    "tags": TEXTS,
+    "any_tags": TEXTS,
+    "tier": choice(*Tier),
+    "session": TEXT,
+    "agent": TEXT,
+    "trust": choice(*Trust),
+    "metadata": OBJECT,
+    "since": TEXT,
+    "until": TEXT,
+    "state": choice(*State),
+}
+# Named, not spelled out: what each takes is checked here, and told when it is wrong.
+FILTERS = says(OBJECT, ", ".join(_FIELDS))
+
+
+def filter_from(given: Mapping[str, Json], *, of: str) -> Filter:
+    """The filter that a `filters` object asks for; raises InvalidInput naming what is wrong in it."""
+    known = Given(Checker(takes(**_FIELDS), of=of, within="filters").check(given))
+    wanted = Filter(
+        entity=known.text("entity"),
+        kind=known.text("kind"),
+        category=known.text("category"),
+        tags=known.texts("tags"),
+        any_tags=known.texts("any_tags"),
+        project=known.text("project"),
+        scope=known.text("scope"),
+        tier=known.text("tier"),
+        session=known.text("session"),
+        agent=known.text("agent"),
+        trust=known.text("trust"),
+        metadata=known.mapping("metadata"),
+        since=_moment(known, "since"),
+        until=_moment(known, "until"),
+        state=State(known.text("state", State.LIVE)),
+    )
+    if wanted.since and wanted.until and wanted.since >= wanted.until:
+        raise InvalidInput("since must be before until", field="filters.since")
+    return wanted
+
+
+def _moment(known: Given, name: str) -> datetime | None:
+    return parse_moment(known.text(name), field=f"filters.{name}") if name in known else None

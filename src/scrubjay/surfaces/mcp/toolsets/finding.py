@@ -1,0 +1,198 @@
+"""`recall`, `read` and `history`: what is found is told within the budget, and how to get more."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from scrubjay.model.memory import Json, Source, Trust
+from scrubjay.model.moment import to_iso
+from scrubjay.model.query import Question
+from scrubjay.model.results import History, Hit, Recalled
+from scrubjay.model.version import FieldDiff, Version
+from scrubjay.remote.shapes import plain
+from scrubjay.surfaces.mcp.arguments import Given
+from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, Entry, beginning, cost_of, fit, lean, room_for
+from scrubjay.surfaces.mcp.cursors import pack, unpack
+from scrubjay.surfaces.mcp.tool import Answer, Desk
+from scrubjay.surfaces.mcp.toolsets.filters import filter_from
+from scrubjay.surfaces.mcp.toolsets.pages import Pages
+
+_LIMIT = 8
+_VERSIONS = 20
+_MOST_VERSIONS = 50
+_SHORT = 40
+_PLENTY = 1_000_000
+_NO_ROOM = "max_tokens leaves no room for a hit: ask with more"
+_MORE_PINNED = "(more is pinned: ask with a larger max_tokens)"
+
+
+async def recall(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+    """The memories that answer a question, as many as fit."""
+    given = Given(arguments)
+    room = room_for(given.whole("max_tokens"))
+    question = _question(given)
+    while True:
+        found = await desk.engine.recall(question, who=desk.who, cursor=given.text("cursor"))
+        left = room - _cost_of_rest(found)
+        pinned = fit([_entry(hit, "pinned, ") for hit in found.pinned], room=left // 2 if found.hits else left)
+        left -= _cost(pinned)
+        hits = fit([_entry(hit) for hit in found.hits], room=left)
+        if len(hits) == len(found.hits):
+            return _found(found, pinned, hits)
+        if not hits and len(found.hits) == 1:
+            return _found(found, pinned, _squeezed(found.hits[0], left))
+        # Asked again for just these, so that the cursor goes on behind the last that is told.
+        question = replace(question, limit=len(hits) or 1)
+
+
+async def read(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+    """Whole memories, one after the other; a long one goes on at the cursor."""
+    given = Given(arguments)
+    pages = Pages(room_for(given.whole("max_tokens")))
+    refs = tuple(dict.fromkeys(given.texts("ids")))
+    place = unpack(given.text("cursor"), int, int, int) if given.text("cursor") else (0, 0, 0)
+    await pages.fill(desk, refs, place=place, format=given.text("format", "markdown"), version=given.whole("version"))
+    return pages.answer()
+
+
+async def history(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+    """The versions of a memory, newest first, or the difference of two."""
+    given = Given(arguments)
+    room = room_for(DEFAULT_TOKENS)
+    if "diff" in given:
+        numbers = [int(str(one)) for one in arguments["diff"]] if isinstance(arguments["diff"], list) else []
+        return _difference(await desk.memory.history(given.text("id"), diff=numbers), room)
+    before = int(unpack(given.text("cursor"), int)[0]) if given.text("cursor") else None
+    limit = min(given.whole("limit") or _VERSIONS, _MOST_VERSIONS)
+    return _versions(await desk.memory.history(given.text("id"), limit=limit, before=before), room)
+
+
+def _question(given: Given) -> Question:
+    wanted = filter_from(given.mapping("filters") | given.only(("entity", "tags", "since")), of="recall")
+    return Question(
+        query=given.text("query"),
+        filter=wanted,
+        limit=given.whole("limit") or _LIMIT,
+        # What fits is decided here, where the answer's form is known.
+        max_tokens=_PLENTY,
+        detail=given.text("detail", "concise"),
+    )
+
+
+def _entry(hit: Hit, mark: str = "") -> Entry:
+    about = f", {', '.join(hit.entities)}" if hit.entities else ""
+    head = f"- {hit.name} ({mark}{hit.date.date().isoformat()}{about}): "
+    passage = " ".join(hit.passage.split())
+    structured: dict[str, Json] = {
+        "id": hit.id,
+        "name": hit.name,
+        "title": hit.title,
+        "passage": hit.passage,
+        "score": hit.score,
+        "date": to_iso(hit.date),
+        "entities": [*hit.entities],
+        "source": _source(hit.source),
+        "trust": "" if hit.trust == Trust.UNKNOWN else hit.trust,
+        "why": [*hit.why],
+        "memory": plain(hit.memory),
+    }
+    return Entry(structured=lean(structured), line=head + passage, short=head + beginning(passage, tokens=_SHORT))
+
+
+def _source(source: Source) -> dict[str, Json]:
+    return lean({name: getattr(source, name) for name in ("session", "conversation", "agent", "tool")})
+
+
+def _rest(found: Recalled) -> tuple[list[str], dict[str, Json]]:
+    """What an answer has besides its hits."""
+    lines = [f"({one})" for one in found.degraded]
+    if found.cursor:
+        lines.append(f'(more with cursor "{found.cursor}")')
+    return lines, lean({"cursor": found.cursor, "degraded": [*found.degraded]})
+
+
+def _cost_of_rest(found: Recalled) -> int:
+    lines, rest = _rest(found)
+    more = [_MORE_PINNED] if found.pinned else []
+    return cost_of("\n".join([*lines, *more]), {"hits": [], "pinned": [], **rest})
+
+
+def _found(found: Recalled, pinned: Sequence[Entry], hits: Sequence[Entry]) -> Answer:
+    if len(hits) < len(found.hits):
+        found = replace(found, degraded=(*found.degraded, _NO_ROOM), cursor="")
+    lines, rest = _rest(found)
+    if len(pinned) < len(found.pinned):
+        lines.append(_MORE_PINNED)
+    told = [entry.line for entry in (*pinned, *hits)] or ["Nothing found."]
+    structured: dict[str, Json] = {"hits": [entry.structured for entry in hits]}
+    if pinned:
+        structured["pinned"] = [entry.structured for entry in pinned]
+    return Answer(structured=structured | rest, text="\n".join([*told, *lines]))
+
+
+def _squeezed(hit: Hit, room: int) -> list[Entry]:
+    """A hit with as much of its passage as fits, if it fits at all."""
+    bare = replace(hit, passage="", memory=None)
+    each = (room - _entry(bare).cost) // 2
+    while each > 0:
+        entry = _entry(replace(bare, passage=beginning(hit.passage, tokens=each)))
+        if entry.cost <= room:
+            return [entry]
+        each -= max(1, each // 5)
+    return []
+
+
+def _cost(entries: Sequence[Entry]) -> int:
+    return sum(entry.cost for entry in entries)
+
+
+def _versions(found: History, room: int) -> Answer:
+    entries = [_version(one) for one in found.versions]
+    head: dict[str, Json] = {"id": found.id, "name": found.name}
+    kept = fit(entries, room=room - cost_of(found.name, head) - 40)
+    structured: dict[str, Json] = {**head, "versions": [entry.structured for entry in kept]}
+    lines = [f"{found.name}:", *(entry.line for entry in kept)]
+    if kept and found.versions[len(kept) - 1].number > 1:
+        structured["cursor"] = pack(found.versions[len(kept) - 1].number)
+        lines.append(f'(older ones with cursor "{structured["cursor"]}")')
+    return Answer(structured=structured, text="\n".join(lines))
+
+
+def _version(one: Version) -> Entry:
+    structured: dict[str, Json] = {
+        "number": one.number,
+        "action": one.action,
+        "created_at": to_iso(one.created_at),
+        "agent": one.agent,
+        "message": one.message,
+    }
+    by = f" by {one.agent}" if one.agent else ""
+    head = f"- version {one.number}: {one.action} {one.created_at.date().isoformat()}{by}"
+    why = f": {one.message}" if one.message else ""
+    return Entry(structured=lean(structured), line=head + why, short=head)
+
+
+def _difference(found: History, room: int) -> Answer:
+    head: dict[str, Json] = {"id": found.id, "name": found.name}
+    room -= cost_of(found.name, head) + 40
+    changes: list[Json] = []
+    lines: list[str] = [] if found.diff else ["Nothing that matters differs."]
+    for one in found.diff:
+        entry = _change(one, room)
+        room -= entry.cost
+        if room < 0:
+            lines.append("(more fields differ: read both versions to see them)")
+            break
+        changes.append(entry.structured)
+        lines.append(entry.line)
+    return Answer(structured={**head, "diff": changes}, text="\n".join([f"{found.name}:", *lines]))
+
+
+def _change(one: FieldDiff, room: int) -> Entry:
+    told = "\n".join(one.lines) or f"-{one.before}\n+{one.after}"
+    each = max((room - 40) // 2, 1)
+    while True:
+        shown = beginning(told, tokens=each)
+        entry = Entry(structured={"field": one.field, "change": shown}, line=f"{one.field}:\n{shown}")
+        if each == 1 or entry.cost <= room:
+            return entry
+        each -= max(1, each // 5)

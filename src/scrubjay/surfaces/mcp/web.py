@@ -1,0 +1,143 @@
+"""MCP over HTTP: `/mcp` for the configured tools, `/mcp/{toolset}` for one toolset; each request stands alone."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Message, Receive, Scope, Send
+
+from scrubjay.surfaces.mcp.changes import Changes
+from scrubjay.surfaces.mcp.messages import Rejected, message_from, rejected
+from scrubjay.surfaces.mcp.nearest import did_you_mean, shown
+from scrubjay.surfaces.mcp.server import DeskOf, make_server
+from scrubjay.surfaces.mcp.tool import Desk, Gate
+from scrubjay.surfaces.mcp.toolsets import TOOLSETS, pick
+
+_LARGEST_BODY = 16 * 1024 * 1024
+_ACCEPT = "application/json, text/event-stream"
+_FORM = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """The routes, and the context in which they can be served."""
+
+    managers: Mapping[str, StreamableHTTPSessionManager]
+
+    @property
+    def routes(self) -> list[BaseRoute]:
+        """For an application behind a guard: Host and Origin are not looked at here."""
+        return [Route("/mcp", endpoint=_Door(self.managers)), Route("/mcp/{toolset}", endpoint=_Door(self.managers))]
+
+    @asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncGenerator[None]:
+        """As long as requests are taken."""
+        async with AsyncExitStack() as stack:
+            for manager in self.managers.values():
+                await stack.enter_async_context(manager.run())
+            yield
+
+
+def mcp_site(tools: str = "", *, desk: Desk | DeskOf, gate: Gate, changes: Changes) -> Site:
+    """Everything that is served under `/mcp`; `tools` are the toolsets of the configured set."""
+    sets = {"": pick(tools), **TOOLSETS}
+    managers = {
+        name: StreamableHTTPSessionManager(
+            make_server(chosen, desk=desk, gate=gate, changes=changes, lasting=False),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=_LARGEST_BODY,
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
+        for name, chosen in sets.items()
+    }
+    return Site(managers=managers)
+
+
+class _Door:
+    """Makes what a bare `curl` sends into what the protocol asks for, and refuses in plain words what is no message."""
+
+    def __init__(self, managers: Mapping[str, StreamableHTTPSessionManager]) -> None:
+        self._managers = managers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = await self._refusal(scope)
+        if answer is None:
+            body = await _body(Request(scope, receive))
+            answer = _too_large() if body is None else _objection(body)
+            receive = _replay(body or b"", receive)
+        if answer is not None:
+            await answer(scope, receive, send)
+            return
+        manager = self._managers[scope["path_params"].get("toolset", "")]
+        await manager.handle_request(_accepting(scope), receive, send)
+
+    async def _refusal(self, scope: Scope) -> Response | None:
+        name = scope["path_params"].get("toolset", "")
+        if name not in self._managers:
+            known = [one for one in self._managers if one]
+            return _answer(
+                rejected(METHOD_NOT_FOUND, f"there is no toolset {shown(name)}. {did_you_mean(name, known)}"),
+                status=404,
+            )
+        if scope["method"] != "POST":
+            # There is no stream to get and no session to delete: every request stands alone.
+            return Response(status_code=405, headers={"allow": "POST"})
+        return None
+
+
+def _accepting(scope: Scope) -> Scope:
+    """The request with the headers that the protocol asks for, where a bare client has none of its own.
+
+    Whoever does not say what it takes, takes what comes; `curl -d` calls everything a form.
+    """
+    headers = MutableHeaders(scope=dict(scope))
+    if headers.get("accept", "*/*") == "*/*":
+        headers["accept"] = _ACCEPT
+    if headers.get("content-type", _FORM) == _FORM:
+        headers["content-type"] = "application/json"
+    return {**scope, "headers": headers.raw}
+
+
+async def _body(request: Request) -> bytes | None:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _LARGEST_BODY:
+            return None
+    return bytes(body)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    told = False
+
+    async def again() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def _objection(body: bytes) -> Response | None:
+    message = message_from(body)
+    return _answer(message, status=400) if isinstance(message, Rejected) else None
+
+
+def _too_large() -> Response:
+    return _answer(rejected(INVALID_REQUEST, f"the body is larger than {_LARGEST_BODY:,} bytes"), status=413)
+
+
+def _answer(rejection: Rejected, *, status: int) -> Response:
+    text = rejection.error.model_dump_json(by_alias=True, exclude_unset=True)
+    return Response(text, status_code=status, media_type="application/json")

@@ -1,0 +1,53 @@
+"""The way from a client to the memory: the daemon that runs, or the store itself."""
+
+import sys
+from contextlib import AsyncExitStack
+
+from scrubjay.app import open_engine
+from scrubjay.engine import Engine
+from scrubjay.errors import DaemonUnavailable
+from scrubjay.paths import socket_file
+from scrubjay.remote.engine import RemoteEngine
+from scrubjay.remote.line import Line
+from scrubjay.remote.socket import SocketLine
+from scrubjay.settings import Settings
+
+
+class Way:
+    """Chosen when it is entered. `alone`: open the store here, even if a daemon serves it."""
+
+    def __init__(self, *, settings: Settings, url: str = "", alone: bool = False) -> None:
+        self._settings = settings
+        self._url = url
+        self._alone = alone
+        self._stack = AsyncExitStack()
+
+    async def enter(self) -> Engine | RemoteEngine:
+        """An engine, here or afar."""
+        if self._url:
+            # Loaded by those who need it: the library takes as long to load as a whole command may.
+            from scrubjay.remote.web import WebLine  # noqa: PLC0415
+
+            return await self._remote(WebLine(self._url))
+        if not self._alone and sys.platform != "win32":
+            try:
+                return await self._remote(SocketLine(socket_file(self._settings.data)))
+            except DaemonUnavailable as error:
+                # Somebody is there who cannot be understood: the store is theirs.
+                if "version" in error.fields:
+                    raise
+        return await self._stack.enter_async_context(open_engine(self._settings))
+
+    async def leave(self) -> None:
+        """Close what was opened."""
+        await self._stack.aclose()
+
+    async def _remote(self, line: Line) -> RemoteEngine:
+        try:
+            await line.open()
+        except BaseException:
+            await line.close()
+            raise
+        engine = RemoteEngine(line)
+        self._stack.push_async_callback(engine.close)
+        return engine

@@ -1,0 +1,107 @@
+"""Several writes of one call: all of them happen, or none."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from scrubjay.model.change import Action, Origin
+from scrubjay.model.draft import Draft, Edit, Limits
+from scrubjay.model.identity import new_id
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.relation import Relation
+from scrubjay.ports import Commit, Edge, Write
+from scrubjay.text.passages import passages_of
+from scrubjay.writing.compose import compose
+from scrubjay.writing.embed import embed_new
+from scrubjay.writing.pipeline import Desk
+from scrubjay.writing.revise import apply_edit
+from scrubjay.writing.validate import label, metadata, validate
+
+# So much is prepared in a few milliseconds; more would hold up the event loop.
+_MOST_AT_ONCE = 50
+_MOST_CHARACTERS = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class New:
+    """A memory to be made. Its draft has a name; its id is known beforehand, so that edges can lead to it."""
+
+    draft: Draft
+    id: str = field(default_factory=new_id)
+    state: State = State.LIVE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """All that one call writes. Memories are as they were read: who was faster makes the call stale."""
+
+    new: tuple[New, ...] = ()
+    edits: tuple[tuple[Memory, Edit], ...] = ()
+    trashed: tuple[Memory, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    message: str = ""
+
+
+async def write_together(batch: Together, *, space: str, origin: Origin, desk: Desk, embed: bool = True) -> None:
+    """Store a batch; raises StaleVersion or NameTaken when it must be made anew from what is there now."""
+    checked = _checked(batch, limits=desk.limits)
+    prepare = partial(_writes, checked, space=space, origin=origin, limits=desk.limits)
+    writes = prepare() if _is_small(checked) else await asyncio.to_thread(prepare)
+    if not writes and not batch.edges:
+        return
+    fresh = [(write.memory, write.passages) for write in writes if write.action is not Action.TRASHED]
+    embedded, _ = await embed_new(fresh, space=space, shelf=desk.store, embedder=desk.embedder) if embed else (None, "")
+    await desk.store.commit(Commit(space=space, origin=origin, writes=writes, edges=batch.edges, embedded=embedded))
+
+
+def require_storable(relation: Relation, *, limits: Limits) -> None:
+    """Raise InvalidInput for a relation that no store can keep."""
+    label(relation.type, field="relation", limits=limits)
+    metadata(relation.metadata, limits=limits)
+
+
+def _checked(batch: Together, *, limits: Limits) -> Together:
+    for edge in batch.edges:
+        if edge.present:
+            require_storable(edge.relation, limits=limits)
+    return replace(batch, new=tuple(replace(one, draft=validate(one.draft, limits=limits)) for one in batch.new))
+
+
+def _writes(batch: Together, *, space: str, origin: Origin, limits: Limits) -> tuple[Write, ...]:
+    return (
+        *(_created(one, space=space, origin=origin, message=batch.message) for one in batch.new),
+        *_revised(batch, origin=origin, limits=limits),
+        *(_trashed(memory, origin=origin, message=batch.message) for memory in batch.trashed),
+    )
+
+
+def _created(new: New, *, space: str, origin: Origin, message: str) -> Write:
+    (made,) = compose(new.draft, space=space, now=origin.at)
+    memory = replace(made, id=new.id, state=new.state)
+    return Write(memory=memory, base=None, action=Action.CREATED, passages=passages_of(memory), message=message)
+
+
+def _revised(batch: Together, *, origin: Origin, limits: Limits) -> Iterable[Write]:
+    for memory, edit in batch.edits:
+        edited, _ = apply_edit(memory, edit, now=origin.at, limits=limits)
+        if edited != memory:
+            edited = replace(edited, version=memory.version + 1, updated_at=origin.at, last_confirmed=origin.at)
+            yield Write(
+                memory=edited, base=memory.version, action=Action.REVISED, passages=passages_of(edited),
+                message=edit.message or batch.message,
+            )  # fmt: skip
+
+
+def _trashed(memory: Memory, *, origin: Origin, message: str) -> Write:
+    moved = replace(memory, state=State.TRASHED, version=memory.version + 1, updated_at=origin.at)
+    return Write(memory=moved, base=memory.version, action=Action.TRASHED, passages=passages_of(moved), message=message)
+
+
+def _is_small(batch: Together) -> bool:
+    if len(batch.new) + len(batch.edits) + len(batch.trashed) > _MOST_AT_ONCE:
+        return False
+    memories = (*(memory for memory, _ in batch.edits), *batch.trashed)
+    characters = sum(len(text) for one in batch.new for text in (one.draft.text, *one.draft.observations))
+    characters += sum(len(memory.content) + sum(len(one.text) for one in memory.observations) for memory in memories)
+    return characters < _MOST_CHARACTERS

@@ -1,0 +1,204 @@
+"""A memory that is spoken to over MCP: the real server on one end of a socket, the SDK's client on the other."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+from mcp.client._transport import TransportStreams
+from mcp.client.client import Client
+from mcp.client.session import IncomingMessage
+from mcp.shared.message import SessionMessage
+from mcp_types import CallToolResult, TextContent, jsonrpc_message_adapter
+
+from scrubjay.app import open_engine
+from scrubjay.engine import Engine
+from scrubjay.model.draft import Caller
+from scrubjay.model.memory import Json
+from scrubjay.remote.frames import LineReader
+from scrubjay.settings import Settings
+from scrubjay.surfaces.daemon.gate import Gate
+from scrubjay.surfaces.mcp.changes import Changes
+from scrubjay.surfaces.mcp.lines import serve_lines
+from scrubjay.surfaces.mcp.server import make_server
+from scrubjay.surfaces.mcp.tool import Desk, Tool
+from scrubjay.surfaces.mcp.toolsets import pick
+
+ERAS = ("legacy", "auto")
+"""2025-11-25 with its handshake, and 2026-07-28 without."""
+
+SECONDS = 20.0
+"""Longer than anything here takes; only a failing test waits so long."""
+
+
+@dataclass(kw_only=True)
+class House:
+    """An engine with all that a server of it needs."""
+
+    engine: Engine
+    changes: Changes
+    gate: Gate = field(default_factory=lambda: Gate(most=100, seconds=SECONDS))
+    longest: int = 1_000_000
+
+    def desk(self, *, space: str = "default", agent: str = "tester", project: str = "") -> Desk:
+        return Desk(engine=self.engine, who=Caller(space=space, agent=agent), project=project)
+
+    async def until_inside(self, count: int) -> None:
+        """Wait until so many requests are being worked on."""
+        async with asyncio.timeout(SECONDS):
+            while self.gate.inside != count:  # noqa: ASYNC110 - the gate has no event for it, and needs none
+                await asyncio.sleep(0)
+
+    @asynccontextmanager
+    async def raw(
+        self, *, tools: tuple[Tool, ...] | str = "all", beat: float = 5.0, desk: Desk | None = None
+    ) -> AsyncGenerator["Raw"]:
+        """A client that writes its own lines."""
+        ours, theirs = socket.socketpair()
+        served = asyncio.create_task(self._serve(theirs, tools, beat, desk or self.desk()))
+        reader, writer = await asyncio.open_connection(sock=ours, limit=1 << 24)
+        try:
+            yield Raw(reader, writer, served)
+        finally:
+            writer.close()
+            await writer.wait_closed()
+            await asyncio.wait([served], timeout=SECONDS)
+            if not served.cancelled():
+                served.result()
+
+    @asynccontextmanager
+    async def client(
+        self,
+        era: str,
+        *,
+        tools: tuple[Tool, ...] | str = "all",
+        beat: float = 5.0,
+        desk: Desk | None = None,
+        hear: Callable[[IncomingMessage], None] | None = None,
+    ) -> AsyncGenerator[Client]:
+        """The SDK's client."""
+
+        async def handler(message: IncomingMessage) -> None:
+            if hear is not None:
+                hear(message)
+
+        async with (
+            self.raw(tools=tools, beat=beat, desk=desk) as raw,
+            Client(_streams(raw), mode=era, message_handler=handler, read_timeout_seconds=SECONDS) as client,
+        ):
+            yield client
+
+    async def _serve(self, end: socket.socket, tools: tuple[Tool, ...] | str, beat: float, desk: Desk) -> None:
+        reader, writer = await asyncio.open_connection(sock=end)
+
+        async def write(data: bytes) -> None:
+            writer.write(data)
+            await writer.drain()
+
+        chosen = pick(tools) if isinstance(tools, str) else tools
+        server = make_server(chosen, desk=desk, gate=self.gate, changes=self.changes, beat=beat)
+        try:
+            await serve_lines(server, LineReader(reader, longest=self.longest), write, desk=desk)
+        finally:
+            writer.close()
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Lines to a server and from it."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    served: asyncio.Task[None]
+
+    async def send(self, *messages: Json | bytes) -> None:
+        for message in messages:
+            self.writer.write(message if isinstance(message, bytes) else json.dumps(message).encode() + b"\n")
+        await self.writer.drain()
+
+    async def line(self) -> Any:
+        line = await asyncio.wait_for(self.reader.readline(), SECONDS)
+        assert line, "the server has hung up"
+        return json.loads(line)
+
+    async def ask(self, *messages: Json | bytes) -> Any:
+        """Send and wait for the next line."""
+        await self.send(*messages)
+        return await self.line()
+
+    async def rest(self) -> list[Any]:
+        """Stop sending and read all that still comes."""
+        self.writer.write_eof()
+        lines = await asyncio.wait_for(self.reader.read(), SECONDS)
+        return [json.loads(line) for line in lines.splitlines()]
+
+
+@asynccontextmanager
+async def house(settings: Settings) -> AsyncGenerator[House]:
+    """An engine on a fresh folder."""
+    async with open_engine(settings) as engine, Changes(engine.store, seconds=0.05) as changes:
+        yield House(engine=engine, changes=changes)
+
+
+async def call(client: Client, tool: str, /, **arguments: object) -> Any:
+    """Call a tool that must succeed; the client checks the answer against the output schema."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, text_of(result)
+    return result.structured_content
+
+
+async def refusal(client: Client, tool: str, /, **arguments: object) -> str:
+    """Call a tool that must fail; what it says."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    assert result.structured_content is None
+    return text_of(result)
+
+
+def text_of(result: CallToolResult) -> str:
+    """What a model reads."""
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+HELLO: dict[str, Json] = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}},
+}
+READY: dict[str, Json] = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def request(method: str, number: int = 1, /, **params: Json) -> dict[str, Json]:
+    """A request as it stands on a line."""
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+@asynccontextmanager
+async def _streams(raw: Raw) -> AsyncGenerator[TransportStreams]:
+    """The client's end of a line, as the SDK wants it."""
+    to_client, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    to_server, from_client = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def hear() -> None:
+        # A notification may come after the client has stopped listening.
+        with to_client, suppress(anyio.BrokenResourceError):
+            while line := await raw.reader.readline():
+                await to_client.send(SessionMessage(jsonrpc_message_adapter.validate_json(line)))
+
+    async def speak() -> None:
+        with from_client:
+            async for item in from_client:
+                await raw.send(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+
+    async with anyio.create_task_group() as group, from_server, to_server:
+        group.start_soon(hear)
+        group.start_soon(speak)
+        yield from_server, to_server
+        group.cancel_scope.cancel()

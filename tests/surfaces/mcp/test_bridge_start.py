@@ -1,0 +1,107 @@
+"""No daemon runs: the bridge starts one. A shell script takes Python's place, so that a test says what starts."""
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from tests.surfaces.mcp import stand_in as stand_in_module
+from tests.surfaces.mcp.stand_in import BridgeProcess, StandInDaemon
+
+STAND_IN = Path(stand_in_module.__file__)
+
+
+def starting(data: Path, script: str, *arguments: str, **environment: str) -> BridgeProcess:
+    """A bridge whose `python` is a shell script."""
+    interpreter = data.parent / "python"
+    if not interpreter.exists():
+        interpreter.write_text(f"#!/bin/sh\n{script}\n")
+        interpreter.chmod(0o700)
+    code = (
+        f"import sys; sys.executable = {str(interpreter)!r}\n"
+        "from scrubjay.surfaces.mcp import bridge; sys.exit(bridge.main(sys.argv[1:]))"
+    )
+    may_start = {"SCRUBJAY_NO_DAEMON": "", **environment}
+    return BridgeProcess(data, *arguments, command=(sys.executable, "-c", code), environment=may_start)
+
+
+def stand_in_script(data: Path) -> str:
+    """Notes how it was started, and serves as the stand-in."""
+    noted = data.parent / "started"
+    return (
+        f'echo "$@" >> "{noted}"; echo "$PWD $SCRUBJAY_SPACE $SCRUBJAY_AGENT $SCRUBJAY_EMBEDDER" >> "{noted}.with"\n'
+        f'exec "{sys.executable}" "{STAND_IN}" "$@"'
+    )
+
+
+def test_it_starts_a_daemon_says_so_and_goes_on(data: Path) -> None:
+    environment = {"SCRUBJAY_SPACE": "work", "SCRUBJAY_AGENT": "jay", "SCRUBJAY_EMBEDDER": "none"}
+    with starting(data, stand_in_script(data), **environment) as client:
+        client.request(1, "initialize")
+        assert client.answer()["id"] == 1
+        assert "starting one" in client.said()
+        assert client.close() == 0
+    started = (data.parent / "started").read_text()
+    assert started == f"-P -m scrubjay serve --data {data} --idle 600\n"
+    # The daemon is everybody's: one client's space and agent are not its defaults.
+    assert (data.parent / "started.with").read_text() == f"{data}   none\n"
+    assert (data / "daemon.log").stat().st_mode & 0o777 == 0o600
+
+
+def test_several_bridges_at_once_start_one(data: Path) -> None:
+    with ExitStack() as stack:
+        clients = [stack.enter_context(starting(data, stand_in_script(data))) for _ in range(4)]
+        for client in clients:
+            client.request(1, "ping")
+        for client in clients:
+            assert client.answer()["result"]
+    assert (data.parent / "started").read_text().count("\n") == 1
+
+
+def test_a_daemon_that_cannot_start_is_quoted(data: Path) -> None:
+    data.mkdir()
+    (data / "daemon.log").write_text("something of long ago\n")
+    with starting(data, "echo 'the disk is on fire' >&2; exit 5") as client:
+        client.request(1, "initialize")
+        error = client.answer()["error"]
+        assert error["code"] == -32023
+        assert "code 5" in error["message"]
+        assert "the disk is on fire" in error["message"]
+        assert "long ago" not in error["message"]
+        assert client.close() == 69
+        assert "the disk is on fire" in client.said()
+
+
+def test_a_daemon_that_somebody_else_started_meanwhile_is_waited_for(data: Path) -> None:
+    tried = data.parent / "tried"
+    with starting(data, f'touch "{tried}"; exit 75') as client:
+        client.request(1, "ping")
+        StandInDaemon.wait_until(tried.exists)
+        with StandInDaemon(data):
+            assert client.answer()["result"]
+
+
+def test_a_daemon_that_was_killed_is_replaced(data: Path) -> None:
+    with starting(data, stand_in_script(data)) as client:
+        client.request(1, "initialize")
+        assert client.answer()["result"]
+        client.call(2, "exit")
+        assert client.answer()["error"]["data"]["committed"] is None
+        client.request(3, "ping")
+        assert client.answer()["result"]
+    assert (data.parent / "started").read_text().count("\n") == 2
+
+
+def test_a_stale_socket_is_no_daemon(data: Path) -> None:
+    left = StandInDaemon(data)
+    left.abandon()
+    assert left.path.exists()
+    with starting(data, f'rm "{left.path}"\n{stand_in_script(data)}') as client:
+        client.request(1, "ping")
+        assert client.answer()["result"]
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with starting(tmp_path / "data", "exit 1", "--data", str(tmp_path / "file" / "data")) as client:
+        client.request(1, "ping")
+        assert "--data" in client.answer()["error"]["message"]

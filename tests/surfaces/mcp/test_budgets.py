@@ -1,0 +1,206 @@
+"""No result costs more than its budget, and what is cut can be had with a cursor or more tokens."""
+
+import json
+from typing import Any
+
+import pytest
+from mcp.client.client import Client
+from mcp_types import CallToolResult
+from tests.surfaces.mcp.counting import tokens
+from tests.surfaces.mcp.speaking import ERAS, call, house, refusal, text_of
+
+from scrubjay.settings import Settings
+
+_PROSE = "The harbour master of Lisbon keeps a ledger of every ship that ties up at the northern quay. "
+
+
+def cost(result: CallToolResult) -> int:
+    """What the whole result costs a model that reads both forms of it."""
+    assert not result.is_error, text_of(result)
+    return tokens(text_of(result)) + tokens(json.dumps(result.structured_content, ensure_ascii=False))
+
+
+async def _stored(client: Client, count: int, *, length: int = 200, **more: object) -> None:
+    for number in range(count):
+        text = f"Entry {number}: " + (_PROSE * (length // len(_PROSE) + 1))[:length]
+        await call(client, "remember", text=text, name=f"entry-{number}", **more)
+
+
+@pytest.mark.parametrize("length", [60, 300, 3_000])
+async def test_recall_keeps_to_its_budget_and_goes_on(settings: Settings, length: int) -> None:
+    async with house(settings) as home, home.client("auto") as client:
+        await _stored(client, 25, length=length)
+        for asked in (300, None, 8_000, 1_000_000):
+            await _recall_all(client, asked)
+
+
+async def _recall_all(client: Client, asked: int | None) -> None:
+    names: list[str] = []
+    cursor = ""
+    while True:
+        result = await client.call_tool(
+            "recall", {"query": "harbour ledger", "limit": 10, "max_tokens": asked, "cursor": cursor}
+        )
+        assert cost(result) <= min(asked or 1_500, 8_000)
+        found = result.structured_content
+        assert found["hits"]
+        names += [hit["name"] for hit in found["hits"]]
+        assert all(name in text_of(result) for name in [hit["name"] for hit in found["hits"]])
+        cursor = found.get("cursor", "")
+        if not cursor:
+            break
+        assert cursor in text_of(result)
+    assert len(names) == len(set(names)) == 25
+
+
+async def test_short_memories_are_told_whole_in_both_forms(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto") as client:
+        await _stored(client, 8, length=60)
+        result = await client.call_tool("recall", {"query": "harbour"})
+        assert len(result.structured_content["hits"]) == 8
+        assert all(hit["passage"] in text_of(result) for hit in result.structured_content["hits"])
+
+
+async def test_pinned_memories_do_not_crowd_out_what_was_asked_for(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto") as client:
+        await _stored(client, 12, length=900, pinned=True)
+        await call(client, "remember", text="the answer is in the blue folder " + "x" * 900, name="answer")
+        for asked in (300, 400, 1_500, 8_000):
+            result = await client.call_tool("recall", {"query": "answer folder", "max_tokens": asked})
+            assert cost(result) <= asked
+            assert [hit["name"] for hit in result.structured_content["hits"]] == ["answer"]
+
+
+async def test_a_name_so_long_that_no_hit_fits_is_said(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto") as client:
+        await call(client, "remember", text="tea", name="n" * 300, title="t" * 300)
+        result = await client.call_tool("recall", {"query": "tea", "max_tokens": 300})
+        assert cost(result) <= 300
+        assert result.structured_content["hits"] == []
+        assert "ask with more" in text_of(result)
+        assert len((await call(client, "recall", query="tea", max_tokens=1_000))["hits"]) == 1
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("format", ["markdown", "plain", "json"])
+async def test_a_long_memory_is_read_in_parts_that_make_up_the_whole(settings: Settings, era: str, format: str) -> None:
+    whole = "\n\n".join(f"Chapter {number}. " + _PROSE * 12 + 'He said "aye".' for number in range(12))
+    async with house(settings) as home, home.client(era) as client:
+        await call(client, "remember", text=whole, name="ledger")
+        await call(client, "remember", text="short", name="note")
+        text, cursor, parts = "", "", 0
+        found: dict[str, Any] = {}
+        while parts == 0 or cursor:
+            result = await client.call_tool("read", {"ids": ["ledger", "note"], "format": format, "cursor": cursor})
+            assert cost(result) <= 1_500
+            found = result.structured_content
+            text += "".join(one["text"] for one in found["memories"] if one["name"] == "ledger")
+            cursor, parts = found.get("cursor", ""), parts + 1
+        (expected,) = (await home.desk().memory.read("ledger", format=format)).texts
+        assert text == expected
+        assert parts > 5
+        assert found["memories"][-1]["name"] == "note"
+        large = await client.call_tool("read", {"ids": ["ledger"], "format": format, "max_tokens": 8_000})
+        assert 3_000 < cost(large) <= 8_000
+
+
+async def test_a_text_is_cut_where_a_sentence_ends(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto") as client:
+        await call(client, "remember", text=_PROSE * 100, name="ledger")
+        (memory,) = (await call(client, "read", ids=["ledger"], format="plain"))["memories"]
+        assert memory["text"].endswith("quay. ")
+        assert (memory["from"], memory["to"]) == (0, len(memory["text"]))
+
+
+async def test_a_cursor_into_a_memory_that_has_changed_is_refused(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto") as client:
+        await call(client, "remember", text=_PROSE * 100, name="ledger")
+        cursor = (await call(client, "read", ids=["ledger"]))["cursor"]
+        await call(client, "revise", id="ledger", text=_PROSE * 90)
+        assert "has changed since" in await refusal(client, "read", ids=["ledger"], cursor=cursor)
+        for wrong in ("nonsense", "WzksMCwwXQ", "WzAsOTk5OTk5LDJd"):
+            assert "does not belong" in await refusal(client, "read", ids=["ledger"], cursor=wrong)
+
+
+async def test_many_references_are_read_in_parts_missing_ones_too(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto") as client:
+        await _stored(client, 30, length=400)
+        refs = [ref for number in range(30) for ref in (f"entry-{number}", f"entri-{number}x")]
+        names: list[str] = []
+        missing: list[str] = []
+        cursor = ""
+        while True:
+            result = await client.call_tool("read", {"ids": refs, "cursor": cursor})
+            assert cost(result) <= 1_500
+            names += [one["name"] for one in result.structured_content["memories"]]
+            missing += [one["ref"] for one in result.structured_content.get("missing", [])]
+            cursor = result.structured_content.get("cursor", "")
+            if not cursor:
+                break
+        assert (len(set(names)), len(missing)) == (30, 30)
+
+
+async def test_a_long_history_comes_in_parts(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto") as client:
+        await call(client, "remember", text="0", name="counter")
+        for number in range(1, 60):
+            await call(client, "revise", id="counter", text=str(number), message=f"{number}: {_PROSE * 2}")
+        numbers: list[int] = []
+        cursor = ""
+        while True:
+            result = await client.call_tool("history", {"id": "counter", "limit": 1_000, "cursor": cursor})
+            assert cost(result) <= 1_500
+            numbers += [one["number"] for one in result.structured_content["versions"]]
+            cursor = result.structured_content.get("cursor", "")
+            if not cursor:
+                break
+        assert numbers == list(range(60, 0, -1))
+
+
+async def test_a_large_difference_is_cut(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto") as client:
+        await call(client, "remember", text=_PROSE * 200, name="ledger", title="Ledger")
+        await call(client, "revise", id="ledger", text=_PROSE.upper() * 200, title="LEDGER", tags=["loud"])
+        result = await client.call_tool("history", {"id": "ledger", "diff": [1, 2]})
+        assert cost(result) <= 1_500
+        assert result.structured_content["diff"]
+        same = await client.call_tool("history", {"id": "ledger", "diff": [2, 2]})
+        assert "Nothing that matters differs" in text_of(same)
+
+
+async def test_what_forget_and_relate_and_remember_tell_is_cut_too(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto") as client:
+        entities = [f"entity number {number} of the northern quay" for number in range(100)]
+        tags = [f"a tag with the number {number} and a long tail" for number in range(64)]
+        many = await client.call_tool("remember", {"text": "tea", "entities": entities, "tags": tags})
+        assert cost(many) <= 1_500
+        first, *others = [one.id for one in (await home.desk().memory.recall("", limit=200, max_tokens=99_999)).hits]
+        assert others == []
+        gone = await client.call_tool("forget", {"ids": [first], "group": True})
+        assert (gone.structured_content["count"], cost(gone) <= 1_500) == (100, True)
+        assert "more are not listed" in text_of(gone)
+        lost = await client.call_tool("forget", {"ids": [f"nobody {number} {_PROSE * 3}" for number in range(100)]})
+        assert cost(lost) <= 1_500
+        await _stored(client, 60, length=60)
+        for number in range(1, 59):
+            linked = await client.call_tool("relate", {"source": "entry-0", "target": f"entry-{number}"})
+            assert cost(linked) <= 1_500
+        linked = await client.call_tool("relate", {"source": "entry-0", "target": "entry-59"})
+        assert cost(linked) <= 1_500
+        assert "there are more links" in text_of(linked)
+        warned = await client.call_tool(
+            "revise",
+            {"id": "entry-0", "remove_observations": [f"{number} {_PROSE}" for number in range(300)], "kind": "x"},
+        )
+        assert cost(warned) <= 1_500
+
+
+async def test_items_keep_to_the_budget(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto") as client:
+        for number in range(12):
+            await call(client, "memory_store", text=f"{number} {_PROSE * 12}", metadata={"n": number, "why": _PROSE})
+        await call(client, "memory_store", text=f"very long: {_PROSE * 900}")
+        for query in ("harbour ledger", "very long"):
+            result = await client.call_tool("memory_recall", {"query": query, "k": 12})
+            assert cost(result) <= 1_500
+            assert result.structured_content["results"]

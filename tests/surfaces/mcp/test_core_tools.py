@@ -1,0 +1,214 @@
+"""The tools of `core`, through the SDK's client, in both revisions of the protocol."""
+
+import pytest
+from tests.surfaces.mcp.speaking import ERAS, call, house, refusal, text_of
+
+from scrubjay.settings import Settings
+
+pytestmark = pytest.mark.parametrize("era", ERAS)
+
+
+async def test_what_is_remembered_is_recalled_read_and_changed(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era, tools="core") as client:
+        done = await call(client, "remember", text="Sarah of Acme prefers voice calls", entities=["Sarah", "Acme"])
+        assert (done["action"], done["version"], len(done["ids"])) == ("created", 1, 2)
+        (hit,) = (await call(client, "recall", query="how does Sarah like calls?"))["hits"]
+        assert (hit["passage"], hit["entities"]) == ("Sarah of Acme prefers voice calls", ["Sarah", "Acme"])
+        (memory,) = (await call(client, "read", ids=[hit["name"]]))["memories"]
+        assert (memory["id"], memory["version"]) == (hit["id"], 1)
+        assert memory["text"].startswith("# ")
+        revised = await call(client, "revise", id=hit["id"], text="Sarah prefers mail", message="she said so")
+        assert (revised["action"], revised["version"]) == ("updated", 2)
+        first, second = done["ids"]
+        related = await call(client, "relate", source=first, target=second, relation="works_at", text="since 2020")
+        assert related["action"] == "created"
+        assert related["source_links"][0]["type"] == "works_at"
+        versions = (await call(client, "history", id=first))["versions"]
+        assert [(one["number"], one["action"], one.get("message", "")) for one in versions] == [
+            (2, "revised", "she said so"),
+            (1, "created", ""),
+        ]
+        (change,) = (await call(client, "history", id=first, diff=[1, 2]))["diff"]
+        assert (change["field"], "+Sarah prefers mail" in change["change"]) == ("content", True)
+        forgotten = await call(client, "forget", ids=[second], reason="asked to")
+        assert [(one["action"], one["id"]) for one in forgotten["done"]] == [("trashed", second)]
+        assert [hit["id"] for hit in (await call(client, "recall", query="voice"))["hits"]] == [first]
+
+
+async def test_the_text_says_for_a_model_what_the_fields_say_for_a_program(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        done = await client.call_tool("remember", {"text": "The tea is in the cupboard", "tags": ["kitchen"]})
+        first, warning = text_of(done).split("\n")
+        assert first == "created: the-tea-is-in-the-cupboard"
+        assert "found by its words only" in warning
+        found = text_of(await client.call_tool("recall", {"query": "tea"}))
+        assert found.startswith("- the-tea-is-in-the-cupboard (20")
+        assert "The tea is in the cupboard" in found
+        assert text_of(await client.call_tool("recall", {"query": "xylophone"})).startswith("Nothing found.")
+        read = text_of(await client.call_tool("read", {"ids": ["the-tea-is-in-the-cupboard", "the-coffee"]}))
+        assert "The tea is in the cupboard" in read
+        assert "Nobody answers to 'the-coffee'" in read
+        gone = text_of(await client.call_tool("forget", {"filters": {"tags": ["kitchen"]}}))
+        assert gone == "1 changed\n- trashed: the-tea-is-in-the-cupboard"
+
+
+async def test_every_field_of_remember_is_kept(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        done = await call(
+            client, "remember", text="Ship on Fridays only", title="Shipping", kind="decision", name="shipping-day",
+            observations=["agreed by all"], tags=["Release"], category="process", project="apollo", scope="team",
+            intent="new", pinned=True, expires_at="2099-12-31", remind_at="2098-01-01",
+            source={"session": "s1", "trust": "user"}, metadata={"n": 1}, idempotency_key="k1",
+        )  # fmt: skip
+        (memory,) = (await home.desk().memory.read(done["id"])).memories
+        assert (memory.title, memory.kind, memory.name, memory.category) == (
+            "Shipping",
+            "decision",
+            "shipping-day",
+            "process",
+        )
+        assert (memory.project, memory.scope, memory.tags, memory.pinned) == ("apollo", "team", ("release",), True)
+        assert (memory.source.session, memory.source.trust, memory.source.method) == ("s1", "user", "agent")
+        assert (memory.source.agent, memory.metadata, memory.observations[0].text) == (
+            "tester",
+            {"n": 1},
+            "agreed by all",
+        )
+        assert memory.expires_at is not None
+        assert memory.remind_at is not None
+        again = await call(client, "remember", text="Ship on Fridays only", title="Shipping", kind="decision",
+            name="shipping-day", observations=["agreed by all"], tags=["Release"], category="process", project="apollo",
+            scope="team", intent="new", pinned=True, expires_at="2099-12-31", remind_at="2098-01-01",
+            source={"session": "s1", "trust": "user"}, metadata={"n": 1}, idempotency_key="k1",
+        )  # fmt: skip
+        assert again["id"] == done["id"]
+        rehearsed = await call(client, "remember", text="Never on Mondays", dry_run=True)
+        assert (rehearsed["action"], "id" in rehearsed, rehearsed["trace"][-1]["outcome"]) == (
+            "created",
+            False,
+            "skipped",
+        )
+        assert len((await home.desk().memory.recall("", limit=9)).hits) == 0
+
+
+async def test_the_project_is_the_callers_unless_another_is_named(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era, desk=home.desk(project="apollo")) as client:
+        for project, expected in ((None, "apollo"), ("gemini", "gemini"), ("", "")):
+            done = await call(client, "remember", text=f"a fact for {expected or 'nobody'}", project=project)
+            (memory,) = (await home.desk().memory.read(done["id"])).memories
+            assert memory.project == expected
+
+
+async def test_filters_choose_what_is_recalled(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        for text, more in (
+            ("green tea", {"kind": "fact", "tags": ["hot", "drink"], "entities": ["Ann"]}),
+            ("black tea", {"kind": "preference", "tags": ["hot"], "metadata": {"cups": 2}}),
+            ("iced tea", {"kind": "fact", "tags": ["drink"], "project": "bar", "source": {"at": "2020-05-05"}}),
+        ):
+            await call(client, "remember", text=text, **more)
+
+        async def found(**filters: object) -> set[str]:
+            return {hit["passage"] for hit in (await call(client, "recall", query="tea", **filters))["hits"]}
+
+        assert await found() == {"green tea", "black tea", "iced tea"}
+        assert await found(tags=["hot"]) == {"green tea", "black tea"}
+        assert await found(entity="ann") == {"green tea"}
+        assert await found(since="2021-01-01", filters={"kind": "fact"}) == {"green tea"}
+        assert await found(filters={"until": "2021-01-01"}) == {"iced tea"}
+        assert await found(filters={"any_tags": ["drink"], "project": "bar"}) == {"iced tea"}
+        assert await found(filters={"metadata": {"cups": 2}}) == {"black tea"}
+        assert await found(filters={"state": "trashed"}) == set()
+        (hit,) = (await call(client, "recall", query="black", detail="full", limit=1))["hits"]
+        assert hit["memory"]["metadata"] == {"cups": 2}
+
+
+async def test_revise_changes_fields_and_brings_versions_back(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        name = (await call(client, "remember", text="tea at four", observations=["daily"]))["name"]
+        done = await call(
+            client, "revise", id=name, tags=["habit"], add_observations=["with milk"], remove_observations=["daily"],
+            expected_version=1,
+        )  # fmt: skip
+        assert done["version"] == 2
+        assert "is at version 2, not 1" in await refusal(client, "revise", id=name, text="x", expected_version=1)
+        back = await call(client, "revise", id=name, revert_to=1, message="as it was")
+        assert back["version"] == 3
+        (memory,) = (await home.desk().memory.read(name)).memories
+        assert ([one.text for one in memory.observations], memory.tags) == (["daily"], ())
+        assert "say what to change" in await refusal(client, "revise", id=name)
+        assert "second call" in await refusal(client, "revise", id=name, revert_to=1, text="and more")
+        warned = await call(client, "revise", id=name, remove_observations=["weekly"], pinned=True)
+        assert "weekly" in warned["warnings"][0]
+
+
+async def test_forget_by_filter_rehearses_and_restores(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        for number in range(3):
+            await call(client, "remember", text=f"note {number}", tags=["temporary"])
+        rehearsed = await call(client, "forget", filters={"tags": ["temporary"]}, dry_run=True)
+        assert (rehearsed["count"], rehearsed["dry_run"]) == (3, True)
+        assert (await call(client, "forget", filters={"tags": ["temporary"]}))["count"] == 3
+        back = await call(client, "forget", ids=["note-0", "nobody"], restore=True)
+        assert [one["action"] for one in back["done"]] == ["restored"]
+        assert back["missing"][0]["ref"] == "nobody"
+        assert "would take everything" in await refusal(client, "forget", filters={})
+        assert "say which memories" in await refusal(client, "forget")
+        assert "not both" in await refusal(client, "forget", ids=["note-0"], filters={"kind": "note"})
+        assert "Leave state out" in await refusal(client, "forget", filters={"state": "trashed"})
+
+
+async def test_relate_removes_too(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        for text in ("tea", "milk"):
+            await call(client, "remember", text=text)
+        made = await call(client, "relate", source="tea", target="milk", strength=0.9, metadata={"a": 1})
+        assert (made["source_links"][0]["strength"], made["target_links"][0]["metadata"]) == (0.9, {"a": 1})
+        gone = await call(client, "relate", source="tea", target="milk", remove=True)
+        assert (gone["action"], gone["source_links"]) == ("removed", [])
+
+
+async def test_what_nobody_answers_to_is_told_with_the_nearest(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        await call(client, "remember", text="x", name="project-apollo")
+        assert "Did you mean project-apollo?" in await refusal(client, "history", id="projct-apolo")
+        missing = (await call(client, "read", ids=["projct-apolo"]))["missing"]
+        assert missing == [{"ref": "projct-apolo", "suggestions": ["project-apollo"]}]
+
+
+async def test_formats_and_versions_of_read(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        name = (await call(client, "remember", text="first", name="note"))["name"]
+        await call(client, "revise", id=name, text="second")
+
+        async def text(**options: object) -> str:
+            return (await call(client, "read", ids=[name], **options))["memories"][0]["text"]
+
+        assert await text(format="plain") == "second"
+        assert await text(format="plain", version=1) == "first"
+        assert '"content": "second"' in await text(format="json")
+        assert "must be one of markdown, plain, json" in await refusal(client, "read", ids=[name], format="html")
+        assert "version 7" in await refusal(client, "read", ids=[name], version=7)
+
+
+async def test_the_run_that_a_call_names_is_the_run_of_what_it_writes(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        result = await client.call_tool("remember", {"text": "tea"}, meta={"scrubjay/run": "r-1"})
+        assert not result.is_error
+        assert await home.engine.outcome(["r-1", "r-2"], who=home.desk().who) == {"r-1": True, "r-2": False}
+        for wrong in (5, "x" * 300):
+            bad = await client.call_tool("remember", {"text": "coffee"}, meta={"scrubjay/run": wrong})
+            assert bad.is_error
+        assert len((await home.desk().memory.recall("", limit=9)).hits) == 1
+
+
+async def test_two_spaces_on_one_engine_see_nothing_of_each_other(settings: Settings, era: str) -> None:
+    async with (
+        house(settings) as home,
+        home.client(era, desk=home.desk(space="one")) as one,
+        home.client(era, desk=home.desk(space="two")) as two,
+    ):
+        done = await call(one, "remember", text="the secret of one", name="secret")
+        assert (await call(two, "recall", query="secret"))["hits"] == []
+        assert (await call(two, "read", ids=[done["id"], "secret"]))["memories"] == []
+        assert "no memory answers" in await refusal(two, "revise", id=done["id"], text="stolen")

@@ -1,0 +1,51 @@
+"""The tools of `items`, through the SDK's client, in both revisions of the protocol."""
+
+import pytest
+from tests.surfaces.mcp.speaking import ERAS, call, house, refusal, text_of
+
+from scrubjay.settings import Settings
+
+pytestmark = pytest.mark.parametrize("era", ERAS)
+
+
+async def test_items_are_stored_and_recalled_with_their_metadata(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era, tools="items") as client:
+        done = await call(client, "memory_store", text="The user likes tea", metadata={"source_tool": "chat"})
+        assert (done["action"], isinstance(done["id"], str)) == ("created", True)
+        (found,) = (await call(client, "memory_recall", query="tea"))["results"]
+        assert found.keys() == {"id", "text", "metadata", "score", "created_at"}
+        assert (found["id"], found["text"], found["metadata"]) == (
+            done["id"],
+            "The user likes tea",
+            {"source_tool": "chat"},
+        )
+        assert found["created_at"] == done["created_at"]
+        again = await call(client, "memory_store", text="The user likes tea", metadata={"source_tool": "chat"})
+        assert (again["action"], again["id"]) == ("unchanged", done["id"])
+        assert (await call(client, "memory_recall", query="xylophone"))["results"] == []
+
+
+async def test_k_says_how_many(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        for number in range(9):
+            await call(client, "memory_store", text=f"tea number {number}")
+        assert len((await call(client, "memory_recall", query="tea"))["results"]) == 5
+        result = await client.call_tool("memory_recall", {"query": "tea", "k": 2})
+        assert len(result.structured_content["results"]) == 2
+        assert "there are more" in text_of(result)
+        assert "k must be at least 1, not 0" in await refusal(client, "memory_recall", query="tea", k=0)
+        assert "memory_recall needs the argument 'query'" in await refusal(client, "memory_recall")
+
+
+async def test_each_user_has_items_of_his_own(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        await call(client, "memory_store", text="tea is for Ann", session_user_id="ann")
+        await call(client, "memory_store", text="tea is for all")
+
+        async def found(**who: str) -> list[str]:
+            return [one["text"] for one in (await call(client, "memory_recall", query="tea", **who))["results"]]
+
+        assert await found(session_user_id="ann") == ["tea is for Ann"]
+        assert await found(session_user_id="bob") == []
+        assert await found() == ["tea is for all"]
+        assert "a space needs a name" in await refusal(client, "memory_store", text="x", session_user_id=" ")

@@ -1,0 +1,219 @@
+"""The tools of `kg` beyond what the reference server does: budgets, pages, and living with the other tools."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import cast
+
+import pytest
+from tests.surfaces.mcp.kg_calls import Call, link
+from tests.surfaces.mcp.kg_desk import Ask, Heard, a_desk, all_pages, asking
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.draft import Caller
+from scrubjay.model.memory import Json
+from scrubjay.surfaces.mcp.budget import MOST_TOKENS, cost_of
+from scrubjay.surfaces.mcp.tool import Desk
+from scrubjay.surfaces.mcp.toolsets import pick
+from scrubjay.surfaces.mcp.toolsets.kg import TOOLS, open_nodes, read_resource
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    async with a_desk(tmp_path / "data") as opened:
+        yield opened
+
+
+@pytest.fixture
+def ask(desk: Desk) -> Ask:
+    """Asks a tool; no answer may be over the limit."""
+    asked = asking(desk)
+
+    async def within(name: str, arguments: Mapping[str, Json]) -> Heard:
+        heard = await asked(name, arguments)
+        assert cost_of(heard.text, heard.structured) <= MOST_TOKENS
+        return heard
+
+    return within
+
+
+def entity(name: str, *observations: str, kind: str = "thing") -> dict[str, Json]:
+    return {"name": name, "entityType": kind, "observations": [*observations]}
+
+
+async def create(ask: Ask, *entities: Json) -> Heard:
+    return await ask("create_entities", {"entities": [*entities]})
+
+
+def entities_of(graph: Mapping[str, Json] | None) -> list[dict[str, Json]]:
+    assert graph is not None
+    return cast("list[dict[str, Json]]", graph["entities"])
+
+
+def test_the_toolset_has_the_nine_tools_of_the_reference_server() -> None:
+    assert pick("kg") == TOOLS
+    assert [(tool.name, tool.reads, tool.destroys, tool.repeatable) for tool in TOOLS] == [
+        ("create_entities", False, False, False),
+        ("create_relations", False, False, False),
+        ("add_observations", False, False, False),
+        ("delete_entities", False, True, True),
+        ("delete_observations", False, True, True),
+        ("delete_relations", False, True, True),
+        ("read_graph", True, False, True),
+        ("search_nodes", True, False, True),
+        ("open_nodes", True, False, True),
+    ]
+
+
+async def test_a_graph_that_fits_is_whole_and_has_no_cursor(ask: Ask) -> None:
+    await create(ask, *(entity(f"e{number}", "a fact " * 5) for number in range(30)))
+    heard = await ask("read_graph", {})
+    assert list(heard.structured or {}) == ["entities", "relations"]
+    assert len(entities_of(heard.structured)) == 30
+    assert heard.text == json.dumps(heard.structured, indent=2, ensure_ascii=False)
+
+
+async def test_a_larger_one_comes_in_pages_of_whole_entities(ask: Ask) -> None:
+    given = [entity(f"e{number}", "日本語 a fact " * 20, f"another {number}") for number in range(120)]
+    await create(ask, *given)
+    await ask("create_relations", {"relations": [link("e0", f"e{number}") for number in range(120)]})
+    calls: list[Call] = [("read_graph", {}), ("search_nodes", {"query": "FACT"})]
+    for name, arguments in calls:
+        heard = await ask(name, arguments)
+        assert heard.structured is not None
+        assert "nextCursor" in heard.structured
+        assert "cursor" in str(heard.structured["note"])
+        assert heard.text == json.dumps(heard.structured, indent=2, ensure_ascii=False)
+        whole = await all_pages(ask, name, arguments)
+        assert whole["entities"] == given
+        assert whole["relations"] == [link("e0", f"e{number}") for number in range(120)]
+
+
+async def test_a_page_shows_what_its_entities_are_related_to(ask: Ask) -> None:
+    await create(ask, *(entity(f"e{number}", "a fact " * 40) for number in range(120)))
+    await ask("create_relations", {"relations": [link("e119", "e0")]})
+    first = await ask("read_graph", {})
+    assert (first.structured or {})["relations"] == [link("e119", "e0")]
+
+
+async def test_an_entity_longer_than_a_page_comes_in_pieces_and_nothing_is_lost(ask: Ask) -> None:
+    texts = ["short", "long " * 20_000, '"\n\\' * 5_000, "日本" * 8_000, "last"]
+    made = await create(ask, entity("Before"), entity("Long", *texts), entity("After"))
+    assert "Done for all 3; the first 1 are shown" in made.text
+    assert (made.structured or {})["note"] == "Done for all 3; the first 1 are shown"
+    pieces = entities_of(await all_pages(ask, "read_graph", {}))
+    assert [one["name"] for one in (pieces[0], pieces[-1])] == ["Before", "After"]
+    long = [cast("list[str]", one["observations"]) for one in pieces[1:-1]]
+    assert {str(one["name"]) for one in pieces[1:-1]} == {"Long"}
+    assert "".join(piece for part in long for piece in part) == "".join(texts)
+
+
+async def test_many_observations_are_shared_out_whole(ask: Ask) -> None:
+    texts = [f"observation number {number} of one entity" for number in range(2_000)]
+    await create(
+        ask,
+        entity("Much"),
+    )
+    await ask("add_observations", {"observations": [{"entityName": "Much", "contents": [*texts]}]})
+    pieces = entities_of(await all_pages(ask, "open_nodes", {"names": ["Much"]}))
+    assert len(pieces) > 1
+    assert [text for one in pieces for text in cast("list[str]", one["observations"])] == texts
+
+
+async def test_names_longer_than_a_page_are_cut_and_the_rest_is_still_told(ask: Ask) -> None:
+    long = "n" * 30_000
+    await create(ask, entity(long, "a fact", kind=long), entity("other"))
+    await ask("create_relations", {"relations": [link(long, "other", long)]})
+    first = await ask("read_graph", {})
+    (shown,) = entities_of(first.structured)
+    assert str(shown["name"]).startswith("nnn")
+    assert str(shown["name"]).endswith("…")
+    whole = await all_pages(ask, "read_graph", {})
+    assert [one["name"] for one in entities_of(whole)][-1] == "other"
+    (relation,) = cast("list[dict[str, Json]]", whole["relations"])
+    assert relation["to"] == "other"
+    opened = await all_pages(ask, "open_nodes", {"names": [long]})
+    assert entities_of(opened)[0]["observations"] == ["a fact"]
+
+
+async def test_pages_go_on_when_the_graph_changes_between_them(ask: Ask) -> None:
+    await create(ask, *(entity(f"e{number:03}", "a fact " * 40) for number in range(100)))
+    first = await ask("read_graph", {})
+    seen = [str(one["name"]) for one in entities_of(first.structured)]
+    await ask("delete_entities", {"entityNames": [seen[0], seen[-1], f"e{len(seen):03}"]})
+    await create(ask, entity("new"))
+    rest = await all_pages(ask, "read_graph", {"cursor": (first.structured or {})["nextCursor"]})
+    expected = [*(f"e{number:03}" for number in range(len(seen) + 1, 100)), "new"]
+    assert [one["name"] for one in entities_of(rest)] == expected
+
+
+@pytest.mark.parametrize("cursor", ["x", "!!!", "W10", "WyJhIiwxXQ", 5, "WyJhIiwxLCJiIl0", "e30"])
+async def test_a_cursor_that_is_not_ours_is_refused(ask: Ask, cursor: Json) -> None:
+    calls: list[Call] = [("read_graph", {}), ("search_nodes", {"query": ""}), ("open_nodes", {"names": ["a"]})]
+    for name, arguments in calls:
+        heard = await ask(name, {**arguments, "cursor": cursor})
+        assert heard.is_error
+        assert "cursor" in heard.text
+
+
+async def test_a_cursor_that_points_nowhere_ends_the_list(ask: Ask) -> None:
+    await create(ask, entity("Ada"))
+    # ["~",5,-3]: behind everything.
+    heard = await ask("read_graph", {"cursor": "WyJ-Iiw1LC0zXQ"})
+    assert heard.structured == {"entities": [], "relations": []}
+
+
+async def test_reading_counts_as_a_visit(desk: Desk, ask: Ask) -> None:
+    await create(ask, entity("Ada"), entity("Bob"), entity("Cy"))
+    await ask("open_nodes", {"names": ["Ada"]})
+    await ask("search_nodes", {"query": "bob"})
+    await ask("read_graph", {})
+    await desk.engine.visits.flush()
+    read = (await desk.memory.read(["Ada", "Bob", "Cy"])).memories
+    assert [memory.access_count for memory in read] == [1, 1, 0]
+
+
+async def test_what_was_written_can_be_recalled_undone_and_kept_by_space(desk: Desk, ask: Ask) -> None:
+    await create(ask, entity("Ada", "prefers green tea", kind="person"))
+    (hit,) = (await desk.memory.recall("green tea", kind="person")).hits
+    assert hit.name == "Ada"
+    await ask("delete_entities", {"entityNames": ["Ada"]})
+    assert entities_of((await ask("read_graph", {})).structured) == []
+    await desk.memory.undo()
+    assert entities_of((await ask("read_graph", {})).structured) == [entity("Ada", "prefers green tea", kind="person")]
+    other = asking(Desk(engine=desk.engine, who=Caller(space="other")))
+    assert entities_of((await other("read_graph", {})).structured) == []
+    assert entities_of((await other("search_nodes", {"query": "tea"})).structured) == []
+
+
+async def test_wrong_arguments_are_named_also_when_nobody_checked_them(desk: Desk) -> None:
+    wrong: list[tuple[dict[str, Json], str]] = [
+        ({"names": "Ada"}, "names"),
+        ({"names": ["\ud800"]}, "names"),
+        ({"names": [], "cursor": 5}, "cursor"),
+    ]
+    for arguments, field in wrong:
+        with pytest.raises(InvalidInput) as caught:
+            await open_nodes(desk, arguments)
+        assert caught.value.fields["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("entities", "field"),
+    [
+        (None, "entities"),
+        (["x"], "entities[0]"),
+        ([entity("a"), {"name": "b"}], "entities[1].entityType"),
+        ([{"name": "b", "entityType": "", "observations": "x"}], "entities[0].observations"),
+    ],
+)
+async def test_the_path_to_what_is_wrong_is_told(desk: Desk, entities: Json, field: str) -> None:
+    create_entities = TOOLS[0].call
+    with pytest.raises(InvalidInput) as caught:
+        await create_entities(desk, {"entities": entities})
+    assert caught.value.fields["field"] == field
+
+
+async def test_the_resource_is_the_graph(desk: Desk, ask: Ask) -> None:
+    await create(ask, entity("Ada"))
+    assert await read_resource(desk) == (await ask("read_graph", {})).text

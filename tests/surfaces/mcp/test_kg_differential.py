@@ -1,0 +1,168 @@
+"""The same calls to the real npm server and to ours: the same answers, and the same graph after each."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import pytest
+from tests.surfaces.mcp.kg_calls import ADA, STORY, TEXTS, WRONG, Call, drawn, link
+from tests.surfaces.mcp.kg_desk import Ask, Heard, a_desk, all_pages, asking
+
+from benchmarks.npm_server import Program, Unavailable, install, session
+from scrubjay.model.memory import Json
+
+READING = ("read_graph", "search_nodes", "open_nodes")
+# How the server says that it has refused the arguments; a tool's own errors have other words.
+REFUSED = "MCP error -32602"
+LONG = "long " * 8_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A call that we answer otherwise on purpose. `before` is called first, and answered alike."""
+
+    reason: str
+    call: Call
+    before: tuple[Call, ...] = ()
+
+
+# All that is meant to differ.
+DIFFERENCES = (
+    Difference(
+        reason="a name is unique in a space: of two entities with one name in a call, the first is made",
+        call=("create_entities", {"entities": [ADA, {"name": "Ada", "entityType": "again", "observations": []}]}),
+    ),
+    Difference(
+        reason="a relation is there or not: one that stands twice in a call is made once",
+        call=("create_relations", {"relations": [link("Ada", "Bob"), link("Ada", "Bob")]}),
+    ),
+    Difference(
+        reason="no store keeps a NUL character: binary data is refused",
+        call=("create_entities", {"entities": [{"name": "nul\x00", "entityType": "t", "observations": []}]}),
+    ),
+    Difference(
+        reason="an argument that a tool does not take is named, not passed over: it is most often misspelt",
+        call=("search_nodes", {"query": "a", "limit": 5}),
+    ),
+    Difference(
+        reason="no answer is longer than 8,000 tokens: what was made is not repeated whole",
+        call=("create_entities", {"entities": [{"name": "Long", "entityType": "t", "observations": [LONG]}]}),
+    ),
+    Difference(
+        reason="no answer is longer than 8,000 tokens: a large graph comes in pages",
+        before=tuple(
+            ("create_entities", {"entities": [{"name": f"E{n}", "entityType": "t", "observations": ["text " * 300]}]})
+            for n in range(40)
+        ),
+        call=("read_graph", {}),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    try:
+        return asyncio.run(install())
+    except Unavailable as reason:
+        pytest.skip(f"the reference server cannot be had: {reason}")
+
+
+@pytest.fixture
+async def both(program: Program, tmp_path: Path) -> AsyncIterator[tuple[Ask, Ask]]:
+    async with the_server(program, tmp_path / "memory.jsonl") as theirs, a_desk(tmp_path / "data") as desk:
+        yield asking(desk), theirs
+
+
+@asynccontextmanager
+async def the_server(program: Program, file: Path) -> AsyncGenerator[Ask]:
+    async with session(program, file=file) as server:
+
+        async def ask(tool: str, arguments: Mapping[str, Json]) -> Heard:
+            result = await server.call(tool, arguments)
+            (content,) = result["content"]
+            return Heard(
+                text=content["text"],
+                structured=result.get("structuredContent"),
+                is_error=bool(result.get("isError")),
+            )
+
+        yield ask
+
+
+async def test_a_story_of_all_tools(both: tuple[Ask, Ask]) -> None:
+    await compare(STORY, both)
+
+
+async def test_wrong_arguments_are_refused_by_both_and_change_nothing(both: tuple[Ask, Ask]) -> None:
+    await compare((("create_entities", {"entities": [ADA]}), *WRONG), both)
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_calls_at_random(both: tuple[Ask, Ask], seed: int) -> None:
+    await compare(drawn(seed, calls=80), both)
+
+
+@pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda one: one.reason.split(":")[0])
+async def test_what_differs_on_purpose_still_does(both: tuple[Ask, Ask], difference: Difference) -> None:
+    ours, theirs = both
+    await compare(difference.before, both, is_graph_compared=False)
+    tool, arguments = difference.call
+    assert await ours(tool, arguments) != await theirs(tool, arguments)
+
+
+async def test_a_graph_in_pages_has_all_that_the_server_tells_at_once(both: tuple[Ask, Ask]) -> None:
+    names = [f"Entity number {number}" for number in range(90)]
+    texts: list[Json] = [f"{text} and more of it" for text in TEXTS]
+    entities: list[Json] = [{"name": name, "entityType": "t", "observations": texts[:6]} for name in names]
+    ring = [link(*pair) for pair in zip(names, (*names[7:], *names[:7]), strict=True)]
+    loose = [link(f"Nobody {number}", f"Nobody {number + 1}") for number in range(40)]
+    hub = [link("Entity number 3", name, "leads to") for name in names]
+    calls: list[Call] = [
+        ("create_entities", {"entities": entities}),
+        *(("create_relations", {"relations": one}) for one in (ring, loose, hub)),
+    ]
+    await compare(calls, both, is_graph_compared=False, is_echo_compared=False)
+    ours, theirs = both
+    asked: list[Call] = [
+        ("read_graph", {}),
+        ("search_nodes", {"query": "NUMBER 3"}),
+        ("open_nodes", {"names": [*names]}),
+    ]
+    for tool, arguments in asked:
+        told = (await theirs(tool, arguments)).structured
+        assert (await ours(tool, arguments)).structured != told
+        require_same_graph(await all_pages(ours, tool, arguments), told, (tool, arguments))
+
+
+async def compare(
+    calls: Iterable[Call], both: tuple[Ask, Ask], *, is_graph_compared: bool = True, is_echo_compared: bool = True
+) -> None:
+    ours, theirs = both
+    for call in calls:
+        tool, arguments = call
+        mine, other = await ours(tool, arguments), await theirs(tool, arguments)
+        if other.text.startswith(REFUSED):
+            assert (mine.is_error, mine.structured) == (True, None), call
+        elif tool in READING and mine.structured and "nextCursor" in mine.structured:
+            require_same_graph(await all_pages(ours, tool, arguments), other.structured, call)
+        elif is_echo_compared:
+            assert mine == other, call
+        if is_graph_compared:
+            graph = (await theirs("read_graph", {})).structured
+            require_same_graph(await all_pages(ours, "read_graph", {}), graph, call)
+
+
+def require_same_graph(ours: dict[str, Json], theirs: dict[str, Json] | None, call: Call) -> None:
+    """Entities in order; relations in any, since each page has its own in order."""
+    assert theirs is not None
+    assert ours["entities"] == theirs["entities"], call
+    assert counted(ours["relations"]) == counted(theirs["relations"]), call
+
+
+def counted(relations: Json) -> Counter[str]:
+    return Counter(json.dumps(one, sort_keys=True) for one in cast("list[Json]", relations))

@@ -1,0 +1,95 @@
+"""What a client is told before it calls anything: tools in few tokens, pages, annotations, instructions."""
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+from mcp.shared.exceptions import MCPError
+from tests.surfaces.mcp.counting import tokens
+from tests.surfaces.mcp.speaking import ERAS, HELLO, READY, house, request
+
+from scrubjay.model.memory import Json
+from scrubjay.settings import Settings
+from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
+from scrubjay.surfaces.mcp.toolsets import TOOLSETS
+from scrubjay.surfaces.mcp.toolsets.schema import gives, takes
+
+_ENVELOPE: dict[str, Json] = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+async def test_listing_core_costs_little(settings: Settings) -> None:
+    async with house(settings) as home:
+        async with home.raw(tools="core") as raw:
+            await raw.ask(HELLO)
+            listing = (await raw.ask(READY, request("tools/list")))["result"]
+        async with home.raw(tools="core") as raw:
+            newer = (await raw.ask(request("tools/list", _meta=_ENVELOPE)))["result"]
+    for told in (listing, newer):
+        assert {tool["name"] for tool in told["tools"]} == {tool.name for tool in TOOLSETS["core"]}
+        assert all(tool["outputSchema"] and tool["annotations"] for tool in told["tools"])
+        assert tokens(json.dumps(told, separators=(",", ":"), ensure_ascii=False)) <= 1_500
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_every_tool_says_what_it_takes_gives_and_does(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+    for tool in {tool.name: tool for tools in TOOLSETS.values() for tool in tools}.values():
+        told = listed[tool.name]
+        assert told.annotations is not None
+        assert told.annotations.open_world_hint is False
+        assert bool(told.annotations.read_only_hint) is tool.reads
+        assert told.annotations.destructive_hint is (None if tool.reads else tool.destroys)
+        assert bool(told.annotations.idempotent_hint) is (tool.repeatable and not tool.reads)
+        assert told.description
+        assert told.title
+        assert told.input_schema["additionalProperties"] is False
+        for schema in (told.input_schema, told.output_schema):
+            assert schema is not None
+            assert schema["type"] == "object"
+            Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_long_list_of_tools_comes_in_pages(settings: Settings, era: str) -> None:
+    async def nothing(_: Desk, __: object) -> Answer:
+        return Answer(structured={})
+
+    many = tuple(
+        Tool(name=f"tool_{number}", title="T", description="D", input=takes(), output=gives(), call=nothing)
+        for number in range(120)
+    )
+    async with house(settings) as home, home.client(era, tools=many) as client:
+        names: list[str] = []
+        cursor, pages = None, 0
+        while pages == 0 or cursor:
+            page = await client.list_tools(cursor=cursor)
+            names += [tool.name for tool in page.tools]
+            cursor, pages = page.next_cursor, pages + 1
+        assert (names, pages) == ([tool.name for tool in many], 3)
+        for wrong in ("nonsense", "WzUwLDFd", "WzUwMDBd", "é"):
+            with pytest.raises(MCPError) as caught:
+                await client.list_tools(cursor=wrong)
+            assert (caught.value.code, "without a cursor" in caught.value.message) == (-32602, True)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_the_server_introduces_itself(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        assert client.protocol_version == {"legacy": "2025-11-25", "auto": "2026-07-28"}[era]
+        assert client.server_info is not None
+        assert client.server_info.name == "scrubjay"
+        capabilities = client.server_capabilities
+        assert capabilities.resources is not None
+        assert (capabilities.resources.subscribe, capabilities.resources.list_changed) == (True, True)
+        assert capabilities.completions is not None
+        assert capabilities.prompts is not None
+        assert client.instructions is not None
+        first = client.instructions.split("\n\n")[0]
+        assert len(first) <= 500
+        assert client.instructions.startswith(first)
+        for word in ("memory", "Search it before", "one fact a memory"):
+            assert word in first

@@ -1,0 +1,163 @@
+"""Clients hear of changes: in their own space, of what they asked for, whoever made them."""
+
+import asyncio
+import warnings
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+from mcp.client.client import Client
+from mcp.client.session import IncomingMessage
+from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated, Subscription
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+from mcp_types import ResourceListChangedNotification, ResourceUpdatedNotification
+from tests.surfaces.mcp.speaking import HELLO, READY, SECONDS, House, call, house
+
+from scrubjay.app import open_engine
+from scrubjay.client import MemoryClient
+from scrubjay.model.draft import Caller
+from scrubjay.settings import Settings
+
+
+class Ear:
+    """What a client of the older revision hears, in order."""
+
+    def __init__(self) -> None:
+        self.heard: asyncio.Queue[str] = asyncio.Queue()
+
+    def hear(self, message: IncomingMessage) -> None:
+        if isinstance(message, ResourceListChangedNotification):
+            self.heard.put_nowait("list")
+        elif isinstance(message, ResourceUpdatedNotification):
+            self.heard.put_nowait(message.params.uri)
+
+    async def next(self) -> str:
+        return await asyncio.wait_for(self.heard.get(), SECONDS)
+
+
+@asynccontextmanager
+async def _older(home: House, space: str = "default") -> AsyncGenerator[tuple[Client, Ear]]:
+    ear = Ear()
+    async with home.client("legacy", desk=home.desk(space=space), hear=ear.hear) as client:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MCPDeprecationWarning)
+            yield client, ear
+
+
+async def _subscribe(client: Client, uri: str) -> None:
+    await client.subscribe_resource(uri)  # pyright: ignore[reportDeprecated]
+
+
+async def _unsubscribe(client: Client, uri: str) -> None:
+    await client.unsubscribe_resource(uri)  # pyright: ignore[reportDeprecated]
+
+
+async def _next(subscription: Subscription) -> object:
+    return await asyncio.wait_for(anext(aiter(subscription)), SECONDS)
+
+
+async def test_an_older_client_is_told_of_the_list_and_of_what_it_subscribed_to(settings: Settings) -> None:
+    async with house(settings) as home, _older(home) as (client, ear), _older(home, "other") as (_, stranger):
+        await call(client, "remember", text="tea", name="tea")
+        assert await ear.next() == "list"
+        await _subscribe(client, "memory://default/tea")
+        await home.desk().memory.revise("tea", text="green tea")
+        home.changes.nudge()
+        assert [await ear.next(), await ear.next()] == ["list", "memory://default/tea"]
+        await call(client, "revise", id="tea", name="green-tea")
+        assert [await ear.next(), await ear.next()] == ["list", "memory://default/tea"]
+        await _unsubscribe(client, "memory://default/tea")
+        await call(client, "remember", text="milk", name="milk")
+        assert await ear.next() == "list"
+        await call(client, "relate", source="milk", target="green-tea")
+        await call(client, "remember", text="sugar", name="sugar")
+        assert await ear.next() == "list"
+        assert ear.heard.empty()
+        assert stranger.heard.empty()
+
+
+async def test_a_relation_is_a_change_of_both_its_ends(settings: Settings) -> None:
+    async with house(settings) as home, _older(home) as (client, ear):
+        for name in ("tea", "milk"):
+            await call(client, "remember", text=name, name=name)
+            assert await ear.next() == "list"
+        for name in ("tea", "milk"):
+            await _subscribe(client, f"memory://default/{name}")
+        await call(client, "relate", source="tea", target="milk")
+        assert {await ear.next(), await ear.next()} == {"memory://default/tea", "memory://default/milk"}
+
+
+async def test_the_knowledge_graph_changes_with_everything(settings: Settings) -> None:
+    graph = "memory://knowledge-graph"
+    async with house(settings) as home, _older(home) as (client, ear), home.client("auto") as newer:
+        await _subscribe(client, graph)
+        async with newer.listen(resource_subscriptions=[graph]) as changes:
+            await call(client, "remember", text="tea")
+            assert [await ear.next(), await ear.next()] == ["list", graph]
+            assert await _next(changes) == ResourceUpdated(uri=graph)
+
+
+async def test_nobody_subscribes_to_what_is_not_his(settings: Settings) -> None:
+    async with house(settings) as home, _older(home) as (client, _):
+        await home.desk(space="other").memory.remember("x", name="x")
+        for uri in ("memory://other/x", "memory://default/nobody", "file:///x"):
+            with pytest.raises(MCPError) as caught:
+                await _subscribe(client, uri)
+            assert caught.value.code == -32602
+
+
+async def test_subscriptions_are_bounded(settings: Settings) -> None:
+    async with house(settings) as home, _older(home) as (client, _):
+        memory_id = (await home.desk().memory.remember("x")).id
+        # One memory has many addresses: each letter of its id may be written in percent signs.
+        for number in range(1_000):
+            await _subscribe(client, f"memory://default/{_spelled(memory_id, number)}")
+        with pytest.raises(MCPError, match="Unsubscribe from some"):
+            await _subscribe(client, f"memory://default/{_spelled(memory_id, 1_000)}")
+
+
+def _spelled(text: str, number: int) -> str:
+    return "".join(f"%{ord(one):02X}" if number >> at & 1 else one for at, one in enumerate(text))
+
+
+async def test_a_newer_client_listens_to_what_it_asks_for(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto") as client:
+        await call(client, "remember", text="tea", name="tea")
+        uris = ["memory://default/tea", "memory://other/x", "memory://default/nobody"]
+        async with client.listen(resources_list_changed=True, resource_subscriptions=uris) as changes:
+            assert changes.honored is not None
+            assert changes.honored.resource_subscriptions == ["memory://default/tea"]
+            await home.desk(space="other").memory.remember("x", name="x")
+            await call(client, "revise", id="tea", text="green tea")
+            heard = {await _next(changes), await _next(changes)}
+            assert heard == {ResourcesListChanged(), ResourceUpdated(uri="memory://default/tea")}
+        async with client.listen(resource_subscriptions=["memory://default/tea"]) as changes:
+            await call(client, "remember", text="milk", name="milk")
+            await call(client, "relate", source="tea", target="milk")
+            assert await _next(changes) == ResourceUpdated(uri="memory://default/tea")
+
+
+async def test_what_another_process_writes_is_heard_of(settings: Settings) -> None:
+    async with house(settings) as home, _older(home) as (_, ear), open_engine(settings) as elsewhere:
+        await MemoryClient.over(elsewhere, Caller()).remember("from elsewhere")
+        assert await ear.next() == "list"
+
+
+async def test_streams_end_gracefully_when_the_server_leaves(settings: Settings) -> None:
+    async with (
+        house(settings) as home,
+        home.client("auto") as client,
+        client.listen(resources_list_changed=True) as changes,
+    ):
+        home.changes.close()
+        async for _ in changes:
+            raise AssertionError
+
+
+async def test_a_client_that_does_not_read_holds_up_nobody(settings: Settings) -> None:
+    async with house(settings) as home, home.raw() as deaf, _older(home) as (client, ear):
+        await deaf.ask(HELLO)
+        await deaf.send(READY)
+        for number in range(200):
+            await call(client, "remember", text=f"note {number}")
+        assert await ear.next() == "list"

@@ -1,0 +1,124 @@
+"""Progress is told to whoever asks for it; a call that nobody waits for stops, unless it writes."""
+
+import asyncio
+from collections.abc import Mapping
+
+import anyio
+import pytest
+from tests.surfaces.mcp.speaking import ERAS, HELLO, READY, SECONDS, call, house, request
+
+from scrubjay.model.memory import Json
+from scrubjay.settings import Settings
+from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
+from scrubjay.surfaces.mcp.toolsets import pick
+from scrubjay.surfaces.mcp.toolsets.schema import gives, takes
+
+Told = list[tuple[float, float | None, str | None]]
+
+
+class Work:
+    """A tool that waits to be released, and notes what became of it."""
+
+    def __init__(self, *, reads: bool) -> None:
+        self.begun = asyncio.Event()
+        self.release = asyncio.Event()
+        self.ended: list[str] = []
+        self.tool = Tool(
+            name="work", title="W", description="W", input=takes(), output=gives(), call=self._call, reads=reads
+        )
+
+    async def _call(self, _: Desk, __: Mapping[str, Json]) -> Answer:
+        self.begun.set()
+        try:
+            await self.release.wait()
+        except asyncio.CancelledError:
+            self.ended.append("cancelled")
+            raise
+        self.ended.append("finished")
+        return Answer(structured={})
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_tool_tells_how_far_it_has_come(settings: Settings, era: str) -> None:
+    told: Told = []
+    enough, last = asyncio.Event(), asyncio.Event()
+
+    async def count(desk: Desk, _: Mapping[str, Json]) -> Answer:
+        assert desk.progress is not None
+        for done in (1, 2, 2, 1):
+            desk.progress(done, 3)
+        await asyncio.wait_for(enough.wait(), SECONDS)
+        desk.progress(3, 3)
+        return Answer(structured={})
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+        (last if progress == total else enough).set()
+
+    tool = Tool(name="count", title="C", description="C", input=takes(), output=gives(), call=count)
+    async with house(settings) as home, home.client(era, tools=(tool,)) as client:
+        await client.call_tool("count", {}, progress_callback=hear)
+        await asyncio.wait_for(last.wait(), SECONDS)
+    assert [total for _, total, _ in told] == [3.0] * len(told)
+    assert [done for done, _, _ in told] == sorted({done for done, _, _ in told})
+    assert told[-1] == (3.0, 3.0, None)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_without_a_token_nothing_is_told(settings: Settings, era: str) -> None:
+    seen: list[object] = []
+
+    async def look(desk: Desk, _: Mapping[str, Json]) -> Answer:
+        seen.append(desk.progress)
+        return Answer(structured={})
+
+    tool = Tool(name="look", title="L", description="L", input=takes(), output=gives(), call=look)
+    async with house(settings) as home, home.client(era, tools=(tool,)) as client:
+        await client.call_tool("look", {})
+    assert seen == [None]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_long_call_that_says_nothing_is_heard_of_all_the_same(settings: Settings, era: str) -> None:
+    work = Work(reads=True)
+    told: Told = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+        if len(told) == 3:
+            work.release.set()
+
+    async with house(settings) as home, home.client(era, tools=(work.tool,), beat=0.01) as client:
+        await client.call_tool("work", {}, progress_callback=hear)
+    assert told[:3] == [(1.0, None, "still at work"), (2.0, None, "still at work"), (3.0, None, "still at work")]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("reads", [True, False])
+async def test_a_cancelled_read_stops_and_a_cancelled_write_finishes(settings: Settings, era: str, reads: bool) -> None:
+    work = Work(reads=reads)
+    async with house(settings) as home, home.client(era, tools=(*pick("core"), work.tool)) as client:
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "work")
+            await asyncio.wait_for(work.begun.wait(), SECONDS)
+            group.cancel_scope.cancel()
+        # The server has heard of it when it answers what was asked after it.
+        assert (await call(client, "recall"))["hits"] == []
+        work.release.set()
+        await home.until_inside(0)
+        assert work.ended == ["cancelled" if reads else "finished"]
+
+
+@pytest.mark.parametrize("reads", [True, False])
+async def test_a_client_that_is_gone_stops_reading_not_writing(settings: Settings, reads: bool) -> None:
+    work = Work(reads=reads)
+    async with house(settings) as home, home.raw(tools=(work.tool,)) as raw:
+        await raw.ask(HELLO)
+        await raw.send(READY, request("tools/call", 1, name="work", arguments={}))
+        await asyncio.wait_for(work.begun.wait(), SECONDS)
+        raw.served.cancel()
+        await asyncio.wait([raw.served])
+        work.release.set()
+        await home.until_inside(0)
+        assert work.ended == ["cancelled" if reads else "finished"]
+        raw.writer.transport.abort()

@@ -1,0 +1,116 @@
+"""Prompts, and completions of their arguments."""
+
+import pytest
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import PromptReference, ResourceTemplateReference, TextContent
+from tests.surfaces.mcp.speaking import ERAS, call, house
+
+from scrubjay.settings import Settings
+
+pytestmark = pytest.mark.parametrize("era", ERAS)
+
+_TEMPLATE = ResourceTemplateReference(type="ref/resource", uri="memory://{space}/{name}")
+_ABOUT = PromptReference(type="ref/prompt", name="what_do_you_know_about")
+
+
+async def _prompt(client: Client, name: str, **arguments: str) -> str:
+    (message,) = (await client.get_prompt(name, arguments)).messages
+    assert message.role == "user"
+    assert isinstance(message.content, TextContent)
+    return message.content.text
+
+
+async def _values(client: Client, ref: PromptReference | ResourceTemplateReference, name: str, value: str) -> list[str]:
+    return (await client.complete(ref, {"name": name, "value": value})).completion.values
+
+
+async def test_the_prompts_are_listed_with_their_arguments(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        listed = (await client.list_prompts()).prompts
+        arguments = {one.name: [(arg.name, arg.required) for arg in one.arguments or []] for one in listed}
+        assert arguments == {
+            "write_with_care": [("text", True), ("project", False)],
+            "what_do_you_know_about": [("topic", True)],
+            "wrap_up_session": [("project", False), ("focus", False)],
+        }
+        assert all(one.title and one.description for one in listed)
+
+
+async def test_the_prompts_bring_what_is_known(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era, desk=home.desk(project="apollo")) as client:
+        await call(client, "remember", text="Sarah prefers voice calls")
+        care = await _prompt(client, "write_with_care", text="Sarah likes to be called")
+        assert "Sarah prefers voice calls" in care
+        assert "Search before you write" in care
+        assert 'the project "apollo"' in care
+        assert 'the project "gemini"' in await _prompt(client, "write_with_care", text="x", project="gemini")
+        about = await _prompt(client, "what_do_you_know_about", topic="Sarah")
+        assert "What do you know about Sarah?" in about
+        assert "Sarah prefers voice calls" in about
+        wrap = await _prompt(client, "wrap_up_session", focus="open questions")
+        assert "open questions" in wrap
+        assert 'of the project "apollo"' in wrap
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("write_with_car", {}, "Did you mean write_with_care"),
+        ("write_with_care", {}, "write_with_care needs the argument 'text'"),
+        ("write_with_care", {"text": " "}, "write_with_care needs the argument 'text'"),
+        ("what_do_you_know_about", {"topik": "x"}, "takes no argument 'topik'. Did you mean topic?"),
+        ("what_do_you_know_about", {"topic": "x" * 30_000}, "topic has 30,000 characters"),
+    ],
+)
+async def test_what_is_wrong_with_a_prompt_is_said(
+    settings: Settings, era: str, name: str, arguments: dict[str, str], told: str
+) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        with pytest.raises(MCPError) as caught:
+            await client.get_prompt(name, arguments)
+        assert (caught.value.code, told in caught.value.message) == (-32602, True)
+
+
+async def test_names_tags_entities_and_projects_are_completed(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        await call(client, "remember", text="1", name="tea-house", entities=["Sarah"], tags=["sales"], project="apollo")
+        await call(client, "remember", text="2", name="tea", tags=["sailing"])
+        await home.desk(space="other").memory.remember(
+            "3", name="team", tags=["safe"], project="area51", entities=["Sam"]
+        )
+        assert await _values(client, _TEMPLATE, "name", "tea") == ["tea", "tea-house"]
+        assert await _values(client, _TEMPLATE, "space", "de") == ["default"]
+        assert await _values(client, _TEMPLATE, "space", "o") == []
+        assert await _values(client, _ABOUT, "topic", "SA") == ["sarah", "sailing", "sales"]
+        wrap = PromptReference(type="ref/prompt", name="wrap_up_session")
+        assert await _values(client, wrap, "project", "a") == ["apollo"]
+        assert await _values(client, wrap, "focus", "a") == []
+
+
+async def test_completions_are_bounded(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        memory = home.desk().memory
+        for number in range(130):
+            await memory.remember(str(number), name=f"n{number:03}")
+        found = (await client.complete(_TEMPLATE, {"name": "name", "value": ""})).completion
+        assert (len(found.values), found.has_more) == (100, True)
+        assert await _values(client, _TEMPLATE, "name", "n" * 100_000) == []
+
+
+@pytest.mark.parametrize(
+    ("ref", "argument", "told"),
+    [
+        (_TEMPLATE, "nam", "Did you mean name?"),
+        (_ABOUT, "text", "There are topic"),
+        (PromptReference(type="ref/prompt", name="what"), "topic", "there is no prompt 'what'"),
+        (ResourceTemplateReference(type="ref/resource", uri="file:///{x}"), "x", "there is no template"),
+    ],
+)
+async def test_there_is_nothing_to_complete_of_what_there_is_not(
+    settings: Settings, era: str, ref: PromptReference | ResourceTemplateReference, argument: str, told: str
+) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        with pytest.raises(MCPError) as caught:
+            await client.complete(ref, {"name": argument, "value": "x"})
+        assert (caught.value.code, told in caught.value.message) == (-32602, True)

@@ -1,0 +1,86 @@
+"""A daemon as a process of its own, started as people start it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Self
+
+from scrubjay.paths import socket_file
+
+_LONGEST = 60.0
+
+
+class Daemon:
+    """`scrubjay serve` on a data folder; killed at the end if it has not left by itself."""
+
+    def __init__(self, home: Path, *options: str, **environment: str) -> None:
+        self.home = home
+        self._command = [
+            sys.executable,
+            "-m",
+            "scrubjay",
+            "serve",
+            "--data",
+            str(home),
+            "--http",
+            "127.0.0.1:0",
+            *options,
+        ]
+        self._environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")},
+            "SCRUBJAY_EMBEDDER": "none",
+            **environment,
+        }
+        self._log = home.with_name(f"{home.name}.log")
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(_LONGEST)
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    def start(self) -> None:
+        """Start it and wait until it lets clients in."""
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment
+            )
+        self.wait_until_open()
+
+    def wait_until_open(self) -> None:
+        """Wait until somebody answers at the socket."""
+        assert self.process is not None
+        end = time.monotonic() + _LONGEST
+        while not is_open(self.home):
+            assert self.process.poll() is None, self.log
+            assert time.monotonic() < end, self.log
+            time.sleep(0.01)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send a signal and wait until it is gone; returns its exit code."""
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(_LONGEST)
+
+
+def is_open(home: Path) -> bool:
+    """Whether a daemon answers for a data folder."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(socket_file(home))) == 0

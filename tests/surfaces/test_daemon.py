@@ -1,0 +1,302 @@
+"""The daemon's doors: who gets in, what they may say, and that nothing they say ends it."""
+
+import asyncio
+import json
+import os
+import socket
+import stat
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import httpx2
+import pytest
+from tests.surfaces.daemons import background_daemon
+
+from scrubjay import MemoryClient, Settings
+from scrubjay.errors import Busy, DaemonRunning, DaemonUnavailable, InvalidInput, NotAllowed, NotFound
+from scrubjay.model.memory import Json
+from scrubjay.paths import daemon_file, socket_file
+from scrubjay.remote.frames import Frame, LineReader, decoded, encoded, hello
+from scrubjay.surfaces.daemon.reception import Reception
+from scrubjay.surfaces.daemon.serve import Running
+
+
+@pytest.fixture
+def running(settings: Settings) -> Iterator[Running]:
+    with background_daemon(settings) as found:
+        yield found
+
+
+class Wire:
+    """A client that says exactly what a test wants."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._lines = LineReader(reader)
+        self._writer = writer
+
+    async def say(self, line: bytes) -> None:
+        self._writer.write(line)
+        await self._writer.drain()
+
+    async def hear(self) -> Frame:
+        line = await asyncio.wait_for(self._lines.line(), 20)
+        assert line is not None
+        return decoded(line)
+
+    async def silence(self) -> bool:
+        """Whether the other side has hung up."""
+        return await asyncio.wait_for(self._lines.line(), 20) is None
+
+
+@asynccontextmanager
+async def wire(path: Path, *, greet: bool = True) -> AsyncGenerator[Wire]:
+    reader, writer = await asyncio.open_unix_connection(str(path))
+    client = Wire(reader, writer)
+    try:
+        if greet:
+            await client.say(encoded(hello("verbs")))
+            assert "pid" in await client.hear()
+        yield client
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+def code(frame: Frame) -> Json:
+    error = frame["error"]
+    assert isinstance(error, dict)
+    return error["code"]
+
+
+def test_the_socket_is_its_owners_alone(running: Running, home: Path) -> None:
+    assert running.socket == socket_file(home)
+    assert stat.S_IMODE(running.socket.stat().st_mode) == 0o600
+    assert stat.S_IMODE(running.socket.parent.stat().st_mode) == 0o700
+
+
+def test_a_second_daemon_is_refused_with_the_pid_of_the_first(running: Running, settings: Settings) -> None:
+    with pytest.raises(DaemonRunning, match=f"pid {os.getpid()}") as caught, background_daemon(settings):
+        pass
+    assert caught.value.fields["pid"] == os.getpid()
+    assert running.socket.exists()
+
+
+def test_what_a_dead_daemon_left_is_taken_over(settings: Settings, home: Path) -> None:
+    path = socket_file(home)
+    path.parent.mkdir(parents=True)
+    daemon_file(home).write_text('{"pid": 999999999}\n')
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+    with background_daemon(settings) as running:
+        assert json.loads(daemon_file(home).read_text())["pid"] == os.getpid()
+        assert running.socket == path
+    assert not path.exists()
+    with background_daemon(settings):
+        pass
+
+
+async def test_a_socket_file_without_a_daemon_is_no_daemon(settings: Settings, home: Path) -> None:
+    path = socket_file(home)
+    path.parent.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+    async with MemoryClient(settings=settings) as memory:
+        assert (await memory.remember("opened here")).action == "created"
+
+
+async def test_another_user_is_turned_away(tmp_path: Path) -> None:
+    reception = Reception({}, owner=os.getuid() + 1)
+    server = await asyncio.start_unix_server(reception.receive, path=str(tmp_path / "s"))
+    async with server, wire(tmp_path / "s", greet=False) as client:
+        answer = await client.hear()
+        assert code(answer) == NotAllowed.code
+        assert await client.silence()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b"\n", InvalidInput.code),
+        (b"GET / HTTP/1.1\r\n", InvalidInput.code),
+        (b"[]\n", InvalidInput.code),
+        (b"{}\n", DaemonUnavailable.code),
+        (b'{"protocol": 0, "scrubjay": "0.0.1"}\n', DaemonUnavailable.code),
+        (b'{"protocol": 1, "speak": "klingon"}\n', InvalidInput.code),
+        (b'{"protocol": 1, "speak": ["verbs"]}\n', InvalidInput.code),
+        (b'{"protocol": 1, "x": "' + b"y" * 70_000 + b'"}\n', InvalidInput.code),
+    ],
+)
+async def test_a_bad_hello_is_answered_and_the_door_closed(running: Running, line: bytes, expected: str) -> None:
+    async with wire(running.socket, greet=False) as client:
+        await client.say(line)
+        assert code(await client.hear()) == expected
+        assert await client.silence()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b"not json\n", InvalidInput.code),
+        (b"5\n", InvalidInput.code),
+        (b'{"verb": "status"}\n', InvalidInput.code),
+        (b'{"id": 1}\n', InvalidInput.code),
+        (b'{"id": 1, "verb": "drop_tables"}\n', InvalidInput.code),
+        (b'{"id": 1, "verb": "close"}\n', InvalidInput.code),
+        (b'{"id": 1, "verb": "status", "args": []}\n', InvalidInput.code),
+        (b'{"id": 1, "verb": "status", "args": {"colour": 1}}\n', InvalidInput.code),
+        (b'{"id": 1, "verb": "status", "who": {"space": ""}}\n', InvalidInput.code),
+        (b'{"id": 1, "verb": "status", "who": {"space": 5}}\n', InvalidInput.code),
+        (b'{"id": 1, "verb": "status", "who": "me"}\n', InvalidInput.code),
+        (b'{"id": 1, "verb": "remember", "args": {}}\n', InvalidInput.code),
+        (b'{"id": 1, "verb": "remember", "args": {"draft": {"text": ""}}}\n', InvalidInput.code),
+        (b'{"id": 1, "verb": "revise", "args": {"ref": "nobody", "edit": {}}}\n', NotFound.code),
+    ],
+)
+async def test_a_bad_frame_is_answered_and_the_talk_goes_on(running: Running, line: bytes, expected: str) -> None:
+    async with wire(running.socket) as client:
+        await client.say(line)
+        assert code(await client.hear()) == expected
+        await client.say(b'{"id": 2, "verb": "status"}\n')
+        assert (await client.hear())["id"] == 2
+
+
+async def test_a_line_of_100_mb_is_refused_and_the_talk_goes_on(running: Running) -> None:
+    async with wire(running.socket) as client:
+        for _ in range(100):
+            await client.say(b"x" * 1_000_000)
+        await client.say(b'\n{"id": 2, "verb": "status"}\n')
+        assert code(await client.hear()) == "too_large"
+        assert (await client.hear())["id"] == 2
+
+
+async def test_half_a_frame_is_no_frame(running: Running, settings: Settings) -> None:
+    async with wire(running.socket) as client:
+        await client.say(b'{"id": 1, "verb": "remember", "args": {"draft": {"te')
+    async with MemoryClient(settings=settings) as memory:
+        assert (await memory.status()).memories == {}
+
+
+async def test_two_calls_under_one_number_are_told_apart(running: Running) -> None:
+    async with wire(running.socket) as client:
+        await client.say(b'{"id": 1, "verb": "import_", "pushes": true}\n{"id": 1, "lines": 5}\n')
+        assert code(await client.hear()) == InvalidInput.code
+        await client.say(b'{"id": 1, "lines": ["not an export"]}\n{"id": 1, "end": true}\n')
+        assert code(await client.hear()) == InvalidInput.code
+        await client.say(b'{"id": 3, "cancel": true}\n{"id": 4, "verb": "status"}\n{"id": 4, "verb": "status"}\n')
+        answers = [await client.hear(), await client.hear()]
+        assert sorted("error" in answer for answer in answers) == [False, True]
+
+
+async def test_a_client_that_is_gone_loses_no_write(running: Running, settings: Settings) -> None:
+    async with wire(running.socket) as client:
+        for number in range(20):
+            draft: Json = {"text": f"the last word number {number}"}
+            await client.say(encoded({"id": number, "verb": "remember", "args": {"draft": draft}}))
+    async with MemoryClient(settings=settings) as memory:
+        for _ in range(200):
+            if (await memory.status()).memories.get("live") == 20:
+                break
+            await asyncio.sleep(0.02)
+        assert (await memory.status()).memories == {"live": 20}
+
+
+async def test_200_clients_at_once(running: Running, settings: Settings) -> None:
+    async def visit(number: int) -> None:
+        async with MemoryClient(settings=settings) as memory:
+            await memory.remember(f"visitor {number} was here")
+            assert (await memory.recall(f"visitor {number}")).hits
+
+    await asyncio.gather(*(visit(number) for number in range(200)))
+    async with MemoryClient(settings=settings) as memory:
+        assert (await memory.status()).memories == {"live": 200}
+    assert running.http
+
+
+async def test_too_much_at_once_is_told_to_retry(settings: Settings) -> None:
+    with background_daemon(replace(settings, max_requests=1)) as running:
+        async with wire(running.socket) as client:
+            for number in range(40):
+                await client.say(encoded({"id": number, "verb": "status"}))
+            answers = [await client.hear() for _ in range(40)]
+            assert any("result" in answer for answer in answers)
+            refused = [answer["error"] for answer in answers if "error" in answer]
+            assert refused
+            for error in refused:
+                assert isinstance(error, dict)
+                assert (error["code"], error["retry_after"]) == (Busy.code, 1)
+        async with MemoryClient(settings=settings) as memory:
+            await asyncio.gather(*(memory.status() for _ in range(4)))
+
+
+async def test_an_accepted_write_is_finished_before_the_daemon_leaves(settings: Settings) -> None:
+    with background_daemon(settings) as running:
+        async with wire(running.socket) as client:
+            for number in range(50):
+                draft: Json = {"text": f"just before the end, number {number}"}
+                await client.say(encoded({"id": number, "verb": "remember", "args": {"draft": draft}}))
+            answered = [await client.hear()]
+            running.leaving.set()
+            answered += [await client.hear() for _ in range(49)]
+    done = sum("result" in answer for answer in answered)
+    async with MemoryClient(settings=settings) as memory:
+        assert (await memory.status()).memories == {"live": done}
+
+
+def test_nobody_there_for_a_while_is_a_reason_to_leave(settings: Settings) -> None:
+    with background_daemon(settings, idle=0.05) as running:
+        for _ in range(1000):
+            if running.leaving.is_set():
+                break
+            asyncio.run(asyncio.sleep(0.01))
+        assert running.leaving.is_set()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"host": "localhost"}, 200),
+        ({"host": "[::1]:99"}, 200),
+        ({"origin": "http://127.0.0.1:7272"}, 200),
+        ({"host": "evil.example"}, 403),
+        ({"host": "127.0.0.1.evil.example"}, 403),
+        ({"host": ""}, 403),
+        ({"host": "[::1"}, 403),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": ""}, 403),
+    ],
+)
+async def test_a_page_of_another_site_is_kept_out(running: Running, headers: dict[str, str], status: int) -> None:
+    async with httpx2.AsyncClient() as web:
+        for path in ("/healthz", "/call/status", "/nowhere"):
+            response = await web.request("POST" if "call" in path else "GET", running.http + path, headers=headers)
+            assert response.status_code == (404 if (path, status) == ("/nowhere", 200) else status)
+            if status == 403:
+                assert response.json()["error"]["code"] == NotAllowed.code
+
+
+async def test_http_is_for_this_machine_only(settings: Settings) -> None:
+    for address in ("0.0.0.0:0", "nonsense", "127.0.0.1:99999999", "127.0.0.1:http"):
+        with pytest.raises(InvalidInput), background_daemon(settings, http=address):
+            pass
+
+
+async def test_a_taken_port_is_told_when_it_was_asked_for(running: Running, tmp_path: Path, settings: Settings) -> None:
+    other = replace(settings, home=str(tmp_path / "other"))
+    address = running.http.removeprefix("http://")
+    with background_daemon(other, http=address) as second:
+        assert second.http == ""
+
+
+async def test_bodies_that_are_not_calls(running: Running) -> None:
+    async with httpx2.AsyncClient() as web:
+        for body, status in ((b"not json", 422), (b"[]", 422), (b'{"args": 5}', 422), (b"x" * 17_000_000, 413)):
+            response = await web.post(f"{running.http}/call/status", content=body)
+            assert response.status_code == status
+        assert (await web.post(f"{running.http}/call/fly")).status_code == 422
+        assert (await web.get(f"{running.http}/call/status")).status_code == 405
+        answer = await web.post(f"{running.http}/call/read", json={"args": {"refs": ["nobody"]}})
+        assert answer.json()["result"]["missing"][0]["ref"] == "nobody"

@@ -1,0 +1,154 @@
+"""A client whose daemon comes and goes: what it answers, what it repeats, and what it says of a lost write."""
+
+import asyncio
+import inspect
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import cast
+
+import pytest
+from tests.surfaces.daemons import background_daemon
+
+from scrubjay import MemoryClient, Settings
+from scrubjay.engine import Engine
+from scrubjay.errors import DaemonUnavailable, InvalidInput
+from scrubjay.model.memory import Json
+from scrubjay.paths import socket_file
+from scrubjay.remote.engine import RemoteEngine
+from scrubjay.remote.frames import LineReader, decoded, encoded
+from scrubjay.remote.verbs import VERBS
+from scrubjay.version import PROTOCOL, VERSION
+
+
+def test_a_remote_engine_has_the_engines_verbs_with_the_same_signatures() -> None:
+    for verb in VERBS:
+        assert inspect.signature(getattr(RemoteEngine, verb)) == inspect.signature(getattr(Engine, verb)), verb
+
+
+async def test_over_http_the_verbs_are_the_same(settings: Settings, tmp_path: Path) -> None:
+    with background_daemon(settings) as running:
+        async with MemoryClient(url=running.http, settings=settings, space="work", agent="bot") as memory:
+            done = await memory.remember("Sarah of Acme prefers voice calls", entities=["Sarah", "Acme"])
+            assert (await memory.recall("how does Sarah like voice calls?")).hits[0].passage.startswith("Sarah")
+            assert (await memory.revise(done.ids[0], content="Sarah prefers mail")).version == 2
+            assert (await memory.history(done.ids[0], diff=[1, 2])).diff[0].field == "content"
+            lines = [line async for line in memory.export()]
+            assert len(lines) == 3
+            reports: list[tuple[int, int]] = []
+            taken = await memory.import_lines(lines, progress=lambda done, total: reports.append((done, total)))
+            assert (taken.imported, taken.known) == (0, 2)
+            assert reports
+            with pytest.raises(InvalidInput, match="line 1"):
+                await memory.import_lines(["nonsense"])
+            with pytest.raises(InvalidInput, match="own machine"):
+                await memory.backup(tmp_path / "copy.db")
+            assert (await memory.doctor()).checks
+            await memory.forget(done.ids)
+            assert len((await memory.purge(done.ids)).done) == 2
+    with pytest.raises(DaemonUnavailable, match="cannot be reached"):
+        async with MemoryClient(url=running.http):
+            pass
+    with pytest.raises(InvalidInput, match="no address"):
+        async with MemoryClient(url="localhost"):
+            pass
+
+
+async def test_a_backup_by_the_daemon_lies_where_it_was_asked_for(settings: Settings, tmp_path: Path) -> None:
+    with background_daemon(settings):
+        async with MemoryClient(settings=settings) as memory:
+            await memory.remember("tea")
+            reports: list[tuple[int, int]] = []
+            copy = await memory.backup(tmp_path / "copy.db", progress=lambda done, total: reports.append((done, total)))
+            assert copy == tmp_path / "copy.db"
+            assert copy.stat().st_size > 0
+
+
+async def test_reads_come_from_memory_while_the_daemon_is_away_and_writes_fail(settings: Settings) -> None:
+    with background_daemon(settings):
+        memory = await MemoryClient(settings=settings).__aenter__()
+        done = await memory.remember("green tea")
+        fresh = await memory.recall("tea")
+        assert not fresh.stale
+        await memory.read(done.id)
+    kept = await memory.recall("tea")
+    assert kept.stale
+    assert kept.hits == fresh.hits
+    assert (await memory.read(done.id)).stale
+    for call in (memory.recall("milk"), memory.status(), memory.remember("lost?")):
+        with pytest.raises(DaemonUnavailable, match="cannot be reached") as caught:
+            await call
+        assert "scrubjay serve" in caught.value.hint
+    with background_daemon(settings):
+        assert not (await memory.recall("tea")).stale
+        assert (await memory.remember("back again")).action == "created"
+        await memory.__aexit__(None, None, None)
+
+
+@asynccontextmanager
+async def forgetful_daemon(path: Path, *, committed: bool | None) -> AsyncGenerator[list[Json]]:
+    """Speaks the daemon's protocol, and hangs up on every write; then it knows what came of it, or is gone."""
+    heard: list[Json] = []
+    path.parent.mkdir(parents=True)
+
+    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        lines = LineReader(reader)
+        await lines.line()
+        writer.write(encoded({"scrubjay": VERSION, "protocol": PROTOCOL, "pid": 1}))
+        while (line := await lines.line()) is not None:
+            frame = decoded(line)
+            heard.append(frame["verb"])
+            if frame["verb"] != "outcome":
+                if committed is None:
+                    server.close()
+                    path.unlink()
+                break
+            arguments = frame["args"]
+            assert isinstance(arguments, dict)
+            (run,) = cast("list[str]", arguments["runs"])
+            writer.write(encoded({"id": frame["id"], "result": {run: committed}}))
+        writer.close()
+
+    server = await asyncio.start_unix_server(receive, path=str(path))
+    async with server:
+        yield heard
+
+
+@pytest.mark.parametrize(
+    ("committed", "words"), [(True, "was committed"), (False, "nothing was written"), (None, "is not known")]
+)
+async def test_a_lost_write_is_told_as_what_it_is(settings: Settings, *, committed: bool | None, words: str) -> None:
+    async with (
+        forgetful_daemon(socket_file(settings.data), committed=committed) as heard,
+        MemoryClient(settings=settings) as memory,
+    ):
+        with pytest.raises(DaemonUnavailable, match=words) as caught:
+            await memory.remember("did it get there?")
+        assert caught.value.fields["committed"] is committed
+        assert heard[0] == "remember"
+        assert heard.count("remember") == 1
+
+
+async def test_a_read_that_was_cut_off_is_asked_again(settings: Settings) -> None:
+    async with (
+        forgetful_daemon(socket_file(settings.data), committed=True) as heard,
+        MemoryClient(settings=settings) as memory,
+    ):
+        with pytest.raises(DaemonUnavailable, match="went away"):
+            await memory.recall("tea")
+        assert heard == ["recall"] * 5
+
+
+async def test_a_daemon_that_speaks_otherwise_is_not_bypassed(settings: Settings) -> None:
+    path = socket_file(settings.data)
+    path.parent.mkdir(parents=True)
+
+    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(encoded({"scrubjay": "99.0", "protocol": PROTOCOL + 1}))
+        writer.close()
+
+    async with await asyncio.start_unix_server(receive, path=str(path)):
+        with pytest.raises(DaemonUnavailable, match=r"99\.0"):
+            async with MemoryClient(settings=settings):
+                pass

@@ -1,0 +1,90 @@
+"""`scrubjay serve` as a process: what it prints, which signals it obeys, and that the command line finds it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.surfaces.serving import Daemon, is_open
+from tests.surfaces.shell import run, told
+
+from scrubjay.paths import daemon_file, socket_file
+
+
+def test_it_serves_until_it_is_told_to_stop(home: Path) -> None:
+    with Daemon(home) as daemon:
+        assert told("remember", "green tea", "--name", "tea")["action"] == "created"
+        assert told("recall", "tea")["hits"]
+        assert f"daemon     pid {daemon.pid}" in run("status").out
+        known = json.loads(daemon_file(home).read_text())
+        assert known["pid"] == daemon.pid
+        assert daemon.stop() == 0
+    assert not socket_file(home).exists()
+    # The same command works without it.
+    assert told("read", "tea")["memories"]
+    assert "daemon     none runs" in run("status").out
+    out = [line for line in daemon.log.splitlines() if not line.startswith("{")]
+    assert known["http"] in "\n".join(out)
+    assert '"args": ["mcp"]' in "\n".join(out)
+    assert f"curl -s {known['http']}/mcp" in "\n".join(out)
+    events = [json.loads(line)["event"] for line in daemon.log.splitlines() if line.startswith("{")]
+    assert events[0] == "listening"
+    assert events[-1] == "leaving"
+
+
+def test_a_hang_up_starts_it_anew_under_the_same_pid(home: Path) -> None:
+    with Daemon(home) as daemon:
+        told("remember", "before", "--name", "before")
+        before = socket_file(home).stat().st_ino
+        assert daemon.process is not None
+        daemon.process.send_signal(signal.SIGHUP)
+        while not is_open(home) or socket_file(home).stat().st_ino == before:
+            assert daemon.process.poll() is None, daemon.log
+        assert json.loads(daemon_file(home).read_text())["pid"] == daemon.pid
+        assert told("read", "before")["memories"]
+        assert daemon.stop(signal.SIGINT) == 0
+
+
+def test_a_second_one_says_who_is_there(home: Path) -> None:
+    with Daemon(home) as daemon:
+        second = subprocess.run(
+            [sys.executable, "-m", "scrubjay", "serve", "--data", str(home)],
+            env=dict(os.environ),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert second.returncode == 75
+        assert f"pid {daemon.pid}" in second.stderr
+        assert is_open(home)
+
+
+def test_one_that_was_killed_leaves_nothing_in_the_way(home: Path) -> None:
+    with Daemon(home) as daemon:
+        told("remember", "kept", "--name", "kept")
+        assert daemon.stop(signal.SIGKILL) == -signal.SIGKILL
+        assert socket_file(home).exists()
+        assert told("read", "kept")["memories"]
+        daemon.start()
+        assert told("read", "kept")["memories"]
+
+
+def test_it_leaves_by_itself_when_nobody_comes(home: Path) -> None:
+    with Daemon(home, "--idle", "0.2") as daemon:
+        assert daemon.process is not None
+        assert daemon.process.wait(60) == 0
+
+
+def test_wrong_orders_are_told_in_words(home: Path) -> None:
+    for options, words in (
+        (("--http", "0.0.0.0:7272"), "everyone on the network"),
+        (("--http", "nowhere"), "no address"),
+        (("--log-level", "loud"), "no log level"),
+        (("--tools", "hammer"), "hammer"),
+    ):
+        answer = run("serve", "--data", str(home), *options)
+        assert answer.code == 2, options
+        assert words in answer.err

@@ -1,0 +1,17 @@
+"""The commands once more, with a daemon that serves the folder: nobody can tell the difference."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.surfaces.daemons import background_daemon
+from tests.surfaces.test_verbs import *  # noqa: F403 - every test of that module, run in this one
+
+from scrubjay.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def _daemon(home: Path) -> Iterator[None]:
+    with background_daemon(Settings(home=str(home), embedder="none", vector_index="scan", readers=1)) as running:
+        yield
+        assert running.socket.exists()

@@ -1,0 +1,19 @@
+"""Graphs for the tests of whatever is done with them."""
+
+import pytest
+from tests.unit.graph.garden import Garden
+from tests.unit.workshop import Workshop
+
+from scrubjay.ports import RecordStore
+from scrubjay.testing import FakeStore
+
+
+@pytest.fixture
+def garden(any_store: RecordStore) -> Garden:
+    return Garden(shop=Workshop(store=any_store))
+
+
+@pytest.fixture
+def bed() -> Garden:
+    """The same over the store in memory."""
+    return Garden(shop=Workshop(store=FakeStore()))

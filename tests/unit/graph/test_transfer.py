@@ -1,0 +1,136 @@
+"""`memory.jsonl` in and out."""
+
+import json
+from collections.abc import Iterable
+
+import pytest
+from tests.unit.graph.garden import Garden, link
+
+from scrubjay.errors import InvalidInput, TooLarge
+from scrubjay.graph.entity import Entity, Link
+from scrubjay.graph.lines import entity_line, is_graph, parse_line, relation_line, require_format
+from scrubjay.graph.transfer import export_graph, import_graph
+from scrubjay.model.draft import Limits
+from scrubjay.ports import Progress
+from scrubjay.transfer.intake import Imported
+
+ADA = '{"type":"entity","name":"Ada","entityType":"person","observations":["likes tea",""]}'
+BOB = '{"type":"entity","name":" Bob ","entityType":"","observations":[]}'
+KNOWS = '{"type":"relation","from":"Ada","to":" Bob ","relationType":"knows"}'
+LOOSE = '{"type":"relation","from":"日本","to":"Nobody","relationType":""}'
+
+
+async def taken(garden: Garden, lines: Iterable[str], progress: Progress | None = None) -> Imported:
+    given = list(lines)
+    return await import_graph(lambda: given, graph=garden.graph, progress=progress)
+
+
+async def written(garden: Garden, progress: Progress | None = None) -> list[str]:
+    return [line async for line in export_graph(garden.graph, progress=progress)]
+
+
+async def test_a_file_goes_in_and_comes_out_as_it_was(garden: Garden) -> None:
+    lines = [ADA, BOB, KNOWS, LOOSE]
+    assert await taken(garden, lines) == Imported(imported=2, known=0, relations=2)
+    assert await written(garden) == lines
+    assert await taken(garden, lines) == Imported(imported=0, known=2, relations=0)
+
+
+async def test_the_order_of_lines_does_not_matter_and_blank_ones_are_passed_over(bed: Garden) -> None:
+    await taken(bed, ["", LOOSE, "  \n", KNOWS, BOB, ADA, ""])
+    assert await written(bed) == [BOB, ADA, LOOSE, KNOWS]
+
+
+async def test_what_stands_twice_is_stored_once_and_nothing_of_it_is_lost(bed: Garden) -> None:
+    more = '{"type":"entity","name":"Ada","entityType":"x","observations":["likes tea","likes jam"]}'
+    done = await taken(bed, [ADA, KNOWS, more, KNOWS])
+    assert done.duplicates == ("line 3: the entity Ada", "line 4: the relation Ada knows  Bob ")
+    assert (done.imported, done.relations) == (1, 1)
+    assert await bed.entities() == [Entity(name="Ada", type="person", observations=("likes tea", "", "likes jam"))]
+
+
+async def test_what_is_there_already_is_left_alone(bed: Garden) -> None:
+    await bed.graph.create_entities([Entity(name="Ada", type="mine", observations=("mine",))])
+    assert (await taken(bed, [ADA, BOB])).known == 1
+    assert (await bed.entities())[0] == Entity(name="Ada", type="mine", observations=("mine",))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{oops", "not JSON"),
+        ("[]", "neither an entity nor a relation"),
+        ('{"type":"schema"}', "neither an entity nor a relation"),
+        ('{"type":["entity"]}', "neither an entity nor a relation"),
+        ('{"type":"entity","entityType":"t","observations":[]}', "name must be a text"),
+        ('{"type":"entity","name":"a","entityType":5,"observations":[]}', "entityType must be a text"),
+        ('{"type":"entity","name":"a","entityType":"t"}', "observations must be a list"),
+        ('{"type":"entity","name":"a","entityType":"t","observations":["a",5]}', "observations must be a text"),
+        ('{"type":"entity","name":"a\\u0000","entityType":"t","observations":[]}', "NUL"),
+        ('{"type":"entity","name":"\\ud800","entityType":"t","observations":[]}', "surrogate"),
+        ('{"type":"relation","from":"a","relationType":"t"}', "to must be a text"),
+        ('{"type":"relation","from":"a","to":"b","relationType":"\\u0000"}', "NUL"),
+        ('{"type":"relation","from":"a","to":"\\u0000","relationType":"t"}', "NUL"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+async def test_a_bad_line_is_named_and_nothing_is_stored(bed: Garden, line: str, said: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^line 3: .*{said}") as caught:
+        await taken(bed, [ADA, "", line, KNOWS])
+    assert caught.value.fields["line"] == 3
+    assert await bed.shop.store.last_seq() == 0
+
+
+async def test_observations_that_grow_too_many_by_merging_are_told(bed: Garden) -> None:
+    bed.shop.limits = Limits(observations=3)
+    lines = [
+        json.dumps({"type": "entity", "name": "a", "entityType": "t", "observations": [f"{n}", f"{n}!"]})
+        for n in (1, 2)
+    ]
+    with pytest.raises(InvalidInput, match="line 2"):
+        await taken(bed, lines)
+    assert issubclass(TooLarge, InvalidInput)
+
+
+async def test_progress_is_told_in_and_out(bed: Garden) -> None:
+    heard: list[tuple[int, int]] = []
+    entities = [entity_line(Entity(name=f"e{n}", type="t")) for n in range(450)]
+    links = [relation_line(link("e0", f"e{n}")) for n in range(250)]
+    await taken(bed, [*entities, *links], lambda done, total: heard.append((done, total)))
+    assert heard == [(200, 700), (400, 700), (450, 700), (650, 700), (700, 700)]
+    heard.clear()
+    assert await written(bed, lambda done, total: heard.append((done, total))) == [*entities, *links]
+    assert (heard[0], heard[-1], len(heard)) == ((1, 450), (450, 450), 450)
+
+
+async def test_vectors_are_left_for_later(bed: Garden) -> None:
+    await taken(bed, [ADA])
+    assert len(await bed.shop.store.without_vectors((await bed.shop.embedder.profile()).model, limit=9)) == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_ours"),
+    [
+        ([ADA], True),
+        (["", "  ", KNOWS], True),
+        ([], False),
+        (['{"scrubjay": 1, "space": "default"}', ADA], False),
+        (['{"type":"other"}', ADA], False),
+        (["{oops"], False),
+        (['"entity"'], False),
+        (["[" * 100_000], False),
+    ],
+)
+def test_a_file_is_known_by_its_first_line(lines: list[str], is_ours: bool) -> None:
+    assert is_graph(lambda: lines) == is_ours
+
+
+def test_fields_of_a_newer_server_are_passed_over() -> None:
+    line = '{"type":"entity","name":"a","entityType":"t","observations":[],"createdAt":5}'
+    assert parse_line(line) == Entity(name="a", type="t")
+    assert parse_line(LOOSE) == Link(source="日本", target="Nobody", type="")
+
+
+def test_a_format_that_there_is_not_is_told() -> None:
+    with pytest.raises(InvalidInput, match="no export format 'xml'"):
+        require_format("xml")

@@ -1,0 +1,61 @@
+"""Which memories contain a text, to the letter and whatever its case."""
+
+from tests.unit.workshop import SPACE, Workshop
+
+from scrubjay.model.draft import Draft
+from scrubjay.model.query import Filter
+from scrubjay.recalling.containing import Contained, containing, haystack
+from scrubjay.recalling.mirror import Mirrors, View
+from scrubjay.testing import FakeStore
+from scrubjay.testing.build import a_commit, a_memory
+
+STACKS = View(Filter(), lambda memory: haystack((memory.name, memory.content)))
+
+
+async def found(needle: str, shop: Workshop, mirrors: Mirrors) -> Contained:
+    return await containing(needle, view=STACKS, space=SPACE, store=shop.store, mirrors=mirrors)
+
+
+async def test_a_text_is_found_to_the_letter_whatever_its_case(shop: Workshop) -> None:
+    mirrors = Mirrors()
+    tea = await shop.kept(Draft(text="Green TEA, ΟΔΟΣ and İstanbul", name="one"))
+    jam = await shop.kept(Draft(text="jam with tea", name="two"))
+    assert (await found("TEA", shop, mirrors)).ids == (tea.id, jam.id)
+    assert (await found("", shop, mirrors)).ids == (tea.id, jam.id)
+    assert (await found("Green tea, \u03bf", shop, mirrors)).ids == (tea.id,)
+    assert (await found("i\u0307STANBUL", shop, mirrors)).ids == (tea.id,)
+    assert (await found("oNe", shop, mirrors)).ids == (tea.id,)
+    # Parts are apart: neither a text over the border of two nor the border itself is found.
+    assert (await found("onegreen", shop, mirrors)).ids == ()
+    assert (await found("one\x00green", shop, mirrors)).ids == ()
+    assert (await found("\x00", shop, mirrors)).ids == ()
+
+
+async def test_a_space_that_is_too_large_is_read_whole_and_that_is_said(shop: Workshop) -> None:
+    mirrors = Mirrors(most_bytes=2_000)
+    tea = await shop.kept("tea " * 1_000)
+    await shop.kept("jam")
+    told = await found("TEA", shop, mirrors)
+    assert told.ids == (tea.id,)
+    assert "too large" in told.degraded
+
+
+async def test_a_restored_memory_stands_where_its_age_puts_it(quick: Workshop) -> None:
+    mirrors = Mirrors()
+    first, second = await quick.kept("tea one"), await quick.kept("tea two")
+    await found("tea", quick, mirrors)
+    await quick.forget(first.id)
+    await found("tea", quick, mirrors)
+    await quick.restore(first.id)
+    assert (await found("tea", quick, mirrors)).ids == (first.id, second.id)
+
+
+async def test_many_texts_are_searched_beside_the_loop() -> None:
+    store, mirrors = FakeStore(), Mirrors()
+    memory = a_memory("tea")
+    await store.commit(a_commit(memory))
+    kept = await mirrors.texts(STACKS, space=SPACE, store=store)
+    assert isinstance(kept, dict)
+    kept.update({f"id {number}": "jam" for number in range(20_000)})
+    told = await containing("tea", view=STACKS, space=SPACE, store=store, mirrors=mirrors)
+    assert told.ids == (memory.id,)

@@ -1,0 +1,157 @@
+"""What is kept in memory is what the store says, however it came to say so."""
+
+import asyncio
+from collections.abc import Sequence
+
+from tests.unit.workshop import SPACE, Workshop
+
+from scrubjay.errors import BodyDamaged
+from scrubjay.model.change import Change
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.query import Filter
+from scrubjay.recalling.mirror import Mirrors, View
+from scrubjay.testing import FakeStore
+from scrubjay.testing.build import a_commit, a_memory
+from scrubjay.writing.dispose import Selection
+
+CONTENTS = View(Filter(), lambda memory: memory.content)
+SOME = View(Filter(), lambda memory: memory.content if memory.content != "hidden" else None)
+TRASHED = View(Filter(state=State.TRASHED), lambda memory: memory.content)
+
+
+class Counting(FakeStore):
+    """A store that counts what is read, and may have a memory that cannot be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: list[str] = []
+        self.pages = 0
+        self.damaged = ""
+
+    async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
+        self.read += ids
+        if self.damaged in ids:
+            raise BodyDamaged("damaged", memory_id=self.damaged)
+        return await super().get(space, ids)
+
+    async def changes(self, *, after: int, limit: int, space: str | None = None) -> list[Change]:
+        self.pages += 1
+        return await super().changes(after=after, limit=limit, space=space)
+
+
+async def texts(mirrors: Mirrors, shop: Workshop, view: View = CONTENTS) -> list[str] | None:
+    kept = await mirrors.texts(view, space=SPACE, store=shop.store)
+    return None if kept is None else sorted(kept.values())
+
+
+async def test_it_follows_every_way_of_changing(shop: Workshop) -> None:
+    mirrors = Mirrors()
+    tea = await shop.kept("tea")
+    assert await texts(mirrors, shop) == ["tea"]
+    jam = await shop.kept("jam")
+    await shop.revise(tea.id, content="green tea")
+    assert await texts(mirrors, shop) == ["green tea", "jam"]
+    await shop.forget(jam.id)
+    assert await texts(mirrors, shop) == ["green tea"]
+    assert await texts(mirrors, shop, TRASHED) == ["jam"]
+    await shop.relate(tea.id, jam.id)
+    await shop.restore(jam.id)
+    assert await texts(mirrors, shop) == ["green tea", "jam"]
+    await shop.forget(jam.id)
+    await shop.purge(wanted=Selection(refs=(jam.id,)))
+    assert await texts(mirrors, shop) == ["green tea"]
+    assert await texts(mirrors, shop, TRASHED) == []
+
+
+async def test_a_view_leaves_out_what_says_nothing(quick: Workshop) -> None:
+    mirrors = Mirrors()
+    await quick.kept("tea")
+    hidden = await quick.kept("hidden")
+    assert await texts(mirrors, quick, SOME) == ["tea"]
+    await quick.revise(hidden.id, content="shown")
+    assert await texts(mirrors, quick, SOME) == ["shown", "tea"]
+    await quick.revise(hidden.id, content="hidden")
+    assert await texts(mirrors, quick, SOME) == ["tea"]
+
+
+async def test_only_what_has_changed_is_read_again() -> None:
+    store, mirrors = Counting(), Mirrors()
+    first, second = a_memory("tea"), a_memory("jam")
+    await store.commit(a_commit(first, second))
+    await mirrors.texts(CONTENTS, space=SPACE, store=store)
+    store.read.clear()
+    store.pages = 0
+    await mirrors.texts(CONTENTS, space=SPACE, store=store)
+    assert (store.read, store.pages) == ([], 0)
+    await store.commit(a_commit(a_memory("elsewhere", space="other")))
+    await mirrors.texts(CONTENTS, space=SPACE, store=store)
+    await mirrors.texts(CONTENTS, space=SPACE, store=store)
+    assert (store.read, store.pages) == ([], 1)
+
+
+async def test_many_changes_are_followed_page_by_page() -> None:
+    store, mirrors = Counting(), Mirrors()
+    assert await mirrors.texts(CONTENTS, space=SPACE, store=store) == {}
+    memories = [a_memory(f"text {number}") for number in range(450)]
+    await store.commit(a_commit(*memories))
+    kept = await mirrors.texts(CONTENTS, space=SPACE, store=store)
+    assert kept == {memory.id: memory.content for memory in memories}
+    assert store.pages == 3
+
+
+async def test_a_memory_that_cannot_be_read_does_not_hide_the_rest() -> None:
+    store, mirrors = Counting(), Mirrors()
+    sound, damaged = a_memory("tea"), a_memory("jam")
+    await store.commit(a_commit(sound, damaged))
+    store.damaged = damaged.id
+    assert await mirrors.texts(CONTENTS, space=SPACE, store=store) == {sound.id: "tea"}
+
+
+async def test_callers_at_the_same_time_share_one_filling() -> None:
+    store, mirrors = Counting(), Mirrors()
+    await store.commit(a_commit(*(a_memory("tea") for _ in range(300))))
+    asked = [mirrors.texts(CONTENTS, space=SPACE, store=store) for _ in range(5)]
+    found = await asyncio.gather(*asked)
+    assert [len(one or ()) for one in found] == [300] * 5
+    assert len(store.read) == 300
+
+
+async def test_more_than_may_be_kept_is_not_kept(quick: Workshop) -> None:
+    mirrors = Mirrors(most_bytes=5_000)
+    await quick.kept("tea")
+    assert await texts(mirrors, quick) == ["tea"]
+    await quick.kept("x" * 5_000)
+    assert await texts(mirrors, quick) is None
+    assert await texts(mirrors, quick) is None
+    assert await texts(Mirrors(most_bytes=5_000), quick) is None
+
+
+async def test_what_was_not_asked_for_lately_makes_room_for_others() -> None:
+    store, mirrors = Counting(), Mirrors(most_bytes=6_000)
+    spaces = ("one", "two", "three")
+    for space in spaces:
+        await store.commit(a_commit(a_memory("x" * 1_500, space=space), space=space))
+        assert await mirrors.texts(CONTENTS, space=space, store=store) is not None
+    store.read.clear()
+    await mirrors.texts(CONTENTS, space="three", store=store)
+    assert store.read == []
+    await mirrors.texts(CONTENTS, space="one", store=store)
+    assert len(store.read) == 1
+
+
+async def test_a_revision_that_is_committed_while_it_fills_is_not_lost() -> None:
+    memory = a_memory("tea")
+
+    class Overtaken(FakeStore):
+        """A store in which somebody writes right after the memories were listed."""
+
+        async def list_ids(self, space: str, wanted: Filter, *, limit: int, after: str | None = None) -> list[str]:
+            ids = await super().list_ids(space, wanted, limit=limit, after=after)
+            await self.commit(a_commit(a_memory("new")))
+            return ids
+
+    store, mirrors = Overtaken(), Mirrors()
+    await store.commit(a_commit(memory))
+    assert await mirrors.texts(CONTENTS, space=SPACE, store=store) == {memory.id: "tea"}
+    kept = await mirrors.texts(CONTENTS, space=SPACE, store=store)
+    assert sorted((kept or {}).values()) == ["new", "tea"]

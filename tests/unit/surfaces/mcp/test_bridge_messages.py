@@ -1,0 +1,169 @@
+"""What the bridge reads in lines, and the little that it writes into them."""
+
+import json
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.surfaces.mcp.bridge.messages import RUN, answered, error_line, overlong_line, understand
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def line(**members: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n"
+
+
+def test_a_request_is_known_by_its_method_and_id() -> None:
+    message = understand(line(id="a-1", method="resources/subscribe", params={"uri": "memory://work/tea"}))
+    assert message.is_request
+    assert not message.is_call
+    assert (message.id, message.key, message.about) == ("a-1", "a-1", "memory://work/tea")
+
+
+def test_what_is_cancelled_is_known() -> None:
+    message = understand(line(method="notifications/cancelled", params={"requestId": 7}))
+    assert not message.is_request
+    assert message.about == understand(line(id=7, method="ping")).key
+
+
+@pytest.mark.parametrize(
+    "unreadable",
+    [
+        b"",
+        b"\n",
+        b"{\n",
+        b"{}\n",
+        b"null\n",
+        b'"text"\n',
+        b'{"jsonrpc":"2.0","id":1,"method":"ping"} and more\n',
+        b'{"jsonrpc":"2.0","id":1,"method":"ping",}\n',
+        b'{"jsonrpc":"2.0" "id":1,"method":"ping"}\n',
+        b'{1:2,"jsonrpc":"2.0","id":1,"method":"ping"}\n',
+        b'{"jsonrpc":"1.0","id":1,"method":"ping"}\n',
+        b'{"id":1,"method":"ping"}\n',
+        b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]\n',
+        b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}\n',
+        b'{"jsonrpc":"2.0","id":1,"method":"caf\xe9"}\n',
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n",
+        b'{"jsonrpc":"2.0","id":true,"method":"ping"}\n',
+        b'{"jsonrpc":"2.0","id":null,"method":"ping"}\n',
+        b'{"jsonrpc":"2.0","id":1,"method":["ping"]}\n',
+        b'{"jsonrpc":"2.0","id":1,"result":{}}\n',
+    ],
+)
+def test_nothing_is_awaited_for_what_is_no_request_and_it_stays_as_it_is(unreadable: bytes) -> None:
+    message = understand(unreadable)
+    assert not message.is_request
+    assert message.line == unreadable
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"name": "x"}, {"_meta": {}}, {"_meta": {"a": 1}, "name": "x"}, {"name": "x", "_meta": {"a": [1]}}]
+)
+def test_a_call_gets_a_run_of_its_own(params: dict[str, Any]) -> None:
+    original = line(method="tools/call", params=params, id=1)
+    first, second = understand(original), understand(original)
+    assert first.own_run
+    assert first.run != second.run
+    told = json.loads(first.line)
+    assert told["params"].pop("_meta") == {**params.get("_meta", {}), RUN: first.run}
+    assert told["params"] == {name: value for name, value in params.items() if name != "_meta"}
+
+
+def test_a_call_keeps_the_run_that_it_has() -> None:
+    original = line(id=1, method="tools/call", params={"_meta": {RUN: "morning"}})
+    message = understand(original)
+    assert (message.line, message.run, message.own_run) == (original, "morning", False)
+
+
+@pytest.mark.parametrize(
+    "original",
+    [
+        line(id=1, method="tools/call"),
+        line(id=1, method="tools/call", params=[1]),
+        line(id=1, method="tools/call", params={"_meta": None}),
+        line(id=1, method="tools/call", params={"_meta": {RUN: 5}}),
+        line(method="tools/call", params={}),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_left_to_the_daemon(original: bytes) -> None:
+    message = understand(original)
+    assert (message.line, message.run) == (original, "")
+
+
+def test_all_bytes_but_the_run_stay_as_the_client_chose_them() -> None:
+    params = '{"n": 1.50, "n": 1E400, "t": "\\u00e9é\\ud800"}'
+    original = f'{{ "id" : 1, "params":\t{params} , "method":"tools/call","jsonrpc":"2.0"}}\r\n'
+    message = understand(original.encode())
+    added = f'"_meta":{{"{RUN}":"{message.run}"}},'
+    assert message.line.decode() == original.replace('{"n"', "{" + added + '"n"', 1)
+
+
+@given(
+    params=st.dictionaries(st.text(), JSON, max_size=4), ascii_only=st.booleans(), indent=st.none() | st.integers(0, 2)
+)
+def test_any_call_differs_by_its_run_alone(params: dict[str, Any], ascii_only: bool, indent: int | None) -> None:
+    told = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    text = json.dumps(told, ensure_ascii=ascii_only, indent=indent)
+    message = understand(text.encode("utf-8", "replace"))
+    after = json.loads(message.line)
+    meta = cast("dict[str, Any]", after["params"].get("_meta"))
+    if message.own_run:
+        assert meta.pop(RUN) == message.run
+        if not meta and "_meta" not in params:
+            del after["params"]["_meta"]
+    assert after == told
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"result":{}}\n', ("1", True)),
+        (b'{"jsonrpc":"2.0","id":"a","error":{"code":1,"message":""}}\n', ("a", False)),
+        (b'{"result": {"id": 5}, "id": 2, "jsonrpc": "2.0"}\n', ("2", True)),
+        (b'{"jsonrpc":"2.0","id":"\\u0061","result":{}}\n', ("a", True)),
+        (b'{"jsonrpc":"2.0","id":null,"error":{}}\n', ("None", False)),
+        (b'{"jsonrpc":"2.0","id":3,"method":"ping"}\n', None),
+        (b'{"jsonrpc":"2.0","method":"notifications/message","params":{"id":1,"result":2}}\n', None),
+        (b'{"jsonrpc":"2.0","result":{}}\n', None),
+        (b"not json\n", None),
+        (b"\xff\n", None),
+    ],
+)
+def test_an_answer_is_known_by_its_id(told: bytes, expected: tuple[str, bool] | None) -> None:
+    assert answered(told) == expected
+
+
+@pytest.mark.parametrize(
+    ("head", "tail", "id"),
+    [
+        (b'{"jsonrpc":"2.0","id":12,"method"', b'x"}}\n', 12),
+        (b'{"id":"a b","jsonrpc"', b'x"}}\n', "a b"),
+        (b'{"method":"x","params":{"id":5,', b'"},"id":"z"}\n', "z"),
+        (b'{"method":"x","params":{"id":5,', b'"}, "id": 6, "jsonrpc": "2.0" }\r\n', 6),
+        (b'{"method":"x","params":{"id":5,', b',"id":6}}\n', None),
+        (b'{"jsonrpc":"2.0","method":"x"', b"yyy\n", None),
+        (b"xxxx", b"yyyy\n", None),
+    ],
+)
+def test_a_line_that_was_not_read_is_answered_by_the_id_at_its_ends(
+    head: bytes, tail: bytes, id: int | str | None
+) -> None:
+    told = json.loads(overlong_line(head, tail, longest=64 * 1024 * 1024))
+    assert told["id"] == id
+    assert told["error"]["message"].startswith("the message is longer than 64 MB")
+
+
+def test_an_error_answers_with_the_id_as_it_was() -> None:
+    assert json.loads(error_line("é\ud800", "no", data={"committed": None})) == {
+        "jsonrpc": "2.0",
+        "id": "é\ud800",
+        "error": {"code": -32023, "message": "no", "data": {"committed": None}},
+    }
