@@ -14,6 +14,9 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 COVERED := model writing recalling stores
 COVERAGE := 95
 
+# Tests run in so many processes; 0 runs them in one, for a debugger.
+WORKERS ?= auto
+
 # How many memories the bench measures with, smallest first.
 BENCH_SIZES ?= 1000 10000
 BENCH_FULL_SIZES ?= 1000 10000 100000
@@ -32,7 +35,7 @@ tour: $(DONE)/core ## take the README's tour on a fresh store
 	@$(BIN)/python scripts/tour.py
 
 test: $(DONE)/test ## run all tests and hold the coverage
-	$(BIN)/python -m pytest --cov --cov-report= --durations=15 --durations-min=1 $(ARGS)
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --cov --cov-report= --durations=15 --durations-min=1 $(ARGS)
 	@for package in $(COVERED); do \
 		echo "branch coverage of $$package, at least $(COVERAGE) %:"; \
 		$(BIN)/python -m coverage report --include="src/scrubjay/$$package/*" --fail-under=$(COVERAGE) || exit 1; \

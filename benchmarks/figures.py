@@ -99,8 +99,9 @@ class Bridges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColdStarts:
-    """From the start of a daemon until it has answered `status`, and of a bridge that has to start one."""
+    """A daemon, until it has let a client in and until `status` is answered; and a bridge that has to start one."""
 
+    open: Spread
     daemon: Spread
     bridge: Spread
 

@@ -1,9 +1,10 @@
 """What was measured, as tables for the terminal and for a Markdown page, and whether the promises are kept."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from benchmarks.figures import Measured, Reference, Results
+from benchmarks.serving_report import serving_facts, serving_tables, serving_verdicts
+from benchmarks.tables import Table, Verdict, at_most, both, ms
 from benchmarks.timing import Spread
 
 MOST_WRITE_MS = 5.0
@@ -17,15 +18,6 @@ _FULL_SIZE = 100_000
 _MB = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A table: the first column names what is measured, each other one belongs to a size."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
 def tables(results: Results) -> tuple[Table, ...]:
     """All tables of a run."""
     measured = results.sizes
@@ -34,6 +26,8 @@ def tables(results: Results) -> tuple[Table, ...]:
     compared = [one for one in measured if one.reference]
     if compared:
         found.append(_table("Beside the reference knowledge-graph server", compared, _reference))
+    if results.serving is not None:
+        found += serving_tables(results.serving)
     return tuple(found)
 
 
@@ -52,31 +46,34 @@ def facts(results: Results) -> tuple[str, ...]:
             f"Group commit: {sharing.writes} remembers one by one {sharing.alone_per_second:,.0f} a second, all "
             f"at once {sharing.together_per_second:,.0f} a second, {sharing.writes_per_commit:.0f} writes to a commit"
         ),
+        *(serving_facts(results.serving) if results.serving is not None else ()),
         *_steadiness(results),
         *results.notes,
     )
 
 
-def verdicts(results: Results) -> tuple[tuple[str, bool], ...]:
+def verdicts(results: Results) -> tuple[Verdict, ...]:
     """The promises, and whether this run keeps them."""
     first, last = results.sizes[0], results.sizes[-1]
     growth = last.probe.remember_rest.p50 / first.probe.remember_rest.p50
     at = f"at {last.size:,}"
     found = [
-        _at_most("store and index a memory, p50", one.probe.remember_rest.p50, MOST_WRITE_MS, f"ms at {one.size:,}")
+        at_most("store and index a memory, p50", one.probe.remember_rest.p50, MOST_WRITE_MS, f"ms at {one.size:,}")
         for one in results.sizes
     ]
     if last is not first:
-        found.append(_at_most(f"its growth from {first.size:,} to {last.size:,}", growth, MOST_WRITE_GROWTH, "times"))
-    found.append(_at_most("recall without embedding, p50", last.probe.recall_rest.p50, MOST_RECALL_MS, f"ms {at}"))
+        found.append(at_most(f"its growth from {first.size:,} to {last.size:,}", growth, MOST_WRITE_GROWTH, "times"))
+    found.append(at_most("recall without embedding, p50", last.probe.recall_rest.p50, MOST_RECALL_MS, f"ms {at}"))
     saving = _saving(last)
     found.append(
         (f"bodies beside JSON: {saving:.0%} smaller {at}, {LEAST_SAVING:.0%} at least", saving >= LEAST_SAVING)
     )
     if last.size >= _FULL_SIZE:
         folder = (last.sizes.store + last.sizes.index) / _MB
-        found.append(_at_most("data folder", folder, MOST_FOLDER_MB, f"MB {at}"))
-        found.append(_at_most("data folder, as aimed for", folder, FOLDER_AIM_MB, f"MB {at}"))
+        found.append(at_most("data folder", folder, MOST_FOLDER_MB, f"MB {at}"))
+        found.append(at_most("data folder, as aimed for", folder, FOLDER_AIM_MB, f"MB {at}"))
+    if results.serving is not None:
+        found += serving_verdicts(results.serving)
     return tuple(found)
 
 
@@ -102,18 +99,6 @@ def _table(title: str, measured: Sequence[Measured], rows: Sequence[Row]) -> Tab
     )
 
 
-def _ms(value: float) -> str:
-    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
-
-
-def _both(spread: Spread) -> str:
-    return f"{_ms(spread.p50)} / {_ms(spread.p95)}"
-
-
-def _at_most(what: str, value: float, most: float, unit: str) -> tuple[str, bool]:
-    return f"{what}: {value:.2f} {unit}, {most:g} at most", value <= most
-
-
 def _steadiness(results: Results) -> tuple[str, ...]:
     """Embedding the same texts takes the same at every size: what differs is how busy the machine was."""
     found: list[str] = []
@@ -122,7 +107,7 @@ def _steadiness(results: Results) -> tuple[str, ...]:
         ("questions", [one.probe.recall_embedding.p50 for one in results.sizes]),
     ):
         if max(times) > min(times) * UNSTEADY:
-            shown = ", ".join(_ms(time) for time in times)
+            shown = ", ".join(ms(time) for time in times)
             found.append(
                 f"Not a steady machine: embedding the same {name} took {shown} ms (p50) at these sizes, which has "
                 "nothing to do with the store; do not compare the columns more closely than that"
@@ -139,15 +124,15 @@ def _times(theirs: Spread, ours: Spread) -> str:
 
 
 _speed: list[Row] = [
-    ("remember, ms", lambda one: _both(one.probe.remember)),
-    ("- embedding", lambda one: _both(one.probe.remember_embedding)),
-    ("- store and index", lambda one: _both(one.probe.remember_rest)),
-    ("recall, ms", lambda one: _both(one.probe.recall)),
-    ("- embedding", lambda one: _both(one.probe.recall_embedding)),
-    ("recall without embedding, ms", lambda one: _both(one.probe.recall_rest)),
-    ("- filter that 1 % pass", lambda one: _both(one.probe.recall_filtered["1 %"])),
-    ("- filter that 14 % pass", lambda one: _both(one.probe.recall_filtered["14 %"])),
-    ("- filter that all pass", lambda one: _both(one.probe.recall_filtered["100 %"])),
+    ("remember, ms", lambda one: both(one.probe.remember)),
+    ("- embedding", lambda one: both(one.probe.remember_embedding)),
+    ("- store and index", lambda one: both(one.probe.remember_rest)),
+    ("recall, ms", lambda one: both(one.probe.recall)),
+    ("- embedding", lambda one: both(one.probe.recall_embedding)),
+    ("recall without embedding, ms", lambda one: both(one.probe.recall_rest)),
+    ("- filter that 1 % pass", lambda one: both(one.probe.recall_filtered["1 %"])),
+    ("- filter that 14 % pass", lambda one: both(one.probe.recall_filtered["14 %"])),
+    ("- filter that all pass", lambda one: both(one.probe.recall_filtered["100 %"])),
     ("index finds, of the 10 nearest", lambda one: f"{one.nearness.at_10:.1%}"),
     ("- of the 100 nearest", lambda one: f"{one.nearness.at_100:.1%}"),
     ("- of the 10 nearest that pass 14 %", lambda one: f"{one.nearness.filtered_at_10:.1%}"),
@@ -157,9 +142,9 @@ _bulk: list[Row] = [
     ("export, memories/s", lambda one: f"{one.filling.exported_per_second:,.0f}"),
     ("64 remembering at once, memories/s", lambda one: f"{one.filling.remembered_per_second:,.0f}"),
     ("building the vector index, s", lambda one: f"{one.filling.index_seconds:.1f}"),
-    ("opening the store, ms", lambda one: _ms(one.probe.open_store)),
-    ("first recall after that, ms", lambda one: _ms(one.probe.first_recall)),
-    ("- loading the model and embedding", lambda one: _ms(one.probe.first_recall_embedding)),
+    ("opening the store, ms", lambda one: ms(one.probe.open_store)),
+    ("first recall after that, ms", lambda one: ms(one.probe.first_recall)),
+    ("- loading the model and embedding", lambda one: ms(one.probe.first_recall_embedding)),
 ]
 _weight: list[Row] = [
     ("data folder, MB", lambda one: f"{(one.sizes.store + one.sizes.index) / _MB:.1f}"),
@@ -178,10 +163,10 @@ _weight: list[Row] = [
 
 
 _reference: list[Row] = [
-    ("create_entities there, ms", lambda one: _both(_there(one).create)),
+    ("create_entities there, ms", lambda one: both(_there(one).create)),
     ("- times remember here", lambda one: _times(_there(one).create, one.probe.remember)),
     ("- times remember here without embedding", lambda one: _times(_there(one).create, one.probe.remember_rest)),
-    ("search_nodes there, ms", lambda one: _both(_there(one).search)),
+    ("search_nodes there, ms", lambda one: both(_there(one).search)),
     ("- times recall here", lambda one: _times(_there(one).search, one.probe.recall)),
     ("- times recall here without embedding", lambda one: _times(_there(one).search, one.probe.recall_rest)),
 ]

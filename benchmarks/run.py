@@ -20,11 +20,13 @@ from benchmarks import npm_server, reference_server
 from benchmarks.cache import VectorCache, fill_cache
 from benchmarks.corpus import Corpus, load_corpus
 from benchmarks.embedders import KnowingEmbedder
-from benchmarks.figures import Measured, Reference, Results
+from benchmarks.figures import Filling, Measured, Reference, Results, Serving
 from benchmarks.filling import Ground, fill, opened, share_commits
 from benchmarks.nearest import compare_with_scan
 from benchmarks.probe import Job, probe_in_child
 from benchmarks.report import facts, markdown, tables, verdicts
+from benchmarks.serving import Job as ServingJob
+from benchmarks.serving import serve_in_child
 from benchmarks.size import weigh
 from scrubjay.app import make_embedder
 from scrubjay.ports import Embedder
@@ -82,12 +84,16 @@ class Bench:
         sharing = await share_commits(Ground(home=folder / "shared", embedder=knowing), spare[_SHARED])
         program = await self._reference_program()
         measured: list[Measured] = []
+        serving: Serving | None = None
         for size in sizes:
             ground = Ground(home=folder / str(size), embedder=knowing)
             reference = await self._reference(program, stock[:size], corpus.questions, file=folder / f"{size}.graph")
-            measured.append(
-                await self._measure_size(ground, stock[:size], spare[:_TIMED], corpus.questions, reference=reference)
-            )
+            filling = await self._fill(ground, stock[:size])
+            if size == sizes[0]:
+                texts = Corpus(origin=corpus.origin, sentences=spare[_TIMED:], questions=corpus.questions)
+                serving = await self._serving(ground, texts, size=size, program=program)
+            job = Job(settings=ground.settings, questions=corpus.questions, sentences=spare[:_TIMED], first=size)
+            measured.append(await self._measure_size(ground, job, filling=filling, reference=reference))
         return Results(
             version=VERSION,
             machine=_machine(),
@@ -96,6 +102,7 @@ class Bench:
             embedded_per_second=rate,
             sharing=sharing,
             sizes=tuple(measured),
+            serving=serving,
             notes=tuple(self._notes),
         )
 
@@ -105,26 +112,39 @@ class Bench:
             await fill_cache(cache, [*corpus.sentences, *corpus.questions], embedder=embedder, progress=progress)
         return KnowingEmbedder(embedder, cache)
 
+    async def _fill(self, ground: Ground, sentences: Sequence[str]) -> Filling:
+        with self._bar(f"filling a store with {len(sentences):,}") as progress:
+            return await fill(ground, sentences, first=0, progress=progress)
+
     async def _measure_size(
-        self,
-        ground: Ground,
-        sentences: Sequence[str],
-        spare: Sequence[str],
-        questions: Sequence[str],
-        *,
-        reference: Reference | None,
+        self, ground: Ground, job: Job, *, filling: Filling, reference: Reference | None
     ) -> Measured:
-        size = len(sentences)
-        with self._bar(f"filling a store with {size:,}") as progress:
-            filling = await fill(ground, sentences, first=0, progress=progress)
+        size = job.first
         self._say(f"weighing {size:,}, and comparing the index with a scan")
         async with opened(ground.settings, ground.embedder) as engine:
             sizes = await weigh(engine, ground.settings)
-            nearness = await compare_with_scan(engine, questions)
+            nearness = await compare_with_scan(engine, job.questions)
         self._say(f"asking and remembering at {size:,}")
-        job = Job(settings=ground.settings, questions=tuple(questions), sentences=tuple(spare), first=size)
         probe = await probe_in_child(job)
         return Measured(size=size, filling=filling, sizes=sizes, nearness=nearness, probe=probe, reference=reference)
+
+    async def _serving(
+        self, ground: Ground, texts: Corpus, *, size: int, program: npm_server.Program | None
+    ) -> Serving | None:
+        """The daemon, with a copy of a store that only its filling has touched."""
+        if sys.platform == "win32":
+            self._note("The daemon was left out: this system has no Unix sockets")
+            return None
+        self._say(f"serving at {size:,}: starts, ways to the daemon, and a crowd")
+        job = ServingJob(
+            store=ground.home,
+            size=size,
+            folder=ground.home.with_name("serving"),
+            questions=texts.questions,
+            sentences=texts.sentences,
+            program=program,
+        )
+        return await serve_in_child(job)
 
     async def _reference_program(self) -> npm_server.Program | None:
         try:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from benchmarks.daemons import SCRUBJAY, connected, daemon, end_daemon_of, environment_for
 from benchmarks.figures import Bridges, ColdStarts
-from benchmarks.npm_server import Program, Server, session
+from benchmarks.npm_server import Program, Server, Unavailable, session
 from benchmarks.timing import resident_mb, spread
 from scrubjay.settings import Settings
 
 _BRIDGES = 30
 # It takes several times as long to start, and there is a limit to what a run may take.
 _BRIDGES_TO_A_REFERENCE = 2
-_COLD = 5
+_COLD = 3
 _LEAVING = 10.0
 
 
@@ -29,19 +29,23 @@ async def time_bridges(settings: Settings, program: Program | None, *, file: Pat
         seconds, resident = await _start_bridge(settings)
         bridges.append(seconds)
         if program is not None and number % _BRIDGES_TO_A_REFERENCE == 0:
-            references.append(await _start_reference(program, file=file))
-    return Bridges(
-        start=spread(bridges[1:]), resident=resident, reference=spread(references[1:]) if references else None
-    )
+            try:
+                references.append(await _start_reference(program, file=file))
+            except Unavailable:
+                program = None
+    reference = spread(references[1:]) if len(references) > 1 else None
+    return Bridges(start=spread(bridges[1:]), resident=resident, reference=reference)
 
 
 async def time_cold_starts(settings: Settings) -> ColdStarts:
     """Start daemons where none runs: by hand, and by a bridge, in turn."""
+    open_: list[float] = []
     by_hand: list[float] = []
     by_bridge: list[float] = []
     for _ in range(_COLD):
         began = time.perf_counter()
         async with daemon(settings), connected(settings) as memory:
+            open_.append(time.perf_counter() - began)
             await memory.status()
             by_hand.append(time.perf_counter() - began)
         try:
@@ -49,7 +53,7 @@ async def time_cold_starts(settings: Settings) -> ColdStarts:
             by_bridge.append(seconds)
         finally:
             await end_daemon_of(settings.data)
-    return ColdStarts(daemon=spread(by_hand), bridge=spread(by_bridge))
+    return ColdStarts(open=spread(open_), daemon=spread(by_hand), bridge=spread(by_bridge))
 
 
 async def _start_bridge(settings: Settings) -> tuple[float, float]:

@@ -153,33 +153,34 @@ class Codes:
     mcp: int
 
 
-# The one table. MCP codes are JSON-RPC: -32602 is "invalid params", the -32000s are ours.
+# The one table. MCP codes are JSON-RPC: -32602 is "invalid params". Ours begin at -31000, because the protocol keeps
+# those from -32000 down for itself.
 CODES: dict[type[ScrubjayError], Codes] = {
     ScrubjayError: Codes(exit=1, http=500, mcp=-32603),
     InvalidInput: Codes(exit=2, http=422, mcp=-32602),
     TooLarge: Codes(exit=2, http=413, mcp=-32602),
-    NotFound: Codes(exit=3, http=404, mcp=-32001),
-    Ambiguous: Codes(exit=3, http=409, mcp=-32002),
-    Conflict: Codes(exit=4, http=409, mcp=-32003),
-    StaleVersion: Codes(exit=4, http=412, mcp=-32004),
-    NameTaken: Codes(exit=4, http=409, mcp=-32005),
-    WrongState: Codes(exit=4, http=409, mcp=-32006),
-    KeyReused: Codes(exit=4, http=422, mcp=-32007),
-    StoreError: Codes(exit=5, http=500, mcp=-32010),
-    StoreBusy: Codes(exit=75, http=503, mcp=-32011),
-    StoreReadOnly: Codes(exit=73, http=507, mcp=-32012),
-    DiskFull: Codes(exit=73, http=507, mcp=-32013),
-    StoreTooNew: Codes(exit=5, http=500, mcp=-32014),
-    StoreDamaged: Codes(exit=65, http=500, mcp=-32015),
-    WrongKey: Codes(exit=77, http=500, mcp=-32016),
-    BodyDamaged: Codes(exit=65, http=500, mcp=-32017),
-    StoreInUse: Codes(exit=75, http=409, mcp=-32018),
-    EmbeddingUnavailable: Codes(exit=69, http=503, mcp=-32020),
-    IndexUnavailable: Codes(exit=69, http=503, mcp=-32021),
-    Busy: Codes(exit=75, http=503, mcp=-32022),
-    DaemonUnavailable: Codes(exit=69, http=502, mcp=-32023),
-    NotAllowed: Codes(exit=77, http=403, mcp=-32025),
-    DaemonRunning: Codes(exit=75, http=409, mcp=-32024),
+    NotFound: Codes(exit=3, http=404, mcp=-31001),
+    Ambiguous: Codes(exit=3, http=409, mcp=-31002),
+    Conflict: Codes(exit=4, http=409, mcp=-31003),
+    StaleVersion: Codes(exit=4, http=412, mcp=-31004),
+    NameTaken: Codes(exit=4, http=409, mcp=-31005),
+    WrongState: Codes(exit=4, http=409, mcp=-31006),
+    KeyReused: Codes(exit=4, http=422, mcp=-31007),
+    StoreError: Codes(exit=5, http=500, mcp=-31010),
+    StoreBusy: Codes(exit=75, http=503, mcp=-31011),
+    StoreReadOnly: Codes(exit=73, http=507, mcp=-31012),
+    DiskFull: Codes(exit=73, http=507, mcp=-31013),
+    StoreTooNew: Codes(exit=5, http=500, mcp=-31014),
+    StoreDamaged: Codes(exit=65, http=500, mcp=-31015),
+    WrongKey: Codes(exit=77, http=500, mcp=-31016),
+    BodyDamaged: Codes(exit=65, http=500, mcp=-31017),
+    StoreInUse: Codes(exit=75, http=409, mcp=-31018),
+    EmbeddingUnavailable: Codes(exit=69, http=503, mcp=-31020),
+    IndexUnavailable: Codes(exit=69, http=503, mcp=-31021),
+    Busy: Codes(exit=75, http=503, mcp=-31022),
+    DaemonUnavailable: Codes(exit=69, http=502, mcp=-31023),
+    NotAllowed: Codes(exit=77, http=403, mcp=-31025),
+    DaemonRunning: Codes(exit=75, http=409, mcp=-31024),
 }
 
 

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 from typing import cast
 
@@ -89,12 +90,13 @@ async def test_reads_come_from_memory_while_the_daemon_is_away_and_writes_fail(s
 async def forgetful_daemon(path: Path, *, committed: bool | None) -> AsyncGenerator[list[Json]]:
     """Speaks the daemon's protocol, and hangs up on every write; then it knows what came of it, or is gone."""
     heard: list[Json] = []
+    pids = count(1)
     path.parent.mkdir(parents=True)
 
     async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         lines = LineReader(reader)
         await lines.line()
-        writer.write(encoded({"scrubjay": VERSION, "protocol": PROTOCOL, "pid": 1}))
+        writer.write(encoded({"scrubjay": VERSION, "protocol": PROTOCOL, "pid": next(pids)}))
         while (line := await lines.line()) is not None:
             frame = decoded(line)
             heard.append(frame["verb"])

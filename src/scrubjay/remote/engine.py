@@ -169,12 +169,14 @@ class RemoteEngine:
         asked = {name: plain(value) for name, value in arguments.items()}
         # Its own run, so that it can be asked afterwards whether it was committed.
         caller = who if who.run else replace(who, run=new_id())
+        peer = self._line.peer
         try:
             return cast("T", built(kind, await self._try(verb, asked, caller, is_write=True)))
         except DaemonUnavailable as error:
             if not error.fields.get("sent"):
                 raise
-            raise await self._lost(verb, caller, is_alone=not who.run) from error
+            committed = None if who.run else await self._outcome(caller, asked_of=self._line.peer or peer)
+            raise _lost(verb, committed=committed) from error
 
     async def _try(self, verb: str, asked: Mapping[str, Json], who: Caller, *, is_write: bool = False) -> Json:
         """Call; again after a nap if the daemon was busy or away, and a repetition can do no harm."""
@@ -193,20 +195,21 @@ class RemoteEngine:
             nap *= 2
         raise AssertionError("the last attempt answers or raises")
 
-    async def _lost(self, verb: str, who: Caller, *, is_alone: bool) -> DaemonUnavailable:
-        """What can be said of a write whose answer never came."""
-        committed = None
-        if is_alone:
-            try:
-                committed = (await self.outcome([who.run], who=who)).get(who.run)
-            except DaemonUnavailable:
-                committed = None
-        words = {
-            True: ("its change was committed", "Do not repeat it; read what it wrote"),
-            False: ("nothing was written", "It is safe to repeat it"),
-            None: ("whether its change was committed is not known", "To repeat it is safe with an idempotency_key"),
-        }
-        known, hint = words[committed]
-        return DaemonUnavailable(
-            f"the daemon went away during {verb}; {known}", hint=hint, committed=committed, sent=True
-        )
+    async def _outcome(self, who: Caller, *, asked_of: str) -> bool | None:
+        """Whether a write whose answer never came was committed; None when nobody knows."""
+        try:
+            committed = (await self.outcome([who.run], who=who)).get(who.run)
+        except DaemonUnavailable:
+            return None
+        # The same process may still be at it; what another finds missing was never written.
+        return committed if committed or (self._line.peer and self._line.peer != asked_of) else None
+
+
+def _lost(verb: str, *, committed: bool | None) -> DaemonUnavailable:
+    words = {
+        True: ("its change was committed", "Do not repeat it; read what it wrote"),
+        False: ("nothing was written", "It is safe to repeat it"),
+        None: ("whether its change was committed is not known", "To repeat it is safe with an idempotency_key"),
+    }
+    known, hint = words[committed]
+    return DaemonUnavailable(f"the daemon went away during {verb}; {known}", hint=hint, committed=committed, sent=True)

@@ -14,6 +14,11 @@ class Line(Protocol):
     Raises DaemonUnavailable with the field `sent`: whether the daemon may have got the call.
     """
 
+    @property
+    def peer(self) -> str:
+        """Which process answered last; empty when that is not known. One that is gone can write nothing any more."""
+        ...
+
     async def open(self) -> None:
         """Make sure that somebody is there."""
         ...

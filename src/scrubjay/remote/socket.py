@@ -36,6 +36,7 @@ class SocketLine:
         self._writer: asyncio.StreamWriter | None = None
         self._listener: asyncio.Task[None] | None = None
         self._opening = asyncio.Lock()
+        self.peer = ""
 
     async def open(self) -> None:
         """Connect, unless there is a connection."""
@@ -151,6 +152,7 @@ class SocketLine:
         if "error" in said:
             raise error_from(cast("Frame", said["error"]))
         require_same_protocol(said, other="daemon")
+        self.peer = str(said.get("pid", ""))
 
     async def _listen(self, lines: LineReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):

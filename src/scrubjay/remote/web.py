@@ -29,6 +29,7 @@ class WebLine:
                 f"{url!r} is no address of a daemon", hint="For example http://127.0.0.1:7272", field="url"
             )
         self._url = url.rstrip("/")
+        self.peer = ""
         self._client = httpx2.AsyncClient(headers={"scrubjay-protocol": str(PROTOCOL)}, timeout=_SECONDS)
 
     async def open(self) -> None:

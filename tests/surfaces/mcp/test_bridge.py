@@ -203,7 +203,7 @@ def test_sides_that_do_not_understand_each_other_say_which_is_older(data: Path, 
         first, second = client.answer(), client.answer()
         assert (first["id"], second["id"]) == (1, 2)
         for answer in (first, second):
-            assert answer["error"]["code"] == -32023
+            assert answer["error"]["code"] == -31023
             assert older in answer["error"]["message"]
         assert second["error"]["data"]["committed"] is False
         assert client.close() == 69
@@ -263,7 +263,7 @@ def test_without_a_daemon_and_without_leave_to_start_one(data: Path) -> None:
     with BridgeProcess(data) as client:
         client.request(1, "initialize")
         error = client.answer()["error"]
-        assert error["code"] == -32023
+        assert error["code"] == -31023
         assert "scrubjay serve" in error["message"]
         assert client.close() == 69
         assert "SCRUBJAY_NO_DAEMON" in client.said()

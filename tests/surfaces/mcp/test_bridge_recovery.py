@@ -25,7 +25,7 @@ def test_a_call_in_flight_is_told_what_became_of_it(
         client.call("w", "die")
         answer = client.answer()
         assert answer["id"] == "w"
-        assert answer["error"]["code"] == -32023
+        assert answer["error"]["code"] == -31023
         assert words in answer["error"]["message"]
         assert answer["error"]["data"]["committed"] is committed
         client.call(2, "remember")

@@ -63,7 +63,7 @@ def test_a_daemon_that_cannot_start_is_quoted(data: Path) -> None:
     with starting(data, "echo 'the disk is on fire' >&2; exit 5") as client:
         client.request(1, "initialize")
         error = client.answer()["error"]
-        assert error["code"] == -32023
+        assert error["code"] == -31023
         assert "code 5" in error["message"]
         assert "the disk is on fire" in error["message"]
         assert "long ago" not in error["message"]

@@ -99,6 +99,7 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
         async with _beside(_warm_up(engine), _leave_when_idle(orders.idle, running, reception, gate)):
             yield running
         # Nobody is let in from here on, and who is in gets an answer before the doors close.
+        changes.close()
         left = await gate.close(seconds=settings.operation_seconds + _GRACE)
         if left:
             _log.warning("left undone", extra={"fields": {"requests": left}})

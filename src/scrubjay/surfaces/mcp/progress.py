@@ -16,10 +16,11 @@ async def telling(send: Send, *, beat: float) -> AsyncGenerator[Progress]:
     task = asyncio.create_task(teller.run())
     try:
         yield teller.report
+        teller.end()
+        await task
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-    await teller.tell_last()
 
 
 class _Teller:
@@ -32,6 +33,7 @@ class _Teller:
         self._stir = asyncio.Event()
         self._latest: tuple[int, int] | None = None
         self._told = 0.0
+        self._is_over = False
 
     def report(self, done: int, total: int) -> None:
         if self._latest is None or done > self._latest[0]:
@@ -39,22 +41,25 @@ class _Teller:
             # It may be reported from the thread that does the work.
             self._loop.call_soon_threadsafe(self._stir.set)
 
-    async def run(self) -> None:
-        while True:
-            with suppress(TimeoutError):
-                # Not `wait_for`, which may swallow the cancellation that comes when the call is done.
-                async with asyncio.timeout(self._beat):
-                    await self._stir.wait()
-            if self._stir.is_set():
-                self._stir.clear()
-                await self.tell_last()
-            elif self._latest is None:
-                await self._tell(self._told + 1, None, "still at work")
+    def end(self) -> None:
+        self._is_over = True
+        self._stir.set()
 
-    async def tell_last(self) -> None:
-        if self._latest is not None:
-            done, total = self._latest
-            await self._tell(done, total, None)
+    async def run(self) -> None:
+        is_over = False
+        while not is_over:
+            if not self._is_over:
+                with suppress(TimeoutError):
+                    # Not `wait_for`, which may swallow a cancellation that comes at the same time.
+                    async with asyncio.timeout(self._beat):
+                        await self._stir.wait()
+            self._stir.clear()
+            # What is reported while this is told must be told too, also when it is the last.
+            is_over = self._is_over
+            if self._latest is not None:
+                await self._tell(*self._latest, None)
+            elif not is_over:
+                await self._tell(self._told + 1, None, "still at work")
 
     async def _tell(self, done: float, total: float | None, message: str | None) -> None:
         # The protocol wants every number to be larger than the one before.

@@ -16,6 +16,8 @@ EVERYTHING = ""
 """Stands for all memories of a space where the id of one is watched."""
 
 _MOST_URIS = 1_000
+# A busy store changes all the time: what changes within this is told at once.
+_PAUSE = 0.25
 
 
 class Wire:
@@ -78,6 +80,7 @@ class Wire:
                 uri = next(iter(self._updated))
                 del self._updated[uri]
                 await self._session.send_resource_updated(uri)
+            await asyncio.sleep(_PAUSE)
 
 
 async def listen(

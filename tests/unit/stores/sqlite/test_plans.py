@@ -77,6 +77,8 @@ def test_a_reading_walks_nothing(traced: Traced) -> None:
     reading.same_content(connection, "default", memory.content)
     reading.get(connection, "default", [memory.id], bodies=bodies)
     reading.pinned(connection, "default")
+    for field in ("name", "tag"):
+        reading.labels(connection, "default", field, prefix="j", limit=9)
     reading.members(connection, "default", "g")
     reading.versions(connection, "default", memory.id, limit=9, before=None, bodies=bodies)
     reading.relations(connection, "default", [memory.id])

@@ -165,5 +165,5 @@ def test_an_error_answers_with_the_id_as_it_was() -> None:
     assert json.loads(error_line("é\ud800", "no", data={"committed": None})) == {
         "jsonrpc": "2.0",
         "id": "é\ud800",
-        "error": {"code": -32023, "message": "no", "data": {"committed": None}},
+        "error": {"code": -31023, "message": "no", "data": {"committed": None}},
     }

@@ -7,7 +7,7 @@ import re
 Id = int | str
 
 RUN = "scrubjay/run"
-UNAVAILABLE = -32023
+UNAVAILABLE = -31023
 _INVALID = -32600
 # Where the id stands in what clients and servers write. Each place can only be the message's own id, so that a line
 # need not be parsed to find it.

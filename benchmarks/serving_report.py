@@ -1,0 +1,115 @@
+"""What was measured of the daemon and its clients, as tables, and whether the promises are kept."""
+
+from benchmarks.figures import Crowd, Serving, Ways
+from benchmarks.tables import Table, Verdict, at_most, both, ms
+from benchmarks.timing import Spread
+
+MOST_BRIDGE_MS = 100.0
+MOST_BRIDGE_SHARE = 1 / 3
+MOST_WAY_MS = 1.0
+_NONE = ""
+
+
+def serving_tables(serving: Serving) -> tuple[Table, ...]:
+    """The tables of the part about serving."""
+    return _starts(serving), _ways(serving), _clients(serving)
+
+
+def serving_facts(serving: Serving) -> tuple[str, ...]:
+    """What the tables do not say."""
+    bridges, cold, alone, crowd = serving.bridges, serving.cold_starts, serving.alone, serving.crowd
+    starts = f"{bridges.start.count} starts of a bridge"
+    if bridges.reference is not None:
+        starts += f" and {bridges.reference.count} of the reference server, by turns"
+    return (
+        f"Serving, on {serving.size:,} memories: {starts}, {cold.daemon.count} cold starts",
+        (
+            f"Ways: {serving.recall.here.count} recalls and {serving.remember.here.count} remembers by each, by turns; "
+            f"clients: {alone.all.count:,} operations by 1 and {crowd.all.count:,} by {crowd.clients}, a fifth writes"
+        ),
+        *(f"An operation of the crowd failed: {error}" for error in (*alone.errors, *crowd.errors)[:5]),
+    )
+
+
+def serving_verdicts(serving: Serving) -> tuple[Verdict, ...]:
+    """The promises about serving, and whether this run keeps them."""
+    bridges, crowd = serving.bridges, serving.crowd
+    found = [at_most("a bridge until tools/list is answered, p50", bridges.start.p50, MOST_BRIDGE_MS, "ms")]
+    if bridges.reference is not None:
+        share = bridges.start.p50 / bridges.reference.p50
+        found.append(
+            (
+                f"beside the reference server's start: {share:.2f} of it, a third at most",
+                share <= MOST_BRIDGE_SHARE,
+            )
+        )
+    for verb, ways in (("recall", serving.recall), ("remember", serving.remember)):
+        found.append(at_most(f"the socket adds to a {verb}, p50", _more(ways), MOST_WAY_MS, "ms"))
+    wrong = len(crowd.errors) + crowd.lost
+    found.append((f"{crowd.clients} clients at once: {wrong} errors or lost writes, 0 at most", wrong == 0))
+    return tuple(found)
+
+
+def _starts(serving: Serving) -> Table:
+    bridges, cold = serving.bridges, serving.cold_starts
+    rows = [("bridge until `tools/list` is answered, the daemon being up", both(bridges.start))]
+    if bridges.reference is not None:
+        rows += [
+            ("reference server until `tools/list` is answered", both(bridges.reference)),
+            ("- times the bridge", f"{bridges.reference.p50 / bridges.start.p50:.1f}"),
+        ]
+    rows += [
+        ("daemon until it has let a client in", both(cold.open)),
+        ("- until `status` is answered, which waits for the model", both(cold.daemon)),
+        ("bridge that has to start a daemon, until `tools/list` is answered", both(cold.bridge)),
+    ]
+    return Table(title="Starting", head=("", "ms"), rows=tuple(rows))
+
+
+def _ways(serving: Serving) -> Table:
+    ways = (serving.recall, serving.remember)
+    return Table(
+        title="The way to the daemon, without embedding",
+        head=("", "recall, ms", "remember, ms"),
+        rows=(
+            ("in this process", *(both(one.here) for one in ways)),
+            ("over the socket", *(both(one.socket) for one in ways)),
+            ("- added to the p50", *(f"{_more(one):.2f}" for one in ways)),
+            ("over HTTP", *(both(one.web) for one in ways)),
+            ("- added to the p50", *(f"{one.web.p50 - one.here.p50:.2f}" for one in ways)),
+        ),
+    )
+
+
+def _clients(serving: Serving) -> Table:
+    crowds, resident = (serving.alone, serving.crowd), serving.residence
+    rows = [
+        ("operations a second", *(f"{one.per_second:,.0f}" for one in crowds)),
+        ("an operation, p50 / p99, ms", *(_ends(one.all) for one in crowds)),
+        ("- recall", *(_ends(one.recall) for one in crowds)),
+        ("- remember", *(_ends(one.remember) for one in crowds)),
+        ("errors", *(str(len(one.errors)) for one in crowds)),
+        ("acknowledged writes that are not there", *(str(one.lost) for one in crowds)),
+        ("cores used by the daemon / by the clients", *(_cores(one) for one in crowds)),
+        ("daemon's resident memory, connected, MB", f"{resident.one_client:.0f}", f"{resident.clients:.0f}"),
+        ("- with as many agents over MCP", _NONE, f"{resident.agents:.0f}"),
+        ("- after all of these operations", _NONE, f"{resident.after_crowd:.0f}"),
+        ("a bridge's resident memory, MB", f"{serving.bridges.resident:.0f}", _NONE),
+    ]
+    return Table(
+        title="Clients at once, with the bundled model",
+        head=("", "1", f"{serving.crowd.clients}"),
+        rows=tuple(rows),
+    )
+
+
+def _more(ways: Ways) -> float:
+    return ways.socket.p50 - ways.here.p50
+
+
+def _ends(spread: Spread) -> str:
+    return f"{ms(spread.p50)} / {ms(spread.p99)}"
+
+
+def _cores(one: Crowd) -> str:
+    return f"{one.daemon_busy:.1f} / {one.clients_busy:.1f}"
