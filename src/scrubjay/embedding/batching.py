@@ -13,6 +13,9 @@ from scrubjay.ports import Profile
 # A page pasted as a question is not asked twice; keeping it would make the cache's size unknowable.
 _LONGEST_KNOWN = 1000
 
+# A writer waits behind so many batches of questions at most.
+_QUESTIONS_IN_A_ROW = 2
+
 # How long closing waits for batches that are being made: a service may be far away and slow.
 _GRACE = 5.0
 
@@ -55,6 +58,7 @@ class BatchingEmbedder:
         self._known = _Known(queries_kept)
         self._running: set[asyncio.Task[None]] = set()
         self._wake: asyncio.Handle | None = None
+        self._questions_in_a_row = 0
         self._closed = False
 
     async def profile(self) -> Profile:
@@ -98,16 +102,23 @@ class BatchingEmbedder:
     def _start_batches(self) -> None:
         self._wake = None
         while len(self._running) < self._limits.at_once:
-            query = True
-            batch = self._queries.take()
-            if not batch:
-                query = False
-                batch = self._texts.take()
+            query, batch = self._next_batch()
             if not batch:
                 return
             task = asyncio.ensure_future(self._run(batch, query=query))
             self._running.add(task)
             task.add_done_callback(self._finished)
+
+    def _next_batch(self) -> tuple[bool, list[Item]]:
+        """Questions first, but not for ever: among many of them a text gets its turn too."""
+        lanes = [(True, self._queries), (False, self._texts)]
+        if self._questions_in_a_row >= _QUESTIONS_IN_A_ROW:
+            lanes.reverse()
+        for query, lane in lanes:
+            if batch := lane.take():
+                self._questions_in_a_row = self._questions_in_a_row + 1 if query else 0
+                return query, batch
+        return True, []
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)

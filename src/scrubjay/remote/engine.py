@@ -29,7 +29,7 @@ from scrubjay.model.results import (
 from scrubjay.ports import Progress
 from scrubjay.remote.answers import Answers
 from scrubjay.remote.line import Line
-from scrubjay.remote.shapes import built, plain
+from scrubjay.remote.shapes import built, lean
 from scrubjay.transfer.intake import Imported, Lines
 from scrubjay.writing.dispose import Selection
 
@@ -120,7 +120,7 @@ class RemoteEngine:
 
     async def outcome(self, runs: Sequence[str], *, who: Caller) -> dict[str, bool]:
         """Of each run, whether it has changed anything."""
-        return cast("dict[str, bool]", await self._try("outcome", {"runs": plain(runs)}, who))
+        return cast("dict[str, bool]", await self._try("outcome", {"runs": lean(runs)}, who))
 
     async def status(self, *, who: Caller) -> Status:
         """Health and sizes."""
@@ -154,7 +154,7 @@ class RemoteEngine:
         await self._line.close()
 
     async def _read(self, verb: str, kind: type[T], who: Caller, **arguments: object) -> T:
-        asked = {name: plain(value) for name, value in arguments.items()}
+        asked = {name: lean(value) for name, value in arguments.items()}
         try:
             told = await self._try(verb, asked, who)
         except DaemonUnavailable:
@@ -166,7 +166,7 @@ class RemoteEngine:
         return cast("T", built(kind, told))
 
     async def _write(self, verb: str, kind: type[T], who: Caller, **arguments: object) -> T:
-        asked = {name: plain(value) for name, value in arguments.items()}
+        asked = {name: lean(value) for name, value in arguments.items()}
         # Its own run, so that it can be asked afterwards whether it was committed.
         caller = who if who.run else replace(who, run=new_id())
         peer = self._line.peer

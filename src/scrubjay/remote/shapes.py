@@ -5,7 +5,7 @@ caller is.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
@@ -27,6 +27,12 @@ _ERRORS: dict[str, type[ScrubjayError]] = {kind.code: kind for kind in CODES}
 def plain(value: object) -> Json:
     """A value as JSON; empty fields of a memory are left out, those of answers are kept."""
     write = _writer(type(value))
+    return cast("Json", value) if write is None else write(value)
+
+
+def lean(value: object) -> Json:
+    """The same without what is at its default: what `built` makes a value from, and as little to send as can be."""
+    write = _writer(type(value), is_lean=True)
     return cast("Json", value) if write is None else write(value)
 
 
@@ -63,15 +69,15 @@ def hints_of(owner: object) -> dict[str, object]:
 
 
 @cache
-def _writer(kind: type) -> _Write | None:
+def _writer(kind: type, *, is_lean: bool = False) -> _Write | None:
     """How to write values of a type as JSON; None when they are JSON already."""
     write: _Write | None = None
     if issubclass(kind, Memory):
         write = as_json
     elif issubclass(kind, Mapping):
-        write = _write_mapping
+        write = _mapping_writer(lean if is_lean else plain)
     elif issubclass(kind, list | tuple):
-        write = _write_items
+        write = _items_writer(lean if is_lean else plain)
     elif issubclass(kind, datetime):
         write = to_iso
     elif issubclass(kind, Enum):
@@ -79,7 +85,7 @@ def _writer(kind: type) -> _Write | None:
     elif issubclass(kind, Path):
         write = str
     elif is_dataclass(cast("object", kind)):
-        write = _fields_writer(cast("type[Source]", kind))
+        write = (_lean_fields_writer if is_lean else _fields_writer)(cast("type[Source]", kind))
     return write
 
 
@@ -92,12 +98,35 @@ def _fields_writer(kind: type[Source]) -> _Write:
     return write
 
 
-def _write_mapping(value: Mapping[object, object]) -> Json:
-    return {str(key): plain(one) for key, one in value.items()}
+def _lean_fields_writer(kind: type[Source]) -> _Write:
+    defaults = [
+        (one.name, one.default_factory() if one.default_factory is not MISSING else one.default) for one in fields(kind)
+    ]
+
+    def write(value: object) -> Json:
+        told: dict[str, Json] = {}
+        for name, default in defaults:
+            one = getattr(value, name)
+            # Of another type it is not the default, though it may be equal: true is not 1.
+            if one is not default and (type(one) is not type(default) or one != default):
+                told[name] = lean(one)
+        return told
+
+    return write
 
 
-def _write_items(value: Sequence[object]) -> Json:
-    return [plain(one) for one in value]
+def _mapping_writer(part: _Write) -> _Write:
+    def write(value: Mapping[object, object]) -> Json:
+        return {str(key): part(one) for key, one in value.items()}
+
+    return write
+
+
+def _items_writer(part: _Write) -> _Write:
+    def write(value: Sequence[object]) -> Json:
+        return [part(one) for one in value]
+
+    return write
 
 
 def _write_member(value: Enum) -> Json:

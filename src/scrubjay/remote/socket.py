@@ -13,7 +13,7 @@ from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.ports import Progress
 from scrubjay.remote.frames import Frame, LineReader, decoded, encoded, hello, require_same_protocol
-from scrubjay.remote.shapes import error_from, plain
+from scrubjay.remote.shapes import error_from, lean
 
 _BATCH = 200
 _HELLO_SECONDS = 10.0
@@ -48,7 +48,7 @@ class SocketLine:
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
     ) -> Json:
         """One frame out, and the answer to it."""
-        frame: Frame = {"verb": verb, "who": plain(who), "args": dict(arguments)}
+        frame: Frame = {"verb": verb, "who": lean(who), "args": dict(arguments)}
         async for found in self._exchange(frame, (), progress=progress):
             if "result" in found:
                 return found["result"]
@@ -58,7 +58,7 @@ class SocketLine:
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
     ) -> AsyncIterator[str]:
         """The lines of all frames that come."""
-        frame: Frame = {"verb": verb, "who": plain(who), "args": dict(arguments)}
+        frame: Frame = {"verb": verb, "who": lean(who), "args": dict(arguments)}
         async for found in self._exchange(frame, (), progress=progress):
             if "result" in found:
                 return
@@ -68,7 +68,7 @@ class SocketLine:
 
     async def push(self, verb: str, lines: Iterable[str], *, who: Caller, progress: Progress | None = None) -> Json:
         """Lines in batches, then the answer."""
-        frame: Frame = {"verb": verb, "who": plain(who), "args": {}, "pushes": True}
+        frame: Frame = {"verb": verb, "who": lean(who), "args": {}, "pushes": True}
         async for found in self._exchange(frame, _batches(lines), progress=progress):
             if "result" in found:
                 return found["result"]

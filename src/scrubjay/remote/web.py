@@ -11,7 +11,7 @@ from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.ports import Progress
 from scrubjay.remote.frames import Frame, encoded
-from scrubjay.remote.shapes import error_from, plain
+from scrubjay.remote.shapes import error_from, lean
 from scrubjay.version import PROTOCOL
 
 # The daemon gives up on an ordinary call before this; what takes long sends something while it works.
@@ -47,14 +47,14 @@ class WebLine:
         """One request, one answer."""
         if verb in _ON_ITS_MACHINE:
             raise InvalidInput(f"{verb} writes a file on the daemon's own machine", hint=f"Run `scrubjay {verb}` there")
-        frame: Frame = {"who": plain(who), "args": dict(arguments)}
+        frame: Frame = {"who": lean(who), "args": dict(arguments)}
         return await self._answer(verb, encoded(frame), progress=progress)
 
     async def pull(
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
     ) -> AsyncIterator[str]:
         """The lines of the answer."""
-        frame: Frame = {"who": plain(who), "args": dict(arguments)}
+        frame: Frame = {"who": lean(who), "args": dict(arguments)}
         async for found in self._frames(verb, encoded(frame), progress=progress):
             for line in cast("list[str]", found.get("lines", [])):
                 yield line
@@ -63,7 +63,7 @@ class WebLine:
         """The lines as the request's body, behind a first one that says who sends them."""
 
         async def body() -> AsyncIterator[bytes]:
-            yield encoded({"who": plain(who), "args": {}})
+            yield encoded({"who": lean(who), "args": {}})
             for line in lines:
                 yield line.rstrip("\n").encode() + b"\n"
 

@@ -30,7 +30,7 @@ from scrubjay.model.results import (
     Written,
 )
 from scrubjay.model.version import FieldDiff, Version
-from scrubjay.remote.shapes import built, error_from, plain, plain_error
+from scrubjay.remote.shapes import built, error_from, lean, plain, plain_error
 from scrubjay.testing.build import START, a_memory
 from scrubjay.transfer.intake import Imported
 from scrubjay.writing.dispose import Selection
@@ -92,8 +92,16 @@ VALUES = [
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_every_answer_and_argument_crosses_the_wire_whole(value: object) -> None:
-    crossed: Json = json.loads(json.dumps(plain(value)))
-    assert built(type(value), crossed) == value
+    for write in (plain, lean):
+        crossed: Json = json.loads(json.dumps(write(value)))
+        assert built(type(value), crossed) == value
+
+
+def test_what_is_at_its_default_is_not_sent() -> None:
+    assert lean(Recalled(hits=())) == {"hits": []}
+    assert lean(Question(query="q")) == {"query": "q"}
+    assert lean(Draft(text="t", pinned=0)) == {"text": "t", "pinned": 0}  # type: ignore[arg-type]
+    assert lean({"a": (Source(),)}) == {"a": [{}]}
 
 
 def test_what_has_the_wrong_shape_is_left_for_the_engine_to_name() -> None:

@@ -14,7 +14,7 @@ from scrubjay.model.memory import Json
 from scrubjay.model.results import Status
 from scrubjay.ports import Progress
 from scrubjay.remote.frames import Frame
-from scrubjay.remote.shapes import plain
+from scrubjay.remote.shapes import lean
 from scrubjay.remote.verbs import LONG, READS, arguments_of, takes
 from scrubjay.surfaces.daemon.gate import Gate
 
@@ -57,7 +57,7 @@ class Counter:
         if takes(call.verb, "lines"):
             options["lines"] = (spool or Spool()).lines
         answer = await getattr(self.engine, call.verb)(**options)
-        return plain(replace(answer, daemon=self._itself()) if isinstance(answer, Status) else answer)
+        return lean(replace(answer, daemon=self._itself()) if isinstance(answer, Status) else answer)
 
     def _itself(self) -> dict[str, str | int]:
         """What `status` tells of the daemon that answers it."""

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import TypeVar
 
 from scrubjay.errors import Busy
@@ -18,55 +19,72 @@ class Gate:
     def __init__(self, *, most: int, seconds: float) -> None:
         self._most = most
         self._seconds = seconds
+        # Kept here, because the event loop holds tasks only weakly.
         self._tasks: set[asyncio.Task[object]] = set()
+        self._emptied = asyncio.Event()
         self._is_closing = False
+        self.inside = 0
         self.served = 0
-
-    @property
-    def inside(self) -> int:
-        """How many requests are being worked on or waiting."""
-        return len(self._tasks)
 
     async def run(self, verb: str, work: Coroutine[object, object, T], *, reads: bool = False, long: bool = False) -> T:
         """Do the work of a request; raises Busy when there is too much, or when it takes too long.
 
         Reading that nobody waits for any more is given up. A write that was begun is finished, whoever waits.
         """
-        if self._is_closing or len(self._tasks) >= self._most:
+        if self._is_closing or self.inside >= self._most:
             work.close()
             raise self._refusal()
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._leave)
-        try:
-            done, _ = await asyncio.wait({task}, timeout=None if long else self._seconds)
-        except asyncio.CancelledError:
-            if reads:
-                task.cancel()
-            raise
-        if not done:
-            if reads:
-                task.cancel()
-            raise self._too_slow(verb, reads=reads)
-        return task.result()
+        seconds = None if long else self._seconds
+        return await (self._read(verb, work, seconds) if reads else self._write(verb, work, seconds))
 
     async def close(self, *, seconds: float) -> int:
         """Let nobody in any more and wait for those inside; returns how many were still there after the time."""
         self._is_closing = True
-        if self._tasks:
-            await asyncio.wait(set(self._tasks), timeout=seconds)
-        return len(self._tasks)
+        self._emptied.clear()
+        if self.inside:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._emptied.wait(), seconds)
+        return self.inside
 
-    def _leave(self, task: asyncio.Task[T]) -> None:
-        self._tasks.discard(task)
+    async def _read(self, verb: str, work: Coroutine[object, object, T], seconds: float | None) -> T:
+        """Reading ends with whoever waits for it."""
+        self.inside += 1
+        try:
+            async with asyncio.timeout(seconds):
+                return await work
+        except TimeoutError:
+            raise self._too_slow(verb, reads=True) from None
+        finally:
+            self._leave()
+
+    async def _write(self, verb: str, work: Coroutine[object, object, T], seconds: float | None) -> T:
+        """A write is a task of its own, which nobody who leaves takes along."""
+        task = asyncio.create_task(work)
+        self.inside += 1
+        self._tasks.add(task)
+        task.add_done_callback(self._finish)
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+        if not done:
+            raise self._too_slow(verb, reads=False)
+        return task.result()
+
+    def _leave(self) -> None:
+        self.inside -= 1
         self.served += 1
+        if not self.inside:
+            self._emptied.set()
+
+    def _finish(self, task: asyncio.Task[T]) -> None:
+        self._tasks.discard(task)
+        self._leave()
+        # Asked for here, in case nobody waits for it any more.
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.debug("a write failed", extra={"fields": {"error": type(error).__name__}})
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.debug("a request failed", extra={"fields": {"error": type(error).__name__}})
 
     def _refusal(self) -> Busy:
-        why = (
-            "the daemon is shutting down" if self._is_closing else f"{len(self._tasks):,} requests are waiting already"
-        )
+        why = "the daemon is shutting down" if self._is_closing else f"{self.inside:,} requests are waiting already"
         return Busy(why, hint=f"Retry after {_RETRY_AFTER} s", retry_after=_RETRY_AFTER, refused=True)
 
     def _too_slow(self, verb: str, *, reads: bool) -> Busy:
