@@ -57,6 +57,8 @@ class MemoryClient:
         settings: Settings | None = None,
     ) -> None:
         chosen = settings or Settings.load(home=str(path) if path else None, space=space, agent=agent)
+        if path and url:
+            raise InvalidInput("a client goes to a folder or to an address", hint="Give path or url", field="url")
         home = str(path) if path else chosen.home
         self._settings = replace(chosen, home=home, space=space or chosen.space, agent=agent or chosen.agent)
         self._who = Caller(space=self._settings.space, agent=self._settings.agent, run=run)

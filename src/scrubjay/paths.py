@@ -1,11 +1,13 @@
 """Where things lie on disk. Standard library only, so that anything small may import it."""
 
+import json
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 _FOLDER = "scrubjay"
+_SOCKET = "daemon.sock"
 # The kernel keeps a socket's name in 108 bytes on Linux, 104 elsewhere, one of them the closing NUL.
 _LONGEST_SOCKET = 103
 
@@ -36,7 +38,9 @@ def lock_file(data: Path) -> Path:
 
 def socket_file(data: Path, *, environment: Mapping[str, str] | None = None) -> Path:
     """Where a data folder's daemon listens: in the folder, or in a shorter place when its name would be too long."""
-    near = data / "run" / "daemon.sock"
+    # By whichever of its names a folder is opened, its daemon is the same.
+    real = Path(os.path.realpath(data))
+    near = real / "run" / _SOCKET
     if len(os.fsencode(near)) <= _LONGEST_SOCKET:
         return near
     # Rarely needed, and slow to import for a bridge that must start in milliseconds.
@@ -45,9 +49,23 @@ def socket_file(data: Path, *, environment: Mapping[str, str] | None = None) -> 
 
     env = os.environ if environment is None else environment
     user = getattr(os, "getuid", lambda: 0)()
-    runtime = env.get("XDG_RUNTIME_DIR")
-    folder = Path(runtime) / _FOLDER if runtime else Path(tempfile.gettempdir()) / f"{_FOLDER}-{user}"
-    return folder / f"{hashlib.sha256(os.fsencode(data)).hexdigest()[:20]}.sock"
+    runtime = Path(env.get("XDG_RUNTIME_DIR", ""))
+    folder = runtime / _FOLDER if runtime.is_absolute() else Path(tempfile.gettempdir()) / f"{_FOLDER}-{user}"
+    return folder / f"{hashlib.sha256(os.fsencode(real)).hexdigest()[:20]}.sock"
+
+
+def known_socket(data: Path) -> Path:
+    """Where to knock: where the daemon that runs has written it listens, else where one would."""
+    expected = socket_file(data)
+    if expected.name == _SOCKET:
+        return expected
+    # Outside the folder the place depends on the environment, and the daemon's may be another than ours.
+    try:
+        written = Path(json.loads(daemon_file(data).read_bytes())["socket"])
+        # A copy of a folder brings along what the original's daemon wrote; only its name tells whose it is.
+        return written if written.name == expected.name and written.exists() else expected
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return expected
 
 
 def daemon_file(data: Path) -> Path:

@@ -140,6 +140,7 @@ async def test_a_bad_hello_is_answered_and_the_door_closed(running: Running, lin
     [
         (b"not json\n", InvalidInput.code),
         (b"5\n", InvalidInput.code),
+        (b"[" * 100_000 + b"\n", InvalidInput.code),
         (b'{"verb": "status"}\n', InvalidInput.code),
         (b'{"id": 1}\n', InvalidInput.code),
         (b'{"id": 1, "verb": "drop_tables"}\n', InvalidInput.code),
@@ -259,7 +260,9 @@ def test_nobody_there_for_a_while_is_a_reason_to_leave(settings: Settings) -> No
         ({}, 200),
         ({"host": "localhost"}, 200),
         ({"host": "[::1]:99"}, 200),
-        ({"origin": "http://127.0.0.1:7272"}, 200),
+        ({"origin": "own"}, 200),
+        ({"origin": "http://127.0.0.1:1"}, 403),
+        ({"origin": "http://127.0.0.1:port"}, 403),
         ({"host": "evil.example"}, 403),
         ({"host": "127.0.0.1.evil.example"}, 403),
         ({"host": ""}, 403),
@@ -270,10 +273,13 @@ def test_nobody_there_for_a_while_is_a_reason_to_leave(settings: Settings) -> No
     ],
 )
 async def test_a_page_of_another_site_is_kept_out(running: Running, headers: dict[str, str], status: int) -> None:
+    if headers.get("origin") == "own":
+        headers = {"origin": running.http}
     async with httpx2.AsyncClient() as web:
-        for path in ("/healthz", "/call/status", "/nowhere"):
+        for path in ("/healthz", "/call/status", "/mcp", "/nowhere"):
             response = await web.request("POST" if "call" in path else "GET", running.http + path, headers=headers)
-            assert response.status_code == (404 if (path, status) == ("/nowhere", 200) else status)
+            plainly = {"/nowhere": 404, "/mcp": 405}.get(path, 200)
+            assert response.status_code == (plainly if status == 200 else status)
             if status == 403:
                 assert response.json()["error"]["code"] == NotAllowed.code
 
@@ -291,9 +297,90 @@ async def test_a_taken_port_is_told_when_it_was_asked_for(running: Running, tmp_
         assert second.http == ""
 
 
+async def test_nobody_who_comes_by_http_writes_files_here(running: Running, home: Path) -> None:
+    async with httpx2.AsyncClient() as web:
+        for target in (home / "memory.db", home.parent / "elsewhere.db"):
+            response = await web.post(f"{running.http}/call/backup", json={"args": {"target": str(target)}})
+            assert response.status_code == 403
+        assert not (home.parent / "elsewhere.db").exists()
+        assert (await web.post(f"{running.http}/call/status")).status_code == 200
+
+
+async def test_a_backup_replaces_nothing(running: Running, settings: Settings, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    async with MemoryClient(settings=settings) as memory:
+        for target in (home / "memory.db", tmp_path / "mine.txt", tmp_path / "link", tmp_path):
+            with pytest.raises(InvalidInput, match="there already"):
+                await memory.backup(target)
+        copy = await memory.backup(tmp_path / "copy.db")
+        assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+async def test_what_is_longer_than_a_frame_goes_both_ways(running: Running, settings: Settings, tmp_path: Path) -> None:
+    texts = [f"{number} " + "long é 😀\n" * 60_000 for number in range(3)]
+    async with MemoryClient(settings=settings, space="here") as memory:
+        for number, text in enumerate(texts):
+            await memory.remember(text, name=f"long-{number}", intent="new")
+        for turn in range(3):
+            await memory.revise("long-0", content=f"{turn} {texts[0]}")
+        whole = [line async for line in memory.export()]
+        assert len(whole) == 4
+        assert max(map(len, whole)) > 2_000_000
+        assert len((await memory.read([f"long-{number}" for number in range(3)])).memories) == 3
+    async with MemoryClient(settings=settings, space="there") as memory:
+        assert (await memory.import_lines(whole)).imported == 3
+        assert (await memory.read("long-1")).memories[0].content == texts[1]
+        assert [line async for line in memory.export()][1:] == whole[1:]
+
+
+async def test_an_import_whose_client_is_gone_is_finished(running: Running, settings: Settings) -> None:
+    async with MemoryClient(settings=settings, space="here") as memory:
+        for number in range(300):
+            await memory.remember(f"line number {number}", intent="new")
+        lines: list[Json] = [line async for line in memory.export()]
+    async with wire(running.socket) as client:
+        frame: Json = {"id": 1, "verb": "import_", "pushes": True, "who": {"space": "there"}}
+        await client.say(encoded(frame) + encoded({"id": 1, "lines": lines}) + encoded({"id": 1, "end": True}))
+        # Once it has begun.
+        assert "progress" in await client.hear()
+    async with MemoryClient(settings=settings, space="there") as memory:
+        for _ in range(500):
+            if (await memory.status()).memories.get("live") == 300:
+                break
+            await asyncio.sleep(0.02)
+        assert (await memory.status()).memories == {"live": 300}
+
+
+async def test_a_frame_that_got_lost_fails_the_import(running: Running, settings: Settings) -> None:
+    async with wire(running.socket) as client:
+        await client.say(b'{"id": 1, "verb": "import_", "pushes": true}\n')
+        for _ in range(70):
+            await client.say(b"x" * 1_000_000)
+        await client.say(b"\n")
+        answer = await client.hear()
+        assert (answer["id"], code(answer)) == (None, "too_large")
+        await client.say(b'{"id": 1, "cancel": true}\n{"id": 1, "verb": "status"}\n')
+        assert "result" in await client.hear()
+
+
+@pytest.mark.parametrize("wish", [{"tools": "hammer"}, {"space": "  "}, {"agent": 5}])
+async def test_what_an_agent_cannot_have_is_told_before_it_is_greeted(running: Running, wish: dict[str, Json]) -> None:
+    async with wire(running.socket, greet=False) as client:
+        await client.say(encoded(hello("mcp") | wish))
+        answer = await client.hear()
+        assert code(answer) == InvalidInput.code
+        assert "pid" not in answer
+        assert await client.silence()
+
+
 async def test_bodies_that_are_not_calls(running: Running) -> None:
     async with httpx2.AsyncClient() as web:
-        for body, status in ((b"not json", 422), (b"[]", 422), (b'{"args": 5}', 422), (b"x" * 17_000_000, 413)):
+        deep = b"[" * 100_000
+        for body, status in (
+            (b"not json", 422), (b"[]", 422), (b'{"args": 5}', 422), (deep, 422), (b"x" * 17_000_000, 413),
+        ):  # fmt: skip
             response = await web.post(f"{running.http}/call/status", content=body)
             assert response.status_code == status
         assert (await web.post(f"{running.http}/call/fly")).status_code == 422

@@ -138,7 +138,7 @@ async def test_a_read_that_was_cut_off_is_asked_again(settings: Settings) -> Non
     ):
         with pytest.raises(DaemonUnavailable, match="went away"):
             await memory.recall("tea")
-        assert heard == ["recall"] * 5
+        assert heard == ["recall"] * 8
 
 
 async def test_a_daemon_that_speaks_otherwise_is_not_bypassed(settings: Settings) -> None:

@@ -27,7 +27,8 @@ def test_it_serves_until_it_is_told_to_stop(home: Path) -> None:
     assert "daemon     none runs" in run("status").out
     out = [line for line in daemon.log.splitlines() if not line.startswith("{")]
     assert known["http"] in "\n".join(out)
-    assert '"args": ["mcp"]' in "\n".join(out)
+    (entry,) = [json.loads(line.split("for agents", 1)[1]) for line in out if "for agents" in line]
+    assert entry["mcpServers"]["scrubjay"]["args"] == ["mcp", "--data", str(home)]
     assert f"curl -s {known['http']}/mcp" in "\n".join(out)
     events = [json.loads(line)["event"] for line in daemon.log.splitlines() if line.startswith("{")]
     assert events[0] == "listening"

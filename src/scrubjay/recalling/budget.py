@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from scrubjay.model.memory import Memory
 from scrubjay.model.results import Hit
-from scrubjay.text.tokens import estimate_tokens
+from scrubjay.text.cost import estimate_tokens, reach
 
 _ELLIPSIS = " …"
 
@@ -39,14 +39,4 @@ def _cut(hit: Hit, max_tokens: int) -> Hit:
     if cost_of(whole) <= max_tokens:
         return whole
     room = max_tokens - cost_of(replace(whole, passage=_ELLIPSIS))
-    return replace(whole, passage=_beginning(hit.passage, room) + _ELLIPSIS)
-
-
-def _beginning(text: str, tokens: int) -> str:
-    """As much of a text as surely costs no more: a third of a token for each plain character, one for any other."""
-    thirds = 3 * tokens
-    for at, one in enumerate(text):
-        thirds -= 1 if one.isascii() else 3
-        if thirds < 0:
-            return text[:at]
-    return text
+    return replace(whole, passage=hit.passage[: reach(hit.passage, tokens=room)] + _ELLIPSIS)

@@ -35,7 +35,7 @@ from scrubjay.writing.dispose import Selection
 
 T = TypeVar("T")
 # A daemon that is being restarted is back within these; each nap is twice the one before.
-_ATTEMPTS = 5
+_ATTEMPTS = 8
 _FIRST_NAP = 0.05
 
 
@@ -45,6 +45,7 @@ class RemoteEngine:
     def __init__(self, line: Line) -> None:
         self._line = line
         self._answers = Answers()
+        self._is_away = False
 
     async def remember(self, draft: Draft, *, who: Caller) -> Remembered:
         """Store a text, once, under every entity it is about."""
@@ -128,14 +129,14 @@ class RemoteEngine:
 
     async def doctor(self, *, who: Caller, deep: bool = False, repair: bool = False) -> Examination:
         """Look at everything, after repairing what can be when asked."""
-        told = await self._line.call("doctor", {"deep": deep, "repair": repair}, who=who)
+        told = await self._try("doctor", {"deep": deep, "repair": repair}, who, is_write=True)
         return cast("Examination", built(Examination, told))
 
     async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
         """Copy the store to a file on the daemon's machine while it is in use; tells where that is."""
         # Its working folder is another.
         arguments: dict[str, Json] = {"target": os.path.abspath(target)}  # noqa: ASYNC240, PTH100 - touches no file
-        return Path(str(await self._line.call("backup", arguments, who=Caller(), progress=progress)))
+        return Path(str(await self._try("backup", arguments, Caller(), is_write=True, progress=progress)))
 
     def export(self, *, who: Caller, format: str = FORMATS[0], progress: Progress | None = None) -> AsyncIterator[str]:
         """The lines of an export of a space: all there is, or its knowledge graph as the reference server keeps it."""
@@ -147,7 +148,7 @@ class RemoteEngine:
 
     async def embed_missing(self, *, progress: Progress | None = None) -> int:
         """Embed what has no vector yet."""
-        return cast("int", await self._line.call("embed_missing", {}, who=Caller(), progress=progress))
+        return cast("int", await self._try("embed_missing", {}, Caller(), is_write=True, progress=progress))
 
     async def close(self) -> None:
         """Hang up."""
@@ -176,21 +177,36 @@ class RemoteEngine:
             if not error.fields.get("sent"):
                 raise
             committed = None if who.run else await self._outcome(caller, asked_of=self._line.peer or peer)
-            raise _lost(verb, committed=committed) from error
+            key = draft.idempotency_key if isinstance(draft := arguments.get("draft"), Draft) else ""
+            raise _lost(verb, committed=committed, has_key=bool(key)) from error
 
-    async def _try(self, verb: str, asked: Mapping[str, Json], who: Caller, *, is_write: bool = False) -> Json:
+    async def _try(
+        self,
+        verb: str,
+        asked: Mapping[str, Json],
+        who: Caller,
+        *,
+        is_write: bool = False,
+        progress: Progress | None = None,
+    ) -> Json:
         """Call; again after a nap if the daemon was busy or away, and a repetition can do no harm."""
         nap = _FIRST_NAP
-        for attempt in range(_ATTEMPTS):
-            is_last = attempt == _ATTEMPTS - 1
+        # One that was waited for in vain is not waited for again until it answers.
+        attempts = 1 if self._is_away else _ATTEMPTS
+        for attempt in range(attempts):
+            is_last = attempt == attempts - 1
             try:
-                return await self._line.call(verb, asked, who=who)
+                answer = await self._line.call(verb, asked, who=who, progress=progress)
             except DaemonUnavailable as error:
                 if is_last or (is_write and error.fields.get("sent")):
+                    self._is_away = is_last
                     raise
             except Busy as error:
                 if is_last or not error.fields.get("refused"):
                     raise
+            else:
+                self._is_away = False
+                return answer
             await asyncio.sleep(nap)
             nap *= 2
         raise AssertionError("the last attempt answers or raises")
@@ -199,17 +215,18 @@ class RemoteEngine:
         """Whether a write whose answer never came was committed; None when nobody knows."""
         try:
             committed = (await self.outcome([who.run], who=who)).get(who.run)
-        except DaemonUnavailable:
+        except (DaemonUnavailable, Busy):
             return None
         # The same process may still be at it; what another finds missing was never written.
         return committed if committed or (self._line.peer and self._line.peer != asked_of) else None
 
 
-def _lost(verb: str, *, committed: bool | None) -> DaemonUnavailable:
+def _lost(verb: str, *, committed: bool | None, has_key: bool) -> DaemonUnavailable:
+    unknown = "Repeat it with the same idempotency_key" if has_key else "Look before you repeat it"
     words = {
         True: ("its change was committed", "Do not repeat it; read what it wrote"),
         False: ("nothing was written", "It is safe to repeat it"),
-        None: ("whether its change was committed is not known", "To repeat it is safe with an idempotency_key"),
+        None: ("whether its change was committed is not known", unknown),
     }
     known, hint = words[committed]
     return DaemonUnavailable(f"the daemon went away during {verb}; {known}", hint=hint, committed=committed, sent=True)

@@ -5,7 +5,7 @@ A client first says hello and is answered; then frames of calls and answers foll
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
 from scrubjay.errors import DaemonUnavailable, InvalidInput, TooLarge
@@ -13,7 +13,9 @@ from scrubjay.model.memory import Json
 from scrubjay.version import PROTOCOL, VERSION
 
 LONGEST_LINE = 64 * 1024 * 1024
+PROTOCOL_HEADER = "scrubjay-protocol"
 _CHUNK = 256 * 1024
+_PACKET = 1_000_000
 
 Frame = dict[str, Json]
 
@@ -61,11 +63,46 @@ def decoded(line: bytes) -> Frame:
     """The frame of a line."""
     try:
         found: object = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not a line of JSON: {error}") from None
     if not isinstance(found, dict):
         raise InvalidInput(f"a frame must be a JSON object, not {type(found).__name__}")
     return cast("Frame", found)
+
+
+def packets(lines: Iterable[str], *, most: int = _PACKET) -> Iterator[Frame]:
+    """Lines in frames of a bounded size. One that is longer than a frame goes on in the next, which `cut` announces."""
+    batch: list[Json] = []
+    size = 0
+    for line in lines:
+        pieces = [line[start : start + most] for start in range(0, len(line), most)] or [""]
+        for place, piece in enumerate(pieces):
+            batch.append(piece)
+            size += len(piece)
+            is_cut = place < len(pieces) - 1
+            if size >= most or is_cut:
+                yield {"lines": batch, "cut": is_cut}
+                batch, size = [], 0
+    if batch:
+        yield {"lines": batch, "cut": False}
+
+
+class Joiner:
+    """Puts the lines of packets together again."""
+
+    def __init__(self) -> None:
+        self._begun = ""
+
+    def lines(self, frame: Mapping[str, Json]) -> list[str]:
+        """The lines that are whole with this packet."""
+        given = frame.get("lines", [])
+        if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+            raise InvalidInput("lines must be a list of texts", field="lines")
+        lines = cast("list[str]", given)
+        if lines:
+            lines = [self._begun + lines[0], *lines[1:]]
+            self._begun = lines.pop() if frame.get("cut") else ""
+        return lines
 
 
 def hello(speak: str, **wishes: str) -> Frame:

@@ -1,22 +1,35 @@
 """The way to the daemon on this machine: its Unix socket."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+import os
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import count, islice
+from itertools import chain, count
 from pathlib import Path
 from typing import cast
 
-from scrubjay.errors import DaemonUnavailable
+from scrubjay.errors import DaemonUnavailable, ScrubjayError
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.ports import Progress
-from scrubjay.remote.frames import Frame, LineReader, decoded, encoded, hello, require_same_protocol
+from scrubjay.remote.frames import (
+    Frame,
+    Joiner,
+    LineReader,
+    decoded,
+    encoded,
+    hello,
+    packets,
+    require_same_protocol,
+)
+from scrubjay.remote.peers import require_peer
 from scrubjay.remote.shapes import error_from, lean
+from scrubjay.remote.verbs import LONG
 
-_BATCH = 200
 _HELLO_SECONDS = 10.0
+_PATIENCE = 120.0
+_LONGEST_ANSWER = 1 << 31
 
 
 @dataclass(slots=True)
@@ -59,17 +72,18 @@ class SocketLine:
     ) -> AsyncIterator[str]:
         """The lines of all frames that come."""
         frame: Frame = {"verb": verb, "who": lean(who), "args": dict(arguments)}
+        joiner = Joiner()
         async for found in self._exchange(frame, (), progress=progress):
             if "result" in found:
                 return
-            for line in cast("list[str]", found.get("lines", [])):
+            for line in joiner.lines(found):
                 yield line
         raise self._gone(sent=True)
 
     async def push(self, verb: str, lines: Iterable[str], *, who: Caller, progress: Progress | None = None) -> Json:
         """Lines in batches, then the answer."""
         frame: Frame = {"verb": verb, "who": lean(who), "args": {}, "pushes": True}
-        async for found in self._exchange(frame, _batches(lines), progress=progress):
+        async for found in self._exchange(frame, chain(packets(lines), [{"end": True}]), progress=progress):
             if "result" in found:
                 return found["result"]
         raise self._gone(sent=True)
@@ -98,7 +112,7 @@ class SocketLine:
             await self._send(line)
             for batch in batches:
                 await self._send(encoded({"id": number, **batch}))
-            while (found := await call.frames.get()) is not None:
+            while (found := await self._next(call, frame)) is not None:
                 is_done = "result" in found or "error" in found
                 if "error" in found:
                     raise error_from(cast("Frame", found["error"]))
@@ -110,6 +124,16 @@ class SocketLine:
             del self._waiting[number]
             if not is_done:
                 self._hurry({"id": number, "cancel": True})
+
+    async def _next(self, call: _Call, frame: Frame) -> Frame | None:
+        """The next frame of an answer. A daemon that neither answers in time nor says that it is busy hangs."""
+        try:
+            async with asyncio.timeout(None if frame.get("verb") in LONG else _PATIENCE):
+                return await call.frames.get()
+        except TimeoutError:
+            raise DaemonUnavailable(
+                f"the daemon at {self._path} does not answer", hint="Look at its log, or restart it", sent=True
+            ) from None
 
     async def _send(self, line: bytes) -> None:
         if self._writer is None:
@@ -131,8 +155,10 @@ class SocketLine:
             reader, writer = await asyncio.open_unix_connection(str(self._path))
         except OSError as error:
             raise self._gone(sent=False) from error
-        lines = LineReader(reader)
+        # The daemon's answers may be as long as they are: it is the client that asked for them.
+        lines = LineReader(reader, longest=_LONGEST_ANSWER)
         try:
+            require_peer(writer.get_extra_info("socket"), os.getuid())
             await self._greet(lines, writer)
         except BaseException:
             writer.close()
@@ -155,17 +181,23 @@ class SocketLine:
         self.peer = str(said.get("pid", ""))
 
     async def _listen(self, lines: LineReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
+        # A line that cannot be read is the end of the talk: nobody knows whose answer it was.
+        with suppress(OSError, ScrubjayError):
             while (line := await lines.line()) is not None:
-                found = decoded(line)
-                call = self._waiting.get(cast("int", found.get("id")))
-                if call is not None:
-                    call.frames.put_nowait(found)
+                self._hear(decoded(line))
         writer.close()
         if self._writer is writer:
             self._writer = None
         for call in self._waiting.values():
             call.frames.put_nowait(None)
+
+    def _hear(self, found: Frame) -> None:
+        number = found.get("id")
+        # An error that belongs to nobody is everybody's: one of the frames was not understood.
+        calls = list(self._waiting.values()) if number is None else [self._waiting.get(cast("int", number))]
+        for call in calls:
+            if call is not None:
+                call.frames.put_nowait(found)
 
     def _gone(self, *, sent: bool) -> DaemonUnavailable:
         return DaemonUnavailable(
@@ -173,10 +205,3 @@ class SocketLine:
             hint="Start it with `scrubjay serve`",
             sent=sent,
         )
-
-
-def _batches(lines: Iterable[str]) -> Iterator[Frame]:
-    rest = iter(lines)
-    while batch := list(islice(rest, _BATCH)):
-        yield {"lines": cast("list[Json]", batch)}
-    yield {"end": True}

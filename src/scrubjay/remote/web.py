@@ -10,7 +10,7 @@ from scrubjay.errors import DaemonUnavailable, InvalidInput
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.ports import Progress
-from scrubjay.remote.frames import Frame, encoded
+from scrubjay.remote.frames import PROTOCOL_HEADER, Frame, Joiner, encoded
 from scrubjay.remote.shapes import error_from, lean
 from scrubjay.version import PROTOCOL
 
@@ -30,7 +30,7 @@ class WebLine:
             )
         self._url = url.rstrip("/")
         self.peer = ""
-        self._client = httpx2.AsyncClient(headers={"scrubjay-protocol": str(PROTOCOL)}, timeout=_SECONDS)
+        self._client = httpx2.AsyncClient(headers={PROTOCOL_HEADER: str(PROTOCOL)}, timeout=_SECONDS)
 
     async def open(self) -> None:
         """Ask whether it is well."""
@@ -55,8 +55,9 @@ class WebLine:
     ) -> AsyncIterator[str]:
         """The lines of the answer."""
         frame: Frame = {"who": lean(who), "args": dict(arguments)}
+        joiner = Joiner()
         async for found in self._frames(verb, encoded(frame), progress=progress):
-            for line in cast("list[str]", found.get("lines", [])):
+            for line in joiner.lines(found):
                 yield line
 
     async def push(self, verb: str, lines: Iterable[str], *, who: Caller, progress: Progress | None = None) -> Json:
@@ -65,7 +66,7 @@ class WebLine:
         async def body() -> AsyncIterator[bytes]:
             yield encoded({"who": lean(who), "args": {}})
             for line in lines:
-                yield line.rstrip("\n").encode() + b"\n"
+                yield line.rstrip("\n").encode("utf-8", "surrogatepass") + b"\n"
 
         return await self._answer(verb, body(), progress=progress)
 

@@ -9,7 +9,7 @@ import Stemmer
 
 from scrubjay.text.words import IRREGULAR, STOP_WORDS
 
-__all__ = ["STOP_WORDS", "estimate_tokens", "terms_of"]
+__all__ = ["STOP_WORDS", "terms_of"]
 
 _LONGEST_TERM = 48
 # Names that punctuation would destroy, spelled as words before anything is split.
@@ -35,12 +35,6 @@ def terms_of(text: str) -> tuple[str, ...]:
     words = [word for word in _words(text) if word not in STOP_WORDS]
     folded = [IRREGULAR.get(word, word)[:_LONGEST_TERM] for word in words]
     return tuple(_stemmer().stemWords(folded))
-
-
-def estimate_tokens(text: str) -> int:
-    """What a text costs a language model, erring on the high side."""
-    ascii_count = sum(map(str.isascii, text)) if not text.isascii() else len(text)
-    return 1 + ascii_count // 3 + (len(text) - ascii_count)
 
 
 def _words(text: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.surfaces.mcp.stand_in import SECONDS, BridgeProcess, StandInDaemon
 
+from scrubjay.paths import daemon_file
 from scrubjay.surfaces.mcp import bridge
 from scrubjay.version import VERSION
 
@@ -248,6 +249,21 @@ def test_a_folder_with_a_long_name_has_its_socket_elsewhere(tmp_path: Path, monk
         assert not daemon.path.is_relative_to(data)
         client.request(1, "ping")
         assert client.answer()["result"]
+
+
+def test_a_daemon_that_has_another_runtime_folder_is_found_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    data = tmp_path / ("long" * 25)
+    data.mkdir()
+    (tmp_path / "name").symlink_to(data)
+    with StandInDaemon(data) as daemon:
+        daemon_file(data).write_text(json.dumps({"socket": str(daemon.path)}))
+        for runtime in ("", str(tmp_path / "other")):
+            with BridgeProcess(tmp_path / "name", environment={"XDG_RUNTIME_DIR": runtime}) as client:
+                client.request(1, "ping")
+                assert client.answer()["result"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")

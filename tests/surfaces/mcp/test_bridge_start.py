@@ -4,6 +4,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
 from tests.surfaces.mcp import stand_in as stand_in_module
 from tests.surfaces.mcp.stand_in import BridgeProcess, StandInDaemon
 
@@ -27,24 +28,41 @@ def starting(data: Path, script: str, *arguments: str, **environment: str) -> Br
 def stand_in_script(data: Path) -> str:
     """Notes how it was started, and serves as the stand-in."""
     noted = data.parent / "started"
-    return (
-        f'echo "$@" >> "{noted}"; echo "$PWD $SCRUBJAY_SPACE $SCRUBJAY_AGENT $SCRUBJAY_EMBEDDER" >> "{noted}.with"\n'
-        f'exec "{sys.executable}" "{STAND_IN}" "$@"'
-    )
+    return f'echo "$@" >> "{noted}"; env > "{noted}.with"\nexec "{sys.executable}" "{STAND_IN}" "$@"'
 
 
 def test_it_starts_a_daemon_says_so_and_goes_on(data: Path) -> None:
-    environment = {"SCRUBJAY_SPACE": "work", "SCRUBJAY_AGENT": "jay", "SCRUBJAY_EMBEDDER": "none"}
-    with starting(data, stand_in_script(data), **environment) as client:
+    with starting(data, stand_in_script(data)) as client:
         client.request(1, "initialize")
         assert client.answer()["id"] == 1
         assert "starting one" in client.said()
         assert client.close() == 0
     started = (data.parent / "started").read_text()
-    assert started == f"-P -m scrubjay serve --data {data} --idle 600\n"
-    # The daemon is everybody's: one client's space and agent are not its defaults.
-    assert (data.parent / "started.with").read_text() == f"{data}   none\n"
+    # Nobody asked for a port that all users of the machine can reach.
+    assert started == f"-P -m scrubjay serve --data {data} --idle 600 --http off\n"
     assert (data / "daemon.log").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_daemon_that_it_starts_serves_http_where_the_user_says_so(data: Path) -> None:
+    with starting(data, stand_in_script(data), SCRUBJAY_HTTP="127.0.0.1:7999") as client:
+        client.request(1, "initialize")
+        assert client.answer()["id"] == 1
+    assert "--http" not in (data.parent / "started").read_text()
+    assert "SCRUBJAY_HTTP=127.0.0.1:7999" in (data.parent / "started.with").read_text()
+
+
+def test_the_daemon_is_everybodys_and_gets_nothing_of_one_clients_own(data: Path) -> None:
+    environment = {
+        **{"SCRUBJAY_SPACE": "work", "SCRUBJAY_AGENT": "jay", "SCRUBJAY_TOOLS": "kg", "SCRUBJAY_EMBEDDER": "none"},
+        **{"SCRUBJAY_KEY_FILE": "secret/key", "PYTHONPATH": "/nowhere", "OTHER_API_KEY": "s3cret"},
+    }
+    with starting(data, stand_in_script(data), **environment) as client:
+        client.request(1, "initialize")
+        assert client.answer()["id"] == 1
+    told = dict(line.split("=", 1) for line in (data.parent / "started.with").read_text().splitlines() if "=" in line)
+    assert not {"SCRUBJAY_SPACE", "SCRUBJAY_AGENT", "SCRUBJAY_TOOLS", "PYTHONPATH", "OTHER_API_KEY"} & set(told)
+    assert (told["SCRUBJAY_EMBEDDER"], told["PWD"]) == ("none", str(data))
+    assert told["SCRUBJAY_KEY_FILE"] == str(Path.cwd() / "secret" / "key")
 
 
 def test_several_bridges_at_once_start_one(data: Path) -> None:
@@ -55,6 +73,31 @@ def test_several_bridges_at_once_start_one(data: Path) -> None:
         for client in clients:
             assert client.answer()["result"]
     assert (data.parent / "started").read_text().count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("size", "kept"), [(1024 * 1024, "the one before"), (1024 * 1024 + 1, "x" * 1024 * 1024 + "x")]
+)
+def test_a_long_log_is_put_aside_once(data: Path, size: int, kept: str) -> None:
+    data.mkdir()
+    log, old = data / "daemon.log", data / "daemon.log.old"
+    log.write_text("x" * size)
+    old.write_text("the one before")
+    with starting(data, f"echo 'a new one' >&2\n{stand_in_script(data)}") as client:
+        client.request(1, "ping")
+        assert client.answer()["result"]
+    assert log.read_text().removeprefix("x" * 1024 * 1024) == "a new one\n"
+    assert old.read_text() == kept
+
+
+def test_a_long_log_that_cannot_be_put_aside_is_gone_on_with(data: Path) -> None:
+    data.mkdir()
+    (data / "daemon.log").write_text("x" * (1024 * 1024 + 1))
+    (data / "daemon.log.old" / "in the way").mkdir(parents=True)
+    with starting(data, f"echo 'goes on' >&2\n{stand_in_script(data)}") as client:
+        client.request(1, "ping")
+        assert client.answer()["result"]
+    assert (data / "daemon.log").read_text().endswith("xgoes on\n")
 
 
 def test_a_daemon_that_cannot_start_is_quoted(data: Path) -> None:

@@ -76,4 +76,4 @@ def test_all_that_is_shown_is_counted() -> None:
         replace(BARE, memory=observed),
     ):
         assert cost_of(dearer) > cheaper
-    assert cost_of(replace(BARE, memory=observed)) > cheaper + 40
+    assert cost_of(replace(BARE, memory=observed)) > cheaper + 20

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.drawing import some
 
-from scrubjay.text.tokens import STOP_WORDS, estimate_tokens, terms_of
+from scrubjay.text.tokens import STOP_WORDS, terms_of
 
 any_text = st.text(max_size=60)
 # Capitals inside a word make parts of it, so that case matters there and only there.
@@ -117,21 +117,3 @@ def test_threads_do_not_share_a_stemmer() -> None:
 
 def test_stop_words_are_lower_case_words() -> None:
     assert all(word == word.lower() and word.isalpha() for word in STOP_WORDS)
-
-
-@given(any_text)
-@some
-def test_no_text_costs_nothing(text: str) -> None:
-    assert 1 <= estimate_tokens(text) <= len(text) + 1
-
-
-@given(any_text, any_text)
-@some
-def test_a_longer_text_never_costs_less(one: str, other: str) -> None:
-    assert estimate_tokens(one + other) >= estimate_tokens(one)
-
-
-def test_an_estimate_is_on_the_high_side() -> None:
-    # English takes about four characters a token, Chinese about one.
-    assert estimate_tokens("The quick brown fox jumps over the lazy dog.") >= 11
-    assert estimate_tokens("敏捷的棕色狐狸") >= 7

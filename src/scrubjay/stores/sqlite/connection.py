@@ -1,8 +1,9 @@
 """Opening the database file, and what SQLite's errors mean to a user."""
 
+import os
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -32,6 +33,7 @@ def connect(path: Path, *, key: str = "", cache_mb: int = 8) -> apsw.Connection:
     """A connection with durable settings; raises what is wrong with the file in plain words."""
     with mapped_errors(path):
         _refuse_truncated(path)
+        make_private(path)
         connection = apsw.Connection(str(path))
         connection.set_busy_handler(_patient())
         if key:
@@ -55,6 +57,13 @@ def connect(path: Path, *, key: str = "", cache_mb: int = 8) -> apsw.Connection:
         ):
             connection.pragma(name, value)
         return connection
+
+
+def make_private(path: Path) -> None:
+    """Make the file of a new store, for its owner alone whatever the folder allows; the files beside it follow."""
+    # What cannot be made here cannot be opened either, and that is told in better words.
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 @contextmanager

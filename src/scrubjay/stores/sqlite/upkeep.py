@@ -4,13 +4,13 @@ from pathlib import Path
 
 import apsw
 
-from scrubjay.errors import BodyDamaged, StoreDamaged
+from scrubjay.errors import BodyDamaged, InvalidInput, StoreDamaged
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import State
 from scrubjay.ports import Progress, StoreStatistics
 from scrubjay.stores.codec import Encoding
 from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, Bodies
-from scrubjay.stores.sqlite.connection import connect, mapped_errors
+from scrubjay.stores.sqlite.connection import connect, make_private, mapped_errors
 from scrubjay.stores.sqlite.rows import STATES, lexicon_number, space_number
 from scrubjay.stores.sqlite.schema import migrate
 
@@ -72,9 +72,12 @@ def check(connection: apsw.Connection, *, deep: bool, bodies: Bodies) -> list[st
 
 def backup(connection: apsw.Connection, target: Path, *, key: str, progress: Progress | None) -> None:
     """Copy the database page by page while others go on writing, then prove the copy sound."""
+    if target.exists() or target.is_symlink():
+        raise InvalidInput(f"{target} is there already", hint="Choose another name", path=str(target))
     partial = target.with_name(target.name + ".partial")
     partial.unlink(missing_ok=True)
     try:
+        make_private(partial)
         with mapped_errors(target):
             found = _copy(connection, partial, key=key, progress=progress)
         if found != "ok":

@@ -1,14 +1,19 @@
 """Runs the daemon for the command line, and tells a person how to use it."""
 
 import asyncio
+import json
+import shutil
 import sys
+from pathlib import Path
 
 from scrubjay.errors import InvalidInput
+from scrubjay.paths import data_folder
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.logs import LEVELS, set_up_logs
 from scrubjay.surfaces.daemon.serve import Orders, Running, serve
 
 _OFF = "off"
+_PROGRAM = "scrubjay"
 _TRY = (
     '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": "hello"}}}'
 )
@@ -34,11 +39,19 @@ def run_daemon(settings: Settings, *, idle: float, http_must: bool) -> bool:
 def _welcome(running: Running) -> None:
     """What to type next; for people, so it is not part of the log."""
     lines = [f"Scrubjay serves {running.data} (pid {running.pid}). Stop it with Ctrl-C."]
+    lines.append(f"  for agents  {json.dumps({'mcpServers': {'scrubjay': _server(running)}})}")
     if running.http:
         lines += [
             f"  address     {running.http}",
-            "  for agents  " + '{"mcpServers": {"scrubjay": {"command": "scrubjay", "args": ["mcp"]}}}',
             f"  try         curl -s {running.http}/mcp -H 'content-type: application/json' -d '{_TRY}'",
         ]
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
+
+
+def _server(running: Running) -> dict[str, str | list[str]]:
+    """The entry for a client's configuration: this program, and this folder if it is not the usual one."""
+    here = Path(sys.executable).with_name(_PROGRAM)
+    program = _PROGRAM if shutil.which(_PROGRAM) or not here.exists() else str(here)
+    folder = [] if running.data == data_folder(environment={}) else ["--data", str(running.data)]
+    return {"command": program, "args": ["mcp", *folder]}

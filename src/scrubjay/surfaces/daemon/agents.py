@@ -7,7 +7,7 @@ from scrubjay.engine import Engine
 from scrubjay.model.draft import Caller
 from scrubjay.remote.frames import Frame, LineReader
 from scrubjay.surfaces.daemon.gate import Gate
-from scrubjay.surfaces.daemon.reception import Wishes, wishes_of
+from scrubjay.surfaces.daemon.reception import Talk, Wishes, wishes_of
 from scrubjay.surfaces.mcp.changes import Changes
 from scrubjay.surfaces.mcp.lines import serve_lines
 from scrubjay.surfaces.mcp.server import Context, make_server
@@ -29,21 +29,20 @@ class Agents:
     space: str
     tools: str
 
-    async def speak(self, said: Frame, lines: LineReader, writer: asyncio.StreamWriter) -> None:
-        """Talk to one agent on the socket until it hangs up."""
+    def speak(self, said: Frame) -> Talk:
+        """How to talk to an agent that has said this; raises what cannot be had."""
         wishes = wishes_of(said)
-        server = make_server(
-            pick(wishes.tools or self.tools),
-            desk=lambda ctx: self._desk(wishes, ctx),
-            gate=self.gate,
-            changes=self.changes,
-        )
+        tools, desk = pick(wishes.tools or self.tools), self._desk(wishes, None)
 
-        async def write(line: bytes) -> None:
-            writer.write(line)
-            await writer.drain()
+        async def talk(lines: LineReader, writer: asyncio.StreamWriter) -> None:
+            async def write(line: bytes) -> None:
+                writer.write(line)
+                await writer.drain()
 
-        await serve_lines(server, lines, write, desk=self._desk(wishes, None))
+            server = make_server(tools, desk=lambda ctx: self._desk(wishes, ctx), gate=self.gate, changes=self.changes)
+            await serve_lines(server, lines, write, desk=desk)
+
+        return talk
 
     def site(self) -> Site:
         """What agents find on the web."""

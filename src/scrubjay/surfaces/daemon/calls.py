@@ -1,26 +1,31 @@
 """Doing what a caller asks: a verb with its arguments becomes a call of the engine, behind the gate."""
 
+import logging
 import os
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import IO
 
 from scrubjay.engine import Engine
+from scrubjay.errors import Busy, ScrubjayError
 from scrubjay.graph.lines import FORMATS
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.model.results import Status
 from scrubjay.ports import Progress
-from scrubjay.remote.frames import Frame
+from scrubjay.remote.frames import Frame, packets
 from scrubjay.remote.shapes import lean
 from scrubjay.remote.verbs import LONG, READS, arguments_of, takes
 from scrubjay.surfaces.daemon.gate import Gate
 
-_BATCH = 200
+_BATCH = 50
 # Nobody watches a bar more closely than this.
 _SECONDS_BETWEEN_REPORTS = 0.1
+
+_log = logging.getLogger(__name__)
 
 Tell = Callable[[Frame], None]
 Flow = Callable[[], Awaitable[None]]
@@ -46,16 +51,26 @@ class Counter:
     async def serve(self, call: Call, *, tell: Tell, flow: Flow, spool: "Spool | None" = None) -> Json:
         """Do it and give the answer; `tell` hears of progress, and gets lines as they come."""
         work = self._export(call, tell, flow) if call.verb == "export" else self._do(call, tell, spool)
-        return await self.gate.run(call.verb, work, reads=call.verb in READS, long=call.verb in LONG)
+        try:
+            return await self.gate.run(call.verb, work, reads=call.verb in READS, long=call.verb in LONG)
+        except Busy as error:
+            if error.fields.get("refused") and spool is not None:
+                spool.close()
+            raise
 
     async def _do(self, call: Call, tell: Tell, spool: "Spool | None") -> Json:
+        # What was begun is finished, though its caller may be gone: the lines stay until then.
+        with closing(spool or Spool()) as lines:
+            return await self._call(call, tell, lines)
+
+    async def _call(self, call: Call, tell: Tell, spool: "Spool") -> Json:
         options = arguments_of(call.verb, call.arguments)
         if takes(call.verb, "who"):
             options["who"] = call.who
         if takes(call.verb, "progress"):
             options["progress"] = _reports(tell)
         if takes(call.verb, "lines"):
-            options["lines"] = (spool or Spool()).lines
+            options["lines"] = spool.lines
         answer = await getattr(self.engine, call.verb)(**options)
         return lean(replace(answer, daemon=self._itself()) if isinstance(answer, Status) else answer)
 
@@ -67,8 +82,9 @@ class Counter:
         options = arguments_of("export", call.arguments)
         chosen = str(options.get("format", FORMATS[0]))
         async for batch in _batches(self.engine.export(who=call.who, format=chosen, progress=_reports(tell))):
-            tell({"lines": [*batch]})
-            await flow()
+            for packet in packets(batch):
+                tell(packet)
+                await flow()
         return None
 
 
@@ -78,12 +94,14 @@ class Spool:
     def __init__(self) -> None:
         self._file: IO[bytes] | None = None
 
-    def add(self, lines: Iterable[bytes]) -> None:
+    def add(self, lines: Iterable[str | bytes]) -> None:
         """Keep some more."""
         if self._file is None:
             # It vanishes with the process, however that ends.
             self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
-        self._file.writelines(line.rstrip(b"\n") + b"\n" for line in lines)
+        for line in lines:
+            raw = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line
+            self._file.write(raw.rstrip(b"\n") + b"\n")
 
     def lines(self) -> Iterator[str]:
         """All of them, from the first on."""
@@ -91,12 +109,20 @@ class Spool:
             return
         self._file.seek(0)
         for line in self._file:
-            yield line.decode()
+            yield line.decode("utf-8", "surrogatepass")
 
     def close(self) -> None:
         """Let go of the file."""
         if self._file is not None:
             self._file.close()
+
+
+def told(error: Exception, *, verb: str) -> ScrubjayError:
+    """What a caller is told of an error; the log gets the trace of one that is not ours."""
+    if isinstance(error, ScrubjayError):
+        return error
+    _log.error("a call failed", exc_info=error, extra={"fields": {"verb": verb}})
+    return ScrubjayError(f"{verb} failed: {type(error).__name__}", hint="The daemon's log says more")
 
 
 def _reports(tell: Tell) -> Progress:

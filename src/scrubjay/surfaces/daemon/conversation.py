@@ -1,17 +1,14 @@
 """A client that speaks verbs over the socket: its calls run side by side, and answers go back as they are ready."""
 
 import asyncio
-import logging
 from typing import cast
 
 from scrubjay.errors import InvalidInput, ScrubjayError, TooLarge
 from scrubjay.model.memory import Json
-from scrubjay.remote.frames import Frame, LineReader, decoded, encoded
+from scrubjay.remote.frames import Frame, Joiner, LineReader, decoded, encoded
 from scrubjay.remote.shapes import plain_error
 from scrubjay.remote.verbs import caller_from
-from scrubjay.surfaces.daemon.calls import Call, Counter, Spool
-
-_log = logging.getLogger(__name__)
+from scrubjay.surfaces.daemon.calls import Call, Counter, Spool, told
 
 
 class Conversation:
@@ -24,6 +21,7 @@ class Conversation:
         self._tasks: dict[Json, asyncio.Task[None]] = {}
         self._spools: dict[Json, Spool] = {}
         self._pushed: dict[Json, Call] = {}
+        self._joiners: dict[Json, Joiner] = {}
 
     async def hold(self) -> None:
         """Talk until the other side is done."""
@@ -57,8 +55,7 @@ class Conversation:
 
     def _take(self, number: int | str, frame: Frame) -> None:
         if "cancel" in frame:
-            if number in self._tasks:
-                self._tasks[number].cancel()
+            self._drop(number)
         elif number in self._pushed:
             self._take_pushed(number, frame)
         elif number in self._tasks:
@@ -66,18 +63,16 @@ class Conversation:
         else:
             call = _call(frame)
             if frame.get("pushes"):
-                self._pushed[number], self._spools[number] = call, Spool()
+                self._pushed[number], self._spools[number], self._joiners[number] = call, Spool(), Joiner()
             else:
                 self._start(number, call)
 
     def _take_pushed(self, number: int | str, frame: Frame) -> None:
         if "end" in frame:
+            del self._joiners[number]
             self._start(number, self._pushed.pop(number))
             return
-        lines = frame.get("lines")
-        if not isinstance(lines, list):
-            raise InvalidInput("lines must be a list of texts", field="lines")
-        self._spools[number].add(str(line).encode() for line in lines)
+        self._spools[number].add(self._joiners[number].lines(frame))
 
     def _start(self, number: int | str, call: Call) -> None:
         task = asyncio.create_task(self._serve(number, call))
@@ -91,15 +86,15 @@ class Conversation:
                 call, tell=lambda frame: self._tell(number, frame), flow=self._writer.drain, spool=spool
             )
             self._tell(number, {"result": result})
-        except ScrubjayError as error:
-            self._tell(number, {"error": plain_error(error)})
         except Exception as error:  # noqa: BLE001 - the edge of the surface: one call must not end the others.
-            _log.exception("a call failed", extra={"fields": {"verb": call.verb}})
-            fault = ScrubjayError(f"{call.verb} failed: {type(error).__name__}", hint="The daemon's log says more")
-            self._tell(number, {"error": plain_error(fault)})
-        finally:
-            if spool is not None:
-                spool.close()
+            self._tell(number, {"error": plain_error(told(error, verb=call.verb))})
+
+    def _drop(self, number: int | str) -> None:
+        """An answer is not wanted any more, or what it needs will not come."""
+        if number in self._tasks:
+            self._tasks[number].cancel()
+        if self._pushed.pop(number, None) is not None:
+            self._spools.pop(number).close()
 
     def _tell(self, number: Json, frame: Frame) -> None:
         if not self._writer.is_closing():

@@ -49,11 +49,14 @@ class Gate:
     async def _read(self, verb: str, work: Coroutine[object, object, T], seconds: float | None) -> T:
         """Reading ends with whoever waits for it."""
         self.inside += 1
+        limit = asyncio.timeout(seconds)
         try:
-            async with asyncio.timeout(seconds):
+            async with limit:
                 return await work
         except TimeoutError:
-            raise self._too_slow(verb, reads=True) from None
+            if limit.expired():
+                raise self._too_slow(verb, reads=True) from None
+            raise
         finally:
             self._leave()
 
@@ -79,9 +82,7 @@ class Gate:
         self._leave()
         # Asked for here, in case nobody waits for it any more.
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.debug("a write failed", extra={"fields": {"error": type(error).__name__}})
-        if not task.cancelled() and (error := task.exception()) is not None:
-            _log.debug("a request failed", extra={"fields": {"error": type(error).__name__}})
+            _log.info("a write failed", extra={"fields": {"error": type(error).__name__}})
 
     def _refusal(self) -> Busy:
         why = "the daemon is shutting down" if self._is_closing else f"{self.inside:,} requests are waiting already"
@@ -91,7 +92,6 @@ class Gate:
         hint = (
             f"Retry after {_RETRY_AFTER} s"
             if reads
-            else "It goes on and may still be committed: look before you repeat it, or repeat it with the same "
-            "idempotency_key"
+            else "It goes on and may still be committed: look before you repeat it"
         )
         return Busy(f"{verb} took longer than {self._seconds:g} s", hint=hint, retry_after=_RETRY_AFTER, refused=False)

@@ -16,9 +16,10 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 class Guard:
     """Refuses requests whose Host or Origin is not this server, on every route."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Sequence[str]) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Sequence[str], port: int) -> None:
         self._app = app
         self._hosts = frozenset(hosts)
+        self._port = port
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it."""
@@ -36,14 +37,24 @@ class Guard:
                 hint=f"Ask for it as {', '.join(sorted(self._hosts))}",
                 header="Host",
             )
-        origin = headers.get("origin")
-        if origin is not None and _name(origin) not in self._hosts:
+        for origin in headers.getlist("origin"):
+            if self._is_own(origin):
+                continue
             return NotAllowed(
                 f"pages of {origin[:100]!r} may not use this server",
                 hint="Call it from a program, or from a page that it serves itself",
                 header="Origin",
             )
         return None
+
+    def _is_own(self, origin: str) -> bool:
+        """Whether a page comes from here; another server on this machine is not us."""
+        try:
+            address = urlsplit(origin)
+            port = address.port
+        except ValueError:
+            return False
+        return address.hostname in self._hosts and port == self._port
 
 
 def _name(address: str) -> str | None:

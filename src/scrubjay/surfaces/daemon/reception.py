@@ -10,16 +10,19 @@ from dataclasses import dataclass
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.memory import Json
 from scrubjay.remote.frames import Frame, LineReader, decoded, encoded, require_same_protocol
+from scrubjay.remote.peers import require_peer
 from scrubjay.remote.shapes import plain_error
-from scrubjay.surfaces.daemon.listen import require_owner
 from scrubjay.version import PROTOCOL, VERSION
 
 _log = logging.getLogger(__name__)
 _HELLO_SECONDS = 10.0
 _LONGEST_HELLO = 64 * 1024
+_FAREWELL = 5.0
 
-Speech = Callable[[Frame, LineReader, asyncio.StreamWriter], Awaitable[None]]
-"""Talks to a client, after its hello, until it hangs up."""
+Talk = Callable[[LineReader, asyncio.StreamWriter], Awaitable[None]]
+"""Talks to a client until it hangs up."""
+Speech = Callable[[Frame], Talk]
+"""Takes a client's hello, or raises what is wrong with it, before it is greeted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +41,7 @@ class Reception:
     def __init__(self, speeches: Mapping[str, Speech], *, owner: int | None = None) -> None:
         self._speeches = speeches
         self._owner = os.getuid() if owner is None else owner
-        self._guests: set[asyncio.Task[None]] = set()
+        self._guests: dict[asyncio.Task[None], asyncio.StreamReader] = {}
 
     @property
     def guests(self) -> int:
@@ -49,7 +52,7 @@ class Reception:
         """Talk to one client until it hangs up."""
         task = asyncio.current_task()
         assert task is not None
-        self._guests.add(task)
+        self._guests[task] = reader
         try:
             await self._talk(LineReader(reader), writer)
         except (OSError, asyncio.CancelledError):
@@ -57,32 +60,36 @@ class Reception:
         except Exception:  # noqa: BLE001 - the edge of the surface: one client must not end the daemon.
             _log.exception("a conversation failed")
         finally:
-            self._guests.discard(task)
+            del self._guests[task]
             writer.close()
             with suppress(OSError):
                 await writer.wait_closed()
 
     async def close(self) -> None:
-        """End all conversations."""
-        for task in list(self._guests):
-            task.cancel()
-        if self._guests:
-            await asyncio.wait(set(self._guests))
+        """End all conversations, once everybody has the answers they are owed."""
+        # As if they had said all they wanted to.
+        for reader in self._guests.values():
+            reader.feed_eof()
+        for seconds in (_FAREWELL, None):
+            if self._guests:
+                await asyncio.wait(set(self._guests), timeout=seconds)
+            for task in list(self._guests):
+                task.cancel()
 
     async def _talk(self, lines: LineReader, writer: asyncio.StreamWriter) -> None:
         try:
-            require_owner(writer, owner=self._owner)
+            require_peer(writer.get_extra_info("socket"), self._owner)
             said = await self._hello(lines)
             if said is None:
                 return
-            speech = self._speech(said)
+            talk = self._speech(said)(said)
         except ScrubjayError as error:
             writer.write(encoded({"error": plain_error(error), "scrubjay": VERSION, "protocol": PROTOCOL}))
             await writer.drain()
             return
         writer.write(encoded({"scrubjay": VERSION, "protocol": PROTOCOL, "pid": os.getpid()}))
         _log.debug("a client came", extra={"fields": {"speaks": said.get("speak"), "version": said.get("scrubjay")}})
-        await speech(said, lines, writer)
+        await talk(lines, writer)
 
     async def _hello(self, lines: LineReader) -> Frame | None:
         try:

@@ -19,7 +19,7 @@ from scrubjay.app import open_engine
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.paths import socket_file
-from scrubjay.remote.frames import Frame, LineReader
+from scrubjay.remote.frames import LineReader
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.agents import Agents
 from scrubjay.surfaces.daemon.calls import Counter
@@ -82,6 +82,7 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
     pick(orders.tools)
     async with AsyncExitStack() as stack:
         stack.callback(hold_daemon_lock(settings.data).release)
+        note_daemon(settings.data, socket=socket_file(settings.data), http="")
         web = _web_socket(orders)
         running = Running(
             data=settings.data, socket=socket_file(settings.data), http=_address(web), leaving=asyncio.Event()
@@ -116,10 +117,10 @@ class _House:
     async def local(self, path: Path) -> AsyncGenerator[Reception]:
         """Let clients of this machine in."""
 
-        async def verbs(_: Frame, lines: LineReader, writer: asyncio.StreamWriter) -> None:
+        async def verbs(lines: LineReader, writer: asyncio.StreamWriter) -> None:
             await Conversation(lines, writer, counter=self.counter).hold()
 
-        reception = Reception({"verbs": verbs, "mcp": self.agents.speak})
+        reception = Reception({"verbs": lambda _: verbs, "mcp": self.agents.speak})
         server = await asyncio.start_unix_server(reception.receive, sock=bound_socket(path))
         _log.info("listening", extra={"fields": {"socket": str(path), "pid": os.getpid()}})
         try:
@@ -132,9 +133,9 @@ class _House:
     @asynccontextmanager
     async def web(self, web: socket.socket) -> AsyncGenerator[None]:
         """Serve HTTP on a bound socket."""
-        host = web.getsockname()[0]
+        host, port = web.getsockname()[:2]
         site = self.agents.site()
-        app = web_app(self.counter, hosts=(*LOOPBACK, host), more=site.routes, lifespan=site.lifespan)
+        app = web_app(self.counter, hosts=(*LOOPBACK, host), port=port, more=site.routes, lifespan=site.lifespan)
         server = _Uvicorn(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))
         task = asyncio.create_task(server.serve(sockets=[web]))
         while not server.started and not task.done():  # noqa: ASYNC110 - it offers nothing to wait for

@@ -1,28 +1,29 @@
 """HTTP beside the socket: the verbs, MCP, and whether the daemon is well."""
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Sequence
 from typing import cast
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import Lifespan
 
-from scrubjay.errors import InvalidInput, ScrubjayError, TooLarge, codes_of
+from scrubjay.errors import InvalidInput, NotAllowed, ScrubjayError, TooLarge, codes_of
 from scrubjay.model.memory import Json
-from scrubjay.remote.frames import Frame, decoded, encoded
+from scrubjay.remote.frames import PROTOCOL_HEADER, Frame, decoded, encoded, require_same_protocol
 from scrubjay.remote.shapes import plain_error
 from scrubjay.remote.verbs import LONG, caller_from
-from scrubjay.surfaces.daemon.calls import Call, Counter, Spool
+from scrubjay.surfaces.daemon.calls import Call, Counter, Spool, told
 from scrubjay.surfaces.daemon.guard import Guard
 from scrubjay.version import VERSION
 
-_log = logging.getLogger(__name__)
 _WAITING_FRAMES = 64
+# What leads out of the store is for its owner, who comes by the socket.
+_HERE_ONLY = frozenset({"backup"})
+_GONE = 499
 _LARGEST_BODY = 16 * 1024 * 1024
 
 
@@ -30,6 +31,7 @@ def web_app(
     counter: Counter,
     *,
     hosts: Sequence[str],
+    port: int,
     more: Sequence[BaseRoute] = (),
     lifespan: Lifespan[Starlette] | None = None,
 ) -> Starlette:
@@ -38,11 +40,13 @@ def web_app(
     async def call(request: Request) -> Response:
         try:
             return await _call(request, counter)
-        except ScrubjayError as error:
-            return _problem(error)
+        except ClientDisconnect:
+            return Response(status_code=_GONE)
+        except Exception as error:  # noqa: BLE001 - the edge of the surface
+            return _problem(told(error, verb=request.path_params["verb"]))
 
     routes = [Route("/healthz", _health), Route("/call/{verb}", call, methods=["POST"]), *more]
-    return Starlette(routes=routes, middleware=[Middleware(Guard, hosts=hosts)], lifespan=lifespan)
+    return Starlette(routes=routes, middleware=[Middleware(Guard, hosts=hosts, port=port)], lifespan=lifespan)
 
 
 async def _health(_: Request) -> Response:
@@ -51,25 +55,24 @@ async def _health(_: Request) -> Response:
 
 async def _call(request: Request, counter: Counter) -> Response:
     verb = request.path_params["verb"]
+    if (spoken := request.headers.get(PROTOCOL_HEADER)) is not None:
+        require_same_protocol({"protocol": int(spoken) if spoken.isdecimal() else None}, other="client")
+    if verb in _HERE_ONLY:
+        raise NotAllowed(
+            f"{verb} writes a file on this machine, and whoever comes by HTTP may be anyone",
+            hint=f"Use the command line on the machine itself: scrubjay {verb}",
+            verb=verb,
+        )
     first, spool = await _body(request, verb)
     call = Call(verb=verb, who=caller_from(first.get("who")), arguments=_arguments(first))
     if verb in LONG:
         return StreamingResponse(_long(call, counter, spool), media_type="application/x-ndjson")
-    result = await _guarded(call, counter)
+    result = await counter.serve(call, tell=lambda _: None, flow=_at_once)
     return Response(encoded({"result": result}), media_type="application/json")
 
 
-async def _guarded(call: Call, counter: Counter) -> Json:
-    async def at_once() -> None:
-        return None
-
-    try:
-        return await counter.serve(call, tell=lambda _: None, flow=at_once)
-    except ScrubjayError:
-        raise
-    except Exception as error:
-        _log.exception("a call failed", extra={"fields": {"verb": call.verb}})
-        raise ScrubjayError(f"{call.verb} failed: {type(error).__name__}", hint="The daemon's log says more") from error
+async def _at_once() -> None:
+    return None
 
 
 async def _long(call: Call, counter: Counter, spool: Spool) -> AsyncIterator[bytes]:
@@ -85,10 +88,9 @@ async def _long(call: Call, counter: Counter, spool: Spool) -> AsyncIterator[byt
     async def work() -> None:
         try:
             frames.put_nowait({"result": await counter.serve(call, tell=frames.put_nowait, flow=flow, spool=spool)})
-        except ScrubjayError as error:
-            frames.put_nowait({"error": plain_error(error)})
+        except Exception as error:  # noqa: BLE001 - the edge of the surface
+            frames.put_nowait({"error": plain_error(told(error, verb=call.verb))})
         finally:
-            spool.close()
             frames.put_nowait(None)
 
     task = asyncio.create_task(work())

@@ -1,20 +1,16 @@
 """No answer costs more than its budget: what does not fit is cut, and how to get the rest is said."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scrubjay.model.memory import Json
-from scrubjay.text.tokens import estimate_tokens
+from scrubjay.text.cost import estimate_tokens, reach
 
 DEFAULT_TOKENS = 1_500
 MOST_TOKENS = 8_000
 LEAST_TOKENS = 300
 ELLIPSIS = "…"
-# Digits and hyphens at random are no words: an id costs nearly a token a character, not a third of one.
-_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_COST_OF_ID = 20
 # The text and the structured form are wrapped in a few words of the protocol.
 _WRAPPING = 30
 # Where a text may end, from best to worst; one that would lose more than half of it is no good place.
@@ -43,7 +39,7 @@ def room_for(max_tokens: Json) -> int:
 
 def cost_of(text: str, structured: Mapping[str, Json] | None = None) -> int:
     """What a text, and the structured form beside it, cost the model that reads both."""
-    return _cost(text) + (_cost(compact(structured)) if structured is not None else 0)
+    return estimate_tokens(text) + (estimate_tokens(compact(structured)) if structured is not None else 0)
 
 
 def compact(value: Json | Mapping[str, Json]) -> str:
@@ -72,7 +68,7 @@ def trim(values: Mapping[str, Json], *, room: int) -> dict[str, Json]:
         if isinstance(value, list):
             kept = 0
             for one in value:
-                left -= _cost(compact(one)) + 1
+                left -= estimate_tokens(compact(one))
                 if left < 0:
                     break
                 kept += 1
@@ -82,7 +78,7 @@ def trim(values: Mapping[str, Json], *, room: int) -> dict[str, Json]:
 
 def cut(text: str, *, start: int = 0, tokens: int) -> int:
     """Where a text must end to cost so much at most from `start` on: after a paragraph, a line, a sentence, a word."""
-    end = _reach(text, start, tokens)
+    end = max(reach(text, start=start, tokens=tokens), min(start + 1, len(text)))
     if end >= len(text):
         return len(text)
     for mark in _BREAKS:
@@ -98,10 +94,6 @@ def beginning(text: str, *, tokens: int) -> str:
     return text if end == len(text) else text[:end].rstrip() + ELLIPSIS
 
 
-def _cost(text: str) -> int:
-    return estimate_tokens(text) + _COST_OF_ID * len(_ID.findall(text))
-
-
 def _prefix(entries: Sequence[Entry], room: int) -> list[Entry]:
     kept: list[Entry] = []
     for entry in entries:
@@ -114,15 +106,3 @@ def _prefix(entries: Sequence[Entry], room: int) -> list[Entry]:
 
 def _shortened(entry: Entry) -> Entry:
     return Entry(structured=entry.structured, line=entry.short or entry.line)
-
-
-def _reach(text: str, start: int, tokens: int) -> int:
-    """How far a text surely costs no more: a third of a token for each plain character, one for any other."""
-    thirds = 3 * tokens
-    if text.isascii():
-        return min(len(text), start + thirds)
-    for at in range(start, len(text)):
-        thirds -= 1 if text[at].isascii() else 3
-        if thirds < 0:
-            return at
-    return len(text)

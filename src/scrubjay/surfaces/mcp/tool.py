@@ -23,12 +23,16 @@ class Gate(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """Where a tool works: the memory, who calls, and how it tells of its progress."""
+    """Where a tool works: the memory, who calls, and how it tells of its progress.
+
+    `may_choose_space`: whether the caller may name another space than its own.
+    """
 
     engine: Engine
     who: Caller
     project: str = ""
     progress: Progress | None = None
+    may_choose_space: bool = True
 
     @property
     def memory(self) -> MemoryClient:

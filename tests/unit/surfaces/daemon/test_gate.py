@@ -50,7 +50,7 @@ async def test_what_takes_too_long_is_told_and_only_reading_is_given_up() -> Non
     assert "Retry" in caught.value.hint
     with pytest.raises(Busy, match="remember took longer") as caught:
         await gate.run("remember", write())
-    assert "idempotency_key" in caught.value.hint
+    assert "look before you repeat it" in caught.value.hint
     assert gate.inside == 1
     release.set()
     assert await gate.close(seconds=9) == 0

@@ -25,17 +25,6 @@ def test_the_environment_may_forbid_to_start_a_daemon(value: str, may_start: boo
     assert read_options([], environment={"SCRUBJAY_NO_DAEMON": value}).may_start is may_start
 
 
-def test_a_daemon_is_not_started_with_what_is_one_clients_own() -> None:
-    environment = {
-        "SCRUBJAY_SPACE": "s",
-        "SCRUBJAY_AGENT": "a",
-        "SCRUBJAY_TOOLS": "t",
-        "SCRUBJAY_KEY": "k",
-        "PATH": "p",
-    }
-    assert read_options([], environment=environment).environment == {"SCRUBJAY_KEY": "k", "PATH": "p"}
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

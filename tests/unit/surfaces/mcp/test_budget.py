@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.budget import Entry, beginning, cost_of, cut, fit, lean, room_for, trim
-from scrubjay.text.tokens import estimate_tokens
+from scrubjay.text.cost import estimate_tokens
 
 _ID = "019a3c4e-7b1c-7d20-8e1f-2b3c4d5e6f70"
 
@@ -31,26 +31,26 @@ def test_a_cut_never_costs_more_and_always_goes_on(text: str, tokens: int, start
     end = cut(text, start=start, tokens=tokens)
     assert start <= end <= len(text)
     assert end > start or start == len(text)
-    assert estimate_tokens(text[start:end]) <= tokens + 1
+    assert end == start + 1 or estimate_tokens(text[start:end]) <= tokens + 1
 
 
 def test_a_cut_prefers_paragraphs_then_lines_then_sentences_then_words() -> None:
-    assert cut("one two. three\nfour five\n\nsix seven", tokens=10) == len("one two. three\nfour five\n\n")
-    assert cut("one two. three\nfour five six seven", tokens=10) == len("one two. three\nfour five six ")
+    assert cut("one two. three\nfour five\n\nsix seven", tokens=12) == len("one two. three\nfour five\n\n")
+    assert cut("one two. three\nfour five six seven", tokens=12) == len("one two. three\nfour five six ")
     assert cut("aaaa bbbb cccc. dddd eeee", tokens=7) == len("aaaa bbbb cccc. ")
-    assert cut("x" * 100, tokens=10) == 30
+    assert cut("x" * 100, tokens=10) == 20
 
 
 def test_a_beginning_says_that_it_is_one() -> None:
     assert beginning("short", tokens=9) == "short"
-    assert beginning("one two three four five six", tokens=5) == "one two three…"
+    assert beginning("one two three four five six", tokens=6) == "one two three…"
 
 
 def test_lines_are_shortened_before_entries_are_left_out() -> None:
     entries = [Entry(structured={"n": number}, line="x" * 300, short="x") for number in range(5)]
     assert [entry.line for entry in fit(entries, room=10_000)] == ["x" * 300] * 5
     assert [entry.line for entry in fit(entries, room=50)] == ["x"] * 5
-    assert len(fit(entries, room=15)) == 3
+    assert len(fit(entries, room=27)) == 3
     assert fit(entries, room=0) == []
 
 
@@ -63,7 +63,7 @@ def test_lists_lose_their_ends() -> None:
     second: list[Json] = ["bbb"] * 10
     whole: dict[str, Json] = {"name": "x", "first": first, "second": second}
     assert trim(whole, room=1_000) == whole
-    trimmed = trim(whole, room=60)
-    assert (trimmed["first"], cost_of("", trimmed) <= 60) == (["aaa"] * 10, True)
+    trimmed = trim(whole, room=80)
+    assert (trimmed["first"], cost_of("", trimmed) <= 80) == (["aaa"] * 10, True)
     assert len(str(trimmed["second"])) < len(str(whole["second"]))
     assert trim(whole, room=0) == {"name": "x", "first": [], "second": []}

@@ -5,9 +5,9 @@ import sys
 import time
 from contextlib import suppress
 
-from scrubjay.paths import daemon_log, socket_file
+from scrubjay.paths import daemon_log, known_socket
 from scrubjay.surfaces.mcp.bridge.link import HungUp, Link, NobodyThere, Unreachable, connect
-from scrubjay.surfaces.mcp.bridge.options import Options
+from scrubjay.surfaces.mcp.bridge.options import Options, working_folder
 from scrubjay.version import VERSION
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ _ANOTHER_RUNS = 75
 _RIVAL = 5.0
 _IDLE = "600"
 _LAST_WORDS = 1000
+_LONGEST_LOG = 1024 * 1024
 
 
 def say(text: str) -> None:
@@ -37,7 +38,6 @@ class Doorway:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._socket = socket_file(options.data)
         self._starter = _Starter(options)
         self._noted = ""
 
@@ -69,7 +69,7 @@ class Doorway:
             "project": options.project,
             "tools": options.tools,
         }
-        link = connect(self._socket, hello=hello, seconds=seconds)
+        link = connect(known_socket(options.data), hello=hello, seconds=seconds)
         if link.version not in (VERSION, self._noted):
             self._noted = link.version
             say(f"the daemon is Scrubjay {link.version}, this bridge is {VERSION}; they understand each other")
@@ -141,16 +141,36 @@ class _Starter:
             return
         except OSError:
             pass  # This disk has no locks: the daemon's own decides.
-        self._lock = lock
+        if self._is_current(lock):
+            self._lock = lock
+        else:
+            os.close(lock)  # The next look takes a turn with the new log.
+
+    def _is_current(self, log: int) -> bool:
+        """Whether this is the log to go on with; a long one is put aside, in the place of the one before it."""
+        with suppress(OSError):  # One that cannot be put aside goes on growing.
+            found = os.fstat(log)
+            if not os.path.samestat(found, self._log.stat()):
+                return False
+            if found.st_size > _LONGEST_LOG:
+                self._log.replace(self._log.with_name(f"{self._log.name}.old"))
+                return False
+        return True
 
     def _start(self) -> None:
         import signal  # noqa: PLC0415 - slow to load, and rarely needed
         from subprocess import DEVNULL, Popen  # noqa: PLC0415 - the same
 
+        from scrubjay.surfaces.mcp.bridge.environment import daemon_environment  # noqa: PLC0415 - the same
+
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         data = self._options.data
         say(f"no daemon runs for {data}: starting one, which leaves {int(_IDLE) // 60} minutes after its last client")
         command = [sys.executable, "-P", "-m", "scrubjay", "serve", "--data", str(data), "--idle", _IDLE]
+        environment = daemon_environment(self._options.environment, folder=working_folder())
+        if not environment.get("SCRUBJAY_HTTP"):
+            # Every user of the machine can reach a port; to connect one agent is no wish to let them in.
+            command += ["--http", "off"]
         try:
             with self._log.open("ab") as log:
                 self._log_starts = log.tell()
@@ -161,7 +181,7 @@ class _Starter:
                     stdout=DEVNULL,
                     stderr=log,
                     cwd=data,
-                    env=self._options.environment,
+                    env=environment,
                     start_new_session=True,
                 )
         except OSError as error:

@@ -7,8 +7,6 @@ from pathlib import Path
 from scrubjay.paths import data_folder
 
 _TAKEN = ("agent", "data", "project", "space", "tools")
-# They are one client's own; the daemon that it happens to start serves all of them.
-_PERSONAL = ("SCRUBJAY_AGENT", "SCRUBJAY_SPACE", "SCRUBJAY_TOOLS")
 _FALSE = ("", "0", "false", "no", "off")
 
 
@@ -38,7 +36,6 @@ class Options:
         self.project = project
         self.tools = tools
         self.may_start = may_start
-        # What a daemon that the bridge starts is started with.
         self.environment = environment
 
 
@@ -52,10 +49,10 @@ def read_options(
         data=data_folder(given.get("data"), environment=env),
         space=_text(given, env, "space"),
         agent=_text(given, env, "agent"),
-        project=_text(given, {}, "project") if "project" in given else project_of(folder or _working_folder()),
+        project=_text(given, {}, "project") if "project" in given else project_of(folder or working_folder()),
         tools=_text(given, env, "tools"),
         may_start=env.get("SCRUBJAY_NO_DAEMON", "").strip().lower() in _FALSE,
-        environment={name: value for name, value in env.items() if name not in _PERSONAL},
+        environment=env,
     )
 
 
@@ -69,6 +66,14 @@ def project_of(folder: str, *, home: str | None = None) -> str:
             return _name_of(above)
         above = os.path.dirname(above)  # noqa: PTH120
     return "" if here in nowhere else _name_of(here)
+
+
+def working_folder() -> str:
+    """Where the client has started the bridge; nothing if that is gone."""
+    try:
+        return os.getcwd()  # noqa: PTH109
+    except OSError:
+        return ""  # It has been removed under the client's feet.
 
 
 def _given(arguments: Sequence[str]) -> dict[str, str]:
@@ -86,13 +91,6 @@ def _given(arguments: Sequence[str]) -> dict[str, str]:
                 raise WrongOption(f"{option} needs a value: {option} VALUE or {option}=VALUE")
         given[name] = value
     return given
-
-
-def _working_folder() -> str:
-    try:
-        return os.getcwd()  # noqa: PTH109
-    except OSError:
-        return ""  # It has been removed under the client's feet.
 
 
 def _name_of(folder: str) -> str:
