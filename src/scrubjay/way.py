@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from scrubjay.app import open_engine
 from scrubjay.engine import Engine
 from scrubjay.errors import DaemonUnavailable
-from scrubjay.paths import socket_file
+from scrubjay.paths import known_socket
 from scrubjay.remote.engine import RemoteEngine
 from scrubjay.remote.line import Line
 from scrubjay.remote.socket import SocketLine
@@ -31,7 +31,7 @@ class Way:
             return await self._remote(WebLine(self._url))
         if not self._alone and sys.platform != "win32":
             try:
-                return await self._remote(SocketLine(socket_file(self._settings.data)))
+                return await self._remote(SocketLine(known_socket(self._settings.data)))
             except DaemonUnavailable as error:
                 # Somebody is there who cannot be understood: the store is theirs.
                 if "version" in error.fields:

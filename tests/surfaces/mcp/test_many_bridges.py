@@ -116,3 +116,22 @@ async def test_a_daemon_killed_under_load_is_started_anew_and_nothing_acknowledg
     assert acknowledged
     assert acknowledged | written | {"still here"} <= stored
     assert len(stored) <= len(acknowledged) + len(written) + unknown + 1
+
+
+@pytest.mark.slow
+async def test_a_daemon_that_is_told_to_stop_answers_all_it_has_accepted(data: Path) -> None:
+    with ExitStack() as stack:
+        bridges = [greeted(stack, data, number) for number in range(2)]
+        for bridge in bridges:
+            reply(bridge)
+            bridge.notify("notifications/initialized")
+        for at in range(60):
+            for number, bridge in enumerate(bridges):
+                remember(bridge, at, f"bridge {number}, word {at}")
+        first = [reply(bridge) for bridge in bridges]
+        os.kill(daemon_pid(data), signal.SIGTERM)
+        answers = first + [reply(bridge) for bridge in bridges for _ in range(59)]
+        # Nobody is left to find out by other means that a write of theirs was committed.
+        assert [one for one in answers if "error" in one and one["error"]["data"]["committed"]] == []
+        done = sum("result" in one and not one["result"]["isError"] for one in answers)
+    assert len(await found(data)) == done

@@ -76,3 +76,16 @@ def test_the_sdk_before_2(daemon: Daemon, http: str, way: str) -> None:
     assert "the old client was here" in found["resource"]
     assert (found["wrong"], found["server"]) == (True, "scrubjay")
     assert found["prompts"] >= 3
+
+
+async def test_an_agent_that_was_given_a_space_stays_in_it(daemon: Daemon) -> None:
+    command = [*bridge(daemon), "--tools", "items"]
+    for space, is_error in (("walled", True), ("", False)):
+        arguments = [*command[1:], *(["--space", space] if space else [])]
+        async with Client(
+            cast("Any", stdio_client(StdioServerParameters(command=command[0], args=arguments)))
+        ) as client:
+            stored = await client.call_tool("memory_store", {"text": "the code is 4711", "session_user_id": "secret"})
+            assert stored.is_error is is_error
+            asked = {"query": "what is the code?", "session_user_id": "secret"}
+            assert (await client.call_tool("memory_recall", asked)).is_error is is_error

@@ -50,7 +50,8 @@ class Agents:
 
     def _desk(self, wishes: Wishes, ctx: Context | None) -> Desk:
         who = Caller(space=wishes.space or self.space, agent=wishes.agent or _client_name(ctx))
-        return Desk(engine=self.engine, who=who, project=wishes.project)
+        # Whoever was configured with a space stays in it.
+        return Desk(engine=self.engine, who=who, project=wishes.project, may_choose_space=not wishes.space)
 
 
 def _client_name(ctx: Context | None) -> str:
