@@ -58,7 +58,7 @@ async def serve_in_child(job: Job) -> Serving:
     finally:
         if child.returncode is None:
             # It has daemons to end.
-            child.send_signal(signal.SIGINT)
+            child.terminate()
             with suppress(TimeoutError):
                 await asyncio.wait_for(child.wait(), _LEAVING)
         if child.returncode is None:
@@ -115,6 +115,10 @@ async def _crowds(running: Daemon, job: Job) -> tuple[Crowd, Crowd]:
 
 
 async def _bounded(job: Job) -> Serving:
+    """The same, within a time, and given up in good order when told to leave."""
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     async with asyncio.timeout(_LONGEST):
         return await measure_serving(job)
 

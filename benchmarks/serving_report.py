@@ -1,6 +1,6 @@
 """What was measured of the daemon and its clients, as tables, and whether the promises are kept."""
 
-from benchmarks.figures import Crowd, Serving, Ways
+from benchmarks.figures import Crowd, Serving
 from benchmarks.tables import Table, Verdict, at_most, both, ms
 from benchmarks.timing import Spread
 
@@ -44,7 +44,7 @@ def serving_verdicts(serving: Serving) -> tuple[Verdict, ...]:
             )
         )
     for verb, ways in (("recall", serving.recall), ("remember", serving.remember)):
-        found.append(at_most(f"the socket adds to a {verb}, p50", _more(ways), MOST_WAY_MS, "ms"))
+        found.append(at_most(f"the socket adds to a {verb}, p50", ways.socket_adds, MOST_WAY_MS, "ms"))
     wrong = len(crowd.errors) + crowd.lost
     found.append((f"{crowd.clients} clients at once: {wrong} errors or lost writes, 0 at most", wrong == 0))
     return tuple(found)
@@ -74,9 +74,9 @@ def _ways(serving: Serving) -> Table:
         rows=(
             ("in this process", *(both(one.here) for one in ways)),
             ("over the socket", *(both(one.socket) for one in ways)),
-            ("- added to the p50", *(f"{_more(one):.2f}" for one in ways)),
+            ("- adds", *(f"{one.socket_adds:.2f}" for one in ways)),
             ("over HTTP", *(both(one.web) for one in ways)),
-            ("- added to the p50", *(f"{one.web.p50 - one.here.p50:.2f}" for one in ways)),
+            ("- adds", *(f"{one.web_adds:.2f}" for one in ways)),
         ),
     )
 
@@ -101,10 +101,6 @@ def _clients(serving: Serving) -> Table:
         head=("", "1", f"{serving.crowd.clients}"),
         rows=tuple(rows),
     )
-
-
-def _more(ways: Ways) -> float:
-    return ways.socket.p50 - ways.here.p50
 
 
 def _ends(spread: Spread) -> str:

@@ -1,5 +1,6 @@
 """The same recalls and remembers in this process, over the socket and over HTTP: what the way to the daemon costs."""
 
+import statistics
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
@@ -55,5 +56,16 @@ async def _by_turns(clients: Clients, operations: Sequence[Operation]) -> Ways:
             began = time.perf_counter()
             await operation(clients[turn])
             durations[turn].append(time.perf_counter() - began)
-    here, by_socket, by_web = (spread(one[_WARM_UP:]) for one in durations)
-    return Ways(here=here, socket=by_socket, web=by_web)
+    here, by_socket, by_web = (one[_WARM_UP:] for one in durations)
+    return Ways(
+        here=spread(here),
+        socket=spread(by_socket),
+        socket_adds=_added(here, by_socket),
+        web=spread(by_web),
+        web_adds=_added(here, by_web),
+    )
+
+
+def _added(here: Sequence[float], by_way: Sequence[float]) -> float:
+    """Between operations a machine may slow down, which medians of each way would take for the way's fault."""
+    return statistics.median(there - own for own, there in zip(here, by_way, strict=True)) * 1000

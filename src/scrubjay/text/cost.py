@@ -1,7 +1,8 @@
 """What a text costs a language model, estimated without its vocabulary: by the kinds of characters it is made of.
 
-The estimate was fitted to a published vocabulary of 65,000 tokens. It is seldom below the real cost, by a twentieth at
-most, and for English prose about a third above it.
+Fitted to a published vocabulary of 65,000 tokens: for English prose it says a third to a half too much, for keys, logs,
+tables and most scripts what is so or a little more. What it takes for cheaper than it is, by up to a third: foreign
+names in Latin letters, and words of letters at random.
 """
 
 import re
@@ -34,17 +35,22 @@ _HEAVIEST = re.compile(
     "[\u0700-\u08ff\u0a00-\u0b7f\u0c00-\u0dff\u0e80-\u0fff\u1200-\u1dff\u200b-\u200f\u2190-\u24ff\u2600-\u2fff"
     "\u3100-\u33ff\ua000-\uabff\ud7b0-\uff00\uff5f-\U0010ffff]+"
 )
-# A text that is longer is over every budget of an agent: its rest is not looked at, and counted as prose.
-_LONG = 65_536
+# Whatever costs as much is over every budget of an agent: the rest of it is not looked at, and counted as prose.
+_DEAR = 16_384
 _CHARACTERS_A_TOKEN = 3
+_STRETCH = 65_536
 
 
 def estimate_tokens(text: str) -> int:
     """What a text costs a language model, erring on the high side."""
-    rest = len(text) - _LONG
-    if rest > 0:
-        return _exactly(text[:_LONG]) + rest // _CHARACTERS_A_TOKEN
-    return _exactly(text)
+    if len(text) <= _STRETCH:
+        return _cost(text)
+    count = 0
+    for start in range(0, len(text), _STRETCH):
+        if count > _DEAR:
+            return count + (len(text) - start) // _CHARACTERS_A_TOKEN
+        count += _cost(text[start : start + _STRETCH])
+    return count
 
 
 def reach(text: str, *, start: int = 0, tokens: int) -> int:
@@ -58,7 +64,7 @@ def reach(text: str, *, start: int = 0, tokens: int) -> int:
     return len(text)
 
 
-def _exactly(text: str) -> int:
+def _cost(text: str) -> int:
     count = 1 + len(_PIECE.findall(text))
     return count if text.isascii() else count + _excess(text)
 

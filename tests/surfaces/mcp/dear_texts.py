@@ -9,21 +9,25 @@ import string
 _CHANCE = random.Random(7)
 
 
+def _below(most: int) -> int:
+    return _CHANCE.randrange(most)
+
+
 def _log() -> str:
     return (
-        f"2026-{_CHANCE.randrange(10, 13)}-{_CHANCE.randrange(10, 29)}T10:{_CHANCE.randrange(10, 60)}:07.{_CHANCE.randrange(999):03}Z "
-        f"[{_CHANCE.choice(['INFO', 'WARN', 'DEBUG'])}] 10.0.{_CHANCE.randrange(256)}.{_CHANCE.randrange(256)} "
-        f'"GET /api/v1/users/{_CHANCE.randrange(99_999)} HTTP/1.1" 200 {_CHANCE.randrange(9_999)} tid=0x{_CHANCE.randrange(2**32):08x}'
+        f"2026-10-{10 + _below(20)}T10:{10 + _below(50)}:07.{_below(999):03}Z "
+        f"[{_CHANCE.choice(['INFO', 'WARN', 'DEBUG'])}] 10.0.{_below(256)}.{_below(256)} "
+        f'"GET /api/v1/users/{_below(99_999)} HTTP/1.1" 200 {_below(9_999)} tid=0x{_below(2**32):08x}'
     )
 
 
 def _hunk() -> str:
-    first, second = _CHANCE.randrange(999), _CHANCE.randrange(999)
-    return f"@@ -{first},7 +{second},9 @@\n-    total{first} = {second}\n+    total[{first}] = rows[{second}] or 0\n     return"
+    first, second = _below(999), _below(999)
+    return f"@@ -{first},7 +{second},9 @@\n-    total{first} = {second}\n+    total[{first}] = rows[{second}] or 0"
 
 
 def _row() -> str:
-    return f"| {_CHANCE.randrange(999)} | item {_CHANCE.randrange(99)} | {_CHANCE.random() * 99:.2f} | ok |"
+    return f"| {_below(999)} | item {_below(99)} | {_CHANCE.random() * 99:.2f} | ok |"
 
 
 DEAR = {
@@ -49,7 +53,7 @@ DEAR = {
     "Khmer": "គណៈកម្មាធិការបានប្រជុំនៅភ្នំពេញកាលពីថ្ងៃព្រហស្បតិ៍មុន" * 12,
     "Arabic": "اجتمعت اللجنة في القاهرة يوم الخميس الماضي وقال أحمد إن الميزانية يجب أن تتم الموافقة عليها " * 12,
     "Russian": "Комитет собрался в Москве в прошлый четверг, и Иван утверждал бюджет до летних каникул. " * 12,
-    "Greek": "Η επιτροπή συνεδρίασε στην Αθήνα την περασμένη Πέμπτη και ο Γιώργος υποστήριξε ότι συμφωνεί. " * 12,
+    "Greek": "επιτροπή συνεδρίασε στην Αθήνα την περασμένη Πέμπτη και υποστήριξε ότι συμφωνεί. " * 12,
     "emoji": "".join(chr(_CHANCE.choice([*range(0x1F600, 0x1F640), *range(0x1F900, 0x1F9FF)])) for _ in range(400)),
     "families": "👨\u200d👩\u200d👧 👩🏽\u200d💻 ❤\ufe0f 🇩🇪 " * 60,
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.surfaces.mcp.stand_in import SECONDS, BridgeProcess, StandInDaemon
 
-from scrubjay.paths import daemon_file
+from scrubjay.paths import daemon_file, socket_file
 from scrubjay.surfaces.mcp import bridge
 from scrubjay.version import VERSION
 
@@ -113,6 +113,71 @@ def test_what_is_no_json_is_for_the_daemon_to_refuse(data: Path, stand_in: Stand
         assert client.answer()["id"] == 1
 
 
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+def test_a_constant_that_json_lacks_is_refused_by_its_id(data: Path, stand_in: StandInDaemon, constant: str) -> None:
+    line = f'{{"jsonrpc":"2.0","method":"tools/call","params":{{"arguments":{{"n":[{constant}]}}}},"id":"n"}}\n'
+    with BridgeProcess(data) as client:
+        client.write(line.encode())
+        refused = client.answer()
+        assert (refused["id"], refused["error"]["code"]) == ("n", -32700)
+        assert refused["error"]["message"].startswith(f"{constant} is not JSON")
+        client.request(1, "ping")
+        assert client.answer()["id"] == 1
+        assert client.close() == 0
+    assert stand_in.methods() == ["ping"]
+
+
+NAMELESS = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"what?","data":{"x":1}}}\n'
+
+
+def test_an_error_that_names_nobody_is_for_the_one_who_waits(data: Path, stand_in: StandInDaemon) -> None:
+    with BridgeProcess(data) as client:
+        client.call("h", "hold")
+        stand_in.wait_until(lambda: bool(stand_in.calls("hold")))
+        stand_in.push(NAMELESS)
+        assert client.answer() == {**json.loads(NAMELESS), "id": "h"}
+        assert client.close() == 0
+        assert client.line() == b""
+
+
+def test_an_error_that_names_nobody_waits_until_it_is_clear_who_is_meant(data: Path, stand_in: StandInDaemon) -> None:
+    with BridgeProcess(data) as client:
+        client.call(1, "hold")
+        client.call(2, "hold")
+        stand_in.wait_until(lambda: len(stand_in.calls("hold")) == 2)
+        client.stdin.close()
+        stand_in.push(NAMELESS + b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
+        assert client.answer() == {"jsonrpc": "2.0", "id": 1, "result": {}}
+        assert client.answer() == {**json.loads(NAMELESS), "id": 2}
+        assert client.wait() == 0
+
+
+@pytest.mark.parametrize("sent", [b"{nonsense\n", b'{"jsonrpc":"2.0","method":"notifications/x","params":[NaN]}\n'])
+def test_an_error_about_a_line_without_an_id_is_nobody_elses(data: Path, stand_in: StandInDaemon, sent: bytes) -> None:
+    with BridgeProcess(data) as client:
+        client.call(1, "hold")
+        client.write(sent)
+        stand_in.wait_until(lambda: sent in stand_in.lines)
+        if b"NaN" in sent:  # Python reads that, other than a daemon.
+            stand_in.push(NAMELESS)
+        assert client.answer()["id"] is None
+        stand_in.release()
+        assert client.answer()["result"]
+        assert client.close() == 0
+
+
+def test_a_number_and_a_text_are_two_ids(data: Path, stand_in: StandInDaemon) -> None:
+    with BridgeProcess(data) as client:
+        client.call(1, "hold")
+        client.request("1", "ping")
+        assert client.answer()["id"] == "1"
+        client.stdin.close()
+        stand_in.release()
+        answer = client.answer()
+        assert (answer["id"], "result" in answer) == (1, True)
+        assert client.wait() == 0
+
+
 def test_half_a_line_at_the_end_is_passed_on_and_its_answer_still_heard(data: Path, stand_in: StandInDaemon) -> None:
     with BridgeProcess(data) as client:
         client.write(b'{"jsonrpc":"2.0","id":1,"met')
@@ -212,12 +277,38 @@ def test_sides_that_do_not_understand_each_other_say_which_is_older(data: Path, 
         assert client.said().startswith("scrubjay: ")
 
 
-def test_what_the_daemon_refuses_is_told_in_its_words(data: Path) -> None:
-    error = {"code": "invalid_input", "message": "there is no toolset 'kgg'", "hint": "Did you mean kg?"}
-    with StandInDaemon(data, greeting={"error": error}), BridgeProcess(data, "--tools", "kgg") as client:
+REFUSAL = {"code": "invalid_input", "message": "there is no toolset 'kgg'", "hint": "Did you mean kg?"}
+REFUSED = "the daemon refuses this client: there is no toolset 'kgg'. Did you mean kg?"
+
+
+@pytest.mark.parametrize("more", [{}, {"scrubjay": VERSION, "protocol": 1}])
+def test_what_the_daemon_refuses_is_told_in_its_words(data: Path, more: dict[str, object]) -> None:
+    with (
+        StandInDaemon(data, greeting={"error": REFUSAL, **more}) as daemon,
+        BridgeProcess(data, "--tools", "kgg") as client,
+    ):
         client.request(1, "initialize")
-        told = client.answer()["error"]["message"]
-        assert told == "the daemon refuses this client: there is no toolset 'kgg'. Did you mean kg?"
+        assert client.answer()["error"]["message"] == REFUSED
+        # Once when the bridge started, perhaps, and once when it was asked something; never in a loop.
+        assert len(daemon.hellos) <= 2
+        assert client.close() == 69
+        assert client.said() == f"scrubjay: {REFUSED}\n"
+
+
+def test_who_is_refused_before_it_could_say_a_word_is_told_why(data: Path) -> None:
+    path = socket_file(data)
+    path.parent.mkdir(parents=True, mode=0o700)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        listener.settimeout(SECONDS)
+        with BridgeProcess(data) as client:
+            first, _ = listener.accept()
+            first.sendall(json.dumps({"error": REFUSAL}).encode() + b"\n")
+            first.close()
+            client.stdin.close()
+            assert client.wait() == 69
+            assert client.said() == f"scrubjay: {REFUSED}\n"
 
 
 def test_another_version_with_the_same_speech_works_and_is_mentioned(data: Path) -> None:

@@ -14,7 +14,7 @@ UNREACHABLE = {"error": {"code": "invalid_input", "message": "go away"}}
     [
         (True, "is committed: do not repeat it"),
         (False, "nothing was written: it is safe to repeat it"),
-        (None, "not known: a repeat with the same idempotency_key is safe"),
+        (None, "not known: look before you repeat it"),
     ],
 )
 def test_a_call_in_flight_is_told_what_became_of_it(
@@ -35,6 +35,23 @@ def test_a_call_in_flight_is_told_what_became_of_it(
     assert len(stand_in.calls("die")) == 1
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("remember", {"text": "t", "idempotency_key": "k"}, "a repeat with the same idempotency_key is safe"),
+        ("remember", {"text": "t"}, "look before you repeat it"),
+        ("forget", {"idempotency_key": "k"}, "look before you repeat it"),
+    ],
+)
+def test_only_what_is_safe_to_repeat_is_called_so(
+    data: Path, stand_in: StandInDaemon, tool: str, arguments: dict[str, str], words: str
+) -> None:
+    stand_in.deadly["tools/call"] = 1
+    with BridgeProcess(data) as client:
+        client.request(1, "tools/call", name=tool, arguments=arguments)
+        assert client.answer()["error"]["message"].endswith(f"is not known: {words}")
+
+
 def test_a_daemon_that_cannot_be_reached_leaves_the_outcome_open(data: Path, stand_in: StandInDaemon) -> None:
     stand_in.later_greeting = UNREACHABLE
     with BridgeProcess(data) as client:
@@ -48,6 +65,7 @@ def test_a_daemon_that_cannot_be_reached_leaves_the_outcome_open(data: Path, sta
             assert error["data"]["committed"] is None
             assert "not known" in error["message"]
             assert "go away" in error["message"]
+        assert client.close() == 69
 
 
 def test_a_daemon_that_still_lives_may_still_be_writing(data: Path, stand_in: StandInDaemon) -> None:

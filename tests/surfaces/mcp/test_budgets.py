@@ -7,6 +7,7 @@ import pytest
 from mcp.client.client import Client
 from mcp_types import CallToolResult
 from tests.surfaces.mcp.counting import tokens
+from tests.surfaces.mcp.dear_texts import DEAR
 from tests.surfaces.mcp.speaking import ERAS, call, house, refusal, text_of
 
 from scrubjay.settings import Settings
@@ -163,7 +164,9 @@ async def test_a_large_difference_is_cut(settings: Settings) -> None:
         await call(client, "revise", id="ledger", text=_PROSE.upper() * 200, title="LEDGER", tags=["loud"])
         result = await client.call_tool("history", {"id": "ledger", "diff": [1, 2]})
         assert cost(result) <= 1_500
-        assert result.structured_content["diff"]
+        changed = {one["field"]: one for one in result.structured_content["diff"]}
+        assert any(one.get("of", 0) > len(one["change"]) for one in changed.values())
+        assert "read both versions" in text_of(result)
         same = await client.call_tool("history", {"id": "ledger", "diff": [2, 2]})
         assert "Nothing that matters differs" in text_of(same)
 
@@ -174,11 +177,13 @@ async def test_what_forget_and_relate_and_remember_tell_is_cut_too(settings: Set
         tags = [f"a tag with the number {number} and a long tail" for number in range(64)]
         many = await client.call_tool("remember", {"text": "tea", "entities": entities, "tags": tags})
         assert cost(many) <= 1_500
+        told = len(many.structured_content["ids"])
+        assert (told < 100, f"ids of {told} of 100" in text_of(many)) == (True, True)
         first, *others = [one.id for one in (await home.desk().memory.recall("", limit=200, max_tokens=99_999)).hits]
         assert others == []
         gone = await client.call_tool("forget", {"ids": [first], "group": True})
         assert (gone.structured_content["count"], cost(gone) <= 1_500) == (100, True)
-        assert "more are not listed" in text_of(gone)
+        assert "more are not listed: count has them all" in text_of(gone)
         lost = await client.call_tool("forget", {"ids": [f"nobody {number} {_PROSE * 3}" for number in range(100)]})
         assert cost(lost) <= 1_500
         await _stored(client, 60, length=60)
@@ -200,7 +205,53 @@ async def test_items_keep_to_the_budget(settings: Settings) -> None:
         for number in range(12):
             await call(client, "memory_store", text=f"{number} {_PROSE * 12}", metadata={"n": number, "why": _PROSE})
         await call(client, "memory_store", text=f"very long: {_PROSE * 900}")
-        for query in ("harbour ledger", "very long"):
-            result = await client.call_tool("memory_recall", {"query": query, "k": 12})
-            assert cost(result) <= 1_500
-            assert result.structured_content["results"]
+        many = await client.call_tool("memory_recall", {"query": "harbour ledger", "k": 12})
+        assert cost(many) <= 1_500
+        found = many.structured_content["results"]
+        assert found
+        assert f"there are more: {len(found)} of the 12 fit" in text_of(many)
+        one = await client.call_tool("memory_recall", {"query": "very long", "k": 12})
+        assert cost(one) <= 1_500
+        (long,) = one.structured_content["results"]
+        assert len(long["text"]) < long["of"] == len(f"very long: {_PROSE * 900}")
+        assert "told in part" in text_of(one)
+
+
+@pytest.mark.parametrize("kind", DEAR)
+async def test_no_kind_of_text_is_told_beyond_its_budget(settings: Settings, kind: str) -> None:
+    text = (DEAR[kind] * 12)[:24_000]
+    async with house(settings) as home, home.client("auto") as client:
+        await call(client, "remember", text=text, name="whole")
+        for number in range(10):
+            await call(client, "remember", text=f"{number} tea {text[number * 900 : number * 900 + 900]}", intent="new")
+        for asked in (300, 1_500, 8_000):
+            for name, arguments in (
+                ("read", {"ids": ["whole"], "format": "plain"}),
+                ("read", {"ids": ["whole"], "format": "json"}),
+                ("recall", {"query": "tea", "limit": 10}),
+                ("recall", {"query": "", "limit": 20, "detail": "full"}),
+            ):
+                result = await client.call_tool(name, {**arguments, "max_tokens": asked})
+                assert cost(result) <= asked, (name, arguments)
+        result = await client.call_tool("memory_recall", {"query": "tea", "k": 10})
+        assert cost(result) <= 1_500
+
+
+@pytest.mark.parametrize("kind", DEAR)
+async def test_no_kind_of_graph_is_told_beyond_the_limit(settings: Settings, kind: str) -> None:
+    observations = [f"{number}: {DEAR[kind][number * 40 : number * 40 + 1_000]}" for number in range(12)]
+    entities = [
+        {"name": f"{kind} {number}", "entityType": "text", "observations": observations[:number]} for number in range(8)
+    ]
+    long = {"name": "long", "entityType": "text", "observations": [(DEAR[kind] * 12)[:24_000]]}
+    async with house(settings) as home, home.client("auto", tools="kg") as client:
+        assert cost(await client.call_tool("create_entities", {"entities": [*entities, long]})) <= 8_000
+        arguments: dict[str, object] = {}
+        for _ in range(100):
+            result = await client.call_tool("read_graph", arguments)
+            assert cost(result) <= 8_000
+            if "nextCursor" not in result.structured_content:
+                break
+            arguments = {"cursor": result.structured_content["nextCursor"]}
+        else:
+            pytest.fail("the pages do not end")

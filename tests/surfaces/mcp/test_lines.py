@@ -30,7 +30,10 @@ async def _greet(raw: Raw) -> None:
         (b"nonsense\n", -32700, None, "not JSON"),
         (b'{"jsonrpc": "2.0", "id": 1, "method"\n', -32700, None, "not JSON"),
         (b"\xff\xfe\n", -32700, None, "not JSON"),
-        (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": NaN}}\n', -32700, None, "NaN"),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": NaN}}\n', -32700, 1, "NaN is no number"),
+        (b'{"jsonrpc": "2.0", "params": {"x": -Infinity}, "id": "a"}\n', -32700, "a", "-Infinity is no number"),
+        (b'[NaN, {"id": 1}]\n', -32700, None, "NaN is no number"),
+        (b'{"id": 1, "x": Infinity\n', -32700, None, "Infinity is no number"),
         (b"[" * 100_000 + b"\n", -32700, None, "not JSON"),
         (b"9" * 10_000 + b"\n", -32700, None, "not JSON"),
         (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]\n', -32600, None, "batches are not part of the protocol"),
@@ -47,12 +50,6 @@ async def _greet(raw: Raw) -> None:
         (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}\n', -32600, None, "id of a request"),
         (b'{"jsonrpc": "2.0", "id": 5, "method": "ping", "params": [1]}\n', -32602, 5, "params must be an object"),
         (b'{"jsonrpc": "2.0", "id": 5, "method": "no/such"}\n', -32601, 5, "Method not found"),
-        (
-            b'{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {}}\n',
-            -32602,
-            5,
-            "Invalid request parameters",
-        ),
     ],
 )
 async def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(
@@ -64,6 +61,48 @@ async def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(
         assert (answer["error"]["code"], answer["id"]) == (code, number)
         assert told in answer["error"]["message"]
         assert len((await raw.ask(_LIST))["result"]["tools"]) > 7
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "field", "told"),
+    [
+        ("tools/call", None, "name", "tools/call needs params.name: give it as a text"),
+        ("tools/call", {}, "name", "tools/call needs params.name: give it as a text"),
+        ("tools/call", {"name": 5}, "name", "params.name of tools/call must be a text, not a number"),
+        (
+            "tools/call",
+            {"name": "recall", "arguments": "x"},
+            "arguments",
+            "params.arguments of tools/call must be an object, not a text",
+        ),
+        ("tools/call", {"name": "recall", "arguments": [1]}, "arguments", "must be an object, not a list"),
+        ("tools/call", {"name": "recall", "_meta": "x"}, "_meta", "params._meta of tools/call must be an object"),
+        ("tools/list", {"_meta": True}, "_meta", "must be an object, not true or false"),
+        ("tools/list", {"cursor": 1.5}, "cursor", "params.cursor of tools/list must be a text, not a number"),
+        ("resources/read", {}, "uri", "resources/read needs params.uri"),
+        ("resources/subscribe", {"uri": None}, "uri", "resources/subscribe needs params.uri"),
+        ("prompts/get", {"name": "x", "arguments": {"a": 1}}, "arguments.a", "must be a text, not a number"),
+        ("completion/complete", {"ref": {"type": "ref/prompt"}}, "argument", "needs params.argument: give it as an"),
+        (
+            "completion/complete",
+            {"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "y"}},
+            "argument.value",
+            "needs params.argument.value: give it as a text",
+        ),
+    ],
+)
+async def test_what_is_wrong_with_the_params_is_said(
+    settings: Settings, method: str, params: Json, field: str, told: str
+) -> None:
+    async with house(settings) as home, home.raw() as raw:
+        await _greet(raw)
+        line: dict[str, Json] = {"jsonrpc": "2.0", "id": 5, "method": method}
+        answer = await raw.ask(line if params is None else line | {"params": params})
+        assert (answer["id"], answer["error"]["code"]) == (5, -32602)
+        assert told in answer["error"]["message"]
+        assert answer["error"]["data"] == {"code": "invalid_input", "field": f"params.{field}"}
+        unasked: dict[str, Json] = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"_meta": "x"}}
+        assert (await raw.ask(unasked, _LIST))["id"] == 99
 
 
 async def test_the_first_line_may_be_nonsense(settings: Settings) -> None:

@@ -100,10 +100,10 @@ async def test_the_knowledge_graph_changes_with_everything(settings: Settings) -
 async def test_nobody_subscribes_to_what_is_not_his(settings: Settings) -> None:
     async with house(settings) as home, _older(home) as (client, _):
         await home.desk(space="other").memory.remember("x", name="x")
-        for uri in ("memory://other/x", "memory://default/nobody", "file:///x"):
+        for uri, code in (("memory://other/x", -31025), ("memory://default/nobody", -31001), ("file:///x", -32602)):
             with pytest.raises(MCPError) as caught:
                 await _subscribe(client, uri)
-            assert caught.value.code == -32602
+            assert caught.value.code == code
 
 
 async def test_subscriptions_are_bounded(settings: Settings) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 from mcp.shared.exceptions import MCPError
-from tests.surfaces.mcp.speaking import ERAS, SECONDS, call, house, refusal
+from tests.surfaces.mcp.speaking import ERAS, SECONDS, call, house, refusal, text_of
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
@@ -100,10 +100,14 @@ async def test_too_much_at_once_is_said_to_be_too_much(settings: Settings, era: 
         async with home.client(era, tools=(*pick("core"), slow)) as client:
             first = asyncio.create_task(client.call_tool("slow", {}))
             await home.until_inside(1)
-            assert "Retry after" in await refusal(client, "recall")
+            refused = await client.call_tool("recall", {})
+            assert "Retry after" in text_of(refused)
+            assert refused.meta is not None
+            assert refused.meta["scrubjay/error"]["code"] == "busy"
+            assert refused.meta["scrubjay/error"]["retry_after"] > 0
             with pytest.raises(MCPError, match="Retry after") as caught:
                 await client.list_resources()
-            assert (caught.value.code, caught.value.data["code"]) == (-32603, "busy")
+            assert (caught.value.code, caught.value.data["code"]) == (-31022, "busy")
             release.set()
             assert not (await first).is_error
             assert (await call(client, "recall"))["hits"] == []
@@ -130,3 +134,22 @@ async def test_a_tool_may_call_its_own_answer_an_error(settings: Settings, era: 
     tool = Tool(name="no", title="N", description="N", input=takes(), output=gives(), call=refuse)
     async with house(settings) as home, home.client(era, tools=(tool,)) as client:
         assert await refusal(client, "no") == '{"success":false}'
+
+
+async def test_a_program_can_tell_errors_apart(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        for tool, arguments, code in (
+            ("recall", {"limit": 0}, "invalid_input"),
+            ("revise", {"id": "nobody", "text": "x"}, "not_found"),
+        ):
+            refused = await client.call_tool(tool, arguments)
+            assert (refused.is_error, (refused.meta or {}).get("scrubjay/error")) == (True, {"code": code})
+        for uri, number, code in (
+            ("memory://default/nobody", -31001, "not_found"),
+            ("memory://other/tea", -31025, "not_allowed"),
+            ("nonsense", -32602, "invalid_input"),
+        ):
+            with pytest.raises(MCPError) as caught:
+                await client.read_resource(uri)
+            assert (caught.value.code, caught.value.data["code"]) == (number, code)
+            assert caught.value.data["message"] in caught.value.message

@@ -1,11 +1,14 @@
 """Memories as resources: listed in pages, read as Markdown, and never of another space."""
 
 import json
+import re
 
 import pytest
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextResourceContents
+from tests.surfaces.mcp.counting import tokens
+from tests.surfaces.mcp.dear_texts import DEAR
 from tests.surfaces.mcp.speaking import ERAS, call, house
 
 from scrubjay.settings import Settings
@@ -112,7 +115,8 @@ async def test_an_address_that_leads_elsewhere_is_refused(settings: Settings, er
         await home.desk(space="other").memory.remember("hidden", name="secret")
         with pytest.raises(MCPError) as caught:
             await client.read_resource(uri)
-        assert caught.value.code == -32602
+        codes = {"not_allowed": -31025, "not_found": -31001, "invalid_input": -32602, "too_large": -32602}
+        assert caught.value.code == codes[caught.value.data["code"]]
         assert told in caught.value.message
         assert "hidden" not in str(caught.value.data)
         assert len(caught.value.message) < 500
@@ -141,3 +145,25 @@ async def test_the_knowledge_graph_is_a_resource_where_its_tools_are(settings: S
     async with house(settings) as home, home.client(era, tools="core") as client:
         with pytest.raises(MCPError, match="is not the URI of a memory"):
             await client.read_resource("memory://knowledge-graph")
+
+
+async def test_a_long_memory_is_read_up_to_the_limit_and_the_tool_goes_on_from_there(
+    settings: Settings, era: str
+) -> None:
+    async with house(settings) as home, home.client(era, tools="core") as client:
+        for name, text in {
+            "ledger": "The ledger has a line for every ship. " * 2_000,
+            "key": DEAR["base64"] * 30,
+        }.items():
+            await call(client, "remember", text=text, name=name)
+            told = await _read(client, f"memory://default/{name}")
+            assert tokens(told) <= 8_000
+            found = re.fullmatch(r'(.*)\n\n\(characters 0 to .* ids \["(.+)"\] and cursor "(.+)"\)', told, re.DOTALL)
+            assert found is not None
+            whole, ref, cursor = found.groups()
+            while cursor:
+                part = await call(client, "read", ids=[ref], cursor=cursor, max_tokens=8_000)
+                whole += part["memories"][0]["text"]
+                cursor = part.get("cursor", "")
+            (expected,) = (await home.desk().memory.read(name)).texts
+            assert whole == expected

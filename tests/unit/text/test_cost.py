@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 import random
-import timeit
 
 import pytest
 from hypothesis import given
@@ -16,7 +15,7 @@ from tests.unit.drawing import some
 from scrubjay.text.cost import estimate_tokens, reach
 
 _PROSE = {
-    "news": "The city council voted on Tuesday to extend the tram line to the airport, a project that has been discussed "
+    "news": "The city council voted on Tuesday to extend the tram line to the airport, a project that was discussed "
     "for more than twenty years. Construction will begin in March and is expected to take four years. Residents along "
     "the route have asked for noise barriers, and for work to stop at night. Critics doubt the numbers and point out "
     "that the last extension cost twice as much as planned.",
@@ -76,8 +75,11 @@ def test_reach_is_as_far_as_the_tokens_go(text: str, start: int, count: int) -> 
         assert estimate_tokens(text[: end + 1]) > count
 
 
-def test_a_text_that_is_very_long_is_counted_by_its_length() -> None:
+def test_the_rest_of_a_text_that_is_very_long_is_counted_by_its_length() -> None:
     for longer in ("x" * 65_536, "x" * 65_540, "tea " * 100_000):
         assert estimate_tokens(longer + "y" * 3_000) >= estimate_tokens(longer) + 1_000
-    seconds = timeit.timeit(lambda: estimate_tokens("tea " * 250_000), number=1)
-    assert seconds < 1
+
+
+def test_nothing_hides_behind_much_that_costs_little() -> None:
+    hidden = " " * 200_000 + DEAR["Khmer"] * 5
+    assert estimate_tokens(hidden) >= tokens(hidden)

@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import json
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import wraps
 from typing import Annotated, cast
@@ -36,6 +36,8 @@ _SHARED = {
     "agent": (_AGENT, None),
     "as_json": (_JSON, False),
 }
+# What runs for long prints no answer, and writes nothing in its own name.
+_SERVING = {name: _SHARED[name] for name in ("data", "space")}
 _DEFAULT_AGENT = "cli"
 
 
@@ -55,23 +57,31 @@ def verb(app: typer.Typer, *, name: str | None = None, vector_index: str = "scan
     return register
 
 
-def bare(app: typer.Typer, *, name: str | None = None) -> Callable[[Plain], Plain]:
+def bare(app: typer.Typer, *, name: str | None = None, answers: bool = True) -> Callable[[Plain], Plain]:
     """Make a function over the settings alone a command: for what must not open the store."""
 
     def register(function: Plain) -> Plain:
-        _add(app, function, function, name=name, skip=1)
+        _add(app, function, function, name=name, skip=1, shared=_SHARED if answers else _SERVING)
         return function
 
     return register
 
 
-def _add(app: typer.Typer, function: Callable[..., object], call: Plain, *, name: str | None, skip: int) -> None:
+def _add(
+    app: typer.Typer,
+    function: Callable[..., object],
+    call: Plain,
+    *,
+    name: str | None,
+    skip: int,
+    shared: Mapping[str, tuple[object, object]] = _SHARED,
+) -> None:
     @wraps(function)
     def command(**options: object) -> None:
-        shared = {one: options.pop(one) for one in _SHARED}
-        as_json = bool(shared["as_json"])
+        given = {one: options.pop(one, None) for one in _SHARED}
+        as_json = bool(given["as_json"])
         try:
-            settings = _settings(shared)
+            settings = _settings(given)
             answer = call(settings=settings, **options)
         except ScrubjayError as error:
             fail(error, as_json=as_json)
@@ -83,7 +93,7 @@ def _add(app: typer.Typer, function: Callable[..., object], call: Plain, *, name
     parameters = list(inspect.signature(function, eval_str=True).parameters.values())[skip:]
     parameters += [
         inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for one, (annotation, default) in _SHARED.items()
+        for one, (annotation, default) in shared.items()
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     app.command(name=name)(command)

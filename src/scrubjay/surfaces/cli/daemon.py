@@ -14,7 +14,7 @@ from scrubjay.surfaces.mcp import bridge
 app = typer.Typer()
 
 
-@bare(app)
+@bare(app, answers=False)
 def serve(
     settings: Settings,
     *,
@@ -49,11 +49,12 @@ def serve(
         os.execv(sys.executable, [sys.executable, "-P", "-m", "scrubjay", *sys.argv[1:]])  # noqa: S606 - ourselves, anew
 
 
-@bare(app)
+@bare(app, answers=False)
 def mcp(
     settings: Settings,
     *,
     tools: Annotated[str, typer.Option(metavar="LIST", help="MCP toolsets, for example core,kg.")] = "",
+    agent: Annotated[str, typer.Option(metavar="NAME", help="Who writes. Default: what the client calls itself.")] = "",
     project: Annotated[
         str, typer.Option(help="Default project of what is remembered. Default: the repository worked in.")
     ] = "",
@@ -63,7 +64,7 @@ def mcp(
     It talks to the daemon of the data folder, and starts one that leaves by itself when none runs.
     """
     given = {
-        "--data": settings.home, "--space": settings.space, "--agent": settings.agent, "--tools": tools,
+        "--data": settings.home, "--space": settings.space, "--agent": agent, "--tools": tools,
         "--project": project,
     }  # fmt: skip
     raise typer.Exit(bridge.main([f"{name}={value}" for name, value in given.items() if value]))

@@ -10,10 +10,8 @@ import anyio
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.shared.message import SessionMessage
 from mcp_types import (
-    INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
-    ErrorData,
     JSONRPCError,
     JSONRPCMessage,
     JSONRPCNotification,
@@ -26,6 +24,7 @@ from scrubjay.errors import ScrubjayError, TooLarge
 from scrubjay.model.memory import Json
 from scrubjay.remote.frames import LineReader
 from scrubjay.surfaces.mcp.messages import Rejected, message_from, rejected
+from scrubjay.surfaces.mcp.protocol import protocol_error
 from scrubjay.surfaces.mcp.subscriptions import Wire
 from scrubjay.surfaces.mcp.tool import Desk
 
@@ -140,7 +139,7 @@ class _Line:
         try:
             committed = await self._desk.engine.outcome(cast("list[str]", runs), who=self._desk.who)
         except ScrubjayError as error:
-            return JSONRPCError(jsonrpc="2.0", id=request.id, error=ErrorData(code=INTERNAL_ERROR, message=str(error)))
+            return JSONRPCError(jsonrpc="2.0", id=request.id, error=protocol_error(error).error)
         return JSONRPCResponse(jsonrpc="2.0", id=request.id, result={"committed": committed})
 
 

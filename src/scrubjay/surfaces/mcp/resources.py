@@ -22,7 +22,7 @@ from scrubjay.model.moment import to_iso
 from scrubjay.model.query import Filter
 from scrubjay.recalling.collapse import passes
 from scrubjay.references import SoundReader, resolve
-from scrubjay.surfaces.mcp.budget import beginning
+from scrubjay.surfaces.mcp.budget import MOST_TOKENS, beginning, cut, room_for
 from scrubjay.surfaces.mcp.cursors import foreign, pack, unpack
 from scrubjay.surfaces.mcp.nearest import shown
 from scrubjay.surfaces.mcp.subscriptions import EVERYTHING
@@ -35,6 +35,8 @@ _LONGEST = 2_000
 _PAGE = 50
 _MOST_WATCHED = 1_000
 _DESCRIPTION_TOKENS = 40
+# What the note about a cut costs.
+_NOTE_TOKENS = 120
 # What no name may be made of that stands in an address: it would be read as a way to somewhere else.
 _TRICKS = re.compile(r"[/\\\x00-\x1f\x7f]|^\.{1,2}$")
 
@@ -94,12 +96,22 @@ async def find_all(desk: Desk, uris: Sequence[str], *, fixed: Mapping[str, Fixed
 
 
 async def read_resource(desk: Desk, uri: str, *, fixed: Mapping[str, Fixed]) -> ReadResourceResult:
-    """A memory as Markdown, or what a fixed resource tells."""
+    """A memory as Markdown, or what a fixed resource tells; a long one up to the limit, with the way to its rest."""
     if uri in fixed:
         kind, text = fixed[uri].mime_type, await fixed[uri].read(desk)
     else:
-        kind, (text,) = _MARKDOWN, (await desk.memory.read(await find(desk, uri, fixed=fixed))).texts
+        found = await desk.memory.read(await find(desk, uri, fixed=fixed))
+        kind, text = _MARKDOWN, _within_limit(found.memories[0], found.texts[0])
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=kind, text=text)])
+
+
+def _within_limit(memory: Memory, text: str) -> str:
+    end = cut(text, tokens=room_for(MOST_TOKENS) - _NOTE_TOKENS)
+    if end == len(text):
+        return text
+    # The tool reads the same Markdown, so the cursor goes on right here.
+    rest = f'the tool read tells the rest, with ids ["{memory.id}"] and cursor "{pack(0, end, memory.version)}"'
+    return f"{text[:end]}\n\n(characters 0 to {end:,} of {len(text):,}: {rest})"
 
 
 async def list_resources(desk: Desk, cursor: str, *, fixed: Mapping[str, Fixed]) -> ListResourcesResult:

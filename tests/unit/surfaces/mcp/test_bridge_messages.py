@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.surfaces.mcp.bridge.messages import RUN, answered, error_line, overlong_line, understand
+from scrubjay.surfaces.mcp.bridge.messages import NOBODY, RUN, answered, error_line, key_of, overlong_line, understand
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -24,7 +24,7 @@ def test_a_request_is_known_by_its_method_and_id() -> None:
     message = understand(line(id="a-1", method="resources/subscribe", params={"uri": "memory://work/tea"}))
     assert message.is_request
     assert not message.is_call
-    assert (message.id, message.key, message.about) == ("a-1", "a-1", "memory://work/tea")
+    assert (message.id, message.key, message.about) == ("a-1", key_of("a-1"), "memory://work/tea")
 
 
 def test_what_is_cancelled_is_known() -> None:
@@ -122,14 +122,69 @@ def test_any_call_differs_by_its_run_alone(params: dict[str, Any], ascii_only: b
     assert after == told
 
 
+def test_a_number_and_a_text_are_two_keys() -> None:
+    assert len({key_of(one) for one in (1, "1", None, "None", "'1'")}) == 5
+    assert understand(line(id="1", method="ping")).key != understand(line(id=1, method="ping")).key
+
+
+@pytest.mark.parametrize(
+    ("told", "is_nameless"),
+    [
+        (b"{nonsense\n", True),
+        (b"[]\n", True),
+        (b"7\n", True),
+        (b'{"jsonrpc":"1.0","method":"ping"}\n', True),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}\n', True),
+        (b'{"jsonrpc":"2.0","method":"notifications/x","params":[]}\n', True),
+        (b'{"jsonrpc":"2.0","method":"notifications/x","params":{"n":NaN}}\n', True),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"n":NaN}} and more\n', True),
+        (b'{"jsonrpc":"2.0","method":"notifications/x","params":{}}\n', False),
+        (b'{"jsonrpc":"2.0","method":"notifications/x"}\n', False),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}\n', False),
+        (b'{"jsonrpc":"1.0","id":1,"method":"ping"}\n', False),
+        (b'{"jsonrpc":"2.0","id":1,"result":{}}\n', False),
+        (b" \n", False),
+    ],
+)
+def test_what_can_only_be_refused_without_an_id_is_known(told: bytes, is_nameless: bool) -> None:
+    assert understand(told).is_nameless is is_nameless
+
+
+def test_a_constant_that_json_lacks_is_answered_here() -> None:
+    refused = understand(b'{"jsonrpc":"2.0","method":"tools/call","params":{"arguments":{"n":-Infinity}},"id":5}\n')
+    told = json.loads(refused.refusal)
+    assert (told["id"], told["error"]["code"], told["error"]["data"]) == (5, -32700, {"code": "invalid_input"})
+    assert "-Infinity" in told["error"]["message"]
+    assert understand(line(id=1, method="tools/call", params={"text": "NaN, Infinity"})).refusal == b""
+    assert understand(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"n":1E400}}\n').refusal == b""
+
+
+@pytest.mark.parametrize(
+    ("params", "repeatable"),
+    [
+        ({"name": "remember", "arguments": {"idempotency_key": "k"}}, True),
+        ({"name": "remember", "arguments": {"idempotency_key": ""}}, False),
+        ({"name": "remember", "arguments": {"idempotency_key": 7}}, False),
+        ({"name": "remember", "arguments": ["idempotency_key"]}, False),
+        ({"name": "remember"}, False),
+        ({"name": "forget", "arguments": {"idempotency_key": "k"}}, False),
+    ],
+)
+def test_only_a_remember_with_a_key_can_be_sent_again(params: dict[str, Any], repeatable: bool) -> None:
+    assert understand(line(id=1, method="tools/call", params=params)).repeatable is repeatable
+
+
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
-        (b'{"jsonrpc":"2.0","id":1,"result":{}}\n', ("1", True)),
-        (b'{"jsonrpc":"2.0","id":"a","error":{"code":1,"message":""}}\n', ("a", False)),
-        (b'{"result": {"id": 5}, "id": 2, "jsonrpc": "2.0"}\n', ("2", True)),
-        (b'{"jsonrpc":"2.0","id":"\\u0061","result":{}}\n', ("a", True)),
-        (b'{"jsonrpc":"2.0","id":null,"error":{}}\n', ("None", False)),
+        (b'{"jsonrpc":"2.0","id":1,"result":{}}\n', (key_of(1), True)),
+        (b'{"jsonrpc":"2.0","id":"a","error":{"code":1,"message":""}}\n', (key_of("a"), False)),
+        (b'{"result": {"id": 5}, "id": 2, "jsonrpc": "2.0"}\n', (key_of(2), True)),
+        (b'{"jsonrpc":"2.0","id":"\\u0061","result":{}}\n', (key_of("a"), True)),
+        (b'{"jsonrpc":"2.0","id":null,"error":{}}\n', (NOBODY, False)),
+        (b'{"jsonrpc":"2.0","id":"1","result":{}}\n', (key_of("1"), True)),
+        (b'{"jsonrpc":"2.0","id":"None","result":{}}\n', (key_of("None"), True)),
+        (b'{"id":4,"jsonrpc":"2.0","result":{"n":NaN}}\n', (key_of(4), True)),
         (b'{"jsonrpc":"2.0","id":3,"method":"ping"}\n', None),
         (b'{"jsonrpc":"2.0","method":"notifications/message","params":{"id":1,"result":2}}\n', None),
         (b'{"jsonrpc":"2.0","result":{}}\n', None),

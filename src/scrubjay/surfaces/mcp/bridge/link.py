@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 from scrubjay.surfaces.mcp.bridge.lines import Lines
@@ -101,7 +102,8 @@ def _require_own(folder: Path) -> None:
 
 
 def _greet(link: Link, hello: dict[str, str]) -> None:
-    link.tell(json.dumps({"scrubjay": VERSION, "protocol": PROTOCOL, "speak": "mcp", **hello}).encode() + b"\n")
+    with suppress(ConnectionError):  # Who does not want us may hang up before it listens; it has said why.
+        link.tell(json.dumps({"scrubjay": VERSION, "protocol": PROTOCOL, "speak": "mcp", **hello}).encode() + b"\n")
     told: list[bytes] = []
     while not told:
         told = link.receive()

@@ -3,12 +3,13 @@
 import json
 import os
 import re
+from collections.abc import Callable
 
 Id = int | str
 
 RUN = "scrubjay/run"
 UNAVAILABLE = -31023
-_INVALID = -32600
+_INVALID, _NO_JSON = -32600, -32700
 # Where the id stands in what clients and servers write. Each place can only be the message's own id, so that a line
 # need not be parsed to find it.
 _ANSWER = re.compile(
@@ -18,15 +19,18 @@ _FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\
 _LAST = re.compile(rb',\s*"id"\s*:\s*(-?\d{1,18}|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 _NOTICE = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"method"\s*:\s*"notifications/')
 _SPACE = re.compile(r"[ \t\r\n]*")
-_decode = json.JSONDecoder().raw_decode
 
 _Members = dict[str, tuple[object, int]]
+
+
+class _NoNumber(ValueError):
+    """One of the constants that JSON does not have; the text is its name."""
 
 
 class Message:
     """One line of the client, and what the bridge knows of it. Unreadable lines have no method and no id."""
 
-    __slots__ = ("about", "id", "line", "method", "own_run", "repeats", "run")
+    __slots__ = ("about", "id", "is_nameless", "line", "method", "own_run", "refusal", "repeatable", "repeats", "run")
 
     def __init__(self, line: bytes, *, method: str = "", id: Id | None = None, about: str = "") -> None:
         self.line = line
@@ -37,7 +41,13 @@ class Message:
         self.run = ""
         # Whether the run is this one call's and no other's.
         self.own_run = False
+        # Whether it does nothing more when it is sent again.
+        self.repeatable = False
         self.repeats = 0
+        # Whether the daemon cannot but refuse it, and cannot say by an id what it refuses.
+        self.is_nameless = False
+        # The answer to what the daemon is spared.
+        self.refusal = b""
 
     @property
     def is_request(self) -> bool:
@@ -50,34 +60,41 @@ class Message:
     @property
     def key(self) -> str:
         """Under which its answer is awaited."""
-        return str(self.id)
+        return key_of(self.id)
+
+
+def key_of(id: object) -> str:
+    """A name for an id, by which 1 and "1" are two."""
+    return repr(id)
+
+
+NOBODY = key_of(None)
+"""The key of an answer to something that could not be read."""
 
 
 def understand(line: bytes) -> Message:
     """What a line of the client says; a `tools/call` without a run gets one."""
     try:
-        text = line.decode()
-        members, end = _members(text, 0)
-        if text[end:].strip():
-            return Message(line)
-        return _message(line, text, members)
+        return _message(line, strictly=True)
+    except _NoNumber as error:
+        return _refused(line, str(error))
     except (ValueError, IndexError, RecursionError):
-        return Message(line)  # Not JSON, or none that can be read: the daemon says so.
+        return _unreadable(line)  # Not JSON, or none that can be read: the daemon says so.
 
 
 def answered(line: bytes) -> tuple[str, bool] | None:
     """The key of the request that a line of the daemon answers, and whether it succeeded; None for other lines."""
     if found := _ANSWER.match(line):
-        return str(json.loads(found[1])), found[2] == b"result"
+        return key_of(json.loads(found[1])), found[2] == b"result"
     if _NOTICE.match(line):
         return None
     try:
-        members, _ = _members(line.decode(), 0)
+        members, _ = _members(line.decode(), 0, decode=_decode_anything)
     except (ValueError, IndexError, RecursionError):
         return None
     if "method" in members or "id" not in members:
         return None
-    return str(members["id"][0]), "error" not in members
+    return key_of(members["id"][0]), "error" not in members
 
 
 def error_line(id: Id | None, message: str, *, code: int = UNAVAILABLE, data: object = None) -> bytes:
@@ -99,18 +116,52 @@ def overlong_line(head: bytes, tail: bytes, *, longest: int) -> bytes:
     )
 
 
-def _message(line: bytes, text: str, members: _Members) -> Message:
+def _message(line: bytes, *, strictly: bool) -> Message:
+    text = line.decode()
+    members, end = _members(text, 0, decode=_decode if strictly else _decode_anything)
+    named = _id_of(members, "id")
+    if text[end:].strip():
+        return _unreadable(line)
     if _text_of(members, "jsonrpc") != "2.0":
-        return Message(line)
+        return Message(line) if named is not None else _unreadable(line)
     method = _text_of(members, "method")
     params, at = _object_of(text, members, "params")
     about = _text_of(params, "uri")
     if method == "notifications/cancelled":
-        about = str(_id_of(params, "requestId"))
-    message = Message(line, method=method, id=_id_of(members, "id"), about=about)
+        about = key_of(_id_of(params, "requestId"))
+    message = Message(line, method=method, id=named, about=about)
+    is_notice = bool(method) and "id" not in members and (bool(at) or "params" not in members)
+    message.is_nameless = named is None and not is_notice
     if message.is_call and at:
+        message.repeatable = _is_repeatable(text, params)
         _note_run(message, text, params, at)
     return message
+
+
+def _unreadable(line: bytes) -> Message:
+    message = Message(line)
+    message.is_nameless = bool(line.strip())  # Nobody answers an empty line.
+    return message
+
+
+def _refused(line: bytes, constant: str) -> Message:
+    """A line with a constant that JSON does not have. The daemon could not name the request that it refuses."""
+    try:
+        message = _message(line, strictly=False)
+    except (ValueError, IndexError, RecursionError):
+        return _unreadable(line)
+    if not message.is_request:
+        return _unreadable(line)
+    told = f"{constant} is not JSON, and the message was not sent. Give a number, or leave it out"
+    message.refusal = error_line(message.id, told, code=_NO_JSON, data={"code": "invalid_input"})
+    return message
+
+
+def _is_repeatable(text: str, params: _Members) -> bool:
+    """Whether a call carries what keeps it from being done twice. Of the tools one alone heeds it."""
+    if _text_of(params, "name") != "remember":
+        return False
+    return bool(_text_of(_object_of(text, params, "arguments")[0], "idempotency_key"))
 
 
 def _note_run(message: Message, text: str, params: _Members, at: int) -> None:
@@ -135,21 +186,21 @@ def _object_of(text: str, members: _Members, name: str) -> tuple[_Members, int]:
     _, at = members.get(name, (None, 0))
     if not at or text[at] != "{":
         return {}, 0
-    return _members(text, at)[0], at
+    return _members(text, at, decode=_decode_anything)[0], at
 
 
-def _members(text: str, at: int) -> tuple[_Members, int]:
+def _members(text: str, at: int, *, decode: Callable[[str, int], tuple[object, int]]) -> tuple[_Members, int]:
     """The members of the object that starts here, each with where its value starts, and where the object ends."""
     found: _Members = {}
     at = _after(text, at, "{")
     if text[at] == "}":
         return found, at + 1
     while True:
-        name, end = _decode(text, at)
+        name, end = decode(text, at)
         if not isinstance(name, str):
             raise ValueError("a member has no name")  # noqa: TRY004 - as all that is no JSON
         at = _after(text, end, ":")
-        value, end = _decode(text, at)
+        value, end = decode(text, at)
         found[name] = (value, at)
         at = _spaced(text, end)
         if text[at] == "}":
@@ -167,6 +218,15 @@ def _after(text: str, at: int, mark: str) -> int:
 def _spaced(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
     return found.end() if found else at
+
+
+def _no_number(name: str) -> float:
+    raise _NoNumber(name)
+
+
+_decode = json.JSONDecoder(parse_constant=_no_number).raw_decode
+# Python reads also NaN and Infinity, and so would we where we only look for something.
+_decode_anything = json.JSONDecoder().raw_decode
 
 
 def _text_of(members: _Members, name: str) -> str:

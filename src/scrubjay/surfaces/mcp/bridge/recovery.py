@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Sequence
 
 from scrubjay.surfaces.mcp.bridge.link import Link
-from scrubjay.surfaces.mcp.bridge.messages import Message, error_line
+from scrubjay.surfaces.mcp.bridge.messages import Message, error_line, key_of
+from scrubjay.surfaces.mcp.bridge.strays import LISTEN
 
-LISTEN = "subscriptions/listen"
 _OUTCOME = "scrubjay/outcome"
 # Whatever killed one daemon is not tried on many; a stream of events, which is open all day, may see a few restarts.
 _REPEATS = {LISTEN: 20}
@@ -16,8 +16,10 @@ _GONE = "the daemon went away during this call"
 _VERDICTS = {
     True: f"{_GONE}, but what it wrote is committed: do not repeat it",
     False: f"{_GONE} and nothing was written: it is safe to repeat it",
-    None: f"{_GONE}, and whether something was written is not known: a repeat with the same idempotency_key is safe",
+    None: f"{_GONE}, and whether something was written is not known",
 }
+_REPEAT = "a repeat with the same idempotency_key is safe"
+_LOOK = "look before you repeat it"
 
 
 class Resumed:
@@ -69,7 +71,7 @@ def _outcomes(link: Link, calls: Sequence[Message], resumed: Resumed) -> dict[st
     if not runs:
         return {}
     question = {"jsonrpc": "2.0", "id": _OUTCOME, "method": _OUTCOME, "params": {"runs": runs}}
-    answer, others = link.ask(json.dumps(question).encode() + b"\n", key=_OUTCOME)
+    answer, others = link.ask(json.dumps(question).encode() + b"\n", key=key_of(_OUTCOME))
     resumed.for_client += others
     try:
         committed: dict[str, object] = json.loads(answer)["result"]["committed"]
@@ -90,5 +92,9 @@ def _certain(call: Message, committed: object, is_same_daemon: bool) -> bool | N
 
 
 def _verdict(call: Message, committed: bool | None, reason: str = "") -> bytes:
-    message = f"{_VERDICTS[committed]}. {reason}" if reason else _VERDICTS[committed]
+    message = _VERDICTS[committed]
+    if committed is None:
+        message += f": {_REPEAT if call.repeatable else _LOOK}"
+    if reason:
+        message += f". {reason}"
     return error_line(call.id, message, data={"code": "daemon_unavailable", "committed": committed, "run": call.run})

@@ -12,9 +12,10 @@ from contextlib import suppress
 from scrubjay.surfaces.mcp.bridge.daemon import Doorway, say
 from scrubjay.surfaces.mcp.bridge.lines import LONGEST_LINE, Lines
 from scrubjay.surfaces.mcp.bridge.link import Link, Unreachable
-from scrubjay.surfaces.mcp.bridge.messages import Message, answered, overlong_line, understand
+from scrubjay.surfaces.mcp.bridge.messages import NOBODY, Message, answered, overlong_line, understand
 from scrubjay.surfaces.mcp.bridge.options import Options
-from scrubjay.surfaces.mcp.bridge.recovery import LISTEN, abandon, resume
+from scrubjay.surfaces.mcp.bridge.recovery import abandon, resume
+from scrubjay.surfaces.mcp.bridge.strays import LISTEN, Strays
 
 _STDIN, _STDOUT = 0, 1
 _CHUNK = 64 * 1024
@@ -43,6 +44,7 @@ class Session:
         self._leaving = Message(b"")
         self._unsent = memoryview(b"")
         self._in_flight: dict[str, Message] = {}
+        self._strays = Strays()
         self._standing: dict[str, Message] = {}
         # Once the client has left: when to stop waiting for answers, and whether the daemon was told.
         self._until: float | None = None
@@ -50,7 +52,7 @@ class Session:
         self._trouble = ""
 
     def run(self) -> bool:
-        """Copy to the end; returns whether a daemon was ever reached."""
+        """Copy to the end; returns whether there was a daemon to copy to, and none refused us since."""
         while self._goes_on():
             if self._link is None and not self._to_client and self._needs_daemon():
                 self._connect()
@@ -58,7 +60,7 @@ class Session:
                 self._turn()
         while self._to_client and select.select([], [_STDOUT], [], 0)[1]:
             self._tell_client()
-        return bool(self._pid)
+        return bool(self._pid) and not self._trouble
 
     def _goes_on(self) -> bool:
         if self._until is None:
@@ -108,6 +110,7 @@ class Session:
             self._send(link)
         if link is not None and link in readable and self._link is link:
             self._hear_daemon(link)
+        self._to_client += self._strays.settle(self._in_flight)
 
     def _patience(self) -> float | None:
         """How long there is to wait; None while the client is there."""
@@ -130,7 +133,11 @@ class Session:
             self._until = time.monotonic() + _DRAIN_SECONDS
             rest = self._from_client.rest()
             lines = [rest] if rest else []
-        self._to_daemon.extend(map(understand, lines))
+        for message in map(understand, lines):
+            if message.refusal:
+                self._to_client += message.refusal
+            else:
+                self._to_daemon.append(message)
 
     def _refuse(self, head: bytes, tail: bytes) -> None:
         self._to_client += overlong_line(head, tail, longest=LONGEST_LINE)
@@ -153,6 +160,7 @@ class Session:
         self._unsent = memoryview(self._leaving.line)
         if self._leaving.is_request:
             self._in_flight[self._leaving.key] = self._leaving
+        self._strays.note_sent(self._leaving)
 
     def _note_sent(self, message: Message) -> None:
         if message.method == "notifications/initialized":
@@ -170,7 +178,11 @@ class Session:
             self._lose(link)
             return
         for line in lines:
-            if self._in_flight and (answer := answered(line)):
+            answer = answered(line)
+            if answer == (NOBODY, False):
+                self._to_client += self._strays.hear(line)
+                continue
+            if answer:
                 self._note_answered(*answer)
             self._to_client += line
 
@@ -191,6 +203,7 @@ class Session:
         if self._has_parted:
             return
         say("the connection to the daemon was lost")
+        self._to_client += self._strays.lose()
         if self._unsent and not self._leaving.is_request:
             self._to_daemon.appendleft(self._leaving)
         self._unsent = memoryview(b"")

@@ -42,14 +42,14 @@ class Strays:
         for at, message in enumerate(waiting):
             del in_flight[message.key]
             self._held[at] = json.dumps({**json.loads(self._held[at]), "id": message.id}).encode() + b"\n"
-        return self.let_go()
+        return self._told()
 
-    def let_go(self) -> bytes:
-        """All that is held, for no more is to be learned of it; a new daemon begins anew."""
+    def lose(self) -> bytes:
+        """The daemon is gone, and what it might still have said; returns what is held, for no more is to be learned."""
+        self._expected = 0
+        return self._told()
+
+    def _told(self) -> bytes:
         told = b"".join(self._held)
         self._held.clear()
         return told
-
-    def forget(self) -> None:
-        """The daemon is gone, and with it what it might still have said."""
-        self._expected = 0

@@ -131,8 +131,17 @@ def _remembered(done: Remembered, *, dry_run: bool) -> Answer:
 
 def _told(line: str, structured: Mapping[str, Json], warnings: Sequence[str]) -> Answer:
     """What was done, with as many of the warnings as a model cares to read."""
-    text = "\n".join([line, *(one[:_LONGEST_WARNING] for one in warnings[:_WARNINGS])])
-    return Answer(structured=lean(trim(lean(structured), room=room_for(DEFAULT_TOKENS) - cost_of(text))), text=text)
+    lines = [line, *(one[:_LONGEST_WARNING] for one in warnings[:_WARNINGS])]
+    whole = lean(structured)
+    told = trim(whole, room=room_for(DEFAULT_TOKENS) - cost_of("\n".join(lines)) - _NOTE)
+    left_out = [
+        f"{name} of {len(kept):,} of {len(all_of_it):,}"
+        for name, all_of_it in whole.items()
+        if isinstance(all_of_it, list) and isinstance(kept := told[name], list) and len(kept) < len(all_of_it)
+    ]
+    if left_out:
+        lines.append(f"(told: {', '.join(left_out)})")
+    return Answer(structured=lean(told), text="\n".join(lines))
 
 
 def _disposed(done: Outcome) -> Answer:
@@ -147,7 +156,8 @@ def _disposed(done: Outcome) -> Answer:
     if done.dry_run:
         structured["dry_run"] = True
     left_out = len(done.done) + len(done.missing) - len(gone) - len(lost)
-    more = [f"({left_out} more are not listed)"] if left_out else []
+    rest = "narrow the ids or filters to see them" if done.dry_run else "count has them all"
+    more = [f"({left_out} more are not listed: {rest})"] if left_out else []
     return Answer(structured=structured, text="\n".join([head, *(one.line for one in (*gone, *lost)), *more]))
 
 

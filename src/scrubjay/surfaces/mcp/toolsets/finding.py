@@ -22,6 +22,7 @@ _MOST_VERSIONS = 50
 _SHORT = 40
 _PLENTY = 1_000_000
 _NO_ROOM = "max_tokens leaves no room for a hit: ask with more"
+_CUT_CHANGES = "(more differs than is told here: read both versions, each with its version number, to see all of it)"
 _MORE_PINNED = "(more is pinned: ask with a larger max_tokens)"
 
 
@@ -173,17 +174,18 @@ def _version(one: Version) -> Entry:
 
 def _difference(found: History, room: int) -> Answer:
     head: dict[str, Json] = {"id": found.id, "name": found.name}
-    room -= cost_of(found.name, head) + 40
+    room -= cost_of(found.name, head) + cost_of(_CUT_CHANGES) + 20
     changes: list[Json] = []
     lines: list[str] = [] if found.diff else ["Nothing that matters differs."]
     for one in found.diff:
         entry = _change(one, room)
         room -= entry.cost
         if room < 0:
-            lines.append("(more fields differ: read both versions to see them)")
             break
         changes.append(entry.structured)
         lines.append(entry.line)
+    if len(changes) < len(found.diff) or any("of" in one for one in changes if isinstance(one, dict)):
+        lines.append(_CUT_CHANGES)
     return Answer(structured={**head, "diff": changes}, text="\n".join([f"{found.name}:", *lines]))
 
 
@@ -192,7 +194,10 @@ def _change(one: FieldDiff, room: int) -> Entry:
     each = max((room - 40) // 2, 1)
     while True:
         shown = beginning(told, tokens=each)
-        entry = Entry(structured={"field": one.field, "change": shown}, line=f"{one.field}:\n{shown}")
+        structured: dict[str, Json] = {"field": one.field, "change": shown}
+        if shown != told:
+            structured["of"] = len(told)
+        entry = Entry(structured=structured, line=f"{one.field}:\n{shown}")
         if each == 1 or entry.cost <= room:
             return entry
         each -= max(1, each // 5)

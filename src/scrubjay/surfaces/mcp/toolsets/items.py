@@ -16,6 +16,8 @@ from scrubjay.surfaces.mcp.toolsets.schema import LIST, OBJECT, TEXT, gives, lea
 _ITEMS = 5
 _SHORT = 40
 _PLENTY = 1_000_000
+# What the remarks about what was cut cost.
+_NOTES = 70
 # What an item costs besides its text: id, score, time and the words around them.
 _BESIDE = 90
 _USER = says(TEXT, "whose items; default: the caller's")
@@ -40,15 +42,19 @@ async def memory_recall(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     """The items nearest to a question."""
     given = Given(arguments)
     desk = _desk_of(desk, given.text("session_user_id"))
-    room = room_for(DEFAULT_TOKENS)
+    room = room_for(DEFAULT_TOKENS) - cost_of("", {"results": []}) - _NOTES
     count = given.whole("k") or _ITEMS
     found = await desk.memory.recall(given.text("query"), limit=count, max_tokens=_PLENTY, detail="full")
     # What is pinned is told with every answer; here only where there is a place left for it.
     hits = [*found.hits, *found.pinned][:count]
-    entries = fit([_item(hit, room) for hit in hits], room=room - cost_of("", {"results": []}) - 20)
-    told = [entry.line for entry in entries] or ["Nothing found."]
-    if found.cursor or len(entries) < len(hits):
-        told.append("(there are more: ask more narrowly)")
+    entries = fit([_item(hit, room) for hit in hits], room=room)
+    told = [entry.line for entry in entries] or ([] if hits else ["Nothing found."])
+    if any("of" in entry.structured for entry in entries):
+        told.append("(texts that are too long are told in part, with their length as `of`)")
+    if len(entries) < len(hits):
+        told.append(f"(there are more: {len(entries)} of the {len(hits)} fit into the answer; ask more narrowly)")
+    elif found.cursor:
+        told.append("(there are more: ask more narrowly, or with a larger k)")
     return Answer(structured={"results": [entry.structured for entry in entries]}, text="\n".join(told))
 
 
@@ -88,13 +94,14 @@ def _desk_of(desk: Desk, user: str) -> Desk:
 
 def _item(hit: Hit, room: int) -> Entry:
     assert hit.memory is not None
-    text = hit.memory.content or "\n".join(one.text for one in hit.memory.observations)
+    whole = text = hit.memory.content or "\n".join(one.text for one in hit.memory.observations)
     if cost_of(text, {"text": text}) > room - _BESIDE:
         # Too long to be shown whole: the passage that answers, or as much of it as fits.
         text = beginning(hit.passage, tokens=(room - _BESIDE) // 3)
     structured: dict[str, Json] = {
         "id": hit.id,
         "text": text,
+        "of": len(whole) if text != whole else None,
         "metadata": dict(hit.memory.metadata),
         "score": hit.score,
         "created_at": to_iso(hit.memory.created_at),

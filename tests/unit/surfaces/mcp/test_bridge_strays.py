@@ -1,0 +1,63 @@
+"""Errors without an id find the request that they are about."""
+
+import json
+
+from scrubjay.surfaces.mcp.bridge.messages import Message
+from scrubjay.surfaces.mcp.bridge.strays import LISTEN, Strays
+
+
+def stray(code: int) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": code}}).encode() + b"\n"
+
+
+def in_flight(*ids: int, listens: bool = False) -> dict[str, Message]:
+    messages = [Message(b"", method="ping", id=one) for one in ids]
+    if listens:
+        messages.append(Message(b"", method=LISTEN, id="events"))
+    return {message.key: message for message in messages}
+
+
+def told(data: bytes) -> list[tuple[object, int]]:
+    lines = [json.loads(line) for line in data.splitlines()]
+    return [(line["id"], line["error"]["code"]) for line in lines]
+
+
+def test_it_is_held_until_no_more_wait_than_are_held() -> None:
+    strays, waiting = Strays(), in_flight(1, 2, 3, listens=True)
+    assert strays.hear(stray(-1)) == strays.settle(waiting) == b""
+    del waiting["2"]
+    assert strays.hear(stray(-2)) == b""
+    assert told(strays.settle(waiting)) == [(1, -1), (3, -2)]
+    assert [message.method for message in waiting.values()] == [LISTEN]
+    assert strays.settle(waiting) == b""
+
+
+def test_with_nobody_waiting_it_is_passed_on() -> None:
+    strays = Strays()
+    strays.hear(stray(-1))
+    assert strays.settle({}) == stray(-1)
+
+
+def test_what_was_sent_without_an_id_takes_the_first() -> None:
+    strays, waiting = Strays(), in_flight(1)
+    nameless = Message(b"{")
+    nameless.is_nameless = True
+    strays.note_sent(nameless)
+    strays.note_sent(waiting["1"])
+    assert strays.hear(stray(-1)) == stray(-1)
+    assert strays.settle(waiting) == b""
+    strays.hear(stray(-2))
+    assert told(strays.settle(waiting)) == [(1, -2)]
+
+
+def test_with_the_daemon_goes_what_it_would_have_said() -> None:
+    strays, waiting = Strays(), in_flight(1, 2)
+    strays.hear(stray(-1))
+    nameless = Message(b"{")
+    nameless.is_nameless = True
+    strays.note_sent(nameless)
+    assert strays.lose() == stray(-1)
+    strays.hear(stray(-2))
+    assert strays.settle(waiting) == b""
+    del waiting["1"]
+    assert told(strays.settle(waiting)) == [(2, -2)]
