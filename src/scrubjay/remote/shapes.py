@@ -21,18 +21,20 @@ from scrubjay.recalling.read import as_json
 
 _Build = Callable[[Json], object]
 _Write = Callable[..., Json]
+# Most of what an answer is made of: not worth asking how to write it.
+_LEAVES = frozenset({str, int, float, bool, NoneType})
 _ERRORS: dict[str, type[ScrubjayError]] = {kind.code: kind for kind in CODES}
 
 
 def plain(value: object) -> Json:
     """A value as JSON; empty fields of a memory are left out, those of answers are kept."""
-    write = _writer(type(value))
+    write = None if type(value) in _LEAVES else _writer(type(value))
     return cast("Json", value) if write is None else write(value)
 
 
 def lean(value: object) -> Json:
     """The same without what is at its default: what `built` makes a value from, and as little to send as can be."""
-    write = _writer(type(value), is_lean=True)
+    write = None if type(value) in _LEAVES else _writer(type(value), is_lean=True)
     return cast("Json", value) if write is None else write(value)
 
 

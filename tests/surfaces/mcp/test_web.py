@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import uvicorn
 from mcp.client.client import Client
@@ -26,9 +26,9 @@ _JSON = {"content-type": "application/json"}
 @dataclass(frozen=True)
 class Site:
     url: str
-    http: httpx.AsyncClient
+    http: httpx2.AsyncClient
 
-    async def post(self, message: Json | bytes, path: str = "/mcp", **headers: str) -> httpx.Response:
+    async def post(self, message: Json | bytes, path: str = "/mcp", **headers: str) -> httpx2.Response:
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
         return await self.http.post(path, content=body, headers=_JSON | headers)
 
@@ -50,7 +50,7 @@ async def _site(home: House, tools: str = "") -> AsyncGenerator[Site]:
             while not server.started:  # noqa: ASYNC110 - the server has no event for it
                 await asyncio.sleep(0.01)
         url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-        async with httpx.AsyncClient(base_url=url, timeout=SECONDS) as http:
+        async with httpx2.AsyncClient(base_url=url, timeout=SECONDS) as http:
             del http.headers["accept"]
             yield Site(url, http)
     finally:
