@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
@@ -66,9 +67,13 @@ class Daemon:
 
     def wait_until_open(self) -> None:
         """Wait until somebody answers at the socket."""
+        self.wait_until(lambda: is_open(self.home))
+
+    def wait_until(self, is_so: Callable[[], bool]) -> None:
+        """Wait for something that happens while it lives."""
         assert self.process is not None
         end = time.monotonic() + _LONGEST
-        while not is_open(self.home):
+        while not is_so():
             assert self.process.poll() is None, self.log
             assert time.monotonic() < end, self.log
             time.sleep(0.01)

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -244,6 +245,15 @@ def test_a_client_that_stops_reading_ends_the_bridge(data: Path, stand_in: Stand
         assert client.stderr.read() == b""
 
 
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """Tests that run in the background are deaf to interrupts, and so would be what they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)])
 def test_a_signal_ends_it_at_once(data: Path, stand_in: StandInDaemon, number: int, code: int) -> None:
     with BridgeProcess(data) as client:
