@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import TypeVar
 
-from scrubjay.errors import Busy
+from scrubjay.errors import Busy, ScrubjayError
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -80,9 +80,10 @@ class Gate:
     def _finish(self, task: asyncio.Task[T]) -> None:
         self._tasks.discard(task)
         self._leave()
-        # Asked for here, in case nobody waits for it any more.
-        if not task.cancelled() and (error := task.exception()) is not None:
-            _log.info("a write failed", extra={"fields": {"error": type(error).__name__}})
+        # Asked for here, in case nobody waits for it any more; what its caller is told of is not worth a line.
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, ScrubjayError):
+            _log.warning("a write failed", extra={"fields": {"error": type(error).__name__}})
 
     def _refusal(self) -> Busy:
         why = "the daemon is shutting down" if self._is_closing else f"{self.inside:,} requests are waiting already"
