@@ -91,9 +91,9 @@ def test_the_next_daemon_hears_how_the_session_began(data: Path, stand_in: Stand
         ]
         for line in began:
             client.write(line)
-        client.request(1, "resources/subscribe", uri="memory://work/tea")
-        client.request(2, "resources/subscribe", uri="memory://work/gone")
-        client.request(3, "resources/unsubscribe", uri="memory://work/gone")
+        client.request(1, "resources/subscribe", uri="memory://team/tea")
+        client.request(2, "resources/subscribe", uri="memory://team/gone")
+        client.request(3, "resources/unsubscribe", uri="memory://team/gone")
         assert [client.answer()["id"] for _ in range(4)] == [0, 1, 2, 3]
         client.call(4, "die")
         assert client.answer()["id"] == 4
@@ -101,7 +101,7 @@ def test_the_next_daemon_hears_how_the_session_began(data: Path, stand_in: Stand
         assert client.answer()["id"] == 5
     after = stand_in.lines[6:]
     assert after[:2] == began
-    assert json.loads(after[2])["params"] == {"uri": "memory://work/tea"}
+    assert json.loads(after[2])["params"] == {"uri": "memory://team/tea"}
     assert stand_in.methods()[6:] == [
         "initialize",
         "notifications/initialized",
@@ -127,7 +127,7 @@ def test_without_a_session_nothing_is_repeated(data: Path, stand_in: StandInDaem
 
 def test_who_subscribed_is_connected_again_without_asking(data: Path, stand_in: StandInDaemon) -> None:
     with BridgeProcess(data) as client:
-        client.request(1, "resources/subscribe", uri="memory://work/tea")
+        client.request(1, "resources/subscribe", uri="memory://team/tea")
         client.answer()
         stand_in.cut()
         stand_in.wait_until(lambda: stand_in.methods().count("resources/subscribe") == 2)
@@ -152,7 +152,7 @@ def test_reads_in_flight_are_asked_again_but_only_once(
 ) -> None:
     stand_in.deadly["resources/read"] = deaths
     with BridgeProcess(data) as client:
-        client.request(1, "resources/read", uri="memory://work/tea")
+        client.request(1, "resources/read", uri="memory://team/tea")
         assert answer in client.answer()
         client.request(2, "ping")
         assert client.answer()["id"] == 2

@@ -21,10 +21,10 @@ def line(**members: object) -> bytes:
 
 
 def test_a_request_is_known_by_its_method_and_id() -> None:
-    message = understand(line(id="a-1", method="resources/subscribe", params={"uri": "memory://work/tea"}))
+    message = understand(line(id="a-1", method="resources/subscribe", params={"uri": "memory://team/tea"}))
     assert message.is_request
     assert not message.is_call
-    assert (message.id, message.key, message.about) == ("a-1", key_of("a-1"), "memory://work/tea")
+    assert (message.id, message.key, message.about) == ("a-1", key_of("a-1"), "memory://team/tea")
 
 
 def test_what_is_cancelled_is_known() -> None:
