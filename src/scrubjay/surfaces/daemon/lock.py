@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 from typing import cast
 
-from scrubjay.errors import DaemonRunning, StoreReadOnly
+from scrubjay.app import take_lock
+from scrubjay.errors import DaemonRunning
 from scrubjay.locking import FileLock
 from scrubjay.model.memory import Json
 from scrubjay.paths import daemon_file
@@ -15,15 +16,7 @@ from scrubjay.version import VERSION
 def hold_daemon_lock(data: Path) -> FileLock:
     """Take the lock; raises DaemonRunning, with the pid of its holder, when somebody has it."""
     lock = FileLock(daemon_file(data))
-    try:
-        is_taken = lock.acquire(exclusive=True)
-    except OSError as error:
-        raise StoreReadOnly(
-            f"the data folder {data} cannot be written: {error.strerror}",
-            hint="Check its permissions, or choose another folder with --data or SCRUBJAY_HOME",
-            path=str(data),
-        ) from error
-    if not is_taken:
+    if not take_lock(lock, data, exclusive=True):
         pid = running_daemon(data).get("pid")
         raise DaemonRunning(
             f"a daemon serves {data} already (pid {pid})",
