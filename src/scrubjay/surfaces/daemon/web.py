@@ -60,7 +60,7 @@ async def _call(request: Request, counter: Counter) -> Response:
     if verb in _HERE_ONLY:
         raise NotAllowed(
             f"{verb} writes a file on this machine, and whoever comes by HTTP may be anyone",
-            hint=f"Use the command line on the machine itself: scrubjay {verb}",
+            hint="On the machine itself: scrubjay backup create FILE",
             verb=verb,
         )
     first, spool = await _body(request, verb)
