@@ -46,7 +46,9 @@ class WebLine:
     ) -> Json:
         """One request, one answer."""
         if verb in _ON_ITS_MACHINE:
-            raise InvalidInput(f"{verb} writes a file on the daemon's own machine", hint="Run `scrubjay backup create FILE` there")
+            raise InvalidInput(
+                f"{verb} writes a file on the daemon's own machine", hint="Run `scrubjay backup create FILE` there"
+            )
         frame: Frame = {"who": lean(who), "args": dict(arguments)}
         return await self._answer(verb, encoded(frame), progress=progress)
 
