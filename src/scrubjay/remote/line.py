@@ -1,11 +1,13 @@
 """What a remote engine needs of a way to the daemon, be it a socket or HTTP."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import Protocol
+from typing import Protocol, cast
 
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.ports import Progress
+from scrubjay.remote.frames import Frame
+from scrubjay.remote.shapes import error_from
 
 
 class Line(Protocol):
@@ -42,3 +44,13 @@ class Line(Protocol):
     async def close(self) -> None:
         """Hang up."""
         ...
+
+
+def heard(frame: Frame, *, progress: Progress | None) -> Frame:
+    """A frame of an answer: an error is raised, and progress is told to whoever wants to know."""
+    if "error" in frame:
+        raise error_from(cast("Frame", frame["error"]))
+    if "progress" in frame and progress is not None:
+        done, total = cast("list[int]", frame["progress"])
+        progress(done, total)
+    return frame

@@ -23,6 +23,7 @@ from scrubjay.remote.frames import (
     packets,
     require_same_protocol,
 )
+from scrubjay.remote.line import heard
 from scrubjay.remote.peers import require_peer
 from scrubjay.remote.shapes import error_from, lean
 from scrubjay.remote.verbs import LONG
@@ -114,12 +115,7 @@ class SocketLine:
                 await self._send(encoded({"id": number, **batch}))
             while (found := await self._next(call, frame)) is not None:
                 is_done = "result" in found or "error" in found
-                if "error" in found:
-                    raise error_from(cast("Frame", found["error"]))
-                if "progress" in found and progress is not None:
-                    done, total = cast("list[int]", found["progress"])
-                    progress(done, total)
-                yield found
+                yield heard(found, progress=progress)
         finally:
             del self._waiting[number]
             if not is_done:

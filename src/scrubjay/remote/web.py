@@ -11,6 +11,7 @@ from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.ports import Progress
 from scrubjay.remote.frames import PROTOCOL_HEADER, Frame, Joiner, encoded
+from scrubjay.remote.line import heard
 from scrubjay.remote.shapes import error_from, lean
 from scrubjay.version import PROTOCOL
 
@@ -90,13 +91,7 @@ class WebLine:
                 if response.status_code != _OK:
                     raise _refusal(response.status_code, await response.aread())
                 async for line in response.aiter_lines():
-                    found = cast("Frame", json.loads(line))
-                    if "error" in found:
-                        raise error_from(cast("Frame", found["error"]))
-                    if "progress" in found and progress is not None:
-                        done, total = cast("list[int]", found["progress"])
-                        progress(done, total)
-                    yield found
+                    yield heard(cast("Frame", json.loads(line)), progress=progress)
         except httpx2.HTTPError as error:
             raise self._gone(error) from error
 
