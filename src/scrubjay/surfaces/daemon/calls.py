@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import IO
 
 from scrubjay.engine import Engine
-from scrubjay.errors import Busy, ScrubjayError
+from scrubjay.errors import Busy, InvalidInput, ScrubjayError
 from scrubjay.graph.lines import FORMATS
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
@@ -18,7 +18,7 @@ from scrubjay.model.results import Status
 from scrubjay.ports import Progress
 from scrubjay.remote.frames import Frame, packets
 from scrubjay.remote.shapes import lean
-from scrubjay.remote.verbs import LONG, READS, arguments_of, takes
+from scrubjay.remote.verbs import LONG, READS, arguments_of, caller_from, takes
 from scrubjay.surfaces.daemon.gate import Gate
 
 _BATCH = 50
@@ -115,6 +115,14 @@ class Spool:
         """Let go of the file."""
         if self._file is not None:
             self._file.close()
+
+
+def call_from(verb: str, frame: Frame) -> Call:
+    """The call that a frame asks for; raises InvalidInput for one that has another shape."""
+    arguments = frame.get("args", {})
+    if not isinstance(arguments, dict):
+        raise InvalidInput(f"args must be an object, not {type(arguments).__name__}", field="args")
+    return Call(verb=verb, who=caller_from(frame.get("who")), arguments=arguments)
 
 
 def told(error: Exception, *, verb: str) -> ScrubjayError:

@@ -1,14 +1,12 @@
 """A client that speaks verbs over the socket: its calls run side by side, and answers go back as they are ready."""
 
 import asyncio
-from typing import cast
 
 from scrubjay.errors import InvalidInput, ScrubjayError, TooLarge
 from scrubjay.model.memory import Json
 from scrubjay.remote.frames import Frame, Joiner, LineReader, decoded, encoded
 from scrubjay.remote.shapes import plain_error
-from scrubjay.remote.verbs import caller_from
-from scrubjay.surfaces.daemon.calls import Call, Counter, Spool, told
+from scrubjay.surfaces.daemon.calls import Call, Counter, Spool, call_from, told
 
 
 class Conversation:
@@ -102,9 +100,7 @@ class Conversation:
 
 
 def _call(frame: Frame) -> Call:
-    verb, arguments = frame.get("verb"), frame.get("args", {})
+    verb = frame.get("verb")
     if not isinstance(verb, str):
         raise InvalidInput("a frame needs a verb", hint='For example {"id": 1, "verb": "status"}', field="verb")
-    if not isinstance(arguments, dict):
-        raise InvalidInput(f"args must be an object, not {type(arguments).__name__}", field="args")
-    return Call(verb=verb, who=caller_from(frame.get("who")), arguments=cast("dict[str, Json]", arguments))
+    return call_from(verb, frame)

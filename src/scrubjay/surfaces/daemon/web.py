@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from typing import cast
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -11,12 +10,11 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import Lifespan
 
-from scrubjay.errors import InvalidInput, NotAllowed, ScrubjayError, TooLarge, codes_of
-from scrubjay.model.memory import Json
+from scrubjay.errors import NotAllowed, ScrubjayError, TooLarge, codes_of
 from scrubjay.remote.frames import PROTOCOL_HEADER, Frame, decoded, encoded, require_same_protocol
 from scrubjay.remote.shapes import plain_error
-from scrubjay.remote.verbs import LONG, caller_from
-from scrubjay.surfaces.daemon.calls import Call, Counter, Spool, told
+from scrubjay.remote.verbs import LONG
+from scrubjay.surfaces.daemon.calls import Call, Counter, Spool, call_from, told
 from scrubjay.surfaces.daemon.guard import Guard
 from scrubjay.version import VERSION
 
@@ -64,7 +62,7 @@ async def _call(request: Request, counter: Counter) -> Response:
             verb=verb,
         )
     first, spool = await _body(request, verb)
-    call = Call(verb=verb, who=caller_from(first.get("who")), arguments=_arguments(first))
+    call = call_from(verb, first)
     if verb in LONG:
         return StreamingResponse(_long(call, counter, spool), media_type="application/x-ndjson")
     result = await counter.serve(call, tell=lambda _: None, flow=_at_once)
@@ -130,13 +128,6 @@ async def _first_line(request: Request, spool: Spool) -> Frame:
         return decoded(rest or b"{}")
     spool.add([rest] if rest else [])
     return first
-
-
-def _arguments(frame: Frame) -> dict[str, Json]:
-    arguments = frame.get("args", {})
-    if not isinstance(arguments, dict):
-        raise InvalidInput(f"args must be an object, not {type(arguments).__name__}", field="args")
-    return cast("dict[str, Json]", arguments)
 
 
 def _problem(error: ScrubjayError) -> Response:
