@@ -38,6 +38,7 @@ from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling import read as reading
 from scrubjay.recalling.mirror import Mirrors
 from scrubjay.recalling.visits import Visits
+from scrubjay.references import space_of
 from scrubjay.transfer.export import export_lines
 from scrubjay.transfer.intake import Imported, Lines, import_lines
 from scrubjay.writing import dispose, pipeline, relate, revise
@@ -94,9 +95,9 @@ class Engine:
     async def recall(self, question: Question, *, who: Caller, cursor: str = "") -> Recalled:
         """Find what answers a question."""
         found = await recalling.recall(
-            question, cursor=cursor, space=who.space, now=self.clock.now(), shelf=self._shelf
+            question, cursor=cursor, spaces=who.spaces, now=self.clock.now(), shelf=self._shelf
         )
-        self.visits.note(who.space, [hit.id for hit in (*found.pinned, *found.hits)])
+        self.visits.note((hit.space, hit.id) for hit in (*found.pinned, *found.hits))
         return found
 
     async def read(
@@ -108,8 +109,8 @@ class Engine:
         version: int | None = None,
     ) -> ReadResult:
         """Whole memories by id, name or title."""
-        found = await reading.read(refs, format=format, version=version, space=who.space, store=self.store)
-        self.visits.note(who.space, [memory.id for memory in found.memories])
+        found = await reading.read(refs, format=format, version=version, spaces=who.spaces, store=self.store)
+        self.visits.note((memory.space, memory.id) for memory in found.memories)
         return found
 
     async def revise(self, ref: str, edit: Edit, *, who: Caller) -> Written:
@@ -163,11 +164,13 @@ class Engine:
 
     async def history(self, ref: str, *, who: Caller, limit: int = 20, before: int | None = None) -> History:
         """The versions of a memory."""
-        return await history_of.history(ref, limit=limit, before=before, space=who.space, store=self.store)
+        space = await space_of(self.store, ref, spaces=who.spaces)
+        return await history_of.history(ref, limit=limit, before=before, space=space, store=self.store)
 
     async def diff(self, ref: str, *, who: Caller, versions: Sequence[int]) -> History:
         """How one version became another."""
-        return await history_of.compare(ref, versions=versions, space=who.space, store=self.store)
+        space = await space_of(self.store, ref, spaces=who.spaces)
+        return await history_of.compare(ref, versions=versions, space=space, store=self.store)
 
     async def revert(self, ref: str, *, who: Caller, to: int, message: str = "") -> Written:
         """Go back to a version, as a new one."""

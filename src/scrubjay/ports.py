@@ -263,8 +263,16 @@ class VectorShelf(Protocol):
 class ChangeLog(Protocol):
     """The log that followers read from their own cursor."""
 
-    async def changes(self, *, after: int, limit: int, space: str | None = None) -> list[Change]:
-        """Changes in order, of all spaces unless one is named."""
+    async def changes(self, *, after: int, limit: int) -> list[Change]:
+        """Changes of all spaces, in order."""
+        ...
+
+    async def changes_in(self, space: str, *, after: int, limit: int) -> list[Change]:
+        """Changes of one space from after a place in its own count."""
+        ...
+
+    async def last_place(self, space: str) -> int:
+        """How many changes a space has seen."""
         ...
 
     async def last_seq(self) -> int:

@@ -46,6 +46,15 @@ async def resolve(store: RecordStore, ref: str, *, space: str, state: State | No
     raise await not_found(store, ref, space=space)
 
 
+async def space_of(store: RecordStore, ref: str, *, spaces: Sequence[str]) -> str:
+    """The first of some spaces in which somebody answers to a reference, else the first of all."""
+    if len(spaces) > 1:
+        for space in spaces:
+            if await store.find(space, require_text(ref, field="id")):
+                return space
+    return spaces[0]
+
+
 async def resolve_all(
     store: RecordStore, refs: Sequence[str], *, space: str, state: State | None = None
 ) -> tuple[list[Memory], list[Missing]]:

@@ -93,10 +93,10 @@ class Workshop:
     ) -> Recalled:
         asked = Question(query=question) if isinstance(question, str) else question
         asked = replace(asked, filter=wanted or asked.filter, limit=limit or asked.limit)
-        return await recall(asked, cursor=cursor, space=SPACE, now=self.clock.now(), shelf=self.shelf)
+        return await recall(asked, cursor=cursor, spaces=(SPACE,), now=self.clock.now(), shelf=self.shelf)
 
     async def read(self, *refs: str, format: str = "markdown", version: int | None = None) -> ReadResult:
-        return await read(refs, format=format, version=version, space=SPACE, store=self.store)
+        return await read(refs, format=format, version=version, spaces=(SPACE,), store=self.store)
 
     async def get(self, memory_id: str) -> Memory:
         return (await self.store.get(SPACE, [memory_id]))[memory_id]

@@ -35,9 +35,13 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One entry of the log. `number` and `passages_before` tell an index which points may be stale."""
+    """One entry of the log. `number` and `passages_before` tell an index which points may be stale.
+
+    `seq` is its place among all changes, which tells of other spaces; `place` is that among the changes of its own.
+    """
 
     seq: int
+    place: int
     space: str
     memory_id: str
     number: int

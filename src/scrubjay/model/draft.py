@@ -5,18 +5,22 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.given import require_text
+from scrubjay.model.given import require_text, require_texts
 from scrubjay.model.memory import Json, Source
 from scrubjay.model.results import Decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who calls, in which space. `run` names a series of calls that `undo` takes back together."""
+    """Who calls, in which space. `run` names a series of calls that `undo` takes back together.
+
+    What is asked is looked for in `also` too; what is written goes to `space` alone.
+    """
 
     space: str = "default"
     agent: str = ""
     run: str = ""
+    also: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse names that no store can keep."""
@@ -24,6 +28,12 @@ class Caller:
             require_text(getattr(self, name), field=name)
         if not self.space.strip():
             raise InvalidInput("a space needs a name", hint="The default is `default`", field="space")
+        require_texts(self.also, field="also")
+
+    @property
+    def spaces(self) -> tuple[str, ...]:
+        """Every space it reads, its own first."""
+        return tuple(dict.fromkeys((self.space, *self.also)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,6 +56,7 @@ class Hit:
     entities: tuple[str, ...]
     source: Source
     trust: str
+    space: str = ""
     why: tuple[str, ...] = ()
     memory: Memory | None = None
 

@@ -75,7 +75,7 @@ class Mirrors:
 
     async def _fill(self, mirror: _Mirror, view: View, reader: SoundReader) -> None:
         # What is committed while we read is told by the log, from here on.
-        cursor = await reader.store.last_seq()
+        cursor = await reader.store.last_place(reader.space)
         filled = _Mirror()
         async for memory_id, text in scan(view, reader=reader):
             filled.put(memory_id, text)
@@ -107,18 +107,14 @@ async def scan(view: View, *, reader: SoundReader) -> AsyncIterator[tuple[str, s
 
 
 async def _follow(mirror: _Mirror, cursor: int, view: View, reader: SoundReader) -> None:
-    target = await reader.store.last_seq()
-    while cursor < target:
-        changes = await reader.store.changes(after=cursor, limit=_PAGE, space=reader.space)
+    while cursor < await reader.store.last_place(reader.space):
+        changes = await reader.store.changes_in(reader.space, after=cursor, limit=_PAGE)
         changed = list(dict.fromkeys(change.memory_id for change in changes if change.action not in _SILENT))
         found: Sequence[Memory] = await reader.get(changed)
         memories = {memory.id: memory for memory in found}
         for memory_id in changed:
             mirror.put(memory_id, view.text_of(memories.get(memory_id)))
-        last = changes[-1].seq if changes else target
-        # Fewer than asked for are all there are; what came after is of other spaces.
-        cursor = last if len(changes) == _PAGE else max(last, target)
-        mirror.cursor = cursor
+        mirror.cursor = cursor = changes[-1].place
 
 
 def _cost(memory_id: str, text: str | None) -> int:

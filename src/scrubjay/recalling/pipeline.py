@@ -39,17 +39,18 @@ class Shelf:
     limits: Limits
 
 
-async def recall(question: Question, *, cursor: str, space: str, now: datetime, shelf: Shelf) -> Recalled:
-    """The memories that answer a question best; without a question, the most recent."""
+async def recall(question: Question, *, cursor: str, spaces: Sequence[str], now: datetime, shelf: Shelf) -> Recalled:
+    """The memories that answer a question best, of all the spaces; without a question, the most recent."""
     asked = understand(question, limits=shelf.limits)
-    offset = _offset(cursor, question)
-    reader = SoundReader(shelf.store, space=space)
-    pinned = await _pinned(now=now, reader=reader)
+    offset = _offset(cursor, question, spaces)
+    readers = [SoundReader(shelf.store, space=space) for space in spaces]
+    pinned = [memory for reader in readers for memory in await _pinned(now=now, reader=reader)]
     # Pinned memories come with the first page, and are among the hits of none.
     first, spent = fit([] if offset else _pinned_hits(pinned, question), max_tokens=question.max_tokens)
     skip = frozenset(memory.id for memory in pinned)
     wanted = _Wanted(asked=asked, count=offset + question.limit + 1, skip=skip, now=now)
-    found, degraded = await (_search if asked.text else _recent)(wanted, reader=reader, shelf=shelf)
+    look = _search if asked.text else _recent
+    found, degraded = _merged([await look(wanted, reader=reader, shelf=shelf) for reader in readers])
     page = [_hit(one, question, asked.terms) for one in found[offset : offset + question.limit]]
     hits, cost = fit(page, max_tokens=question.max_tokens - spent)
     if page and not hits:
@@ -58,9 +59,9 @@ async def recall(question: Question, *, cursor: str, space: str, now: datetime, 
     return Recalled(
         hits=tuple(hits),
         pinned=tuple(first),
-        cursor=_cursor(question, offset + len(hits)) if more and hits else "",
+        cursor=_cursor(question, spaces, offset + len(hits)) if more and hits else "",
         tokens=spent + cost,
-        degraded=(*degraded, *reader.problems.values()),
+        degraded=(*degraded, *(problem for reader in readers for problem in reader.problems.values())),
     )
 
 
@@ -74,7 +75,20 @@ class _Wanted:
     now: datetime
 
 
-async def _search(wanted: _Wanted, *, reader: SoundReader, shelf: Shelf) -> tuple[list[Found], tuple[str, ...]]:
+_Part = tuple[list[Found], tuple[str, ...]]
+"""What one space has, best first, and what could not be used."""
+
+
+def _merged(parts: Sequence[_Part]) -> _Part:
+    """What several spaces have, best first: by score, and without a question by when it was last changed."""
+    if len(parts) == 1:
+        return parts[0]
+    found = [one for part, _ in parts for one in part]
+    found.sort(key=lambda one: (one.best.score, one.memory.updated_at), reverse=True)
+    return found, tuple(dict.fromkeys(why for _, degraded in parts for why in degraded))
+
+
+async def _search(wanted: _Wanted, *, reader: SoundReader, shelf: Shelf) -> _Part:
     found: list[Found] = []
     degraded: tuple[str, ...] = ()
     # Long texts, groups, pinned memories and earlier pages use up candidates: ask for so many more, and for many
@@ -94,7 +108,7 @@ async def _search(wanted: _Wanted, *, reader: SoundReader, shelf: Shelf) -> tupl
     return found, degraded
 
 
-async def _recent(wanted: _Wanted, *, reader: SoundReader, shelf: Shelf) -> tuple[list[Found], tuple[str, ...]]:
+async def _recent(wanted: _Wanted, *, reader: SoundReader, shelf: Shelf) -> _Part:
     limit = 2 * wanted.count + len(wanted.skip)
     scored: list[Scored] = []
     found: list[Found] = []
@@ -160,6 +174,7 @@ def _hit(found: Found, question: Question, terms: Sequence[str]) -> Hit:
         entities=found.entities,
         source=memory.source,
         trust=memory.source.trust.value,
+        space=memory.space,
         why=_why(best, memory, terms) if question.explain else (),
         memory=memory if question.detail == "full" else None,
     )
@@ -184,11 +199,11 @@ def _why(best: Scored, memory: Memory, terms: Sequence[str]) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _cursor(question: Question, offset: int) -> str:
-    return base64.urlsafe_b64encode(json.dumps([offset, _fingerprint(question)]).encode()).decode()
+def _cursor(question: Question, spaces: Sequence[str], offset: int) -> str:
+    return base64.urlsafe_b64encode(json.dumps([offset, _fingerprint(question, spaces)]).encode()).decode()
 
 
-def _offset(cursor: str, question: Question) -> int:
+def _offset(cursor: str, question: Question, spaces: Sequence[str]) -> int:
     if not require_text(cursor, field="cursor"):
         return 0
     foreign = InvalidInput(
@@ -198,11 +213,11 @@ def _offset(cursor: str, question: Question) -> int:
         offset, fingerprint = json.loads(base64.urlsafe_b64decode(cursor.encode()))
     except (ValueError, TypeError, binascii.Error, UnicodeError):
         raise foreign from None
-    if fingerprint != _fingerprint(question) or not isinstance(offset, int) or offset < 0:
+    if fingerprint != _fingerprint(question, spaces) or not isinstance(offset, int) or offset < 0:
         raise foreign
     return offset
 
 
-def _fingerprint(question: Question) -> str:
-    asked: Sequence[object] = (question.query, question.filter)
+def _fingerprint(question: Question, spaces: Sequence[str]) -> str:
+    asked: Sequence[object] = (question.query, question.filter, tuple(spaces))
     return hashlib.sha256(repr(asked).encode("utf-8", "replace")).hexdigest()[:12]

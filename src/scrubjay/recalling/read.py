@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.given import require_whole
+from scrubjay.model.given import require_texts, require_whole
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.moment import to_iso
 from scrubjay.model.relation import LINK, Relation
-from scrubjay.model.results import ReadResult
+from scrubjay.model.results import Missing, ReadResult
 from scrubjay.model.snapshot import to_body
 from scrubjay.ports import RecordStore
 from scrubjay.references import not_found, resolve_all
@@ -21,16 +22,27 @@ async def read(
     *,
     format: str,
     version: int | None,
-    space: str,
+    spaces: Sequence[str],
     store: RecordStore,
 ) -> ReadResult:
-    """The memories that answer to references, newest version unless one is named."""
+    """The memories that answer to references in the first space that knows them; newest version unless one is named."""
     if format not in FORMATS:
         raise InvalidInput(f"format must be one of {', '.join(FORMATS)}, not {format!r}", field="format")
     if not refs:
         raise InvalidInput("say what to read: ids, names or titles", field="ids")
     if version is not None:
         require_whole(version, field="version")
+    found = ReadResult(memories=(), missing=tuple(Missing(ref=ref) for ref in require_texts(refs, field="ids")))
+    for space in spaces:
+        unknown = [one.ref for one in found.missing]
+        if unknown:
+            found = _together(found, await _read_in(unknown, format=format, version=version, space=space, store=store))
+    return found
+
+
+async def _read_in(
+    refs: Sequence[str], *, format: str, version: int | None, space: str, store: RecordStore
+) -> ReadResult:
     memories, missing = await resolve_all(store, refs, space=space)
     if version is not None:
         memories = [await _at_version(memory, version, store=store) for memory in memories]
@@ -38,6 +50,19 @@ async def read(
     names = await _names(relations, space=space, store=store)
     texts = tuple(render(memory, relations, names=names, format=format) for memory in memories)
     return ReadResult(memories=tuple(memories), texts=texts, relations=tuple(relations), missing=tuple(missing))
+
+
+def _together(before: ReadResult, more: ReadResult) -> ReadResult:
+    """What several spaces have; what is missing in the last is missing, with the nearest of all."""
+    near = {one.ref: one.suggestions for one in before.missing}
+    return ReadResult(
+        memories=(*before.memories, *more.memories),
+        texts=(*before.texts, *more.texts),
+        relations=(*before.relations, *more.relations),
+        missing=tuple(
+            replace(one, suggestions=tuple(dict.fromkeys((*near[one.ref], *one.suggestions)))) for one in more.missing
+        ),
+    )
 
 
 def render(

@@ -18,10 +18,11 @@ class Visits:
         self._waiting: dict[str, set[str]] = {}
         self._task: asyncio.Task[None] | None = None
 
-    def note(self, space: str, ids: Iterable[str]) -> None:
-        """Remember that these were read."""
-        self._waiting.setdefault(space, set()).update(ids)
-        if self._waiting[space] and self._task is None:
+    def note(self, read: Iterable[tuple[str, str]]) -> None:
+        """Remember that these were read, each named by its space and its id."""
+        for space, memory_id in read:
+            self._waiting.setdefault(space, set()).add(memory_id)
+        if self._waiting and self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._later())
 
     async def flush(self) -> None:

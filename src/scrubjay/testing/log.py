@@ -10,9 +10,17 @@ _NOT_UNDOABLE = frozenset({Action.EMBEDDED, Action.PURGED, Action.IMPORTED})
 class FakeLog(Housed):
     """The port `ChangeLog`."""
 
-    async def changes(self, *, after: int, limit: int, space: str | None = None) -> list[Change]:
+    async def changes(self, *, after: int, limit: int) -> list[Change]:
         """Changes in order."""
-        return [one for one in self._house.changes if one.seq > after and space in (None, one.space)][:limit]
+        return [one for one in self._house.changes if one.seq > after][:limit]
+
+    async def changes_in(self, space: str, *, after: int, limit: int) -> list[Change]:
+        """Changes of one space in order."""
+        return [one for one in self._house.changes if one.space == space and one.place > after][:limit]
+
+    async def last_place(self, space: str) -> int:
+        """How many changes a space has seen."""
+        return self._house.last_place(space)
 
     async def last_seq(self) -> int:
         """The number of the newest change."""

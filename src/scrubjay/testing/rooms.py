@@ -83,6 +83,10 @@ class House:
         """The number of the newest change."""
         return self.changes[-1].seq if self.changes else 0
 
+    def last_place(self, space: str) -> int:
+        """How many changes a space has seen."""
+        return sum(one.space == space for one in self.changes)
+
 
 class Draft:
     """A copy of one room in which a commit is tried; `accept` makes it the real one."""
@@ -107,6 +111,7 @@ class Draft:
         self._changes.append(
             Change(
                 seq=self._house.last_seq + len(self._changes) + 1,
+                place=self._house.last_place(self._space) + len(self._changes) + 1,
                 space=self._space,
                 memory_id=entry.memory.id,
                 number=entry.number,

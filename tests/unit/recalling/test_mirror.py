@@ -34,9 +34,9 @@ class Counting(FakeStore):
             raise BodyDamaged("damaged", memory_id=self.damaged)
         return await super().get(space, ids)
 
-    async def changes(self, *, after: int, limit: int, space: str | None = None) -> list[Change]:
+    async def changes_in(self, space: str, *, after: int, limit: int) -> list[Change]:
         self.pages += 1
-        return await super().changes(after=after, limit=limit, space=space)
+        return await super().changes_in(space, after=after, limit=limit)
 
 
 async def texts(mirrors: Mirrors, shop: Workshop, view: View = CONTENTS) -> list[str] | None:
@@ -85,8 +85,12 @@ async def test_only_what_has_changed_is_read_again() -> None:
     assert (store.read, store.pages) == ([], 0)
     await store.commit(a_commit(a_memory("elsewhere", space="other")))
     await mirrors.texts(CONTENTS, space=SPACE, store=store)
+    assert (store.read, store.pages) == ([], 0)
+    third = a_memory("bread")
+    await store.commit(a_commit(third))
     await mirrors.texts(CONTENTS, space=SPACE, store=store)
-    assert (store.read, store.pages) == ([], 1)
+    await mirrors.texts(CONTENTS, space=SPACE, store=store)
+    assert (store.read, store.pages) == ([third.id], 1)
 
 
 async def test_many_changes_are_followed_page_by_page() -> None:

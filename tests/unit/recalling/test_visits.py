@@ -43,8 +43,8 @@ async def test_readings_are_written_down_in_one_go() -> None:
     store = FakeStore()
     visits = Visits(store, clock=FakeClock())
     tea, jay = await kept(store), await kept(store)
-    visits.note("default", [tea.id, jay.id])
-    visits.note("default", [tea.id])
+    visits.note([("default", tea.id), ("default", jay.id)])
+    visits.note([("default", tea.id)])
     assert await count(store, tea) == 0
     await visits.flush()
     assert (await count(store, tea), await count(store, jay)) == (1, 1)
@@ -60,7 +60,7 @@ async def test_they_are_written_down_after_a_while_by_themselves(monkeypatch: py
     visits = Visits(store, clock=FakeClock())
     tea = await kept(store)
     for expected in (1, 2):
-        visits.note("default", [tea.id])
+        visits.note([("default", tea.id)])
         await store.touched.wait()
         store.touched.clear()
         assert await count(store, tea) == expected
@@ -71,8 +71,8 @@ async def test_closing_writes_down_the_rest() -> None:
     store = FakeStore()
     visits = Visits(store, clock=FakeClock())
     tea, other = await kept(store), await kept(store, space="other")
-    visits.note("default", [tea.id])
-    visits.note("other", [other.id])
+    visits.note([("default", tea.id)])
+    visits.note([("other", other.id)])
     await visits.close()
     assert (await count(store, tea), await count(store, other)) == (1, 1)
 
@@ -81,8 +81,8 @@ async def test_a_store_that_cannot_take_it_loses_a_count_and_nothing_else() -> N
     store = Touched()
     visits = Visits(store, clock=FakeClock())
     tea, other = await kept(store), await kept(store, space="other")
-    visits.note("default", [tea.id])
-    visits.note("other", [other.id])
+    visits.note([("default", tea.id)])
+    visits.note([("other", other.id)])
     store.full_for = "default"
     await visits.flush()
     assert (await count(store, tea), await count(store, other)) == (0, 1)
@@ -91,6 +91,6 @@ async def test_a_store_that_cannot_take_it_loses_a_count_and_nothing_else() -> N
 
 async def test_nothing_read_is_nothing_to_do() -> None:
     visits = Visits(FakeStore(), clock=FakeClock())
-    visits.note("default", [])
+    visits.note([])
     assert visits._task is None
     await visits.close()

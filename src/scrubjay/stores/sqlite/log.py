@@ -10,7 +10,7 @@ from scrubjay.model.relation import Relation
 from scrubjay.ports import Run
 from scrubjay.stores.sqlite.rows import id_bytes, id_text, relation_from_text, relation_to_text, space_number
 
-_COLUMNS = """c.seq, s.name, c.memory_id, c.memory_no, c.action, c.version, c.base, c.passages_before, c.at,
+_COLUMNS = """c.seq, c.place, s.name, c.memory_id, c.memory_no, c.action, c.version, c.base, c.passages_before, c.at,
     r.agent, r.id, c.relation"""
 _TABLES = "changes c JOIN spaces s ON s.no = c.space_no JOIN runs r ON r.no = c.run_no"
 # Changes that undo has nothing to give back for.
@@ -49,11 +49,14 @@ def append_change(
     target_no: int | None = None,
 ) -> int:
     """Write one entry; returns its place in the order of all things."""
+    ((place,),) = connection.execute(
+        "UPDATE spaces SET changes = changes + 1 WHERE no = ? RETURNING changes", (space_no,)
+    ).fetchall()
     connection.execute(
-        """INSERT INTO changes(space_no, run_no, memory_no, memory_id, action, version, base, passages_before, at,
-             relation, target_no) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        """INSERT INTO changes(space_no, place, run_no, memory_no, memory_id, action, version, base, passages_before,
+             at, relation, target_no) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
-            space_no, run_no, number, id_bytes(memory_id), action.value, version, base, passages_before,
+            space_no, place, run_no, number, id_bytes(memory_id), action.value, version, base, passages_before,
             to_micros(at), None if relation is None else relation_to_text(relation), target_no,
         ),
     )  # fmt: skip
@@ -63,18 +66,27 @@ def append_change(
     return seq
 
 
-def changes(connection: apsw.Connection, *, after: int, limit: int, space: str | None) -> list[Change]:
+def changes(connection: apsw.Connection, *, after: int, limit: int) -> list[Change]:
     """Entries in order."""
-    if space is None:
-        rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM {_TABLES} WHERE c.seq > ? ORDER BY c.seq LIMIT ?", (after, limit)
-        )
-    else:
-        rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM {_TABLES} WHERE c.seq > ? AND c.space_no = ? ORDER BY c.seq LIMIT ?",
-            (after, space_number(connection, space), limit),
-        )
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM {_TABLES} WHERE c.seq > ? ORDER BY c.seq LIMIT ?", (after, limit)
+    )
     return [_change(row) for row in rows]
+
+
+def changes_in(connection: apsw.Connection, space: str, *, after: int, limit: int) -> list[Change]:
+    """Entries of one space, in its own count."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM {_TABLES} WHERE c.space_no = ? AND c.place > ? ORDER BY c.place LIMIT ?",
+        (space_number(connection, space), after, limit),
+    )
+    return [_change(row) for row in rows]
+
+
+def last_place(connection: apsw.Connection, space: str) -> int:
+    """How many entries a space has."""
+    row = connection.execute("SELECT changes FROM spaces WHERE name = ?", (space,)).fetchone()
+    return 0 if row is None else int(row[0])
 
 
 def last_seq(connection: apsw.Connection) -> int:
@@ -122,10 +134,11 @@ def _run(connection: apsw.Connection, run_no: int) -> Run:
     return Run(id=str(name), agent=str(agent), changes=tuple(_change(row) for row in rows))
 
 
-def _change(row: tuple[int, str, bytes, int, str, int, int | None, int, int, str, str, str | None]) -> Change:
-    seq, space, memory_id, number, action, version, base, before, at, agent, run, relation = row
+def _change(row: tuple[int, int, str, bytes, int, str, int, int | None, int, int, str, str, str | None]) -> Change:
+    seq, place, space, memory_id, number, action, version, base, before, at, agent, run, relation = row
     return Change(
         seq=seq,
+        place=place,
         space=space,
         memory_id=id_text(memory_id),
         number=number,

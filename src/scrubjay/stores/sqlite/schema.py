@@ -226,4 +226,20 @@ CREATE TABLE once(
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: list[tuple[str, Migration]] = [("first tables", _first_tables)]
+
+def _places(connection: apsw.Connection) -> None:
+    connection.execute(_PLACES)
+
+
+# What is told of a space's changes counts those of the space alone: the gaps in `seq` would tell of others'.
+_PLACES = """
+ALTER TABLE spaces ADD COLUMN changes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE changes ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
+UPDATE changes SET place = counted.place
+  FROM (SELECT seq, row_number() OVER (PARTITION BY space_no ORDER BY seq) AS place FROM changes) AS counted
+  WHERE counted.seq = changes.seq;
+UPDATE spaces SET changes = (SELECT count(*) FROM changes WHERE space_no = spaces.no);
+CREATE UNIQUE INDEX changes_place ON changes(space_no, place);
+"""
+
+MIGRATIONS: list[tuple[str, Migration]] = [("first tables", _first_tables), ("places", _places)]

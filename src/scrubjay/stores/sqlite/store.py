@@ -194,8 +194,14 @@ class SqliteStore:
 
     # ---- the log ----
 
-    async def changes(self, *, after: int, limit: int, space: str | None = None) -> list[Change]:
-        return await self._look(log.changes, after=after, limit=limit, space=space, rows=limit)
+    async def changes(self, *, after: int, limit: int) -> list[Change]:
+        return await self._look(log.changes, after=after, limit=limit, rows=limit)
+
+    async def changes_in(self, space: str, *, after: int, limit: int) -> list[Change]:
+        return await self._look(log.changes_in, space, after=after, limit=limit, rows=limit)
+
+    async def last_place(self, space: str) -> int:
+        return self._glance(log.last_place, space)
 
     async def last_seq(self) -> int:
         return self._glance(log.last_seq)

@@ -25,6 +25,20 @@ class ChangesSuite:
     async def test_a_new_store_has_an_empty_log(self, store: RecordStore) -> None:
         assert await store.last_seq() == 0
         assert await store.changes(after=0, limit=9) == []
+        assert await store.last_place("default") == 0
+        assert await store.changes_in("default", after=0, limit=9) == []
+
+    async def test_a_space_counts_its_own_changes_alone(self, store: RecordStore) -> None:
+        for number in range(3):
+            await store.commit(a_commit(a_memory(f"here {number}")))
+            await store.commit(a_commit(a_memory(f"there {number}", space="there"), a_memory("and", space="there")))
+        for space, count in (("default", 3), ("there", 6), ("nowhere", 0)):
+            assert await store.last_place(space) == count
+            assert [one.place for one in await store.changes_in(space, after=0, limit=99)] == list(range(1, count + 1))
+        (second,) = await store.changes_in("default", after=1, limit=1)
+        assert (second.place, second.space) == (2, "default")
+        parts = [await store.changes_in(space, after=0, limit=99) for space in ("default", "there")]
+        assert await store.changes(after=0, limit=99) == sorted((*parts[0], *parts[1]), key=lambda one: one.seq)
 
     async def test_every_write_is_a_change(self, store: RecordStore) -> None:
         first = a_memory("word " * 900)
@@ -35,6 +49,7 @@ class ChangesSuite:
         assert created.seq == done.seq
         assert created == Change(
             seq=created.seq,
+            place=1,
             space="default",
             memory_id=first.id,
             number=created.number,
@@ -49,6 +64,7 @@ class ChangesSuite:
         assert changed == replace(
             created,
             seq=await store.last_seq(),
+            place=2,
             action=Action.REVISED,
             version=2,
             base=1,
@@ -87,13 +103,19 @@ class ChangesSuite:
         for number in range(20):
             await store.commit(a_commit(a_memory(space=f"space-{number % 2}")))
         whole = await store.changes(after=0, limit=99)
-        for space in (None, "space-0", "space-1", "nobody"):
-            read: list[Change] = []
-            while page := await store.changes(after=read[-1].seq if read else 0, limit=3, space=space):
-                read += page
+        for space in ("space-0", "space-1", "nobody"):
+            own: list[Change] = []
+            while page := await store.changes_in(space, after=own[-1].place if own else 0, limit=3):
+                own += page
                 assert len(page) <= 3
-                assert len(read) <= len(whole)
-            assert read == [change for change in whole if space in (None, change.space)]
+                assert len(own) <= len(whole)
+            assert own == [change for change in whole if space == change.space]
+        read: list[Change] = []
+        while page := await store.changes(after=read[-1].seq if read else 0, limit=3):
+            read += page
+            assert len(page) <= 3
+            assert len(read) <= len(whole)
+        assert read == whole
         assert await store.changes(after=whole[-1].seq, limit=9) == []
 
     async def test_vectors_of_a_commit_are_no_change_of_their_own(self, store: RecordStore) -> None:

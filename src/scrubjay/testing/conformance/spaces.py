@@ -54,7 +54,7 @@ class SpacesSuite:
             await store.stored_passages(there, numbers),
             await store.vectors(there, MODEL, hashes),
             list(await store.passing(there, Filter())),
-            await store.changes(after=0, limit=9, space=there),
+            await store.changes_in(there, after=0, limit=9),
             await store.run(there, "r"),
             await store.last_run(there, agent="tester"),
         )
@@ -154,7 +154,7 @@ class SpacesSuite:
             assert await store.list_ids(name, Filter(), limit=9) == [memory.id]
             found = await lexical_passages(store, name, terms_of(TEXT), Filter(), limit=9)
             assert [one.memory_id for one in found] == [memory.id]
-            assert [change.memory_id for change in await store.changes(after=0, limit=9, space=name)] == [memory.id]
+            assert [change.memory_id for change in await store.changes_in(name, after=0, limit=9)] == [memory.id]
 
     async def test_many_spaces_stay_apart(self, store: RecordStore) -> None:
         spaces = [f"space-{number}" for number in range(60)]

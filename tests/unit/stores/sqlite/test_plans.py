@@ -87,7 +87,8 @@ def test_a_reading_walks_nothing(traced: Traced) -> None:
     lexicon.stored_passages(connection, "default", [passage_id(1, 0)])
     shelf.vectors(connection, "default", MODEL, [b"x" * 16])
     shelf.points_of(connection, MODEL, [1])
-    log.changes(connection, after=0, limit=9, space=None)
+    log.changes(connection, after=0, limit=9)
+    log.changes_in(connection, "default", after=0, limit=9)
     log.last_seq(connection)
     log.last_run(connection, "default", agent="")
     assert traced.walks() == []

@@ -114,3 +114,21 @@ def test_a_database_of_another_program_is_refused(opened: apsw.Connection, path:
     opened.pragma("application_id", 12345)
     with pytest.raises(StoreDamaged, match="another program"):
         migrate(opened, path=path)
+
+
+def test_changes_from_before_are_counted_by_space(path: Path) -> None:
+    """A file of the first version gets the places of its changes."""
+    connection = apsw.Connection(str(path))
+    MIGRATIONS[0][1](connection)
+    connection.execute("INSERT INTO spaces(no, name) VALUES(1, 'here'), (2, 'there'), (3, 'empty')")
+    for space_no in (1, 2, 2, 1, 2):
+        connection.execute(
+            """INSERT INTO changes(space_no, run_no, memory_no, memory_id, action, version, passages_before, at)
+               VALUES(?, 1, 1, x'00', 'created', 1, 0, 0)""",
+            (space_no,),
+        )
+    dict(MIGRATIONS)["places"](connection)
+    rows = connection.execute("SELECT space_no, place FROM changes ORDER BY seq").fetchall()
+    assert rows == [(1, 1), (2, 1), (2, 2), (1, 2), (2, 3)]
+    assert connection.execute("SELECT changes FROM spaces ORDER BY no").fetchall() == [(2,), (3,), (0,)]
+    connection.close()

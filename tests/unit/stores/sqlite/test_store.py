@@ -10,6 +10,7 @@ from tests.unit.stores.sqlite.scribbling import scribble
 from scrubjay.errors import InvalidInput, StoreError, StoreTooNew
 from scrubjay.ports import Embedded
 from scrubjay.stores.sqlite import SqliteStore
+from scrubjay.stores.sqlite.schema import MIGRATIONS
 from scrubjay.testing.build import MODEL, a_commit, a_memory, an_origin, vectors_for
 from scrubjay.text.passages import passages_of
 
@@ -35,7 +36,7 @@ async def test_a_file_that_cannot_be_opened_stays_free_for_others(store: SqliteS
     scribble(path, "PRAGMA user_version = 99")
     with pytest.raises(StoreTooNew):
         await SqliteStore.open(path)
-    scribble(path, "PRAGMA user_version = 1")
+    scribble(path, f"PRAGMA user_version = {len(MIGRATIONS)}")
     again = await SqliteStore.open(path, readers=1)
     await again.close()
 

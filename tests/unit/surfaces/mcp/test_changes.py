@@ -56,11 +56,11 @@ async def test_a_nudge_is_enough_and_a_store_that_is_busy_is_asked_again() -> No
     class Reluctant(FakeStore):
         refusals = 2
 
-        async def changes(self, *, after: int, limit: int, space: str | None = None) -> list[Change]:
+        async def changes(self, *, after: int, limit: int) -> list[Change]:
             if self.refusals:
                 self.refusals -= 1
                 raise StoreBusy("somebody writes")
-            return await super().changes(after=after, limit=limit, space=space)
+            return await super().changes(after=after, limit=limit)
 
     store, heard = Reluctant(), asyncio.Event()
     async with Changes(store, seconds=_LONG) as changes, changes.listening("default", lambda _: heard.set()):

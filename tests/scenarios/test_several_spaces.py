@@ -1,0 +1,89 @@
+"""Whoever may read several spaces finds what they have together, and writes into one."""
+
+from pathlib import Path
+
+import pytest
+
+from scrubjay.app import open_engine
+from scrubjay.client import MemoryClient
+from scrubjay.engine import Engine
+from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.model.draft import Caller
+from scrubjay.model.results import Hit
+from scrubjay.settings import Settings
+
+BOTH = Caller(space="work", also=("home",))
+
+
+async def _fill(engine: Engine) -> None:
+    for space in ("work", "home", "elsewhere"):
+        memory = MemoryClient.over(engine, Caller(space=space))
+        for number in range(6):
+            await memory.remember(f"The jay hid acorn {number} under the {space} oak", name=f"acorn-{number}")
+        await memory.remember(f"Everybody in {space} likes jays", name=f"likes-{space}", pinned=True)
+
+
+async def test_recall_merges_what_they_have_and_every_hit_names_its_space(tmp_path: Path) -> None:
+    async with open_engine(Settings.load(home=str(tmp_path))) as engine:
+        await _fill(engine)
+        memory = MemoryClient.over(engine, BOTH)
+        found = await memory.recall("where did the jay hide its acorn?", limit=20, max_tokens=9_000)
+        assert {hit.space for hit in found.hits} == {"work", "home"}
+        assert len(found.hits) == 12
+        assert [hit.score for hit in found.hits] == sorted((hit.score for hit in found.hits), reverse=True)
+        assert {hit.name for hit in found.pinned} == {"likes-work", "likes-home"}
+        assert (await memory.recall("home oak", limit=1)).hits[0].space == "home"
+
+
+async def test_pages_go_on_through_all_of_them(tmp_path: Path) -> None:
+    async with open_engine(Settings.load(home=str(tmp_path))) as engine:
+        await _fill(engine)
+        memory = MemoryClient.over(engine, BOTH)
+        for query in ("acorn under the oak", ""):
+            whole = await memory.recall(query, limit=50, max_tokens=9_000)
+            pages: list[Hit] = []
+            cursor = ""
+            while True:
+                page = await memory.recall(query, limit=5, max_tokens=9_000, cursor=cursor)
+                pages += page.hits
+                cursor = page.cursor
+                if not cursor:
+                    break
+            assert [(hit.space, hit.id) for hit in pages] == [(hit.space, hit.id) for hit in whole.hits]
+        with pytest.raises(InvalidInput, match="cursor"):
+            await MemoryClient.over(engine, Caller(space="work")).recall(
+                "acorn under the oak", cursor=(await memory.recall("acorn under the oak", limit=2)).cursor
+            )
+
+
+async def test_what_is_named_is_looked_for_in_the_first_space_and_then_in_the_others(tmp_path: Path) -> None:
+    async with open_engine(Settings.load(home=str(tmp_path))) as engine:
+        await _fill(engine)
+        memory = MemoryClient.over(engine, BOTH)
+        read = await memory.read(["acorn-1", "likes-home", "likes-elsewhere"])
+        assert [(one.space, one.name) for one in read.memories] == [("work", "acorn-1"), ("home", "likes-home")]
+        assert [one.ref for one in read.missing] == ["likes-elsewhere"]
+        assert "elsewhere" not in str(read.missing[0].suggestions)
+        assert (await memory.history("likes-home")).versions[0].number == 1
+        with pytest.raises(NotFound):
+            await memory.history("likes-elsewhere")
+
+
+async def test_what_is_written_goes_to_the_own_space_alone(tmp_path: Path) -> None:
+    async with open_engine(Settings.load(home=str(tmp_path))) as engine:
+        await _fill(engine)
+        memory = MemoryClient.over(engine, BOTH)
+        done = await memory.remember("a new acorn")
+        assert (await memory.read(done.id)).memories[0].space == "work"
+        with pytest.raises(NotFound):
+            await memory.revise("likes-home", title="changed")
+        assert (await memory.forget("likes-home")).missing[0].ref == "likes-home"
+
+
+async def test_what_was_read_is_counted_where_it_stands(tmp_path: Path) -> None:
+    async with open_engine(Settings.load(home=str(tmp_path))) as engine:
+        await _fill(engine)
+        await MemoryClient.over(engine, BOTH).read(["likes-home"])
+        await engine.visits.flush()
+        home = await MemoryClient.over(engine, Caller(space="home")).read("likes-home")
+        assert home.memories[0].access_count == 1
