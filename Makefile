@@ -22,7 +22,7 @@ BENCH_SIZES ?= 1000 10000
 BENCH_FULL_SIZES ?= 1000 10000 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help run tour test check bench bench-full docs lock clean
+.PHONY: help run tour test check interop bench bench-full docs lock lock-interop clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -47,6 +47,9 @@ check: $(DONE)/check ## format, lint, types, layers
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
 
+interop: $(DONE)/interop ## try it with the clients and suites of others (ARGS="inspector"); needs npm
+	$(BIN)/python -m interop $(ARGS)
+
 bench: $(DONE)/test ## measure at 1,000 and 10,000 memories (BENCH_SIZES)
 	$(BIN)/python -m benchmarks.run $(BENCH_SIZES)
 
@@ -65,9 +68,13 @@ lock: $(DONE)/check ## resolve the newest versions that fit pyproject.toml into 
 	$(LOCK) --upgrade --group mcp1 --output-file requirements/mcp1.txt
 	$(LOCK) --upgrade --no-deps --group vocabulary --output-file requirements/vocabulary.txt
 
+# Where a package came from is left out: each machine has its own npm registry.
+lock-interop: ## resolve interop/package.json into interop/package-lock.json
+	cd interop && npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund
+
 clean: ## remove all that the other targets made, .venv included
 	rm -rf $(VENV) .coverage .coverage.* .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
-	find src tests scripts benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests scripts benchmarks interop -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # ---- what is installed ----------------------------------------------------------------------------
 
@@ -91,4 +98,12 @@ $(DONE)/test: $(DONE)/core requirements/test.txt requirements/mcp1.txt requireme
 
 $(DONE)/check: $(DONE)/test requirements/check.txt
 	$(INSTALL) -r requirements/core.txt -r requirements/test.txt -r requirements/check.txt
+	@touch $@
+
+# Scripts of packages are not run; the Node that they need comes as one of them, whatever Node npm itself runs on.
+$(DONE)/interop: interop/package.json interop/package-lock.json | $(DONE)/test
+	@command -v npm > /dev/null || { echo "make interop needs npm, to install the clients that are tried" >&2; exit 1; }
+	rm -rf $(VENV)/interop && mkdir -p $(VENV)/interop
+	cp interop/package.json interop/package-lock.json $(VENV)/interop/
+	npm ci --prefix $(VENV)/interop --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@

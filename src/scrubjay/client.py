@@ -1,6 +1,7 @@
 """`MemoryClient`: the verbs for Python programs, done by the daemon or by an engine opened in this process."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -8,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from scrubjay.engine import Engine
-from scrubjay.errors import InvalidInput, StoreError
+from scrubjay.errors import InvalidInput, NotAllowed, StoreError
 from scrubjay.graph.lines import FORMATS
 from scrubjay.model.draft import Caller, Draft, Edit
 from scrubjay.model.given import wrong
@@ -43,7 +44,7 @@ class MemoryClient:
     """One space of one memory. Use it as an async context manager.
 
     It talks to the daemon of the data folder when one runs, else it opens the store itself. With `url` it talks to a
-    daemon over HTTP, with `path` it opens the store in that folder, whoever else does.
+    server over HTTP, and shows it the `token`; with `path` it opens the store in that folder, whoever else does.
     """
 
     def __init__(
@@ -51,18 +52,21 @@ class MemoryClient:
         *,
         path: str | Path | None = None,
         url: str = "",
+        token: str | None = None,
         space: str | None = None,
         agent: str | None = None,
         run: str = "",
         settings: Settings | None = None,
     ) -> None:
         chosen = settings or Settings.load(home=str(path) if path else None, space=space, agent=agent)
+        chosen = chosen.with_given(token=token)
         if path and url:
             raise InvalidInput("a client goes to a folder or to an address", hint="Give path or url", field="url")
         home = str(path) if path else chosen.home
         self._settings = replace(chosen, home=home, space=space or chosen.space, agent=agent or chosen.agent)
         self._who = Caller(space=self._settings.space, agent=self._settings.agent, run=run)
-        self._way = Way(settings=self._settings, url=url, alone=path is not None)
+        names_space = space is not None or self._settings.space != Settings().space
+        self._way = Way(settings=self._settings, url=url, alone=path is not None, names_space=names_space)
         self._engine: Engine | RemoteEngine | None = None
 
     @classmethod
@@ -168,12 +172,13 @@ class MemoryClient:
         remove_observations: Sequence[str] = (),
         message: str = "",
         expected_version: int | None = None,
+        idempotency_key: str = "",
         **fields: Json,
     ) -> Written:
         """Change fields of a memory; the state before stays a version."""
         edit = Edit(
             fields=fields, add_observations=_tuple(add_observations), remove_observations=_tuple(remove_observations),
-            message=message, expected_version=expected_version,
+            message=message, expected_version=expected_version, idempotency_key=idempotency_key,
         )  # fmt: skip
         return await self._open.revise(id, edit, who=self._who)
 
@@ -248,13 +253,13 @@ class MemoryClient:
             return await self._open.diff(id, who=self._who, versions=diff)
         return await self._open.history(id, who=self._who, limit=limit, before=before)
 
-    async def revert(self, id: str, *, to: int, message: str = "") -> Written:
+    async def revert(self, id: str, *, to: int, message: str = "", idempotency_key: str = "") -> Written:
         """Go back to a version, as a new one."""
-        return await self._open.revert(id, who=self._who, to=to, message=message)
+        return await self._open.revert(id, who=self._who, to=to, message=message, idempotency_key=idempotency_key)
 
-    async def undo(self, *, run: str = "") -> Undone:
+    async def undo(self, *, run: str = "", idempotency_key: str = "") -> Undone:
         """Take back the last change of this agent, or a named run."""
-        return await self._open.undo(who=self._who, run=run)
+        return await self._open.undo(who=self._who, run=run, idempotency_key=idempotency_key)
 
     async def status(self) -> Status:
         """Health, sizes, backends, and what is degraded."""
@@ -278,7 +283,9 @@ class MemoryClient:
         """Take in an export; everything is checked before anything is stored."""
         done = await self._open.import_(_reopened(lines), who=self._who, progress=progress)
         if embed:
-            await self._open.embed_missing(progress=progress)
+            # A server to which this client is a guest has done it by itself.
+            with suppress(NotAllowed):
+                await self._open.embed_missing(progress=progress)
         return done
 
     @property

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from scrubjay import examining
+from scrubjay.admitting import tokens as admission
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.graph.knowledge import KnowledgeGraph
 from scrubjay.graph.lines import FORMATS, is_graph, require_format
@@ -33,6 +34,7 @@ from scrubjay.model.results import (
     Undone,
     Written,
 )
+from scrubjay.model.token import NewToken, Token, TokenWish
 from scrubjay.ports import Clock, Embedder, Progress, RecordStore
 from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling import read as reading
@@ -62,6 +64,10 @@ class Index(Protocol):
 
     async def rebuild(self) -> None:
         """Build the index anew."""
+        ...
+
+    async def lag(self) -> int:
+        """How many changes it is behind."""
         ...
 
     async def describe(self) -> dict[str, str | int | bool]:
@@ -172,18 +178,21 @@ class Engine:
         space = await space_of(self.store, ref, spaces=who.spaces)
         return await history_of.compare(ref, versions=versions, space=space, store=self.store)
 
-    async def revert(self, ref: str, *, who: Caller, to: int, message: str = "") -> Written:
+    async def revert(self, ref: str, *, who: Caller, to: int, message: str = "", idempotency_key: str = "") -> Written:
         """Go back to a version, as a new one."""
         done = await undoing.revert(
-            ref, to=to, message=message, space=who.space, origin=self._origin(who), store=self.store
-        )
+            ref, to=to, message=message, space=who.space, origin=self._origin(who), store=self.store,
+            key=idempotency_key,
+        )  # fmt: skip
         await self.index.after_commit()
         return done
 
-    async def undo(self, *, who: Caller, run: str = "") -> Undone:
+    async def undo(self, *, who: Caller, run: str = "", idempotency_key: str = "") -> Undone:
         """Take back the last run of this agent, or a named one."""
         origin = Origin(at=self.clock.now(), run=new_id(), agent=who.agent)
-        done = await undoing.undo(run=run, agent=who.agent, space=who.space, origin=origin, store=self.store)
+        done = await undoing.undo(
+            run=run, agent=who.agent, space=who.space, origin=origin, store=self.store, key=idempotency_key
+        )
         await self.index.after_commit()
         return done
 
@@ -212,6 +221,18 @@ class Engine:
         """Copy the store to a file while it is in use; tells where that is."""
         await self.store.backup(target, progress=progress)
         return target
+
+    async def create_token(self, wish: TokenWish) -> NewToken:
+        """Let somebody in by HTTP; the secret is told here and never again."""
+        return await admission.create(wish, tokens=self.store, now=self.clock.now())
+
+    async def tokens(self) -> tuple[Token, ...]:
+        """All tokens, oldest first, also those that open nothing any more."""
+        return tuple(await self.store.tokens())
+
+    async def revoke_token(self, ref: str) -> Token:
+        """End a token by its id or name, at once and for good."""
+        return await admission.revoke(ref, tokens=self.store, now=self.clock.now())
 
     def knowledge_graph(self, *, who: Caller, project: str = "", method: Method = Method.AGENT) -> KnowledgeGraph:
         """A space as entities and relations between them."""

@@ -22,7 +22,11 @@ ScrubjayError
 ├── EmbeddingUnavailable    no vector can be made; lexical search goes on
 ├── IndexUnavailable        the vector index cannot be used; it can be rebuilt
 ├── Busy                    too much to do at once, or it took too long: retry after a moment
+├── NotAdmitted             whoever asks has shown no token that opens this server
 ├── NotAllowed              whoever asks may not
+├── TooManyRequests         more than a token may ask in a minute: retry after a while
+├── TooSlow                 a request that did not arrive in time
+├── KeysUnavailable         the keys that tokens are checked with cannot be had: retry
 ├── DaemonUnavailable       the daemon cannot be reached, or went away during a call
 └── DaemonRunning           another daemon serves this data folder
 """
@@ -132,8 +136,24 @@ class Busy(ScrubjayError):
     code = "busy"
 
 
+class NotAdmitted(ScrubjayError):
+    code = "not_admitted"
+
+
 class NotAllowed(ScrubjayError):
     code = "not_allowed"
+
+
+class TooManyRequests(ScrubjayError):
+    code = "too_many_requests"
+
+
+class TooSlow(ScrubjayError):
+    code = "too_slow"
+
+
+class KeysUnavailable(ScrubjayError):
+    code = "keys_unavailable"
 
 
 class DaemonUnavailable(ScrubjayError):
@@ -180,6 +200,10 @@ CODES: dict[type[ScrubjayError], Codes] = {
     Busy: Codes(exit=75, http=503, mcp=-31022),
     DaemonUnavailable: Codes(exit=69, http=502, mcp=-31023),
     NotAllowed: Codes(exit=77, http=403, mcp=-31025),
+    NotAdmitted: Codes(exit=77, http=401, mcp=-31026),
+    TooManyRequests: Codes(exit=75, http=429, mcp=-31027),
+    TooSlow: Codes(exit=75, http=408, mcp=-31029),
+    KeysUnavailable: Codes(exit=69, http=503, mcp=-31028),
     DaemonRunning: Codes(exit=75, http=409, mcp=-31024),
 }
 

@@ -78,6 +78,32 @@ def daemon_log(data: Path) -> Path:
     return data / "daemon.log"
 
 
+def home_folder(*, environment: Mapping[str, str] | None = None) -> Path:
+    """The user's home."""
+    env = os.environ if environment is None else environment
+    return Path(env.get("USERPROFILE" if sys.platform == "win32" else "HOME") or Path.home())
+
+
+def settings_folder(*, environment: Mapping[str, str] | None = None) -> Path:
+    """Where programs keep a user's settings."""
+    env = os.environ if environment is None else environment
+    home = home_folder(environment=env)
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support"
+    if sys.platform == "win32":
+        return Path(env.get("APPDATA") or home / "AppData" / "Roaming")
+    # A relative one is to be ignored, says the specification.
+    chosen = Path(env.get("XDG_CONFIG_HOME", ""))
+    return chosen if chosen.is_absolute() else home / ".config"
+
+
+def named_folder(variable: str, default: Path, *, environment: Mapping[str, str] | None = None) -> Path:
+    """The folder that a variable of another program names, else that program's usual one."""
+    env = os.environ if environment is None else environment
+    chosen = env.get(variable, "").strip()
+    return Path(chosen).expanduser().absolute() if chosen else default
+
+
 def _user_data(env: Mapping[str, str]) -> Path:
     home = Path(env.get("HOME") or Path.home())
     if sys.platform == "darwin":

@@ -11,6 +11,7 @@ from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
+from scrubjay.model.token import Token
 from scrubjay.model.version import Version
 
 Progress = Callable[[int, int], None]
@@ -288,6 +289,30 @@ class ChangeLog(Protocol):
         ...
 
 
+class Tokens(Protocol):
+    """Who may enter: bearer tokens of the whole store, known by the digest of their secrets alone."""
+
+    async def add_token(self, token: Token, digest: bytes) -> None:
+        """Keep a new token; raises Conflict when there is one with its id or digest."""
+        ...
+
+    async def token_by(self, digest: bytes) -> Token | None:
+        """The token of a secret, in whatever state. It is asked for every request: never from a cache, never slow."""
+        ...
+
+    async def token(self, token_id: str) -> Token | None:
+        """One token, in whatever state; as quick and as true as by its digest."""
+        ...
+
+    async def tokens(self) -> list[Token]:
+        """All tokens, oldest first."""
+        ...
+
+    async def revoke_token(self, token_id: str, *, at: datetime) -> Token | None:
+        """End a token for good; one that was revoked before keeps that moment. None when there is no such token."""
+        ...
+
+
 class Upkeep(Protocol):
     """What keeps a store healthy."""
 
@@ -317,7 +342,7 @@ class Upkeep(Protocol):
         ...
 
 
-class RecordStore(Records, Lexicon, VectorShelf, ChangeLog, Upkeep, Protocol):
+class RecordStore(Records, Lexicon, VectorShelf, ChangeLog, Tokens, Upkeep, Protocol):
     """The truth: all that the engine asks of a store."""
 
 

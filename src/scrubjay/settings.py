@@ -12,7 +12,9 @@ from scrubjay.paths import data_folder, index_folder
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
-_AT_LEAST_ONE = ("embedding_threads", "readers", "max_text_bytes", "max_requests", "operation_seconds")
+_AT_LEAST_ONE = (
+    "embedding_threads", "readers", "max_text_bytes", "max_body_bytes", "max_requests", "operation_seconds",
+)  # fmt: skip
 
 
 T = TypeVar("T", str, int, bool)
@@ -70,6 +72,44 @@ class Settings:
     )
     readers: int = _setting(4, "SCRUBJAY_READERS", "Reading threads of the store.")
     http: str = _setting("127.0.0.1:7272", "SCRUBJAY_HTTP", "Where the daemon serves HTTP beside its socket, or `off`.")
+    hosts: str = _setting(
+        "",
+        "SCRUBJAY_HOSTS",
+        "Names under which the daemon may be addressed over HTTP beside those of this machine, separated by commas.",
+    )
+    require_token: bool = _setting(
+        False,  # noqa: FBT003
+        "SCRUBJAY_REQUIRE_TOKEN",
+        "Ask everyone who comes by HTTP for a token, also on this machine.",
+    )
+    jwt_issuer: str = _setting(
+        "",
+        "SCRUBJAY_JWT_ISSUER",
+        "Take JWTs of this issuer beside tokens of our own; needs the audience and the JWKS too.",
+    )
+    jwt_audience: str = _setting("", "SCRUBJAY_JWT_AUDIENCE", "The audience that a JWT must be meant for.")
+    jwt_jwks: str = _setting(
+        "", "SCRUBJAY_JWT_JWKS", "The issuer's keys as a JWKS: an https address, http on this machine, or a file."
+    )
+    jwt_spaces_claim: str = _setting(
+        "spaces",
+        "SCRUBJAY_JWT_SPACES_CLAIM",
+        "The claim of a JWT that names the spaces it opens; `sub` gives every subject a space of its own.",
+    )
+    requests_per_minute: int = _setting(
+        6000,
+        "SCRUBJAY_REQUESTS_PER_MINUTE",
+        "What one token may ask in a minute, unless it has a limit; 0 is no limit.",
+    )
+    max_body_bytes: int = _setting(
+        16_777_216,
+        "SCRUBJAY_MAX_BODY_BYTES",
+        "Largest body of one HTTP request, unless its token has a limit of its own.",
+    )
+    url: str = _setting(
+        "", "SCRUBJAY_URL", "A server to talk to instead of the data folder, for example https://memory.example.org."
+    )
+    token: str = _setting("", "SCRUBJAY_TOKEN", "The token to show to that server. Never shown or logged.", secret=True)
     tools: str = _setting(
         "core", "SCRUBJAY_TOOLS", "The MCP toolsets that agents see, for example `core,kg`; `all` is everything."
     )
@@ -80,6 +120,11 @@ class Settings:
         30, "SCRUBJAY_OPERATION_SECONDS", "The daemon answers an operation within this time, if only to say it is busy."
     )
     log_level: str = _setting("info", "SCRUBJAY_LOG_LEVEL", "What the daemon logs: debug, info, warning or error.")
+    traces: str = _setting(
+        "off",
+        "SCRUBJAY_TRACES",
+        "Where the daemon sends OpenTelemetry traces: `otlp` (as the OTEL_* variables say), `console`, or `off`.",
+    )
     max_text_bytes: int = _setting(
         1_000_000, "SCRUBJAY_MAX_TEXT_BYTES", "Longest text of one memory, in bytes of UTF-8."
     )

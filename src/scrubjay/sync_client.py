@@ -36,12 +36,15 @@ class SyncMemoryClient:
         *,
         path: str | Path | None = None,
         url: str = "",
+        token: str | None = None,
         space: str | None = None,
         agent: str | None = None,
         run: str = "",
         settings: Settings | None = None,
     ) -> None:
-        self.client = MemoryClient(path=path, url=url, space=space, agent=agent, run=run, settings=settings)
+        self.client = MemoryClient(
+            path=path, url=url, token=token, space=space, agent=agent, run=run, settings=settings
+        )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 

@@ -14,11 +14,15 @@ from scrubjay.settings import Settings
 
 
 class Way:
-    """Chosen when it is entered. `alone`: open the store here, even if a daemon serves it."""
+    """Chosen when it is entered. `alone`: open the store here, even if a daemon serves it.
 
-    def __init__(self, *, settings: Settings, url: str = "", alone: bool = False) -> None:
+    `names_space`: whether somebody chose the space; else a server takes the first that the token opens.
+    """
+
+    def __init__(self, *, settings: Settings, url: str = "", alone: bool = False, names_space: bool = True) -> None:
         self._settings = settings
-        self._url = url
+        self._url = "" if alone else url or settings.url
+        self._names_space = names_space
         self._alone = alone
         self._stack = AsyncExitStack()
 
@@ -28,7 +32,8 @@ class Way:
             # Loaded by those who need it: the library takes as long to load as a whole command may.
             from scrubjay.remote.web import WebLine  # noqa: PLC0415
 
-            return await self._remote(WebLine(self._url))
+            token = self._settings.token
+            return await self._remote(WebLine(self._url, token=token, names_space=self._names_space))
         if not self._alone and sys.platform != "win32":
             try:
                 return await self._remote(SocketLine(known_socket(self._settings.data)))

@@ -15,6 +15,7 @@ from scrubjay.testing.conformance import (
     RecordsSuite,
     ShelfSuite,
     SpacesSuite,
+    TokensSuite,
     UpkeepSuite,
     VectorIndexSuite,
 )
@@ -48,6 +49,10 @@ class TestShelf(ShelfSuite):
 
 
 class TestChangeLog(ChangeLogSuite):
+    pass
+
+
+class TestTokens(TokensSuite):
     pass
 
 

@@ -281,7 +281,7 @@ async def test_a_page_of_another_site_is_kept_out(running: Running, headers: dic
             plainly = {"/nowhere": 404, "/mcp": 405}.get(path, 200)
             assert response.status_code == (plainly if status == 200 else status)
             if status == 403:
-                assert response.json()["error"]["code"] == NotAllowed.code
+                assert response.json()["code"] == NotAllowed.code
 
 
 async def test_http_is_for_this_machine_only(settings: Settings) -> None:

@@ -80,7 +80,7 @@ def test_it_leaves_by_itself_when_nobody_comes(home: Path) -> None:
 
 def test_wrong_orders_are_told_in_words(home: Path) -> None:
     for options, words in (
-        (("--http", "0.0.0.0:7272"), "everyone on the network"),
+        (("--http", "0.0.0.0:7272"), "needs a token"),
         (("--http", "nowhere"), "no address"),
         (("--log-level", "loud"), "no log level"),
         (("--tools", "hammer"), "hammer"),

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Protocol
 
+from scrubjay import telemetry
 from scrubjay.embedding.lanes import Item, Lane, Limits, Request
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.passage import Vector
@@ -70,6 +71,7 @@ class BatchingEmbedder:
 
     async def embed_query(self, text: str) -> Vector:
         vector = self._known.get(text)
+        telemetry.count("embedding_cache", result="miss" if vector is None else "hit")
         if vector is None:
             (vector,) = await self._ask([text], self._queries)
             self._known.put(text, vector)

@@ -1,13 +1,16 @@
 """Ways back: `revert` to a version, `undo` of a whole run. Both make new versions; nothing is rewritten."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import cast
 
 from scrubjay.errors import BodyDamaged, NameTaken, NotFound
 from scrubjay.history.versions import version_of
 from scrubjay.model.change import Action, Change, Origin
 from scrubjay.model.given import require_remark, require_text, require_whole
-from scrubjay.model.memory import Memory, State
+from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.results import Undone, Written
+from scrubjay.once import Ask, asking
 from scrubjay.ports import Commit, Edge, RecordStore, Run, Write
 from scrubjay.references import resolve
 from scrubjay.text.passages import passages_of
@@ -23,10 +26,15 @@ _COUNTED = ("version", "updated_at", "access_count", "last_accessed")
 _WITHOUT_VERSION = (Action.EMBEDDED, Action.PURGED, Action.IMPORTED, Action.RELATED, Action.UNRELATED)
 
 
-async def revert(ref: str, *, to: int, message: str, space: str, origin: Origin, store: RecordStore) -> Written:
+async def revert(
+    ref: str, *, to: int, message: str, space: str, origin: Origin, store: RecordStore, key: str = ""
+) -> Written:
     """A new version with the content of an older one."""
     require_whole(to, field="to")
     require_remark(message, field="message")
+    ask = asking(key, {"verb": "revert", "ref": ref, "to": to, "message": message})
+    if (known := await ask.answered(store, space=space)) is not None:
+        return Written.from_json(known)
     try:
         memory = await resolve(store, ref, space=space)
     except BodyDamaged as damaged:
@@ -35,12 +43,17 @@ async def revert(ref: str, *, to: int, message: str, space: str, origin: Origin,
     reverted = replace(wanted, **{name: getattr(memory, name) for name in _KEPT})
     reverted = replace(reverted, version=memory.version + 1, updated_at=origin.at)
     write = _write(reverted, base=memory.version, action=Action.REVERTED, message=message or f"back to version {to}")
-    await store.commit(Commit(space=space, origin=origin, writes=(write,)))
-    return Written(action="updated", id=memory.id, name=reverted.name, version=reverted.version)
+    answer = Written(action="updated", id=memory.id, name=reverted.name, version=reverted.version)
+    commit = Commit(space=space, origin=origin, writes=(write,), once=ask.once(answer.as_json))
+    first = ask.first(await store.commit(commit))
+    return answer if first is None else Written.from_json(first)
 
 
-async def undo(*, run: str, agent: str, space: str, origin: Origin, store: RecordStore) -> Undone:
+async def undo(*, run: str, agent: str, space: str, origin: Origin, store: RecordStore, key: str = "") -> Undone:
     """Take back a named run, or the last one of this agent; what others changed since is left alone."""
+    ask = asking(key, {"verb": "undo", "run": run, "agent": agent})
+    if (known := await ask.answered(store, space=space)) is not None:
+        return _undone(known)
     found = await store.run(space, run) if require_text(run, field="run") else await store.last_run(space, agent=agent)
     if found is None:
         raise NotFound(
@@ -51,12 +64,17 @@ async def undo(*, run: str, agent: str, space: str, origin: Origin, store: Recor
     writes, skipped = await _writes_back(found, space=space, origin=origin, store=store)
     edges, left = await _edges_back(found, space=space, store=store)
     commit = Commit(space=space, origin=replace(origin, undoes=found.id), writes=tuple(writes), edges=tuple(edges))
-    writes = await _commit(commit, store=store)
-    done = tuple(
-        Written(action="undone", id=write.memory.id, name=write.memory.name, version=write.memory.version)
-        for write in writes
+    return await _commit(commit, Undone(run=found.id, done=(), skipped=(*skipped, *left)), ask, store=store)
+
+
+def _undone(told: Mapping[str, Json]) -> Undone:
+    """What was kept of an undo."""
+    done = cast("list[dict[str, Json]]", told["done"])
+    return Undone(
+        run=str(told["run"]),
+        done=tuple(map(Written.from_json, done)),
+        skipped=tuple(cast("list[str]", told["skipped"])),
     )
-    return Undone(run=found.id, done=done, skipped=(*skipped, *left))
 
 
 async def _stand_in(damaged: BodyDamaged, to: int, *, space: str, store: RecordStore) -> Memory:
@@ -123,19 +141,28 @@ async def _edges_back(run: Run, *, space: str, store: RecordStore) -> tuple[list
     ]
 
 
-async def _commit(commit: Commit, *, store: RecordStore) -> tuple[Write, ...]:
+async def _commit(commit: Commit, answer: Undone, ask: Ask, *, store: RecordStore) -> Undone:
     """Store what goes back; a memory whose name was taken meanwhile comes back under a name of its own."""
-    for _ in commit.writes:
+    for attempt in range(len(commit.writes) + 1):
+        answer = replace(answer, done=tuple(map(_told, commit.writes)))
+        kept: dict[str, Json] = {
+            "run": answer.run, "done": [one.as_json for one in answer.done], "skipped": list(answer.skipped),
+        }  # fmt: skip
         try:
-            await store.commit(commit)
+            first = ask.first(await store.commit(replace(commit, once=ask.once(kept))))
         except NameTaken as error:
+            if attempt == len(commit.writes):
+                raise
             name = error.fields["name"]
             writes = tuple(_renamed(write) if write.memory.name == name else write for write in commit.writes)
             commit = replace(commit, writes=writes)
         else:
-            return commit.writes
-    await store.commit(commit)
-    return commit.writes
+            return answer if first is None else _undone(first)
+    raise AssertionError  # pragma: no cover - the last attempt returns or raises
+
+
+def _told(write: Write) -> Written:
+    return Written(action="undone", id=write.memory.id, name=write.memory.name, version=write.memory.version)
 
 
 def _renamed(write: Write) -> Write:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+from scrubjay import telemetry
 from scrubjay.errors import IndexUnavailable, InvalidInput
 from scrubjay.indexing.kind import Source
 from scrubjay.model.change import Action, Change
@@ -44,8 +45,9 @@ class Follower:
             raise IndexUnavailable("the vector index is far from where its store is", lag=lag)
         while self._index.cursor < target:
             async with self._turn:
-                if self._index.cursor < target and not await self._apply_page(target):
-                    return
+                with telemetry.stage("index.follow"):
+                    if self._index.cursor < target and not await self._apply_page(target):
+                        return
 
     async def close(self) -> None:
         """Close the index once nothing is being applied."""

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from scrubjay import telemetry
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable, ScrubjayError
 from scrubjay.indexing.build import build_generation
 from scrubjay.indexing.generations import Generations
@@ -70,7 +71,8 @@ class IndexKeeper:
         if live is None:
             return
         try:
-            await live.follower.catch_up(at_most=self._policy.rebuild_when_behind)
+            with telemetry.stage("write.index"):
+                await live.follower.catch_up(at_most=self._policy.rebuild_when_behind)
             self._build_if_due(live)
         except IndexUnavailable as error:
             self._retire(live, error)
@@ -103,6 +105,11 @@ class IndexKeeper:
         """Wait until nothing is being built."""
         while self._job is not None and not self._job.done():
             await asyncio.wait({self._job})
+
+    async def lag(self) -> int:
+        """How many changes the index is behind; nothing while the stored vectors are scanned, which are never late."""
+        live = self._live
+        return 0 if live is None else await live.follower.lag()
 
     async def describe(self) -> dict[str, str | int | bool]:
         """What is in use, for `status`; `problem` says why it is not what it should be."""
@@ -224,7 +231,8 @@ class IndexKeeper:
         try:
             draft = generations.draft()
             try:
-                await self._build(draft, profile)
+                with telemetry.stage("index.build"):
+                    await self._build(draft, profile)
                 await self._swap(generations.adopt(draft), generations, profile)
             finally:
                 generations.discard(draft)

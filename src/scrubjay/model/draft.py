@@ -75,6 +75,7 @@ class Edit:
     remove_observations: tuple[str, ...] = ()
     message: str = ""
     expected_version: int | None = None
+    idempotency_key: str = ""
     may_empty: bool = False
 
 

@@ -1,9 +1,11 @@
 """What the verbs answer."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import cast
 
-from scrubjay.model.memory import Memory, Source
+from scrubjay.model.memory import Json, Memory, Source
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import FieldDiff, Version
 
@@ -105,6 +107,19 @@ class Written:
     version: int
     warnings: tuple[str, ...] = ()
 
+    @property
+    def as_json(self) -> dict[str, Json]:
+        """All of it, for the answer that is kept under an idempotency key."""
+        return {name: getattr(self, name) for name in ("action", "id", "name", "version")} | {
+            "warnings": list(self.warnings)
+        }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Json]) -> "Written":
+        """What was kept."""
+        warnings = cast("list[str]", told["warnings"])
+        return cls(**{**told, "warnings": tuple(warnings)})  # type: ignore[arg-type]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
@@ -166,6 +181,12 @@ class Status:
     degraded: tuple[str, ...] = ()
     # Empty when the store was opened by whoever asks.
     daemon: dict[str, str | int] = field(default_factory=dict[str, str | int])
+
+    @property
+    def of_space(self) -> "Status":
+        """What it tells of the space alone, for those to whom others are not open."""
+        problems = {name: value for name, value in self.index.items() if name == "problem"}
+        return replace(self, data="", store={}, index=problems, compression={}, daemon={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from scrubjay import telemetry
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.model.passage import StoredPassage, Vector, cosines_of
 from scrubjay.model.query import Filter
@@ -53,9 +54,10 @@ async def gather_candidates(
         _near(asked.text, wanted, space=space, embedder=embedder, index=index, limit=_DENSE + deeper),
     )
     numbers = _promising(lexical, near, limit=_RANKED + deeper)
-    passages = await store.stored_passages(space, numbers)
-    far = [passage for passage in passages if passage.id not in near.cosines]
-    cosines = near.cosines | await _compare(near, far, space=space, shelf=store)
+    with telemetry.stage("recall.passages"):
+        passages = await store.stored_passages(space, numbers)
+        far = [passage for passage in passages if passage.id not in near.cosines]
+        cosines = near.cosines | await _compare(near, far, space=space, shelf=store)
     complete = (
         len(lexical) < _LEXICAL + deeper and len(near.cosines) < _DENSE + deeper and len(numbers) < _RANKED + deeper
     )
@@ -72,20 +74,23 @@ async def gather_candidates(
 async def _look_up(
     terms: Sequence[str], wanted: Filter, *, space: str, lexicon: Lexicon, limit: int
 ) -> tuple[TermStatistics, dict[int, float]]:
-    statistics = await lexicon.term_statistics(space, terms, state=wanted.state)
-    return statistics, dict(await lexicon.lexical_candidates(space, terms, wanted, limit=limit))
+    with telemetry.stage("recall.lexical"):
+        statistics = await lexicon.term_statistics(space, terms, state=wanted.state)
+        return statistics, dict(await lexicon.lexical_candidates(space, terms, wanted, limit=limit))
 
 
 async def _near(text: str, wanted: Filter, *, space: str, embedder: Embedder, index: Searcher, limit: int) -> _Near:
     """Embedded, then searched by meaning; without a model or an index, words must do."""
     try:
-        profile = await embedder.profile()
-        vector = await embedder.embed_query(text)
+        with telemetry.stage("recall.embed"):
+            profile = await embedder.profile()
+            vector = await embedder.embed_query(text)
     except EmbeddingUnavailable as error:
         return _Near(degraded=(f"searched by words only: {error.message}",))
     near = _Near(model=profile.model, vector=vector, weight=profile.weight)
     try:
-        return replace(near, cosines=dict(await index.search(space, vector, wanted, limit=limit)))
+        with telemetry.stage("recall.dense"):
+            return replace(near, cosines=dict(await index.search(space, vector, wanted, limit=limit)))
     except IndexUnavailable as error:
         return replace(near, degraded=(f"searched by words only: {error.message}",))
 

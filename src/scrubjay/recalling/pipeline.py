@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from scrubjay import telemetry
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Limits
 from scrubjay.model.given import require_text
@@ -41,18 +42,21 @@ class Shelf:
 
 async def recall(question: Question, *, cursor: str, spaces: Sequence[str], now: datetime, shelf: Shelf) -> Recalled:
     """The memories that answer a question best, of all the spaces; without a question, the most recent."""
-    asked = understand(question, limits=shelf.limits)
-    offset = _offset(cursor, question, spaces)
+    with telemetry.stage("recall.understand"):
+        asked = understand(question, limits=shelf.limits)
+        offset = _offset(cursor, question, spaces)
     readers = [SoundReader(shelf.store, space=space) for space in spaces]
-    pinned = [memory for reader in readers for memory in await _pinned(now=now, reader=reader)]
-    # Pinned memories come with the first page, and are among the hits of none.
-    first, spent = fit([] if offset else _pinned_hits(pinned, question), max_tokens=question.max_tokens)
+    with telemetry.stage("recall.pinned"):
+        pinned = [memory for reader in readers for memory in await _pinned(now=now, reader=reader)]
+        # Pinned memories come with the first page, and are among the hits of none.
+        first, spent = fit([] if offset else _pinned_hits(pinned, question), max_tokens=question.max_tokens)
     skip = frozenset(memory.id for memory in pinned)
     wanted = _Wanted(asked=asked, count=offset + question.limit + 1, skip=skip, now=now)
     look = _search if asked.text else _recent
     found, degraded = _merged([await look(wanted, reader=reader, shelf=shelf) for reader in readers])
-    page = [_hit(one, question, asked.terms) for one in found[offset : offset + question.limit]]
-    hits, cost = fit(page, max_tokens=question.max_tokens - spent)
+    with telemetry.stage("recall.budget"):
+        page = [_hit(one, question, asked.terms) for one in found[offset : offset + question.limit]]
+        hits, cost = fit(page, max_tokens=question.max_tokens - spent)
     if page and not hits:
         degraded = (*degraded, "max_tokens leaves no room for a hit: ask with more")
     more = len(found) > offset + len(hits)
@@ -102,7 +106,9 @@ async def _search(wanted: _Wanted, *, reader: SoundReader, shelf: Shelf) -> _Par
             index=shelf.index,
             deeper=deeper,
         )
-        found, degraded = await _collapse(fuse(candidates, wanted.asked.terms), wanted, reader), candidates.degraded
+        with telemetry.stage("recall.fuse"):
+            scored = fuse(candidates, wanted.asked.terms)
+        found, degraded = await _collapse(scored, wanted, reader), candidates.degraded
         if len(found) >= wanted.count or candidates.complete:
             break
     return found, degraded
@@ -124,14 +130,15 @@ async def _recent(wanted: _Wanted, *, reader: SoundReader, shelf: Shelf) -> _Par
 
 
 async def _collapse(scored: list[Scored], wanted: _Wanted, reader: SoundReader) -> list[Found]:
-    return await collapse(
-        scored,
-        wanted=wanted.asked.question.filter,
-        count=wanted.count,
-        now=wanted.now,
-        skip=wanted.skip,
-        reader=reader,
-    )
+    with telemetry.stage("recall.collapse"):
+        return await collapse(
+            scored,
+            wanted=wanted.asked.question.filter,
+            count=wanted.count,
+            now=wanted.now,
+            skip=wanted.skip,
+            reader=reader,
+        )
 
 
 async def _pinned(*, now: datetime, reader: SoundReader) -> list[Memory]:

@@ -26,6 +26,7 @@ from scrubjay.model.results import (
     Undone,
     Written,
 )
+from scrubjay.model.token import NewToken, Token, TokenWish
 from scrubjay.ports import Progress
 from scrubjay.remote.answers import Answers
 from scrubjay.remote.line import Line
@@ -111,13 +112,15 @@ class RemoteEngine:
         """How one version became another."""
         return await self._read("diff", History, who, ref=ref, versions=versions)
 
-    async def revert(self, ref: str, *, who: Caller, to: int, message: str = "") -> Written:
+    async def revert(self, ref: str, *, who: Caller, to: int, message: str = "", idempotency_key: str = "") -> Written:
         """Go back to a version, as a new one."""
-        return await self._write("revert", Written, who, ref=ref, to=to, message=message)
+        return await self._write(
+            "revert", Written, who, ref=ref, to=to, message=message, idempotency_key=idempotency_key
+        )
 
-    async def undo(self, *, who: Caller, run: str = "") -> Undone:
+    async def undo(self, *, who: Caller, run: str = "", idempotency_key: str = "") -> Undone:
         """Take back the last run of this agent, or a named one."""
-        return await self._write("undo", Undone, who, run=run)
+        return await self._write("undo", Undone, who, run=run, idempotency_key=idempotency_key)
 
     async def outcome(self, runs: Sequence[str], *, who: Caller) -> dict[str, bool]:
         """Of each run, whether it has changed anything."""
@@ -137,6 +140,20 @@ class RemoteEngine:
         # Its working folder is another.
         arguments: dict[str, Json] = {"target": os.path.abspath(target)}  # noqa: ASYNC240, PTH100 - touches no file
         return Path(str(await self._try("backup", arguments, Caller(), is_write=True, progress=progress)))
+
+    async def create_token(self, wish: TokenWish) -> NewToken:
+        """Let somebody in by HTTP; the secret is told here and never again."""
+        told = await self._try("create_token", {"wish": lean(wish)}, Caller(), is_write=True)
+        return cast("NewToken", built(NewToken, told))
+
+    async def tokens(self) -> tuple[Token, ...]:
+        """All tokens, oldest first, also those that open nothing any more."""
+        return cast("tuple[Token, ...]", built(tuple[Token, ...], await self._try("tokens", {}, Caller())))
+
+    async def revoke_token(self, ref: str) -> Token:
+        """End a token by its id or name, at once and for good."""
+        # Done twice it is still done.
+        return cast("Token", built(Token, await self._try("revoke_token", {"ref": ref}, Caller())))
 
     def export(self, *, who: Caller, format: str = FORMATS[0], progress: Progress | None = None) -> AsyncIterator[str]:
         """The lines of an export of a space: all there is, or its knowledge graph as the reference server keeps it."""

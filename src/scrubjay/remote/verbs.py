@@ -13,11 +13,20 @@ from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.remote.shapes import built, hints_of
 
-READS = frozenset({"recall", "read", "history", "diff", "status", "outcome"})
-WRITES = frozenset({"remember", "revise", "forget", "restore", "relate", "unrelate", "revert", "undo"})
+READS = frozenset({"recall", "read", "history", "diff", "status", "outcome", "tokens"})
+WRITES = frozenset(
+    {
+        "remember", "revise", "forget", "restore", "relate", "unrelate", "revert", "undo",
+        "create_token", "revoke_token",
+    }
+)  # fmt: skip
 # These tell how far they are instead of being held to the time of an ordinary call.
 LONG = frozenset({"purge", "doctor", "backup", "embed_missing", "export", "import_"})
 VERBS = READS | WRITES | LONG
+# These lead out of the store, or into it: for the owner alone, whatever a token opens.
+OWN = frozenset({"backup", "create_token", "tokens", "revoke_token"})
+# These are about the whole store: for those to whom every space is open.
+WHOLE = frozenset({"doctor", "embed_missing"})
 _BESIDE = frozenset({"self", "who", "progress", "return", "lines"})
 
 

@@ -12,26 +12,29 @@ from scrubjay.model.memory import Json
 from scrubjay.ports import Progress
 from scrubjay.remote.frames import PROTOCOL_HEADER, Frame, Joiner, encoded
 from scrubjay.remote.line import heard
-from scrubjay.remote.shapes import error_from, lean
+from scrubjay.remote.problems import error_of
+from scrubjay.remote.shapes import lean
+from scrubjay.remote.verbs import OWN
 from scrubjay.version import PROTOCOL
 
 # The daemon gives up on an ordinary call before this; what takes long sends something while it works.
 _SECONDS = 60.0
 _OK = 200
-_ON_ITS_MACHINE = frozenset({"backup"})
 
 
 class WebLine:
     """Calls a daemon by HTTP; what takes long is answered line by line."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, token: str = "", names_space: bool = True) -> None:
         if not url.startswith(("http://", "https://")):
             raise InvalidInput(
                 f"{url!r} is no address of a daemon", hint="For example http://127.0.0.1:7272", field="url"
             )
         self._url = url.rstrip("/")
         self.peer = ""
-        self._client = httpx2.AsyncClient(headers={PROTOCOL_HEADER: str(PROTOCOL)}, timeout=_SECONDS)
+        self._names_space = names_space
+        headers = {PROTOCOL_HEADER: str(PROTOCOL)} | ({"authorization": f"Bearer {_sendable(token)}"} if token else {})
+        self._client = httpx2.AsyncClient(headers=headers, timeout=_SECONDS)
 
     async def open(self) -> None:
         """Ask whether it is well."""
@@ -46,18 +49,18 @@ class WebLine:
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
     ) -> Json:
         """One request, one answer."""
-        if verb in _ON_ITS_MACHINE:
+        if verb in OWN:
             raise InvalidInput(
-                f"{verb} writes a file on the daemon's own machine", hint="Run `scrubjay backup create FILE` there"
+                f"{verb} is done on the daemon's own machine", hint="Run `scrubjay` there; see `scrubjay --help`"
             )
-        frame: Frame = {"who": lean(who), "args": dict(arguments)}
+        frame: Frame = {"who": self._told(who), "args": dict(arguments)}
         return await self._answer(verb, encoded(frame), progress=progress)
 
     async def pull(
         self, verb: str, arguments: Mapping[str, Json], *, who: Caller, progress: Progress | None = None
     ) -> AsyncIterator[str]:
         """The lines of the answer."""
-        frame: Frame = {"who": lean(who), "args": dict(arguments)}
+        frame: Frame = {"who": self._told(who), "args": dict(arguments)}
         joiner = Joiner()
         async for found in self._frames(verb, encoded(frame), progress=progress):
             for line in joiner.lines(found):
@@ -67,7 +70,7 @@ class WebLine:
         """The lines as the request's body, behind a first one that says who sends them."""
 
         async def body() -> AsyncIterator[bytes]:
-            yield encoded({"who": lean(who), "args": {}})
+            yield encoded({"who": self._told(who), "args": {}})
             for line in lines:
                 yield line.rstrip("\n").encode("utf-8", "surrogatepass") + b"\n"
 
@@ -76,6 +79,11 @@ class WebLine:
     async def close(self) -> None:
         """Hang up."""
         await self._client.aclose()
+
+    def _told(self, who: Caller) -> Json:
+        """Who calls; a space that nobody chose is left to the token."""
+        told = cast("dict[str, Json]", lean(who))
+        return told | {"space": who.space} if self._names_space else told
 
     async def _answer(self, verb: str, body: bytes | AsyncIterator[bytes], *, progress: Progress | None) -> Json:
         async for found in self._frames(verb, body, progress=progress):
@@ -103,9 +111,16 @@ class WebLine:
         )
 
 
+def _sendable(token: str) -> str:
+    """A token that can stand in a header; one that cannot would be told whole in the error of whoever tries."""
+    if not (token.isascii() and token.isprintable()) or " " in token:
+        raise InvalidInput("the token has characters that no token has", hint="Copy it anew", setting="SCRUBJAY_TOKEN")
+    return token
+
+
 def _refusal(status: int, body: bytes) -> Exception:
     try:
-        return error_from(cast("Frame", json.loads(body)["error"]))
+        return error_of(cast("Frame", json.loads(body)))
     except (ValueError, KeyError, TypeError):
         return DaemonUnavailable(
             f"the daemon answered with HTTP {status}", hint="Is this a Scrubjay daemon?", sent=True

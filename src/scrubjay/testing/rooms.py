@@ -8,6 +8,7 @@ from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, StoredPassage, Vector, passage_id
 from scrubjay.model.query import Filter, facets_of
 from scrubjay.model.relation import Relation
+from scrubjay.model.token import Token
 from scrubjay.model.version import Version
 from scrubjay.ports import Once
 
@@ -72,6 +73,7 @@ class House:
     rooms: dict[str, Room] = field(default_factory=dict[str, Room])
     changes: list[Change] = field(default_factory=list[Change])
     undoings: list[tuple[str, Origin, int]] = field(default_factory=list[tuple[str, Origin, int]])
+    tokens: dict[bytes, Token] = field(default_factory=dict[bytes, Token])
     numbers: int = 0
 
     def room(self, space: str) -> Room:

@@ -16,9 +16,10 @@ from scrubjay.testing.lexicon import FakeLexicon
 from scrubjay.testing.log import FakeLog
 from scrubjay.testing.rooms import House
 from scrubjay.testing.shelf import FakeShelf
+from scrubjay.testing.tokens import FakeTokens
 
 
-class FakeStore(FakeWriter, FakeReader, FakeLexicon, FakeShelf, FakeLog):
+class FakeStore(FakeWriter, FakeReader, FakeLexicon, FakeShelf, FakeLog, FakeTokens):
     """The whole port `RecordStore`, for tests. A backup shows what it holds, but cannot be opened."""
 
     def __init__(self, house: House | None = None) -> None:

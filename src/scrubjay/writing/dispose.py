@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from scrubjay import telemetry
 from scrubjay.errors import InvalidInput, NameTaken, StaleVersion, WrongState
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.given import require_flag, require_remark, wrong
@@ -56,7 +57,9 @@ async def purge(selection: Selection, *, space: str, origin: Origin, store: Reco
                 )
         done += [_told("purged", memory) for memory in memories]
     if not selection.dry_run and done:
-        await store.purge(space, [one.id for one in done], origin=origin)
+        with telemetry.stage("write.commit"):
+            await store.purge(space, [one.id for one in done], origin=origin)
+        telemetry.count("writes", len(done), action="purged")
     return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
 
 
@@ -90,13 +93,15 @@ async def _move_one(
             message=selection.reason,
         )
         try:
-            await store.commit(Commit(space=memory.space, origin=origin, writes=(write,)))
+            with telemetry.stage("write.commit"):
+                await store.commit(Commit(space=memory.space, origin=origin, writes=(write,)))
         except NameTaken:
             # Another memory took the name meanwhile: this one comes back under a name of its own.
             memory = replace(memory, name=suffixed(memory.name, memory.id))
         except StaleVersion:
             memory = (await store.get(memory.space, [memory.id])).get(memory.id, memory)
         else:
+            telemetry.count("writes", action=action.value)
             return _told(action.value, moved)
     raise StaleVersion(f"{memory.name!r} is being changed too fast", hint="Try again", memory_id=memory.id)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from scrubjay import telemetry
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import Passage
@@ -16,13 +17,14 @@ async def embed_new(
 ) -> tuple[Embedded | None, str]:
     """The vectors that are missing, and a warning when none can be made: a write never fails for that."""
     try:
-        profile = await embedder.profile()
-        wanted = {passage.hash: (memory, passage) for memory, passages in sliced for passage in passages}
-        known = await shelf.vectors(space, profile.model, list(wanted))
-        missing = {digest: pair for digest, pair in wanted.items() if digest not in known}
-        if not missing:
-            return None, ""
-        vectors = await embedder.embed([_text(*pair) for pair in missing.values()])
+        with telemetry.stage("write.embed"):
+            profile = await embedder.profile()
+            wanted = {passage.hash: (memory, passage) for memory, passages in sliced for passage in passages}
+            known = await shelf.vectors(space, profile.model, list(wanted))
+            missing = {digest: pair for digest, pair in wanted.items() if digest not in known}
+            if not missing:
+                return None, ""
+            vectors = await embedder.embed([_text(*pair) for pair in missing.values()])
     except EmbeddingUnavailable as error:
         return None, f"stored without vectors, found by its words only: {error.message}"
     made = Embedded(model=profile.model, dimension=profile.dimension, vectors=dict(zip(missing, vectors, strict=True)))

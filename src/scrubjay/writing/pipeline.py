@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from scrubjay import telemetry
 from scrubjay.errors import NameTaken
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.draft import Draft, Limits
@@ -42,13 +43,17 @@ class Desk:
 
 async def remember(draft: Draft, *, space: str, origin: Origin, desk: Desk) -> Remembered:
     """Take a draft through the whole write path."""
-    draft = validate(draft, limits=desk.limits)
+    with telemetry.stage("write.validate"):
+        draft = validate(draft, limits=desk.limits)
     if draft.idempotency_key:
         answer = await desk.store.answered(space, draft.idempotency_key, _digest(draft))
         if answer is not None:
+            telemetry.count("writes", action="repeated")
             return _from_text(answer)
-    known = await exact_duplicates(draft, space=space, records=desk.store)
+    with telemetry.stage("write.duplicate"):
+        known = await exact_duplicates(draft, space=space, records=desk.store)
     if known:
+        telemetry.count("writes", len(known), action="unchanged")
         return _unchanged(draft, known)
     draft = _decided(draft, "duplicate", "none")
     memories = compose(draft, space=space, now=origin.at)
@@ -66,9 +71,10 @@ async def remember(draft: Draft, *, space: str, origin: Origin, desk: Desk) -> R
 
 async def slice_memory(memory: Memory) -> tuple[Passage, ...]:
     """The passages of a memory, made in a thread when that takes a while."""
-    if len(memory.content) < _LONG_TEXT and len(memory.observations) < _LONG_TEXT // 100:
-        return passages_of(memory)
-    return await asyncio.to_thread(passages_of, memory)
+    with telemetry.stage("write.slice"):
+        if len(memory.content) < _LONG_TEXT and len(memory.observations) < _LONG_TEXT // 100:
+            return passages_of(memory)
+        return await asyncio.to_thread(passages_of, memory)
 
 
 async def _free_names(
@@ -95,7 +101,8 @@ async def _commit(
             Write(memory=memory, base=None, action=Action.CREATED, passages=passages) for memory, passages in sliced
         )
         try:
-            done = await store.commit(replace(commit, writes=writes, once=_once(draft, answer)))
+            with telemetry.stage("write.commit"):
+                done = await store.commit(replace(commit, writes=writes, once=_once(draft, answer)))
         except NameTaken as error:
             # Somebody took a derived name between our look and the commit.
             if draft.name or attempt == _NAME_TRIES - 1:
@@ -103,6 +110,7 @@ async def _commit(
             name = str(error.fields.get("name"))
             sliced = [_renamed(memory, passages, name) for memory, passages in sliced]
         else:
+            telemetry.count("writes", len(writes), action="created" if done.answer is None else "repeated")
             return answer if done.answer is None else _from_text(done.answer)
     raise AssertionError  # pragma: no cover - the last attempt returns or raises
 

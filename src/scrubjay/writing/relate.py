@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from scrubjay import telemetry
 from scrubjay.errors import InvalidInput
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Limits
@@ -49,7 +50,9 @@ async def relate(
     if edge in known:
         action = "unchanged"
     else:
-        await store.commit(Commit(space=space, origin=origin, edges=(Edge(relation=edge, present=True),)))
+        with telemetry.stage("write.commit"):
+            await store.commit(Commit(space=space, origin=origin, edges=(Edge(relation=edge, present=True),)))
+        telemetry.count("writes", action="related")
         action = "updated" if known else "created"
     return await _both_ends(action, start, end, space=space, store=store)
 
@@ -63,7 +66,9 @@ async def unrelate(
     known = [one for one in await store.relations(space, [start.id]) if _same(one, wanted)]
     if known:
         edges = tuple(Edge(relation=one, present=False) for one in known)
-        await store.commit(Commit(space=space, origin=origin, edges=edges))
+        with telemetry.stage("write.commit"):
+            await store.commit(Commit(space=space, origin=origin, edges=edges))
+        telemetry.count("writes", len(edges), action="unrelated")
     return await _both_ends("removed" if known else "unchanged", start, end, space=space, store=store)
 
 

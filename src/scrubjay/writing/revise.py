@@ -1,11 +1,12 @@
 """`revise`: an edit becomes the next version, unless somebody else was faster."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import cast
 
+from scrubjay import telemetry
 from scrubjay.errors import InvalidInput, StaleVersion
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.draft import Edit, Limits
@@ -20,6 +21,7 @@ from scrubjay.model.given import (
 from scrubjay.model.memory import Json, Memory, Observation, Tier
 from scrubjay.model.moment import parse_moment
 from scrubjay.model.results import Written
+from scrubjay.once import Ask, asking
 from scrubjay.ports import Commit, Write
 from scrubjay.references import resolve
 from scrubjay.writing import validate
@@ -35,19 +37,32 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
     require_remark(edit.message, field="message")
     if edit.expected_version is not None:
         require_whole(edit.expected_version, field="expected_version")
+    ask = asking(edit.idempotency_key, {"verb": "revise", "ref": ref, "edit": asdict(edit)})
+    if (known := await ask.answered(desk.store, space=space)) is not None:
+        return Written.from_json(known)
     memory = await resolve(desk.store, ref, space=space)
     for _ in range(_TRIES):
         if edit.expected_version not in (None, memory.version):
+            # It may be stale because the same request was done a moment ago.
+            if (known := await ask.answered(desk.store, space=space)) is not None:
+                return Written.from_json(known)
             raise _stale(memory, edit.expected_version)
         edited, warnings = apply_edit(memory, edit, now=origin.at, limits=desk.limits)
         if edited == memory:
+            telemetry.count("writes", action="unchanged")
             return Written(
                 action="unchanged", id=memory.id, name=memory.name, version=memory.version, warnings=warnings
             )
         edited = replace(edited, version=memory.version + 1, updated_at=origin.at, last_confirmed=origin.at)
         try:
             return await commit_version(
-                edited, action=Action.REVISED, message=edit.message, warnings=warnings, origin=origin, desk=desk
+                edited,
+                action=Action.REVISED,
+                message=edit.message,
+                warnings=warnings,
+                origin=origin,
+                desk=desk,
+                ask=ask,
             )
         except StaleVersion:
             memory = await resolve(desk.store, memory.id, space=space)
@@ -60,7 +75,14 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
 
 
 async def commit_version(
-    memory: Memory, *, action: Action, message: str, origin: Origin, desk: Desk, warnings: tuple[str, ...] = ()
+    memory: Memory,
+    *,
+    action: Action,
+    message: str,
+    origin: Origin,
+    desk: Desk,
+    warnings: tuple[str, ...],
+    ask: Ask,
 ) -> Written:
     """Store a memory as the version after the one it was made from."""
     passages = await slice_memory(memory)
@@ -68,9 +90,14 @@ async def commit_version(
         [(memory, passages)], space=memory.space, shelf=desk.store, embedder=desk.embedder
     )
     write = Write(memory=memory, base=memory.version - 1, action=action, passages=passages, message=message)
-    await desk.store.commit(Commit(space=memory.space, origin=origin, writes=(write,), embedded=embedded))
     told = (*warnings, warning) if warning else warnings
-    return Written(action="updated", id=memory.id, name=memory.name, version=memory.version, warnings=told)
+    answer = Written(action="updated", id=memory.id, name=memory.name, version=memory.version, warnings=told)
+    once = ask.once(answer.as_json)
+    commit = Commit(space=memory.space, origin=origin, writes=(write,), embedded=embedded, once=once)
+    with telemetry.stage("write.commit"):
+        first = ask.first(await desk.store.commit(commit))
+    telemetry.count("writes", action="updated" if first is None else "repeated")
+    return answer if first is None else Written.from_json(first)
 
 
 def apply_edit(memory: Memory, edit: Edit, *, now: datetime, limits: Limits) -> tuple[Memory, tuple[str, ...]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from scrubjay import telemetry
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.draft import Draft, Edit, Limits
 from scrubjay.model.identity import new_id
@@ -45,14 +46,21 @@ class Together:
 
 async def write_together(batch: Together, *, space: str, origin: Origin, desk: Desk, embed: bool = True) -> None:
     """Store a batch; raises StaleVersion or NameTaken when it must be made anew from what is there now."""
-    checked = _checked(batch, limits=desk.limits)
+    with telemetry.stage("write.validate"):
+        checked = _checked(batch, limits=desk.limits)
     prepare = partial(_writes, checked, space=space, origin=origin, limits=desk.limits)
-    writes = prepare() if _is_small(checked) else await asyncio.to_thread(prepare)
+    with telemetry.stage("write.slice"):
+        writes = prepare() if _is_small(checked) else await asyncio.to_thread(prepare)
     if not writes and not batch.edges:
         return
     fresh = [(write.memory, write.passages) for write in writes if write.action is not Action.TRASHED]
     embedded, _ = await embed_new(fresh, space=space, shelf=desk.store, embedder=desk.embedder) if embed else (None, "")
-    await desk.store.commit(Commit(space=space, origin=origin, writes=writes, edges=batch.edges, embedded=embedded))
+    with telemetry.stage("write.commit"):
+        await desk.store.commit(Commit(space=space, origin=origin, writes=writes, edges=batch.edges, embedded=embedded))
+    for write in writes:
+        telemetry.count("writes", action="updated" if write.action is Action.REVISED else write.action.value)
+    for edge in batch.edges:
+        telemetry.count("writes", action="related" if edge.present else "unrelated")
 
 
 def require_storable(relation: Relation, *, limits: Limits) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.surfaces.mcp.speaking import ERAS, call, house, refusal, text_of
 
+from scrubjay.model.grant import Grant
 from scrubjay.settings import Settings
 
 pytestmark = pytest.mark.parametrize("era", ERAS)
@@ -56,7 +57,7 @@ async def test_each_user_has_items_of_his_own(settings: Settings, era: str) -> N
 async def test_who_was_given_a_space_may_name_no_other(settings: Settings, era: str) -> None:
     async with house(settings) as home:
         await home.desk(space="b").memory.remember("tea is a secret of b")
-        pinned = replace(home.desk(space="a"), may_choose_space=False)
+        pinned = replace(home.desk(space="a"), grant=Grant(spaces=("a",)))
         async with home.client(era, tools="items", desk=pinned) as client:
             await call(client, "memory_store", text="tea is for a", session_user_id="a")
             for who in ({}, {"session_user_id": "a"}, {"session_user_id": ""}):
@@ -64,7 +65,7 @@ async def test_who_was_given_a_space_may_name_no_other(settings: Settings, era: 
                 assert [one["text"] for one in found] == ["tea is for a"]
             for other in ("b", "A", " a", "default", "x" * 5_000):
                 told = await refusal(client, "memory_recall", query="tea", session_user_id=other)
-                assert "another space than yours. Yours is 'a': leave session_user_id out" in told
+                assert "is not open to you. Open to you: a" in told
                 await refusal(client, "memory_store", text="tea of a", session_user_id=other)
         found = (await home.desk(space="b").memory.recall("tea")).hits
         assert [hit.passage for hit in found] == ["tea is a secret of b"]

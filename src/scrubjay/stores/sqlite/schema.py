@@ -242,4 +242,30 @@ UPDATE spaces SET changes = (SELECT count(*) FROM changes WHERE space_no = space
 CREATE UNIQUE INDEX changes_place ON changes(space_no, place);
 """
 
-MIGRATIONS: list[tuple[str, Migration]] = [("first tables", _first_tables), ("places", _places)]
+
+def _tokens(connection: apsw.Connection) -> None:
+    connection.execute(_TOKENS)
+
+
+# A token belongs to the store, not to a space: purging the memories of a space leaves it as it is.
+_TOKENS = """
+CREATE TABLE tokens(
+  no INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  digest BLOB NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  spaces TEXT NOT NULL,
+  access TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  revoked_at INTEGER,
+  requests_per_minute INTEGER NOT NULL,
+  body_bytes INTEGER NOT NULL
+);
+"""
+
+MIGRATIONS: list[tuple[str, Migration]] = [
+    ("first tables", _first_tables),
+    ("places", _places),
+    ("tokens", _tokens),
+]

@@ -17,6 +17,7 @@ from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
+from scrubjay.model.token import Token
 from scrubjay.model.version import Version
 from scrubjay.ports import (
     Commit,
@@ -30,7 +31,7 @@ from scrubjay.ports import (
     TermStatistics,
 )
 from scrubjay.stores.codec import Encoding, train
-from scrubjay.stores.sqlite import lexicon, log, meta, purging, reading, records, shelf, upkeep
+from scrubjay.stores.sqlite import lexicon, log, meta, purging, reading, records, shelf, tokens, upkeep
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.connection import connect, mapped_errors
 from scrubjay.stores.sqlite.readers import Readers
@@ -211,6 +212,23 @@ class SqliteStore:
 
     async def run(self, space: str, run: str) -> Run | None:
         return await self._read(log.run_of, space, run)
+
+    # ---- tokens ----
+
+    async def add_token(self, token: Token, digest: bytes) -> None:
+        await self._writer.run(partial(tokens.add, token=token, digest=digest))
+
+    async def token_by(self, digest: bytes) -> Token | None:
+        return self._glance(tokens.by_digest, digest)
+
+    async def token(self, token_id: str) -> Token | None:
+        return self._glance(tokens.by_id, token_id)
+
+    async def tokens(self) -> list[Token]:
+        return await self._read(tokens.every)
+
+    async def revoke_token(self, token_id: str, *, at: datetime) -> Token | None:
+        return await self._writer.run(partial(tokens.revoke, token_id=token_id, at=at))
 
     # ---- upkeep ----
 

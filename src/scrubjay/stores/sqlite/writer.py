@@ -3,6 +3,7 @@
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Generic, TypeVar, cast
 
 import apsw
 
+from scrubjay import telemetry
 from scrubjay.errors import StoreError
 from scrubjay.stores.sqlite.connection import mapped_errors
 
@@ -31,6 +33,7 @@ class Writer:
         self._accepting = threading.Lock()
         self.commits = 0
         self.jobs = 0
+        self._unwatch = telemetry.gauge("write_queue", self._queue.qsize)
         self._thread = threading.Thread(target=self._work, name="scrubjay-writer", daemon=True)
         self._thread.start()
 
@@ -49,6 +52,7 @@ class Writer:
                 self._closed = True
                 self._queue.put(None)
         self._thread.join()
+        self._unwatch()
 
     async def _enqueue(self, job: Job[T], *, alone: bool) -> T:
         ticket = _Ticket(job, asyncio.get_running_loop(), alone=alone)
@@ -92,8 +96,10 @@ class Writer:
         ticket.deliver()
 
     def _commit(self, batch: list["_Ticket[object]"]) -> None:
+        for ticket in batch:
+            telemetry.took("store.wait", time.perf_counter() - ticket.arrived)
         try:
-            with mapped_errors(self._path):
+            with telemetry.stage("store.commit"), mapped_errors(self._path):
                 self._connection.execute("BEGIN IMMEDIATE")
                 for ticket in batch:
                     self._attempt(ticket)
@@ -135,6 +141,7 @@ class _Ticket(Generic[T]):
     def __init__(self, job: Job[T], loop: asyncio.AbstractEventLoop, *, alone: bool) -> None:
         self.job = job
         self.alone = alone
+        self.arrived = time.perf_counter()
         self.result: T | None = None
         self.future: asyncio.Future[T] = loop.create_future()
         self._error: BaseException | None = None

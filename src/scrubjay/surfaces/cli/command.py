@@ -38,7 +38,7 @@ _SHARED = {
 }
 # What runs for long prints no answer, and writes nothing in its own name.
 _SERVING = {name: _SHARED[name] for name in ("data", "space")}
-_DEFAULT_AGENT = "cli"
+DEFAULT_AGENT = "cli"
 
 
 def verb(app: typer.Typer, *, name: str | None = None, vector_index: str = "scan") -> Callable[[Verb], Verb]:
@@ -131,7 +131,7 @@ def _settings(shared: dict[str, object]) -> Settings:
         space=cast("str | None", shared["space"]),
         agent=cast("str | None", shared["agent"]),
     )
-    return replace(loaded, agent=loaded.agent or _DEFAULT_AGENT)
+    return replace(loaded, agent=loaded.agent or DEFAULT_AGENT)
 
 
 async def _with_client(function: Verb, settings: Settings, options: dict[str, object]) -> object:

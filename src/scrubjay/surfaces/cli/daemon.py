@@ -31,6 +31,12 @@ def serve(
     idle: Annotated[
         float, typer.Option(metavar="SECONDS", help="Leave when nobody was connected for so long; 0 stays.")
     ] = 0.0,
+    require_token: Annotated[
+        bool | None,
+        typer.Option(
+            "--require-token", help="Ask for a token over HTTP, also on this machine. Default: SCRUBJAY_REQUIRE_TOKEN."
+        ),
+    ] = None,
     log_level: Annotated[
         str | None, typer.Option(help="debug, info, warning or error. Default: SCRUBJAY_LOG_LEVEL.")
     ] = None,
@@ -43,8 +49,9 @@ def serve(
     from scrubjay.surfaces.cli.serving import run_daemon  # noqa: PLC0415
 
     chosen = settings.with_given(
-        http=http, tools=tools, index_path=None if index_path is None else str(index_path), log_level=log_level
-    )
+        http=http, tools=tools, index_path=None if index_path is None else str(index_path), log_level=log_level,
+        require_token=require_token,
+    )  # fmt: skip
     if run_daemon(chosen, idle=idle, http_must=http is not None):
         os.execv(sys.executable, [sys.executable, "-P", "-m", "scrubjay", *sys.argv[1:]])  # noqa: S606 - ourselves, anew
 

@@ -2,18 +2,15 @@
 
 import asyncio
 import json
-import shutil
 import sys
-from pathlib import Path
 
 from scrubjay.errors import InvalidInput
-from scrubjay.paths import data_folder
+from scrubjay.installing.program import bridge_entry
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.logs import LEVELS, set_up_logs
 from scrubjay.surfaces.daemon.serve import Orders, Running, serve
 
 _OFF = "off"
-_PROGRAM = "scrubjay"
 _TRY = (
     '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": "hello"}}}'
 )
@@ -39,7 +36,9 @@ def run_daemon(settings: Settings, *, idle: float, http_must: bool) -> bool:
 def _welcome(running: Running) -> None:
     """What to type next; for people, so it is not part of the log."""
     lines = [f"Scrubjay serves {running.data} (pid {running.pid}). Stop it with Ctrl-C."]
-    lines.append(f"  for agents  {json.dumps({'mcpServers': {'scrubjay': _server(running)}})}")
+    lines.append(
+        f"  for agents  {json.dumps({'mcpServers': {'scrubjay': bridge_entry(data=running.data, by_name=True)}})}"
+    )
     if running.http:
         lines += [
             f"  address     {running.http}",
@@ -47,11 +46,3 @@ def _welcome(running: Running) -> None:
         ]
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
-
-
-def _server(running: Running) -> dict[str, str | list[str]]:
-    """The entry for a client's configuration: this program, and this folder if it is not the usual one."""
-    here = Path(sys.executable).with_name(_PROGRAM)
-    program = _PROGRAM if shutil.which(_PROGRAM) or not here.exists() else str(here)
-    folder = [] if running.data == data_folder(environment={}) else ["--data", str(running.data)]
-    return {"command": program, "args": ["mcp", *folder]}

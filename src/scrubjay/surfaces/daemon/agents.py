@@ -3,8 +3,11 @@
 import asyncio
 from dataclasses import dataclass
 
+from starlette.requests import Request
+
 from scrubjay.engine import Engine
-from scrubjay.model.draft import Caller
+from scrubjay.errors import NotAllowed
+from scrubjay.model.grant import OWNER, Grant
 from scrubjay.remote.frames import Frame, LineReader
 from scrubjay.surfaces.daemon.gate import Gate
 from scrubjay.surfaces.daemon.reception import Talk, Wishes, wishes_of
@@ -14,6 +17,7 @@ from scrubjay.surfaces.mcp.server import Context, make_server
 from scrubjay.surfaces.mcp.tool import Desk
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.surfaces.mcp.web import Site, mcp_site
+from scrubjay.surfaces.web.door import grant_of
 
 _LONGEST_NAME = 100
 _NOBODY = Wishes(space="", agent="", project="", tools="")
@@ -32,26 +36,37 @@ class Agents:
     def speak(self, said: Frame) -> Talk:
         """How to talk to an agent that has said this; raises what cannot be had."""
         wishes = wishes_of(said)
-        tools, desk = pick(wishes.tools or self.tools), self._desk(wishes, None)
+        tools, desk = pick(wishes.tools or self.tools), self._desk(wishes, None, OWNER)
 
         async def talk(lines: LineReader, writer: asyncio.StreamWriter) -> None:
             async def write(line: bytes) -> None:
                 writer.write(line)
                 await writer.drain()
 
-            server = make_server(tools, desk=lambda ctx: self._desk(wishes, ctx), gate=self.gate, changes=self.changes)
+            def desk_of(ctx: Context) -> Desk:
+                return self._desk(wishes, ctx, OWNER)
+
+            server = make_server(tools, desk=desk_of, gate=self.gate, changes=self.changes)
             await serve_lines(server, lines, write, desk=desk)
 
         return talk
 
     def site(self) -> Site:
         """What agents find on the web."""
-        return mcp_site(self.tools, desk=lambda ctx: self._desk(_NOBODY, ctx), gate=self.gate, changes=self.changes)
+        return mcp_site(self.tools, desk=self._desk_by_web, gate=self.gate, changes=self.changes)
 
-    def _desk(self, wishes: Wishes, ctx: Context | None) -> Desk:
-        who = Caller(space=wishes.space or self.space, agent=wishes.agent or _client_name(ctx))
+    def _desk_by_web(self, ctx: Context) -> Desk:
+        """The desk of whoever the door has let in; without its word nobody gets one."""
+        request: object = ctx.request
+        if not isinstance(request, Request):
+            raise NotAllowed("nobody has vouched for this request", hint="Send it by HTTP")
+        return self._desk(_NOBODY, ctx, grant_of(request.scope))
+
+    def _desk(self, wishes: Wishes, ctx: Context | None, grant: Grant) -> Desk:
+        who = grant.caller(space=wishes.space, agent=wishes.agent or _client_name(ctx), default=self.space)
         # Whoever was configured with a space stays in it.
-        return Desk(engine=self.engine, who=who, project=wishes.project, may_choose_space=not wishes.space)
+        own = grant.within(wishes.space) if wishes.space else grant
+        return Desk(engine=self.engine, who=who, project=wishes.project, grant=own)
 
 
 def _client_name(ctx: Context | None) -> str:

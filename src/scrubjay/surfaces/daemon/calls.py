@@ -2,17 +2,16 @@
 
 import logging
 import os
-import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import IO
 
 from scrubjay.engine import Engine
 from scrubjay.errors import Busy, InvalidInput, ScrubjayError
 from scrubjay.graph.lines import FORMATS
 from scrubjay.model.draft import Caller
+from scrubjay.model.grant import OWNER, Grant
 from scrubjay.model.memory import Json
 from scrubjay.model.results import Status
 from scrubjay.ports import Progress
@@ -20,6 +19,7 @@ from scrubjay.remote.frames import Frame, packets
 from scrubjay.remote.shapes import lean
 from scrubjay.remote.verbs import LONG, READS, arguments_of, caller_from, takes
 from scrubjay.surfaces.daemon.gate import Gate
+from scrubjay.surfaces.web.spool import Spool
 
 _BATCH = 50
 # Nobody watches a bar more closely than this.
@@ -39,6 +39,7 @@ class Call:
     verb: str
     who: Caller
     arguments: Mapping[str, Json]
+    grant: Grant = OWNER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ class Counter:
     engine: Engine
     gate: Gate
 
-    async def serve(self, call: Call, *, tell: Tell, flow: Flow, spool: "Spool | None" = None) -> Json:
+    async def serve(self, call: Call, *, tell: Tell, flow: Flow, spool: Spool | None = None) -> Json:
         """Do it and give the answer; `tell` hears of progress, and gets lines as they come."""
         work = self._export(call, tell, flow) if call.verb == "export" else self._do(call, tell, spool)
         try:
@@ -58,12 +59,12 @@ class Counter:
                 spool.close()
             raise
 
-    async def _do(self, call: Call, tell: Tell, spool: "Spool | None") -> Json:
+    async def _do(self, call: Call, tell: Tell, spool: Spool | None) -> Json:
         # What was begun is finished, though its caller may be gone: the lines stay until then.
         with closing(spool or Spool()) as lines:
             return await self._call(call, tell, lines)
 
-    async def _call(self, call: Call, tell: Tell, spool: "Spool") -> Json:
+    async def _call(self, call: Call, tell: Tell, spool: Spool) -> Json:
         options = arguments_of(call.verb, call.arguments)
         if takes(call.verb, "who"):
             options["who"] = call.who
@@ -72,7 +73,13 @@ class Counter:
         if takes(call.verb, "lines"):
             options["lines"] = spool.lines
         answer = await getattr(self.engine, call.verb)(**options)
-        return lean(replace(answer, daemon=self._itself()) if isinstance(answer, Status) else answer)
+        if call.verb == "import_" and not call.grant.is_everywhere:
+            # Its caller may not ask for it: how much there is to embed tells of other spaces.
+            await self.engine.embed_missing()
+        return lean(self._status(answer, call.grant) if isinstance(answer, Status) else answer)
+
+    def _status(self, answer: Status, grant: Grant) -> Status:
+        return replace(answer, daemon=self._itself()) if grant.is_everywhere else answer.of_space
 
     def _itself(self) -> dict[str, str | int]:
         """What `status` tells of the daemon that answers it."""
@@ -88,41 +95,23 @@ class Counter:
         return None
 
 
-class Spool:
-    """Lines that a caller sends, kept in a file until all are there: they are read more than once."""
-
-    def __init__(self) -> None:
-        self._file: IO[bytes] | None = None
-
-    def add(self, lines: Iterable[str | bytes]) -> None:
-        """Keep some more."""
-        if self._file is None:
-            # It vanishes with the process, however that ends.
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
-        for line in lines:
-            raw = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line
-            self._file.write(raw.rstrip(b"\n") + b"\n")
-
-    def lines(self) -> Iterator[str]:
-        """All of them, from the first on."""
-        if self._file is None:
-            return
-        self._file.seek(0)
-        for line in self._file:
-            yield line.decode("utf-8", "surrogatepass")
-
-    def close(self) -> None:
-        """Let go of the file."""
-        if self._file is not None:
-            self._file.close()
-
-
-def call_from(verb: str, frame: Frame) -> Call:
-    """The call that a frame asks for; raises InvalidInput for one that has another shape."""
+def call_from(verb: str, frame: Frame, *, grant: Grant = OWNER) -> Call:
+    """The call that a frame asks for; raises InvalidInput for one of another shape, NotAllowed for what is not open."""
     arguments = frame.get("args", {})
     if not isinstance(arguments, dict):
         raise InvalidInput(f"args must be an object, not {type(arguments).__name__}", field="args")
-    return Call(verb=verb, who=caller_from(frame.get("who")), arguments=arguments)
+    said = frame.get("who")
+    who = caller_from(said)
+    if grant is not OWNER:
+        who = _within(grant, who, names_space=isinstance(said, dict) and "space" in said)
+        (grant.require_read if verb in READS or verb == "export" else grant.require_write)(verb)
+    return Call(verb=verb, who=who, arguments=arguments, grant=grant)
+
+
+def _within(grant: Grant, who: Caller, *, names_space: bool) -> Caller:
+    """A caller in the spaces that are open to it; who names none works in the token's own."""
+    own = grant.caller(space=who.space if names_space else "", agent=who.agent or grant.name, run=who.run)
+    return replace(own, also=tuple(map(grant.require, who.also))) if who.also else own
 
 
 def told(error: Exception, *, verb: str) -> ScrubjayError:

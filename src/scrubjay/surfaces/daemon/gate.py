@@ -2,23 +2,41 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from contextlib import suppress
 from typing import TypeVar
 
+from scrubjay import telemetry
 from scrubjay.errors import Busy, ScrubjayError
+from scrubjay.remote.verbs import VERBS
+from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 _RETRY_AFTER = 1
+# What agents ask for besides tools.
+_METHODS = frozenset(
+    {
+        "completion/complete",
+        "prompts/get",
+        "resources/list",
+        "resources/read",
+        "resources/subscribe",
+        "subscriptions/listen",
+    }
+)
+KNOWN = VERBS | _METHODS | {tool.name for tools in TOOLSETS.values() for tool in tools}
+"""What metrics, traces and logs call by its name; anybody may ask for anything, and the rest is `OTHER`."""
+OTHER = "other"
 
 
 class Gate:
     """Counts what is being worked on, refuses what is too much, and waits for the rest at the end."""
 
-    def __init__(self, *, most: int, seconds: float) -> None:
+    def __init__(self, *, most: int, seconds: float, known: Collection[str] = KNOWN) -> None:
         self._most = most
         self._seconds = seconds
+        self._known = known
         # Kept here, because the event loop holds tasks only weakly.
         self._tasks: set[asyncio.Task[object]] = set()
         self._emptied = asyncio.Event()
@@ -31,11 +49,12 @@ class Gate:
 
         Reading that nobody waits for any more is given up. A write that was begun is finished, whoever waits.
         """
-        if self._is_closing or self.inside >= self._most:
-            work.close()
-            raise self._refusal()
-        seconds = None if long else self._seconds
-        return await (self._read(verb, work, seconds) if reads else self._write(verb, work, seconds))
+        with telemetry.request(verb if verb in self._known else OTHER) as request:
+            try:
+                return await self._admit(verb, work, reads=reads, seconds=None if long else self._seconds)
+            except ScrubjayError as error:
+                request.outcome = _outcome(error)
+                raise
 
     async def close(self, *, seconds: float) -> int:
         """Let nobody in any more and wait for those inside; returns how many were still there after the time."""
@@ -45,6 +64,12 @@ class Gate:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._emptied.wait(), seconds)
         return self.inside
+
+    async def _admit(self, verb: str, work: Coroutine[object, object, T], *, reads: bool, seconds: float | None) -> T:
+        if self._is_closing or self.inside >= self._most:
+            work.close()
+            raise self._refusal()
+        return await (self._read(verb, work, seconds) if reads else self._write(verb, work, seconds))
 
     async def _read(self, verb: str, work: Coroutine[object, object, T], seconds: float | None) -> T:
         """Reading ends with whoever waits for it."""
@@ -96,3 +121,10 @@ class Gate:
             else "It goes on and may still be committed: look before you repeat it"
         )
         return Busy(f"{verb} took longer than {self._seconds:g} s", hint=hint, retry_after=_RETRY_AFTER, refused=False)
+
+
+def _outcome(error: ScrubjayError) -> str:
+    """How a request ended: the error's code, unless it is the gate's own."""
+    if isinstance(error, Busy) and "refused" in error.fields:
+        return "refused" if error.fields["refused"] else "slow"
+    return error.code

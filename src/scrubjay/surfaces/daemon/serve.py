@@ -1,23 +1,22 @@
 """`scrubjay serve`: opens the memory, lets clients in, and leaves without losing an accepted write."""
 
 import asyncio
-import errno
 import logging
 import os
 import signal
-import socket
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-import uvicorn
-
+from scrubjay import telemetry
 from scrubjay.app import open_engine
 from scrubjay.engine import Engine
-from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.errors import ScrubjayError
+from scrubjay.observing.prometheus import Metrics
+from scrubjay.observing.traces import tracing
 from scrubjay.paths import socket_file
 from scrubjay.remote.frames import LineReader
 from scrubjay.settings import Settings
@@ -25,11 +24,10 @@ from scrubjay.surfaces.daemon.agents import Agents
 from scrubjay.surfaces.daemon.calls import Counter
 from scrubjay.surfaces.daemon.conversation import Conversation
 from scrubjay.surfaces.daemon.gate import Gate
-from scrubjay.surfaces.daemon.guard import LOOPBACK
 from scrubjay.surfaces.daemon.listen import bound_socket
 from scrubjay.surfaces.daemon.lock import hold_daemon_lock, note_daemon
 from scrubjay.surfaces.daemon.reception import Reception
-from scrubjay.surfaces.daemon.web import web_app
+from scrubjay.surfaces.daemon.shop import Shop, address_of, web_socket
 from scrubjay.surfaces.mcp.changes import Changes
 from scrubjay.surfaces.mcp.toolsets import pick
 
@@ -37,8 +35,6 @@ _log = logging.getLogger(__name__)
 # Accepted work gets this much longer than one operation may take before the daemon leaves without it.
 _GRACE = 5.0
 _IDLE_LOOK = 1.0
-_START_LOOK = 0.005
-_LARGEST_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,20 +79,30 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
     async with AsyncExitStack() as stack:
         stack.callback(hold_daemon_lock(settings.data).release)
         note_daemon(settings.data, socket=socket_file(settings.data), http="")
-        web = _web_socket(orders)
+        web = web_socket(orders.http, must=orders.http_must) if orders.http else None
+        if web is not None:
+            stack.callback(web.close)
         running = Running(
-            data=settings.data, socket=socket_file(settings.data), http=_address(web), leaving=asyncio.Event()
+            data=settings.data,
+            socket=socket_file(settings.data),
+            http=address_of(web) if web else "",
+            leaving=asyncio.Event(),
         )
         engine = await stack.enter_async_context(open_engine(settings))
         gate = Gate(most=settings.max_requests, seconds=settings.operation_seconds)
+        metrics = Metrics(engine=engine, gate=gate)
+        stack.enter_context(telemetry.observe(metrics))
+        await stack.enter_async_context(tracing(settings.traces))
         changes = await stack.enter_async_context(Changes(engine.store))
         agents = Agents(engine=engine, gate=gate, changes=changes, space=settings.space, tools=orders.tools)
-        house = _House(counter=Counter(engine=engine, gate=gate), agents=agents)
+        counter = Counter(engine=engine, gate=gate)
         note_daemon(settings.data, socket=running.socket, http=running.http)
         if web is not None:
-            await stack.enter_async_context(house.web(web))
+            shop = Shop(counter=counter, agents=agents, metrics=metrics, settings=settings)
+            await stack.enter_async_context(shop.open(web))
         # The socket last: whoever gets in finds everything else open.
-        reception = await stack.enter_async_context(house.local(running.socket))
+        reception = await stack.enter_async_context(_local(running.socket, counter=counter, agents=agents))
+        metrics.clients("socket", lambda: reception.guests)
         async with _beside(_warm_up(engine), _leave_when_idle(orders.idle, running, reception, gate)):
             yield running
         # Nobody is let in from here on, and who is in gets an answer before the doors close.
@@ -106,97 +112,22 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
             _log.warning("left undone", extra={"fields": {"requests": left}})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _House:
-    """The doors of a daemon."""
+@asynccontextmanager
+async def _local(path: Path, *, counter: Counter, agents: Agents) -> AsyncGenerator[Reception]:
+    """Let clients of this machine in."""
 
-    counter: Counter
-    agents: Agents
+    async def verbs(lines: LineReader, writer: asyncio.StreamWriter) -> None:
+        await Conversation(lines, writer, counter=counter).hold()
 
-    @asynccontextmanager
-    async def local(self, path: Path) -> AsyncGenerator[Reception]:
-        """Let clients of this machine in."""
-
-        async def verbs(lines: LineReader, writer: asyncio.StreamWriter) -> None:
-            await Conversation(lines, writer, counter=self.counter).hold()
-
-        reception = Reception({"verbs": lambda _: verbs, "mcp": self.agents.speak})
-        server = await asyncio.start_unix_server(reception.receive, sock=bound_socket(path))
-        _log.info("listening", extra={"fields": {"socket": str(path), "pid": os.getpid()}})
-        try:
-            yield reception
-        finally:
-            server.close()
-            await reception.close()
-            os.unlink(path)  # noqa: PTH108 - at the end nobody waits for the loop
-
-    @asynccontextmanager
-    async def web(self, web: socket.socket) -> AsyncGenerator[None]:
-        """Serve HTTP on a bound socket."""
-        host, port = web.getsockname()[:2]
-        site = self.agents.site()
-        app = web_app(self.counter, hosts=(*LOOPBACK, host), port=port, more=site.routes, lifespan=site.lifespan)
-        server = _Uvicorn(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))
-        task = asyncio.create_task(server.serve(sockets=[web]))
-        while not server.started and not task.done():  # noqa: ASYNC110 - it offers nothing to wait for
-            await asyncio.sleep(_START_LOOK)
-        _log.info("listening", extra={"fields": {"http": _address(web)}})
-        try:
-            yield
-        finally:
-            server.should_exit = True
-            await task
-
-
-class _Uvicorn(uvicorn.Server):
-    """A server that leaves signals to the daemon."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield
-
-
-def _web_socket(orders: Orders) -> socket.socket | None:
-    """The socket for HTTP, bound early so that a taken port is told before anything is opened."""
-    if not orders.http:
-        return None
-    host, port = _split(orders.http)
-    if host not in LOOPBACK:
-        raise InvalidInput(
-            f"HTTP on {host} would let everyone on the network in", hint="Serve on 127.0.0.1", setting="SCRUBJAY_HTTP"
-        )
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    web = socket.socket(family, socket.SOCK_STREAM)
-    web.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reception = Reception({"verbs": lambda _: verbs, "mcp": agents.speak})
+    server = await asyncio.start_unix_server(reception.receive, sock=bound_socket(path))
+    _log.info("listening", extra={"fields": {"socket": str(path), "pid": os.getpid()}})
     try:
-        web.bind((host, port))
-    except OSError as error:
-        web.close()
-        if not orders.http_must and error.errno == errno.EADDRINUSE:
-            _log.warning("the HTTP port is taken; serving the socket only", extra={"fields": {"http": orders.http}})
-            return None
-        raise InvalidInput(
-            f"HTTP cannot be served on {orders.http}: {error.strerror}",
-            hint="Choose another port with --http 127.0.0.1:PORT, or none with --http off",
-            setting="SCRUBJAY_HTTP",
-        ) from error
-    return web
-
-
-def _split(address: str) -> tuple[str, int]:
-    host, _, port = address.rpartition(":")
-    if not port.isdecimal() or int(port) > _LARGEST_PORT:
-        raise InvalidInput(
-            f"{address!r} is no address", hint="For example --http 127.0.0.1:7272", setting="SCRUBJAY_HTTP"
-        )
-    return (host.strip("[]") or LOOPBACK[0]), int(port)
-
-
-def _address(web: socket.socket | None) -> str:
-    if web is None:
-        return ""
-    host, port = web.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        yield reception
+    finally:
+        server.close()
+        await reception.close()
+        os.unlink(path)  # noqa: PTH108 - at the end nobody waits for the loop
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""HTTP beside the socket: the verbs, MCP, and whether the daemon is well."""
+"""HTTP beside the socket: the verbs, MCP and REST, all behind one door."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -6,67 +6,75 @@ from collections.abc import AsyncIterator, Sequence
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import BaseRoute, Route
-from starlette.types import Lifespan
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Lifespan
 
-from scrubjay.errors import NotAllowed, ScrubjayError, TooLarge, codes_of
+from scrubjay.errors import NotAllowed
+from scrubjay.model.grant import Grant
 from scrubjay.remote.frames import PROTOCOL_HEADER, Frame, decoded, encoded, require_same_protocol
+from scrubjay.remote.problems import problem
 from scrubjay.remote.shapes import plain_error
-from scrubjay.remote.verbs import LONG
-from scrubjay.surfaces.daemon.calls import Call, Counter, Spool, call_from, told
-from scrubjay.surfaces.daemon.guard import Guard
-from scrubjay.version import VERSION
+from scrubjay.remote.verbs import LONG, OWN, WHOLE
+from scrubjay.surfaces.daemon.calls import Call, Counter, call_from, told
+from scrubjay.surfaces.web.door import Door, Rules, grant_of
+from scrubjay.surfaces.web.problems import refusal
+from scrubjay.surfaces.web.problems import told as told_problem
+from scrubjay.surfaces.web.spool import Spool, lines_of
 
 _WAITING_FRAMES = 64
-# What leads out of the store is for its owner, who comes by the socket.
-_HERE_ONLY = frozenset({"backup"})
 _GONE = 499
-_LARGEST_BODY = 16 * 1024 * 1024
+# Else what another method asks for would be looked for among the other routes.
+_ALL = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
 def web_app(
-    counter: Counter,
-    *,
-    hosts: Sequence[str],
-    port: int,
-    more: Sequence[BaseRoute] = (),
-    lifespan: Lifespan[Starlette] | None = None,
+    counter: Counter, *, rules: Rules, rest: ASGIApp, agents: Sequence[BaseRoute], lifespan: Lifespan[Starlette]
 ) -> Starlette:
-    """Everything that is served over HTTP, behind the guard."""
+    """Everything that is served over HTTP, behind the door."""
 
     async def call(request: Request) -> Response:
+        if request.method != "POST":
+            refused = problem(405, "method_not_allowed", "a verb is called by POST")
+            return told_problem(refused, headers={"allow": "POST"})
         try:
             return await _call(request, counter)
         except ClientDisconnect:
             return Response(status_code=_GONE)
         except Exception as error:  # noqa: BLE001 - the edge of the surface
-            return _problem(told(error, verb=request.path_params["verb"]))
+            return refusal(told(error, verb=request.path_params["verb"]))
 
-    routes = [Route("/healthz", _health), Route("/call/{verb}", call, methods=["POST"]), *more]
-    return Starlette(routes=routes, middleware=[Middleware(Guard, hosts=hosts, port=port)], lifespan=lifespan)
-
-
-async def _health(_: Request) -> Response:
-    return JSONResponse({"ok": True, "scrubjay": VERSION})
+    routes = [Route("/call/{verb}", call, methods=_ALL), *agents, Mount("", app=rest)]
+    return Starlette(routes=routes, middleware=[Middleware(Door, rules=rules)], lifespan=lifespan)
 
 
 async def _call(request: Request, counter: Counter) -> Response:
     verb = request.path_params["verb"]
     if (spoken := request.headers.get(PROTOCOL_HEADER)) is not None:
         require_same_protocol({"protocol": int(spoken) if spoken.isdecimal() else None}, other="client")
-    if verb in _HERE_ONLY:
-        raise NotAllowed(
-            f"{verb} writes a file on this machine, and whoever comes by HTTP may be anyone",
-            hint="On the machine itself: scrubjay backup create FILE",
-            verb=verb,
-        )
+    grant = grant_of(request.scope)
+    _require_open(verb, grant)
     first, spool = await _body(request, verb)
-    call = call_from(verb, first)
+    call = call_from(verb, first, grant=grant)
     if verb in LONG:
         return StreamingResponse(_long(call, counter, spool), media_type="application/x-ndjson")
     result = await counter.serve(call, tell=lambda _: None, flow=_at_once)
     return Response(encoded({"result": result}), media_type="application/json")
+
+
+def _require_open(verb: str, grant: Grant) -> None:
+    if verb in OWN:
+        raise NotAllowed(
+            f"{verb} is for the owner, and whoever comes by HTTP may be anyone",
+            hint="Run it on the machine itself: `scrubjay --help`",
+            verb=verb,
+        )
+    if verb in WHOLE and not grant.is_everywhere:
+        raise NotAllowed(
+            f"{verb} is about the whole store, and not all spaces are open to you",
+            hint="Ask for a token that opens every space",
+            verb=verb,
+        )
 
 
 async def _at_once() -> None:
@@ -103,33 +111,12 @@ async def _long(call: Call, counter: Counter, spool: Spool) -> AsyncIterator[byt
 async def _body(request: Request, verb: str) -> tuple[Frame, Spool]:
     """What is asked; an import brings lines behind the first."""
     spool = Spool()
-    if verb == "import_":
-        return await _first_line(request, spool), spool
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _LARGEST_BODY:
-            raise TooLarge(f"the body is larger than {_LARGEST_BODY:,} bytes", limit=_LARGEST_BODY)
-    return decoded(bytes(body) or b"{}"), spool
-
-
-async def _first_line(request: Request, spool: Spool) -> Frame:
-    """The first line of a body; the others go into the spool."""
+    if verb != "import_":
+        return decoded(await request.body() or b"{}"), spool
     first: Frame | None = None
-    rest = b""
-    async for chunk in request.stream():
-        *lines, rest = (rest + chunk).split(b"\n")
-        if len(rest) > _LARGEST_BODY:
-            raise TooLarge(f"a line of the body is longer than {_LARGEST_BODY:,} bytes", limit=_LARGEST_BODY)
-        if first is None and lines:
-            first = decoded(lines.pop(0))
-        spool.add(lines)
-    if first is None:
-        return decoded(rest or b"{}")
-    spool.add([rest] if rest else [])
-    return first
-
-
-def _problem(error: ScrubjayError) -> Response:
-    headers = {"retry-after": str(error.fields["retry_after"])} if "retry_after" in error.fields else {}
-    return JSONResponse({"error": plain_error(error)}, status_code=codes_of(error).http, headers=headers)
+    async for line in lines_of(request.stream()):
+        if first is None:
+            first = decoded(line or b"{}")
+        else:
+            spool.add([line])
+    return first or {}, spool

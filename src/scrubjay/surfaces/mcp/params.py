@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mcp_types import PROTOCOL_VERSION_META_KEY
+
 from scrubjay.model.memory import Json
 
 _KINDS: dict[type, str] = {str: "a text", dict: "an object", list: "a list"}
@@ -55,12 +57,15 @@ _FIELDS: Mapping[str, tuple[_Field, ...]] = {
         _Field("argument.value", str),
     ),
 }
+# The newer revision has none of these: the server says so itself, whatever their params are.
+_HANDSHAKE_ONLY = frozenset({"initialize", "resources/subscribe", "resources/unsubscribe"})
 
 
 def wrong_in(method: str, params: Mapping[str, Json]) -> Wrong | None:
     """The first field that a request's params lack, or have as something else than it must be."""
-    for field in (*_ALWAYS, *_FIELDS.get(method, ())):
-        value = _at(params, field.path)
+    is_gone = method in _HANDSHAKE_ONLY and _at(params, "_meta", PROTOCOL_VERSION_META_KEY) is not None
+    for field in (*_ALWAYS, *(() if is_gone else _FIELDS.get(method, ()))):
+        value = _at(params, *field.path.split("."))
         if value is None and not field.is_required:
             continue
         if not isinstance(value, field.kind):
@@ -68,9 +73,9 @@ def wrong_in(method: str, params: Mapping[str, Json]) -> Wrong | None:
     return _not_text(method, params) if method == "prompts/get" else None
 
 
-def _at(params: Mapping[str, Json], path: str) -> Json:
+def _at(params: Mapping[str, Json], *path: str) -> Json:
     value: Json = dict(params)
-    for step in path.split("."):
+    for step in path:
         value = value.get(step) if isinstance(value, dict) else None
     return value
 

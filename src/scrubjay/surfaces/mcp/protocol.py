@@ -63,9 +63,10 @@ def failure(message: str, error: ScrubjayError | None = None) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=_sendable(message))], is_error=True, _meta={ERROR: told})
 
 
-def protocol_error(error: ScrubjayError) -> MCPError:
+def protocol_error(error: ScrubjayError, **about: str) -> MCPError:
     """An error of a request that is not a tool's, under the code that the error has everywhere in MCP."""
-    data = {name: _sendable(value) if isinstance(value, str) else value for name, value in plain_error(error).items()}
+    told = plain_error(error) | about
+    data = {name: _sendable(value) if isinstance(value, str) else value for name, value in told.items()}
     return MCPError(codes_of(error).mcp, _sendable(str(error)), data)
 
 

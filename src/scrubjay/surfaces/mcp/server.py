@@ -15,6 +15,7 @@ from mcp_types import (
     CallToolResult,
     CompleteRequestParams,
     CompleteResult,
+    DiscoverResult,
     EmptyResult,
     GetPromptRequestParams,
     GetPromptResult,
@@ -24,13 +25,17 @@ from mcp_types import (
     ListToolsResult,
     NotificationParams,
     PaginatedRequestParams,
+    PromptsCapability,
     ReadResourceRequestParams,
     ReadResourceResult,
+    RequestParams,
     SubscribeRequestParams,
     SubscriptionsListenRequestParams,
     SubscriptionsListenResult,
+    ToolsCapability,
     UnsubscribeRequestParams,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.memory import Json
@@ -101,6 +106,7 @@ def make_server(
     )
     if lasting:
         server.add_notification_handler("notifications/initialized", NotificationParams, counter.initialized)
+    _promise_of_resources_only(server)
     # Nobody here is traced.
     server.middleware.clear()
     return server
@@ -153,7 +159,10 @@ class _Counter:
 
     async def read_resource(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         return await self._read(
-            ctx, "resources/read", lambda desk: resources.read_resource(desk, params.uri, fixed=self.fixed)
+            ctx,
+            "resources/read",
+            lambda desk: resources.read_resource(desk, params.uri, fixed=self.fixed),
+            uri=params.uri,
         )
 
     async def initialized(self, ctx: Context, _: NotificationParams) -> None:
@@ -161,7 +170,10 @@ class _Counter:
 
     async def subscribe(self, ctx: Context, params: SubscribeRequestParams) -> EmptyResult:
         found = await self._read(
-            ctx, "resources/subscribe", lambda desk: resources.find(desk, params.uri, fixed=self.fixed)
+            ctx,
+            "resources/subscribe",
+            lambda desk: resources.find(desk, params.uri, fixed=self.fixed),
+            uri=params.uri,
         )
         try:
             ctx.lifespan_context.watch(params.uri, found)
@@ -198,6 +210,7 @@ class _Counter:
     async def _call(self, ctx: Context, tool: Tool, params: CallToolRequestParams) -> Answer:
         arguments = Checker(tool.input, of=tool.name).check(cast("dict[str, Json]", params.arguments or {}))
         desk = self._desk_for(ctx)
+        (desk.grant.require_read if tool.reads else desk.grant.require_write)(tool.name)
         try:
             async with self._told(ctx) as progress:
                 work = _work(tool, replace(desk, progress=progress), arguments)
@@ -221,14 +234,32 @@ class _Counter:
             return nullcontext()
         return telling(ctx.session.report_progress, beat=self.beat)
 
-    async def _read(self, ctx: Context, verb: str, look: Callable[[Desk], Awaitable[T]]) -> T:
+    async def _read(self, ctx: Context, verb: str, look: Callable[[Desk], Awaitable[T]], **about: str) -> T:
+        """Look something up; an error says what it is `about`."""
+
         async def work() -> T:
-            return await look(self.desk(ctx))
+            desk = self.desk(ctx)
+            desk.grant.require_read(verb)
+            return await look(desk)
 
         try:
             return await self.gate.run(verb, work(), reads=True)
         except ScrubjayError as error:
-            raise protocol_error(error) from error
+            raise protocol_error(error, **about) from error
+
+
+def _promise_of_resources_only(server: Server[Wire]) -> None:
+    """Tools and prompts stay as they are while a server runs: it does not promise to tell of changes in them."""
+
+    async def discover(ctx: Context, _: RequestParams) -> DiscoverResult:
+        able = server.get_capabilities(protocol_version=ctx.protocol_version)
+        return DiscoverResult(
+            supported_versions=list(MODERN_PROTOCOL_VERSIONS),
+            capabilities=able.model_copy(update={"tools": ToolsCapability(), "prompts": PromptsCapability()}),
+            instructions=server.instructions,
+        )
+
+    server.add_request_handler("server/discover", RequestParams, discover)
 
 
 async def _work(tool: Tool, desk: Desk, arguments: Mapping[str, Json]) -> Answer:

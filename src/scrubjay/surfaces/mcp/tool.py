@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.model.draft import Caller
+from scrubjay.model.grant import OWNER, Grant
 from scrubjay.model.memory import Json
 from scrubjay.ports import Progress
 
@@ -23,16 +24,13 @@ class Gate(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """Where a tool works: the memory, who calls, and how it tells of its progress.
-
-    `may_choose_space`: whether the caller may name another space than its own.
-    """
+    """Where a tool works: the memory, who calls and what is open to it, and how it tells of its progress."""
 
     engine: Engine
     who: Caller
     project: str = ""
     progress: Progress | None = None
-    may_choose_space: bool = True
+    grant: Grant = OWNER
 
     @property
     def memory(self) -> MemoryClient:

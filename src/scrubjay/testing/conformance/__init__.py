@@ -16,6 +16,7 @@ from scrubjay.testing.conformance.embedding import EmbedderSuite
 from scrubjay.testing.conformance.index import VectorIndexSuite
 from scrubjay.testing.conformance.spaces import SpacesSuite
 from scrubjay.testing.conformance.suites import ChangeLogSuite, LexiconSuite, RecordsSuite, ShelfSuite, StoreSuite
+from scrubjay.testing.conformance.tokens import TokensSuite
 from scrubjay.testing.conformance.upkeep import UpkeepSuite
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "ShelfSuite",
     "SpacesSuite",
     "StoreSuite",
+    "TokensSuite",
     "UpkeepSuite",
     "VectorIndexSuite",
 ]

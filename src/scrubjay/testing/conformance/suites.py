@@ -13,6 +13,7 @@ from scrubjay.testing.conformance.purging import PurgeSuite
 from scrubjay.testing.conformance.relations import RelationsSuite
 from scrubjay.testing.conformance.shelf import PointsSuite, VectorsSuite
 from scrubjay.testing.conformance.spaces import SpacesSuite
+from scrubjay.testing.conformance.tokens import TokensSuite
 from scrubjay.testing.conformance.upkeep import UpkeepSuite
 
 
@@ -42,5 +43,14 @@ class ChangeLogSuite(ChangesSuite, RunsSuite):
     """The port `ChangeLog`. Needs the fixture `store`."""
 
 
-class StoreSuite(RecordsSuite, LexiconSuite, ShelfSuite, ChangeLogSuite, UpkeepSuite, SpacesSuite, ConcurrencySuite):
+class StoreSuite(
+    RecordsSuite,
+    LexiconSuite,
+    ShelfSuite,
+    ChangeLogSuite,
+    TokensSuite,
+    UpkeepSuite,
+    SpacesSuite,
+    ConcurrencySuite,
+):
     """All that a `RecordStore` must do. Needs the fixture `store`: an empty store."""

@@ -66,6 +66,7 @@ async def revise(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
             remove_observations=given.texts("remove_observations"),
             message=given.text("message"),
             expected_version=given.whole("expected_version"),
+            idempotency_key="",
             **fields,
         )
     elif changes or "expected_version" in given:

@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from scrubjay.errors import NotAllowed
 from scrubjay.model.memory import Json, Method
 from scrubjay.model.moment import to_iso
 from scrubjay.model.results import Hit
 from scrubjay.surfaces.mcp.arguments import Given
 from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, Entry, beginning, cost_of, fit, lean, room_for
-from scrubjay.surfaces.mcp.nearest import shown
 from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
 from scrubjay.surfaces.mcp.toolsets.schema import LIST, OBJECT, TEXT, gives, least, says, takes
 
@@ -80,16 +78,10 @@ TOOLS = (
 
 
 def _desk_of(desk: Desk, user: str) -> Desk:
-    """The desk of a user; raises NotAllowed where the caller was given one space and names another."""
+    """The desk of a user; raises NotAllowed where that space is not open to the caller."""
     if not user or user == desk.who.space:
         return desk
-    if not desk.may_choose_space:
-        raise NotAllowed(
-            f"{shown(user)} is another space than yours",
-            hint=f"Yours is {shown(desk.who.space)}: leave session_user_id out",
-            field="session_user_id",
-        )
-    return replace(desk, who=replace(desk.who, space=user))
+    return replace(desk, who=replace(desk.who, space=desk.grant.require(user), also=()))
 
 
 def _item(hit: Hit, room: int) -> Entry:

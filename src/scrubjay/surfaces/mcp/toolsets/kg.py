@@ -68,7 +68,7 @@ async def search_nodes(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     walk, remark = await _graph(desk).searched(_text(arguments, "query"))
     page = Page()
     await page.fill(walk, _cursor(arguments))
-    desk.engine.visits.note(desk.who.space, page.ids)
+    desk.engine.visits.note((desk.who.space, memory_id) for memory_id in page.ids)
     return page.answer(remark)
 
 
@@ -76,7 +76,7 @@ async def open_nodes(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     """The entities with some names."""
     page = Page()
     await page.fill(await _graph(desk).opened(_texts(arguments, "names")), _cursor(arguments))
-    desk.engine.visits.note(desk.who.space, page.ids)
+    desk.engine.visits.note((desk.who.space, memory_id) for memory_id in page.ids)
     return page.answer()
 
 

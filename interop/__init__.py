@@ -1,0 +1,1 @@
+"""Scrubjay tried with the clients and suites of others: `make interop`."""

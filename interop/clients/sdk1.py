@@ -1,0 +1,110 @@
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false
+"""The Python SDK before 2.0; run with its folder in front of all other packages, because it has the same name."""
+
+import os
+from typing import Any
+
+from mcp import ClientSession, McpError, StdioServerParameters, types
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamablehttp_client
+from pydantic import AnyUrl
+from steps import CORE, Journey, must, travel, until
+
+
+async def go(journey: Journey) -> None:
+    """Connect and take one of the two journeys."""
+    command, *arguments = journey.target
+    heard: list[Any] = []
+
+    async def hear(message: Any) -> None:
+        heard.append(message)
+
+    way = (
+        streamablehttp_client(command)
+        if journey.way == "http"
+        else stdio_client(StdioServerParameters(command=command, args=arguments, env=dict(os.environ)))
+    )
+    async with way as (read, write, *_), ClientSession(read, write, message_handler=hear) as session:
+        greeting = await session.initialize()
+        must((greeting.serverInfo.name, greeting.protocolVersion) == ("scrubjay", journey.era), greeting)
+        await {"memory": _memory, "fixture": _fixture}[journey.part](session, journey, heard)
+
+
+async def _memory(session: Any, journey: Journey, heard: list[Any]) -> None:
+    text = f"An older Python client came by {journey.way} and spoke {journey.era}."
+    async with journey.step("tools/list"):
+        must([one.name for one in (await session.list_tools()).tools] == CORE, "other tools")
+    async with journey.step("remember"):
+        name = (await _call(session, "remember", text=text))["name"]
+    uri = AnyUrl(f"memory://default/{name}")
+    async with journey.step("recall"):
+        found = await _call(session, "recall", query=text, limit=1)
+        must(found["hits"][0]["passage"] == text, found)
+    async with journey.step("read"):
+        read = await _call(session, "read", ids=[name])
+        must(text in str(read), read)
+    async with journey.step("refusals"):
+        must((await session.call_tool("recall", {"limit": "many"})).isError, "taken for a number")
+        await _must_refuse(session)
+    async with journey.step("resources"):
+        must(str(uri) in [str(one.uri) for one in (await session.list_resources()).resources], uri)
+        must(text in (await session.read_resource(uri)).contents[0].text, uri)
+    async with journey.step("prompts"):
+        must(len((await session.list_prompts()).prompts) == 3, "other prompts")
+        worded = await session.get_prompt("what_do_you_know_about", {"topic": text})
+        must(text in str(worded.messages[0]), worded)
+    async with journey.step("completion"):
+        ref = types.ResourceTemplateReference(type="ref/resource", uri="memory://{space}/{name}")
+        found = await session.complete(ref, {"name": "name", "value": name[:-1]})
+        must(name in found.completion.values, found)
+    if journey.way == "stdio":
+        async with journey.step("notifications"):
+            await _subscribe(session, uri, name, heard)
+    async with journey.step("forget"):
+        must((await _call(session, "forget", ids=[name]))["count"] == 1, name)
+        hits = (await _call(session, "recall", query=text)).get("hits", [])
+        must(name not in [one["name"] for one in hits], hits)
+
+
+async def _subscribe(session: Any, uri: AnyUrl, name: str, heard: list[Any]) -> None:
+    await session.subscribe_resource(uri)
+    await _call(session, "revise", id=name, text="It changed its mind.")
+
+    async def is_told() -> bool:
+        roots = [one.root for one in heard if isinstance(one, types.ServerNotification)]
+        return any(isinstance(one, types.ResourceUpdatedNotification) and one.params.uri == uri for one in roots)
+
+    await until(is_told)
+    await session.unsubscribe_resource(uri)
+
+
+async def _fixture(session: Any, journey: Journey, _: list[Any]) -> None:
+    if journey.way == "stdio":
+        async with journey.step("progress"):
+            told: list[tuple[float, float | None]] = []
+
+            async def note(progress: float, total: float | None, _: str | None) -> None:
+                told.append((progress, total))
+
+            await session.call_tool("test_tool_with_progress", {}, progress_callback=note)
+            must(told == [(10, 100), (50, 100), (100, 100)], told)
+    async with journey.step("what nobody foresaw"):
+        must((await session.call_tool("test_error_handling", {})).isError, "it worked")
+        must((await _call(session, "test_simple_text"))["said"] == "a few words", "other words")
+
+
+async def _call(session: Any, tool: str, /, **arguments: Any) -> dict[str, Any]:
+    result = await session.call_tool(tool, arguments)
+    must(not result.isError, result)
+    return result.structuredContent
+
+
+async def _must_refuse(session: Any) -> None:
+    try:
+        answer = await session.call_tool("recal", {})
+    except McpError:
+        return
+    raise AssertionError(f"it was not refused: {answer!r}")
+
+
+travel(go)

@@ -1,0 +1,169 @@
+"""The `scrubjay` command with one more toolset: the tools and prompts that suites and clients are tried with.
+
+Only `python -m interop` starts it. All else in it is the real thing: the daemon, its doors, the gate, the bridge.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import cast
+
+from scrubjay.entry import main
+from scrubjay.model.memory import Json
+from scrubjay.surfaces.mcp.prompts import PROMPTS, Template
+from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
+from scrubjay.surfaces.mcp.toolsets import TOOLSETS
+from scrubjay.surfaces.mcp.toolsets.schema import TEXT, gives, takes
+
+TOOLSET = "fixture"
+_STEP = 0.05
+# Longer than any client here waits, shorter than the gate's patience.
+_LONGEST_WAIT = 20.0
+_waiting: dict[str, str] = {}
+
+
+async def _text(_: Desk, __: Mapping[str, Json]) -> Answer:
+    return Answer(structured={"said": "a few words"}, text="a few words")
+
+
+async def _break(_: Desk, __: Mapping[str, Json]) -> Answer:
+    raise ZeroDivisionError
+
+
+async def _report(desk: Desk, _: Mapping[str, Json]) -> Answer:
+    """Three steps, with time between them: what is reported too quickly is told as one."""
+    for done in (10, 50, 100):
+        if desk.progress is not None:
+            desk.progress(done, 100)
+        await asyncio.sleep(_STEP)
+    return Answer(structured={"done": 100}, text="done")
+
+
+async def _wait(_: Desk, given: Mapping[str, Json]) -> Answer:
+    """Wait for nothing, and note when the caller has lost interest."""
+    who = str(given["who"])
+    _waiting[who] = "waiting"
+    try:
+        await asyncio.sleep(_LONGEST_WAIT)
+    except asyncio.CancelledError:
+        _waiting[who] = "given up"
+        raise
+    return Answer(structured={"state": "nobody came"})
+
+
+async def _state(_: Desk, given: Mapping[str, Json]) -> Answer:
+    state = _waiting.get(str(given["who"]), "not there")
+    return Answer(structured={"state": state}, text=state)
+
+
+async def _say(_: Desk, given: Mapping[str, str]) -> str:
+    return "Say: " + ", ".join(f"{name} is {value}" for name, value in given.items())
+
+
+_WORDS: dict[str, Json] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "$defs": {"address": {"$anchor": "place", "type": "object", "properties": {"town": {"type": "string"}}}},
+    "properties": {
+        "address": {"$ref": "#/$defs/address"},
+        "way": {"enum": ["post", "voice"]},
+        "street": {"type": "string"},
+        "number": {"type": "string"},
+    },
+    "allOf": [{"anyOf": [{"required": ["street"]}, {"required": ["number"]}]}],
+    "if": {"properties": {"way": {"const": "post"}}, "required": ["way"]},
+    "then": {"required": ["street"]},
+    "else": {"required": ["number"]},
+    "additionalProperties": False,
+}
+
+TOOLS = (
+    Tool(
+        name="test_simple_text",
+        title="Text",
+        description="Says a few words",
+        input=takes(),
+        output=gives(said=TEXT),
+        call=_text,
+        reads=True,
+    ),
+    Tool(
+        name="test_logging_tool",
+        title="No log",
+        description="Says a few words, and logs nothing to the client",
+        input=takes(),
+        output=gives(said=TEXT),
+        call=_text,
+        reads=True,
+    ),
+    Tool(
+        name="test_error_handling",
+        title="Error",
+        description="Fails in a way that nobody has foreseen",
+        input=takes(),
+        output=gives(),
+        call=_break,
+        reads=True,
+    ),
+    Tool(
+        name="test_tool_with_progress",
+        title="Progress",
+        description="Reports its progress three times",
+        input=takes(),
+        output=gives(),
+        call=_report,
+        reads=True,
+    ),
+    Tool(
+        name="json_schema_2020_12_tool",
+        title="Schema",
+        description="Has a schema with many words in it",
+        input=_WORDS,
+        output=gives(),
+        call=_text,
+        reads=True,
+    ),
+    Tool(
+        name="test_parameter_in_header",
+        title="Header",
+        description="Takes a parameter that HTTP clients repeat in a header",
+        input=takes(word={**TEXT, "x-mcp-header": "Word"}),
+        output=gives(said=TEXT),
+        call=_text,
+        reads=True,
+    ),
+    Tool(
+        name="wait",
+        title="Wait",
+        description="Waits until it is given up",
+        input=takes("who", who=TEXT),
+        output=gives(state=TEXT),
+        call=_wait,
+        reads=True,
+    ),
+    Tool(
+        name="state_of_wait",
+        title="State",
+        description="Says what became of a wait",
+        input=takes("who", who=TEXT),
+        output=gives(state=TEXT),
+        call=_state,
+        reads=True,
+    ),
+)
+
+TEMPLATES = (
+    Template(name="test_simple_prompt", title="Plain", description="A few words", arguments={}, word=_say),
+    Template(
+        name="test_prompt_with_arguments",
+        title="With arguments",
+        description="A few words of yours",
+        arguments={"arg1": "A word", "arg2": "Another"},
+        word=_say,
+    ),
+)
+
+
+if __name__ == "__main__":
+    TOOLSETS[TOOLSET] = TOOLS
+    cast("dict[str, Template]", PROMPTS).update({one.name: one for one in TEMPLATES})
+    main()

@@ -1,0 +1,1 @@
+"""Who may enter: tokens of our own and of a trusted issuer become grants."""

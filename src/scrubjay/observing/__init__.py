@@ -1,0 +1,1 @@
+"""Whoever watches: what telemetry tells, as metrics for Prometheus and as traces for OpenTelemetry."""

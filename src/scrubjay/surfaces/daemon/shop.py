@@ -1,0 +1,153 @@
+"""The HTTP side of the daemon: where it listens, who is let in, and what is served there."""
+
+import errno
+import logging
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from scrubjay.admitting.doorman import Doorman, Verifier
+from scrubjay.admitting.rates import Rates
+from scrubjay.admitting.trust import Trust, trust_of
+from scrubjay.engine import Engine
+from scrubjay.errors import InvalidInput
+from scrubjay.model.token import TokenState
+from scrubjay.observing.prometheus import Metrics
+from scrubjay.settings import Settings
+from scrubjay.surfaces.daemon.agents import Agents
+from scrubjay.surfaces.daemon.calls import Counter
+from scrubjay.surfaces.daemon.logs import access
+from scrubjay.surfaces.daemon.web import web_app
+from scrubjay.surfaces.rest.app import make_rest
+from scrubjay.surfaces.rest.house import House
+from scrubjay.surfaces.web.bodies import Bodies
+from scrubjay.surfaces.web.door import Passed, Rules
+from scrubjay.surfaces.web.guard import LOOPBACK, Guard
+from scrubjay.surfaces.web.serving import serve_web
+
+_log = logging.getLogger(__name__)
+_LARGEST_PORT = 65535
+_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - what it is compared with
+# Whoever takes nothing of what it is sent for so long is cut off by the system itself.
+_UNREAD_MILLISECONDS = 30_000
+_SETTING = "SCRUBJAY_HTTP"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shop:
+    """All that is served over HTTP."""
+
+    counter: Counter
+    agents: Agents
+    metrics: Metrics
+    settings: Settings
+
+    @asynccontextmanager
+    async def open(self, web: socket.socket) -> AsyncGenerator[None]:
+        """Serve on a bound socket."""
+        host, port = web.getsockname()[:2]
+        doorman = await self._doorman(host)
+        site, engine = self.agents.site(), self.counter.engine
+        house = House(
+            engine=engine, gate=self.counter.gate, changes=self.agents.changes, doorman=doorman, figures=self.metrics,
+            space=self.settings.space,
+        )  # fmt: skip
+        app = web_app(
+            self.counter, rules=self._rules(doorman, host, port), rest=make_rest(house), agents=site.routes,
+            lifespan=site.lifespan,
+        )  # fmt: skip
+        async with serve_web(app, web) as served:
+            self.metrics.clients("http", lambda: served.connections)
+            _log.info("listening", extra={"fields": {"http": address_of(web)}})
+            yield
+
+    async def _doorman(self, host: str) -> Doorman:
+        chosen, engine = self.settings, self.counter.engine
+        trust = trust_of(
+            issuer=chosen.jwt_issuer, audience=chosen.jwt_audience, jwks=chosen.jwt_jwks,
+            spaces_claim=chosen.jwt_spaces_claim,
+        )  # fmt: skip
+        is_here = host in LOOPBACK
+        if not is_here and trust is None and not await _has_token(engine):
+            raise InvalidInput(
+                f"HTTP on {host} needs a token, and there is none",
+                hint="Make one with `scrubjay tokens create`, or serve on 127.0.0.1",
+                setting=_SETTING,
+            )
+        if not is_here:
+            _log.warning("tokens cross the network in clear unless something before us speaks TLS")
+        must = chosen.require_token or not is_here
+        return Doorman(engine.store, clock=engine.clock, must=must, verifier=_verifier(trust, engine))
+
+    def _rules(self, doorman: Doorman, host: str, port: int) -> Rules:
+        chosen = self.settings
+        named = [name.strip() for name in chosen.hosts.split(",") if name.strip()]
+        hosts = (*LOOPBACK, *named, *(() if host in _EVERYWHERE else (host,)))
+        return Rules(
+            guard=Guard(hosts=hosts, port=port, numbers=host in _EVERYWHERE),
+            doorman=doorman,
+            rates=Rates(chosen.requests_per_minute),
+            bodies=Bodies(seconds=chosen.operation_seconds),
+            body_bytes=chosen.max_body_bytes,
+            note=self._note,
+        )
+
+    def _note(self, passed: Passed) -> None:
+        self.metrics.http(route=passed.route, method=passed.method, status=passed.status, seconds=passed.seconds)
+        access(
+            method=passed.method, route=passed.route, status=passed.status, seconds=passed.seconds, token=passed.token
+        )
+
+
+def _verifier(trust: Trust | None, engine: Engine) -> Verifier | None:
+    if trust is None:
+        return None
+    # Who trusts no issuer need not wait for it to load.
+    from scrubjay.admitting.jwt import JwtVerifier  # noqa: PLC0415
+
+    return JwtVerifier(trust, clock=engine.clock)
+
+
+async def _has_token(engine: Engine) -> bool:
+    now = engine.clock.now()
+    return any(one.state(now) is TokenState.LIVE for one in await engine.tokens())
+
+
+def web_socket(http: str, *, must: bool) -> socket.socket | None:
+    """The socket for HTTP, bound early so that a taken port is told before anything is opened.
+
+    An address that was asked for must be had; the default one may be taken by another daemon.
+    """
+    host, port = _split(http)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    web = socket.socket(family, socket.SOCK_STREAM)
+    web.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with suppress(AttributeError, OSError):
+        web.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MILLISECONDS)
+    try:
+        web.bind((host, port))
+    except OSError as error:
+        web.close()
+        if not must and error.errno == errno.EADDRINUSE:
+            _log.warning("the HTTP port is taken; serving the socket only", extra={"fields": {"http": http}})
+            return None
+        raise InvalidInput(
+            f"HTTP cannot be served on {http}: {error.strerror}",
+            hint="Choose another port with --http 127.0.0.1:PORT, or none with --http off",
+            setting=_SETTING,
+        ) from error
+    return web
+
+
+def address_of(web: socket.socket) -> str:
+    """What to type to get there."""
+    host, port = web.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _split(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal() or int(port) > _LARGEST_PORT:
+        raise InvalidInput(f"{address!r} is no address", hint="For example --http 127.0.0.1:7272", setting=_SETTING)
+    return (host.strip("[]") or LOOPBACK[0]), int(port)

@@ -1,0 +1,1 @@
+"""The memory over HTTP, as resources: `/api/v1`."""

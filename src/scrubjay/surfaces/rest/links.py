@@ -1,0 +1,59 @@
+"""Edges between memories."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Query, Response
+
+from scrubjay.model.relation import LINK, Relation
+from scrubjay.model.results import Related
+from scrubjay.surfaces.rest import examples
+from scrubjay.surfaces.rest.asked import LinkAsked
+from scrubjay.surfaces.rest.house import Reading, Writing
+from scrubjay.surfaces.rest.memories import only
+from scrubjay.surfaces.rest.route import Label, Ref, answer, gives, router
+
+routes = router("links")
+_CREATED = 201
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """The edges of one memory."""
+
+    id: str
+    name: str
+    links: tuple[Relation, ...]
+
+
+@routes.get("/memories/{id}/links", summary="Edges of a memory", responses=gives(Links, examples.LINKS))
+async def links(ref: Ref, visit: Reading) -> Response:
+    """Every edge that touches a memory."""
+    found = await visit.read("read", visit.memory.read(ref, format="json"))
+    memory = only(found, ref)
+    return answer(Links(id=memory.id, name=memory.name, links=found.relations))
+
+
+@routes.post(
+    "/memories/{id}/links",
+    summary="Relate two memories",
+    status_code=_CREATED,
+    responses=gives(Related, examples.RELATED, status=201, what="A new edge")
+    | gives(Related, examples.RELATED, what="There already, and changed where it differed"),
+)
+async def relate(ref: Ref, asked: LinkAsked, visit: Writing) -> Response:
+    """Set an edge; a link (`related_to`) is shown from both ends."""
+    given = asked.model_dump()
+    done = await visit.write("relate", visit.memory.relate(ref, given.pop("target"), **given))
+    return answer(done, status=_CREATED if done.action == "created" else 200)
+
+
+@routes.delete("/memories/{id}/links", summary="Remove an edge", responses=gives(Related, examples.UNRELATED))
+async def unrelate(
+    ref: Ref,
+    visit: Writing,
+    target: Annotated[Label, Query(min_length=1, examples=["sarah"])],
+    relation: Annotated[Label, Query(min_length=1)] = LINK,
+) -> Response:
+    """A link goes away from both ends."""
+    return answer(await visit.write("unrelate", visit.memory.unrelate(ref, target, relation=relation)))

@@ -1,0 +1,167 @@
+"""Memories: kept, read, changed, put into the trash and taken out of it."""
+
+from typing import Annotated
+
+from fastapi import Header, Query, Response
+
+from scrubjay.errors import NotFound
+from scrubjay.model.memory import Memory
+from scrubjay.model.results import Missing, Outcome, ReadResult, Remembered, Written
+from scrubjay.surfaces.rest import examples
+from scrubjay.surfaces.rest.asked import (
+    ReadAsked,
+    RememberAsked,
+    ReviseAsked,
+    SelectionAsked,
+    filter_of,
+)
+from scrubjay.surfaces.rest.house import Reading, Writing
+from scrubjay.surfaces.rest.route import Label, Ref, answer, etag, gives, router, version_from
+from scrubjay.writing.dispose import Selection
+
+routes = router("memories")
+
+Key = Annotated[
+    Label,
+    Header(
+        alias="Idempotency-Key",
+        description="Makes a retry safe: the same key and request get the first answer again.",
+        examples=["7d0a2f7e"],
+    ),
+]
+IfMatch = Annotated[
+    str, Header(alias="If-Match", max_length=100, description="The version that the caller goes by.", examples=['"3"'])
+]
+IfNoneMatch = Annotated[
+    str, Header(alias="If-None-Match", max_length=1_000, description="The version that the caller has.")
+]
+_CREATED = 201
+_UNCHANGED = 304
+_MARKDOWN = "text/markdown"
+
+
+@routes.post(
+    "/memories",
+    summary="Remember a text",
+    status_code=_CREATED,
+    responses=gives(Remembered, examples.CREATED, status=201, what="A new memory")
+    | gives(Remembered, examples.MERGED, what="Known already, or merged into another"),
+)
+async def remember(asked: RememberAsked, visit: Writing, key: Key = "") -> Response:
+    """Store a text once, filed under every entity it is about; the answer says what was done."""
+    given = asked.model_dump(exclude_none=True)
+    done = await visit.write("remember", visit.memory.remember(**given, idempotency_key=key))
+    is_new = done.action == "created" and not asked.dry_run
+    headers = etag(done.version) | ({"location": f"/api/v1/memories/{done.id}"} if is_new else {})
+    return answer(done, status=_CREATED if is_new else 200, headers=headers)
+
+
+@routes.post("/memories/read", summary="Read several memories", responses=gives(ReadResult, examples.READ))
+async def read_many(asked: ReadAsked, visit: Reading) -> Response:
+    """Whole memories by id, name or title; what is missing is named, with suggestions."""
+    return answer(await visit.read("read", visit.memory.read(asked.ids, format=asked.format, version=asked.version)))
+
+
+@routes.post("/memories/forget", summary="Forget several memories", responses=gives(Outcome, examples.FORGOTTEN))
+async def forget_many(asked: SelectionAsked, visit: Writing) -> Response:
+    """Put memories into the trash, from where `restore` brings them back."""
+    return answer(await visit.write("forget", visit.house.engine.forget(_selection(asked), who=visit.who)))
+
+
+@routes.post("/memories/restore", summary="Restore several memories", responses=gives(Outcome, examples.RESTORED))
+async def restore_many(asked: SelectionAsked, visit: Writing) -> Response:
+    """Take memories out of the trash."""
+    return answer(await visit.write("restore", visit.house.engine.restore(_selection(asked), who=visit.who)))
+
+
+@routes.post("/memories/purge", summary="Purge several memories", responses=gives(Outcome, examples.PURGED))
+async def purge_many(asked: SelectionAsked, visit: Writing) -> Response:
+    """Destroy memories that are in the trash, with every version and every trace of their text."""
+    return answer(await visit.write("purge", visit.house.engine.purge(_selection(asked), who=visit.who), long=True))
+
+
+@routes.get(
+    "/memories/{id}",
+    summary="Read a memory",
+    responses=gives(Memory, examples.MEMORY) | {304: {"description": "The caller has this version already"}},
+)
+async def read(
+    ref: Ref,
+    visit: Reading,
+    version: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1, description="An earlier version.")] = None,
+    accept: Annotated[str, Header(include_in_schema=False)] = "",
+    known: IfNoneMatch = "",
+) -> Response:
+    """One memory, as JSON, or as Markdown for whoever asks with `Accept: text/markdown`."""
+    is_markdown = _MARKDOWN in accept
+    found = await visit.read(
+        "read", visit.memory.read(ref, format="markdown" if is_markdown else "json", version=version)
+    )
+    memory = only(found, ref)
+    headers = etag(memory.version)
+    if headers["etag"] in known:
+        return Response(status_code=_UNCHANGED, headers=headers)
+    if is_markdown:
+        return Response(found.texts[0], headers=headers, media_type=_MARKDOWN)
+    return answer(memory, headers=headers)
+
+
+@routes.patch("/memories/{id}", summary="Revise a memory", responses=gives(Written, examples.REVISED))
+async def revise(ref: Ref, asked: ReviseAsked, visit: Writing, match: IfMatch = "", key: Key = "") -> Response:
+    """Change fields of a memory; the state before stays a version."""
+    fields = asked.model_dump(mode="json", exclude_unset=True)
+    work = visit.memory.revise(ref, expected_version=version_from(match), idempotency_key=key, **fields)
+    done = await visit.write("revise", work)
+    return answer(done, headers=etag(done.version))
+
+
+@routes.delete("/memories/{id}", summary="Forget a memory", responses=gives(Written, examples.FORGOTTEN_ONE))
+async def forget(
+    ref: Ref,
+    visit: Writing,
+    group: Annotated[bool, Query(description="Take along what was made from the same text.")] = False,
+    reason: Annotated[str, Query(max_length=1_000)] = "",
+) -> Response:
+    """Put a memory into the trash, from where `restore` brings it back."""
+    return _one(await visit.write("forget", visit.memory.forget(ref, group=group, reason=reason)))
+
+
+@routes.post("/memories/{id}/restore", summary="Restore a memory", responses=gives(Written, examples.RESTORED_ONE))
+async def restore(ref: Ref, visit: Writing) -> Response:
+    """Take a memory out of the trash."""
+    return _one(await visit.write("restore", visit.memory.restore(ref)))
+
+
+@routes.post("/memories/{id}/purge", summary="Purge a memory", responses=gives(Written, examples.PURGED_ONE))
+async def purge(ref: Ref, visit: Writing) -> Response:
+    """Destroy a memory that is in the trash, with every version and every trace of its text."""
+    return _one(await visit.write("purge", visit.memory.purge(ref), long=True))
+
+
+def _selection(asked: SelectionAsked) -> Selection:
+    return Selection(
+        refs=tuple(asked.ids),
+        wanted=None if asked.filter is None else filter_of(asked.filter),
+        group=asked.group,
+        reason=asked.reason,
+        dry_run=asked.dry_run,
+    )
+
+
+def only(found: ReadResult, ref: str) -> Memory:
+    """The memory that was asked for; raises NotFound."""
+    if not found.memories:
+        raise _not_found(found.missing[0] if found.missing else Missing(ref=ref))
+    return found.memories[0]
+
+
+def _one(done: Outcome) -> Response:
+    if not done.done:
+        raise _not_found(done.missing[0])
+    return answer(done.done[0], headers=etag(done.done[0].version))
+
+
+def _not_found(missing: Missing) -> NotFound:
+    names = missing.suggestions
+    hint = f"Did you mean {' or '.join(names)}?" if names else "Find it with GET /api/v1/search"
+    return NotFound(f"no memory answers to {missing.ref[:100]!r}", hint=hint, ref=missing.ref[:200], suggestions=names)

@@ -1,0 +1,98 @@
+"""What answers look like, for the OpenAPI description: made from the answers' own types."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from functools import cache, reduce
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Union, cast, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
+
+from scrubjay.model.memory import Memory
+from scrubjay.model.results import Hit
+from scrubjay.remote.shapes import hints_of
+
+
+class MemoryShown(BaseModel):
+    """A memory. Fields that are at their defaults are left out."""
+
+    model_config = ConfigDict(title="Memory", extra="allow")
+
+    id: str
+    space: str
+    version: int
+    name: str
+    created_at: datetime
+    updated_at: datetime
+    title: str = ""
+    kind: str = "note"
+    category: str = ""
+    project: str = ""
+    scope: str = ""
+    content: str = ""
+    observations: list[dict[str, JsonValue]] = Field(default_factory=list[dict[str, JsonValue]])
+    entity: str = ""
+    group: str = ""
+    tags: list[str] = Field(default_factory=list[str])
+    tier: str = "working"
+    pinned: bool = False
+    relevance: float = 1.0
+    expires_at: datetime | None = None
+    remind_at: datetime | None = None
+    state: str = "live"
+    merged_into: str = ""
+    branch: str = "main"
+    source: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    metadata: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    last_accessed: datetime | None = None
+    last_confirmed: datetime | None = None
+    last_reviewed: datetime | None = None
+    access_count: int = 0
+
+
+class Problem(BaseModel):
+    """What is wrong, as RFC 9457 has it; further members tell the facts."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(examples=["urn:scrubjay:problem:not_found"])
+    title: str
+    status: int
+    detail: str
+    code: str = Field(description="What programs go by; the reference of errors lists them.")
+    hint: str = Field(default="", description="What to do next.")
+    request_id: str = Field(default="", description="The number under which the server's log tells of it.")
+
+
+@cache
+def shown(kind: type) -> type[BaseModel]:
+    """The model of an answer."""
+    if kind is Memory:
+        return MemoryShown
+    if issubclass(kind, BaseModel):
+        return kind
+    hints = hints_of(cast("object", kind))
+    made = {one.name: (_shape(hints[one.name]), ...) for one in fields(cast("type[Hit]", kind))}
+    return cast("type[BaseModel]", _create(kind.__name__, __doc__=kind.__doc__, **made))
+
+
+def _shape(kind: object) -> object:
+    """The type of a field as JSON has it."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if is_dataclass(kind):
+        return shown(cast("type[Hit]", kind))
+    if isinstance(kind, type) and issubclass(kind, Enum | Path):
+        return str
+    if origin is tuple:
+        return list.__class_getitem__(_shape(arguments[0]))
+    if origin in (Union, UnionType):
+        shapes = [cast("type", None if one is NoneType else _shape(one)) for one in arguments]
+        return reduce(lambda one, other: cast("type", one | other), shapes)
+    return dict[str, JsonValue] if origin in (dict, Mapping) else cast("object", kind)
+
+
+# Its fields are known only when it is called, which its annotations have no words for.
+_create = cast("Callable[..., object]", create_model)

@@ -1,0 +1,63 @@
+"""Searching: by query for what fits into an address, by body for the rest."""
+
+from typing import Annotated, Literal
+
+from fastapi import Query, Response
+
+from scrubjay.model.results import Recalled
+from scrubjay.surfaces.rest import examples
+from scrubjay.surfaces.rest.asked import Count, SearchAsked, States, Tiers, Trusts
+from scrubjay.surfaces.rest.house import Reading, Visit
+from scrubjay.surfaces.rest.route import Label, Moment, answer, gives, router
+
+routes = router("search")
+
+Limit = Annotated[int, Query(ge=1, le=1_000, description="So many hits at most.")]
+Tokens = Annotated[Count, Query(description="The answer fits into so many tokens of a language model.")]
+Tags = Annotated[list[Label], Query(max_length=64)]
+
+
+@routes.get("/search", summary="Search", responses=gives(Recalled, examples.FOUND))
+async def search(
+    visit: Reading,
+    q: Annotated[str, Query(max_length=8_000, description="The question; without one, the most recent.")] = "",
+    entity: Label = "",
+    kind: Label = "",
+    category: Label = "",
+    tags: Annotated[Tags, Query(description="All of these.")] = [],  # noqa: B006 - FastAPI copies it
+    any_tags: Annotated[Tags, Query(description="One of these.")] = [],  # noqa: B006
+    project: Label = "",
+    scope: Label = "",
+    tier: Tiers | None = None,
+    session: Label = "",
+    agent: Label = "",
+    trust: Trusts | None = None,
+    since: Annotated[Moment | None, Query(description="Not before this moment.")] = None,
+    until: Annotated[Moment | None, Query(description="Before this moment.")] = None,
+    state: States = "live",
+    limit: Limit = 8,
+    max_tokens: Tokens = 1_500,
+    detail: Literal["concise", "full"] = "concise",
+    explain: Annotated[bool, Query(description="Say why each hit is there.")] = False,
+    cursor: Annotated[str, Query(max_length=1_000, description="From the answer before.")] = "",
+) -> Response:
+    """Find the memories that answer a question, of every space that is open or asked for; every hit names its space."""
+    return await _search(
+        visit,
+        SearchAsked(
+            query=q, entity=entity, kind=kind, category=category, tags=tags, any_tags=any_tags, project=project,
+            scope=scope, tier=tier or "", session=session, agent=agent, trust=trust or "", since=since, until=until,
+            state=state, limit=limit, max_tokens=max_tokens, detail=detail, explain=explain, cursor=cursor,
+        ),
+    )  # fmt: skip
+
+
+@routes.post("/search", summary="Search by a body", responses=gives(Recalled, examples.FOUND))
+async def search_by_body(asked: SearchAsked, visit: Reading) -> Response:
+    """The same, for long questions, for filters by metadata, and for what should not stand in an address."""
+    return await _search(visit, asked)
+
+
+async def _search(visit: Visit, asked: SearchAsked) -> Response:
+    given = asked.model_dump(mode="json")
+    return answer(await visit.read("recall", visit.memory.recall(given.pop("query"), **given)))

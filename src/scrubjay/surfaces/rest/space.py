@@ -1,0 +1,64 @@
+"""A space as a whole: how it is, and how it goes out and comes in."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import closing
+from typing import Annotated, Literal
+
+from fastapi import Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from scrubjay.model.results import Status
+from scrubjay.surfaces.rest import examples
+from scrubjay.surfaces.rest.house import Visit, Watching, Writing
+from scrubjay.surfaces.rest.route import answer, gives, router
+from scrubjay.surfaces.web.spool import Spool
+from scrubjay.transfer.intake import Imported
+
+routes = router("space")
+_LINES = "application/x-ndjson"
+_BODY = {
+    "requestBody": {"required": True, "content": {_LINES: {"schema": {"type": "string"}, "example": examples.LINES}}}
+}
+
+
+@routes.get("/status", summary="How the memory is", responses=gives(Status, examples.STATUS))
+async def status(visit: Watching) -> Response:
+    """Health and sizes of a space; of the whole store for whoever may read all of it."""
+    found = await visit.read("status", visit.memory.status())
+    return answer(found if visit.grant.is_everywhere else found.of_space)
+
+
+@routes.get(
+    "/export",
+    summary="Export a space",
+    response_class=StreamingResponse,
+    responses={200: {"description": "A line for each memory", "content": {_LINES: {"example": examples.LINES}}}},
+)
+async def export(visit: Watching, format: Annotated[Literal["scrubjay", "kg"], Query()] = "scrubjay") -> Response:
+    """Every memory of the space with its whole past, as JSON Lines; `kg` as the reference graph server keeps it."""
+    return StreamingResponse(_lines(visit, format), media_type=_LINES)
+
+
+@routes.post("/import", summary="Import", responses=gives(Imported, examples.IMPORTED), openapi_extra=_BODY)
+async def import_(request: Request, visit: Writing) -> Response:
+    """Take in the lines of an export; everything is checked before anything is stored."""
+    spool = Spool()
+    await spool.take(request.stream())
+    done = await visit.write("import_", _taken_in(spool, visit), long=True)
+    # Found by words at once, and by meaning as soon as they are embedded.
+    visit.house.later("embed_missing", visit.house.engine.embed_missing())
+    return answer(done)
+
+
+async def _taken_in(spool: Spool, visit: Visit) -> Imported:
+    # What was begun is finished, though its caller may be gone: the lines stay until then.
+    with closing(spool):
+        return await visit.house.engine.import_(spool.lines, who=visit.who)
+
+
+async def _lines(visit: Visit, format: str) -> AsyncIterator[bytes]:
+    async for line in visit.house.engine.export(who=visit.who, format=format):
+        yield line.rstrip("\n").encode("utf-8", "surrogatepass") + b"\n"
+        # Each line is quickly made: others want their turn.
+        await asyncio.sleep(0)

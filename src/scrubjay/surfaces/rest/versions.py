@@ -1,0 +1,50 @@
+"""The past of a memory, and ways back."""
+
+from typing import Annotated
+
+from fastapi import Query, Response
+
+from scrubjay.model.results import History, Undone, Written
+from scrubjay.surfaces.rest import examples
+from scrubjay.surfaces.rest.asked import Count, RevertAsked, UndoAsked
+from scrubjay.surfaces.rest.house import Reading, Writing
+from scrubjay.surfaces.rest.memories import Key
+from scrubjay.surfaces.rest.route import Ref, answer, etag, gives, router
+
+routes = router("history")
+
+
+@routes.get("/memories/{id}/versions", summary="Versions of a memory", responses=gives(History, examples.VERSIONS))
+async def versions(
+    ref: Ref,
+    visit: Reading,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 20,
+    before: Annotated[Count | None, Query(description="Only versions before this one: the next page.")] = None,
+) -> Response:
+    """Every version, newest first."""
+    return answer(await visit.read("history", visit.memory.history(ref, limit=limit, before=before)))
+
+
+@routes.get("/memories/{id}/diff", summary="Compare two versions", responses=gives(History, examples.DIFF))
+async def diff(
+    ref: Ref,
+    visit: Reading,
+    first: Annotated[Count, Query(alias="from", examples=[1])],
+    second: Annotated[Count, Query(alias="to", examples=[2])],
+) -> Response:
+    """How one version became another."""
+    return answer(await visit.read("diff", visit.memory.history(ref, diff=[first, second])))
+
+
+@routes.post("/memories/{id}/revert", summary="Go back to a version", responses=gives(Written, examples.REVERTED))
+async def revert(ref: Ref, asked: RevertAsked, visit: Writing, key: Key = "") -> Response:
+    """A new version with the content of an older one."""
+    work = visit.memory.revert(ref, to=asked.to, message=asked.message, idempotency_key=key)
+    done = await visit.write("revert", work)
+    return answer(done, headers=etag(done.version))
+
+
+@routes.post("/undo", summary="Undo", responses=gives(Undone, examples.UNDONE))
+async def undo(asked: UndoAsked, visit: Writing, key: Key = "") -> Response:
+    """Take back the last change of this agent (`X-Scrubjay-Agent`), or a named run."""
+    return answer(await visit.write("undo", visit.memory.undo(run=asked.run, idempotency_key=key)))

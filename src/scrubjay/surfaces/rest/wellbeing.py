@@ -1,0 +1,50 @@
+"""Whether the server is well, for whoever watches it."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Request, Response
+from pydantic import BaseModel
+
+from scrubjay.errors import NotAllowed
+from scrubjay.model.grant import Access
+from scrubjay.surfaces.rest.house import house_of
+from scrubjay.surfaces.rest.route import answer, gives
+from scrubjay.surfaces.web.door import grant_of
+from scrubjay.version import VERSION
+
+routes = APIRouter(tags=["wellbeing"])
+_EXAMPLE = "scrubjay_requests_inside 0.0\n"
+
+
+class Health(BaseModel):
+    """A sign of life."""
+
+    ok: bool
+    scrubjay: str
+
+
+@routes.get("/healthz", summary="Sign of life", responses=gives(Health, {"ok": True, "scrubjay": VERSION}))
+async def health() -> Response:
+    """Answers while the server lives; told to anyone."""
+    return answer({"ok": True, "scrubjay": VERSION})
+
+
+@routes.get(
+    "/metrics",
+    summary="Figures for Prometheus",
+    response_class=Response,
+    responses={
+        200: {"description": "Figures", "content": {"text/plain": {"example": "scrubjay_requests_inside 0.0\n"}}}
+    },
+)
+async def metrics(request: Request, accept: Annotated[str, Header(include_in_schema=False)] = "") -> Response:
+    """What is counted, of all spaces together: for a token with the access `metrics`, or one that opens every space."""
+    grant = grant_of(request.scope)
+    if grant.access is not Access.METRICS and not grant.is_everywhere:
+        raise NotAllowed(
+            "the figures tell of all spaces, and not all are open to you",
+            hint="Ask for a token with the access `metrics`",
+            verb="metrics",
+        )
+    kind, body = await house_of(request).figures.scrape(accept)
+    return Response(body, media_type=kind)

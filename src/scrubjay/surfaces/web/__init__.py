@@ -1,0 +1,1 @@
+"""The door that every HTTP request passes, whatever it asks for."""

@@ -1,0 +1,330 @@
+"""`scrubjay install` on copies of configurations as people have them: with comments, odd keys and odd line ends."""
+
+import json
+import os
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from tests.surfaces.shell import Answer, run, told
+
+from scrubjay.errors import CODES, Conflict, InvalidInput, StoreReadOnly, TooLarge
+from scrubjay.installing.clients import CLIENTS
+from scrubjay.installing.files import LARGEST
+from scrubjay.installing.json_text import JsonText
+
+CONFIGURATIONS = Path(__file__).with_name("configurations")
+PROGRAM = str(Path(sys.executable).with_name("scrubjay"))
+WRITTEN = ("claude-code", "cursor", "vscode", "gemini", "claude-desktop")
+EVERY = (*WRITTEN, "codex")
+
+
+@pytest.fixture(autouse=True)
+def user(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of somebody who has no client yet, and a project to work in."""
+    for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME", "LOCALAPPDATA", "APPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(sys, "platform", "linux")
+    (tmp_path / "user").mkdir()
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "user"
+
+
+def place_of(client: str) -> Path:
+    return CLIENTS[client].file()
+
+
+def copied(client: str) -> tuple[Path, bytes]:
+    """A configuration as somebody has it, in its place."""
+    (source,) = CONFIGURATIONS.glob(f"{client}.*")
+    file = place_of(client)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(source.read_bytes())
+    return file, source.read_bytes()
+
+
+def meaning(file: Path) -> dict[str, Any]:
+    text = file.read_text(encoding="utf-8-sig")
+    return tomllib.loads(text) if file.suffix == ".toml" else JsonText().value(text)
+
+
+def servers(client: str, file: Path | None = None) -> dict[str, Any]:
+    return cast("dict[str, Any]", meaning(file or place_of(client))[CLIENTS[client].servers])
+
+
+def refused(answer: Answer, error: type[Exception], *words: str) -> None:
+    assert answer.code == CODES[cast("Any", error)].exit, answer
+    assert answer.out == ""
+    for word in words:
+        assert word in answer.err
+    assert "Traceback" not in answer.err
+
+
+@pytest.mark.parametrize("client", EVERY)
+def test_an_entry_joins_the_others_and_leaves_without_a_trace(client: str, home: Path) -> None:
+    file, before = copied(client)
+    expected = meaning(file)
+    done = told("install", client)
+    assert (done["action"], done["file"]) == ("installed", str(file))
+    entry = servers(client)["scrubjay"]
+    assert (entry["command"], entry["args"]) == (PROGRAM, ["mcp", "--data", str(home)])
+    expected[CLIENTS[client].servers]["scrubjay"] = entry
+    assert meaning(file) == expected
+    # Every line that was there is there still, in its order; one of them may have got a comma.
+    lines = iter(file.read_bytes().splitlines(keepends=True))
+    for one in before.splitlines(keepends=True):
+        assert any(line == one or line in with_a_comma(one) for line in lines), one
+    assert Path(str(done["copy"])).read_bytes() == before
+    again = told("install", client)
+    assert (again["action"], again["copy"]) == ("unchanged", "")
+    assert told("install", client, "--uninstall")["action"] == "removed"
+    assert file.read_bytes() == before
+
+
+def with_a_comma(line: bytes) -> set[bytes]:
+    return {line[:at] + b"," + line[at:] for at in range(len(line))}
+
+
+@pytest.mark.parametrize("client", EVERY)
+def test_a_client_without_a_file_gets_one_that_is_the_users_alone(client: str) -> None:
+    file = place_of(client)
+    answer = run("install", client)
+    assert answer.code == 0
+    assert answer.out.splitlines()[0] == f"scrubjay is installed for {CLIENTS[client].title} in {file}"
+    assert answer.out.splitlines()[-1].startswith("  next    ")
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert [one.name for one in file.parent.iterdir()] == [file.name]
+    assert servers(client)["scrubjay"]["command"] == PROGRAM
+    assert file.read_text() == told("install", client, "--print")["entry"]
+    assert run("install", client, "--uninstall").out.startswith(f"scrubjay is removed from {file}\n")
+    assert servers(client) == {} if client != "codex" else meaning(file) == {}
+    assert told("install", client, "--uninstall")["action"] == "absent"
+
+
+@pytest.mark.parametrize("client", EVERY)
+def test_looking_changes_nothing(client: str) -> None:
+    file, before = copied(client)
+    folder = sorted(file.parent.iterdir())
+    shown = run("install", client, "--print").out
+    assert PROGRAM in shown
+    assert "browser" not in shown
+    diff = run("install", client, "--dry-run").out
+    assert diff.startswith(f"--- {file}\n+++ {file}\n@@")
+    assert any(line.startswith("+") and "scrubjay" in line for line in diff.splitlines()[2:])
+    assert told("install", client, "--dry-run")["dry_run"] is True
+    assert file.read_bytes() == before
+    assert sorted(file.parent.iterdir()) == folder
+    run("install", client)
+    assert run("install", client, "--dry-run").out == f"{file} would stay as it is\n"
+    removal = run("install", client, "--uninstall", "--dry-run").out
+    assert any(line.startswith("-") and "scrubjay" in line for line in removal.splitlines()[2:])
+
+
+def test_the_choices_are_written_down(home: Path) -> None:
+    entry = told(
+        "install", "cursor", "--print", "--tools", "core,kg", "--space", "work", "--agent", "me", "--name", "my_jay"
+    )
+    written = json.loads(str(entry["entry"]))["mcpServers"]["my_jay"]
+    assert written == {
+        "type": "stdio",
+        "command": PROGRAM,
+        "args": ["mcp", "--tools", "core,kg", "--space", "work", "--agent", "me", "--data", str(home)],
+    }
+
+
+def test_the_usual_folder_goes_without_saying(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SCRUBJAY_HOME")
+    told("install", "cursor")
+    assert servers("cursor")["scrubjay"]["args"] == ["mcp"]
+
+
+@pytest.mark.parametrize("client", EVERY)
+def test_an_entry_that_was_changed_by_hand_keeps_what_is_its_own(client: str) -> None:
+    file, _ = copied(client)
+    run("install", client)
+    text = file.read_bytes().decode()
+    # The last one, for the first may be in a string.
+    head, own, tail = text.rpartition("[mcp_servers.scrubjay]\n" if client == "codex" else '"scrubjay": {')
+    extra = (
+        'startup_timeout_sec = 60\nenv = { A = "1" }\n'
+        if client == "codex"
+        else '"env": {"A": "1"}, "startup_timeout_sec": 60, '
+    )
+    file.write_bytes(f"{head}{own}{extra}{tail}".encode())
+    done = told("install", client, "--space", "work")
+    assert done["action"] == "updated"
+    entry = servers(client)["scrubjay"]
+    assert (entry["env"], entry["startup_timeout_sec"]) == ({"A": "1"}, 60)
+    assert entry["args"][:3] == ["mcp", "--space", "work"]
+
+
+@pytest.mark.parametrize("client", [one for one in EVERY if one != "claude-desktop"])
+def test_a_server_elsewhere_and_back(client: str) -> None:
+    file, before = copied(client)
+    answer = run("install", client, "--url", "https://memory.example.org")
+    assert answer.code == 0
+    assert "Set SCRUBJAY_TOKEN where" in answer.out
+    entry = servers(client)["scrubjay"]
+    assert "https://memory.example.org/mcp" in entry.values()
+    assert "SCRUBJAY_TOKEN" in json.dumps(entry)
+    assert "command" not in entry
+    assert told("install", client)["action"] == "updated"
+    entry = servers(client)["scrubjay"]
+    assert entry["command"] == PROGRAM
+    assert "SCRUBJAY_TOKEN" not in file.read_text(encoding="utf-8-sig")
+    assert told("install", client, "--url", "https://memory.example.org")["action"] == "updated"
+    assert told("install", client, "--uninstall")["action"] == "removed"
+    assert file.read_bytes() == before
+
+
+def test_a_token_is_never_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRUBJAY_TOKEN", "very-secret")
+    for client in EVERY:
+        answer = run("install", client, "--url", "https://memory.example.org/mcp", "--json")
+        assert "very-secret" not in answer.out + answer.err
+        assert client == "claude-desktop" or "very-secret" not in place_of(client).read_text()
+    refused(run("install", "claude-desktop", "--url", "https://a/mcp"), InvalidInput, "Claude Desktop", "--url")
+    answer = run("install", "cursor", "--url", "https://a/mcp?token=very-secret")
+    refused(answer, InvalidInput, "SCRUBJAY_TOKEN")
+    assert "very-secret" not in answer.err
+    refused(run("install", "cursor", "--url", "https://a", "--tools", "kg"), InvalidInput, "--tools")
+
+
+def test_a_project_is_set_up_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "scrubjay").symlink_to(PROGRAM)
+    monkeypatch.delenv("SCRUBJAY_HOME")
+    answer = run("install", "claude-code", "--scope", "project")
+    assert "let it use the server" in answer.out
+    file = tmp_path / "project" / ".mcp.json"
+    assert servers("claude-code", file)["scrubjay"] == {"type": "stdio", "command": "scrubjay", "args": ["mcp"]}
+    refused(run("install", "claude-desktop", "--scope", "project"), InvalidInput, "no settings for a project")
+    refused(run("install", "cursor", "--scope", "team"), InvalidInput, "user or project")
+
+
+def test_another_file_can_be_named(tmp_path: Path) -> None:
+    file = tmp_path / "mine.json"
+    assert told("install", "vscode", "--file", str(file))["file"] == str(file)
+    assert "scrubjay" in servers("vscode", file)
+    assert not place_of("vscode").exists()
+
+
+def test_the_list_says_where_it_is_in_already(tmp_path: Path) -> None:
+    run("install", "gemini")
+    run("install", "vscode", "--scope", "project")
+    copied("cursor")
+    place_of("codex").parent.mkdir()
+    place_of("codex").write_text("not = = toml")
+    listed = told("install", "--list")
+    rows = {(row["client"], row["scope"]): row for row in cast("list[dict[str, Any]]", listed["clients"])}
+    assert set(rows) == {*((client, "user") for client in CLIENTS), ("vscode", "project")}
+    assert [key for key, row in rows.items() if row["installed"]] == [("vscode", "project"), ("gemini", "user")]
+    assert rows["cursor", "user"]["exists"]
+    assert not rows["claude-code", "user"]["exists"]
+    assert "no TOML" in rows["codex", "user"]["trouble"]
+    answer = run("install")
+    assert answer.code == 0
+    lines = {tuple(line.split()[:2]): line for line in answer.out.splitlines()}
+    assert "installed" in lines["gemini", "user"]
+    assert "unreadable" in lines["codex", "user"]
+    assert "no file" in lines["claude-code", "user"]
+    assert "not there" in lines["cursor", "user"]
+
+
+BROKEN = [
+    ("cursor", b'{"mcpServers": {', InvalidInput, "line 1"),
+    ("cursor", b"\xff\xfe{\x00}\x00", InvalidInput, "UTF-8"),
+    ("cursor", b'{"mcpServers": []}', InvalidInput, "mcpServers is no object"),
+    ("cursor", b'{"mcpServers": {"scrubjay": 7}}', InvalidInput, "mcpServers.scrubjay is no object"),
+    ("cursor", b'{"mcpServers": {}, "mcpServers": {}}', InvalidInput, "mcpServers stands there 2 times"),
+    ("cursor", b'{"mcpServers": {"scrubjay": {}, "scrubjay": {}}}', InvalidInput, "stands there 2 times"),
+    ("cursor", b"[]", InvalidInput, "no object"),
+    ("cursor", b"\x00", InvalidInput, "no JSON"),
+    ("cursor", b"[" * 1_000_000, InvalidInput, "levels"),
+    ("codex", b"model = ", InvalidInput, "no TOML"),
+    ("codex", b"mcp_servers = []", InvalidInput, "mcp_servers is no table"),
+    ("codex", b"[mcp_servers]\nscrubjay = 1\n", InvalidInput, "mcp_servers.scrubjay is no table"),
+    ("codex", b"[a]\n[a]\n", InvalidInput, "no TOML"),
+    ("codex", b"\xe9", InvalidInput, "UTF-8"),
+    ("cursor", b" " * (LARGEST + 1), TooLarge, "--print"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("client", "content", "error", "word"), BROKEN, ids=range(len(BROKEN)))
+@pytest.mark.parametrize("how", [(), ("--uninstall",), ("--dry-run",)])
+def test_what_cannot_be_read_is_told_and_left_alone(
+    client: str, content: bytes, error: type[Exception], word: str, how: tuple[str, ...]
+) -> None:
+    file = place_of(client)
+    file.parent.mkdir()
+    file.write_bytes(content)
+    refused(run("install", client, *how), error, word, str(file))
+    assert file.read_bytes() == content
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_what_may_not_be_written_is_told_and_left_alone(tmp_path: Path) -> None:
+    file, before = copied("cursor")
+    file.chmod(0o444)
+    refused(run("install", "cursor"), StoreReadOnly, "read-only", "--file")
+    assert file.read_bytes() == before
+    assert list(file.parent.iterdir()) == [file]
+    refused(run("install", "cursor", "--file", str(tmp_path)), InvalidInput, "is a folder")
+    os.mkfifo(tmp_path / "pipe")
+    refused(run("install", "cursor", "--file", str(tmp_path / "pipe")), InvalidInput, "is no file")
+
+
+def test_a_link_to_a_folder_of_dotfiles_is_written_through(tmp_path: Path) -> None:
+    file, before = copied("codex")
+    (tmp_path / "dotfiles").mkdir()
+    real = file.rename(tmp_path / "dotfiles" / "config.toml")
+    file.symlink_to(real)
+    told("install", "codex")
+    assert file.is_symlink()
+    assert "scrubjay" in tomllib.loads(real.read_text())["mcp_servers"]
+    assert [one.name for one in real.parent.iterdir()] == ["config.toml"]
+    told("install", "codex", "--uninstall")
+    assert real.read_bytes() == before
+
+
+def test_the_copy_is_from_before_the_first_install() -> None:
+    file, before = copied("gemini")
+    told("install", "gemini")
+    assert Path(str(told("install", "gemini", "--space", "work")["copy"])).read_bytes() == before
+    assert told("install", "gemini", "--uninstall")["copy"] == f"{file}.before-scrubjay"
+    assert Path(f"{file}.before-scrubjay").read_bytes() == before
+
+
+def test_only_an_entry_of_ours_is_removed() -> None:
+    file, before = copied("cursor")
+    refused(run("install", "cursor", "--uninstall", "--name", "github"), Conflict, "github", "by hand")
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["", "my jay", "jay.two", "é", "x" * 65, '"', "../x"])
+def test_a_name_that_clients_would_not_take_is_refused(name: str) -> None:
+    refused(run("install", "codex", "--name", name), InvalidInput, "letters, digits")
+
+
+def test_what_is_asked_for_wrongly_is_told() -> None:
+    refused(run("install", "emacs"), InvalidInput, "claude-code")
+    refused(run("install", "cursor", "--tools", "cor"), InvalidInput, "core")
+    refused(run("install", "cursor", "--print", "--uninstall"), InvalidInput, "contradict")
+    error = run("install", "cursor", "--tools", "cor", "--json").error()
+    assert (error["code"], error["field"]) == ("invalid_input", "tools")
+
+
+def test_a_folder_that_no_configuration_can_name(tmp_path: Path) -> None:
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    refused(run("install", "cursor", "--data", odd), InvalidInput, "UTF-8")
+    refused(run("install", "cursor", "--data", str(tmp_path / "${HOME}")), InvalidInput, "dollar sign")
+    folder = tmp_path / 'with "quotes", \\, ü and\nlines'
+    told("install", "cursor", "--data", str(folder))
+    told("install", "codex", "--data", str(folder))
+    assert servers("cursor")["scrubjay"]["args"][-1] == str(folder)
+    assert servers("codex")["scrubjay"]["args"][-1] == str(folder)
