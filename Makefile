@@ -65,6 +65,8 @@ lock: $(DONE)/check ## resolve the newest versions that fit pyproject.toml into 
 	$(LOCK) --upgrade --group test --constraints requirements/core.txt --output-file requirements/test.txt
 	$(LOCK) --upgrade --group check --constraints requirements/core.txt --constraints requirements/test.txt \
 		--output-file requirements/check.txt
+	$(LOCK) --upgrade --group interop --constraints requirements/core.txt --constraints requirements/test.txt \
+		--output-file requirements/interop.txt
 	$(LOCK) --upgrade --group mcp1 --output-file requirements/mcp1.txt
 	$(LOCK) --upgrade --no-deps --group vocabulary --output-file requirements/vocabulary.txt
 
@@ -101,8 +103,9 @@ $(DONE)/check: $(DONE)/test requirements/check.txt
 	@touch $@
 
 # Scripts of packages are not run; the Node that they need comes as one of them, whatever Node npm itself runs on.
-$(DONE)/interop: interop/package.json interop/package-lock.json | $(DONE)/test
+$(DONE)/interop: interop/package.json interop/package-lock.json requirements/interop.txt | $(DONE)/test
 	@command -v npm > /dev/null || { echo "make interop needs npm, to install the clients that are tried" >&2; exit 1; }
+	$(INSTALL) -r requirements/core.txt -r requirements/test.txt -r requirements/interop.txt
 	rm -rf $(VENV)/interop && mkdir -p $(VENV)/interop
 	cp interop/package.json interop/package-lock.json $(VENV)/interop/
 	npm ci --prefix $(VENV)/interop --ignore-scripts --no-audit --no-fund --loglevel=error

@@ -161,6 +161,16 @@ class Serving:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Watching:
+    """A scrape of so many lines of metrics, and what counting adds to a recall (medians, in milliseconds)."""
+
+    lines: int
+    scrape: Spread
+    recall: float
+    recall_adds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
     """A whole run."""
 
@@ -172,4 +182,5 @@ class Results:
     sharing: Sharing
     sizes: tuple[Measured, ...]
     serving: Serving | None = None
+    watching: Watching | None = None
     notes: tuple[str, ...] = field(default=())

@@ -10,6 +10,7 @@ from benchmarks.timing import Spread
 MOST_WRITE_MS = 5.0
 MOST_WRITE_GROWTH = 2.0
 MOST_RECALL_MS = 10.0
+MOST_SCRAPE_MS = 10.0
 MOST_FOLDER_MB, FOLDER_AIM_MB = 500, 300
 LEAST_SAVING = 0.60
 # From this ratio on, times at different sizes say more about the machine than about the sizes.
@@ -47,6 +48,7 @@ def facts(results: Results) -> tuple[str, ...]:
             f"at once {sharing.together_per_second:,.0f} a second, {sharing.writes_per_commit:.0f} writes to a commit"
         ),
         *(serving_facts(results.serving) if results.serving is not None else ()),
+        *_watching(results),
         *_steadiness(results),
         *results.notes,
     )
@@ -74,6 +76,8 @@ def verdicts(results: Results) -> tuple[Verdict, ...]:
         found.append(at_most("data folder, as aimed for", folder, FOLDER_AIM_MB, f"MB {at}"))
     if results.serving is not None:
         found += serving_verdicts(results.serving)
+    if results.watching is not None:
+        found.append(at_most("a scrape of the metrics, p50", results.watching.scrape.p50, MOST_SCRAPE_MS, "ms"))
     return tuple(found)
 
 
@@ -97,6 +101,14 @@ def _table(title: str, measured: Sequence[Measured], rows: Sequence[Row]) -> Tab
         head=("", *(f"{one.size:,}" for one in measured)),
         rows=tuple((name, *(show(one) for one in measured)) for name, show in rows),
     )
+
+
+def _watching(results: Results) -> tuple[str, ...]:
+    if (one := results.watching) is None:
+        return ()
+    scrape = f"a scrape of {one.lines:,} lines of metrics {both(one.scrape)} ms"
+    adds = f"counting adds {one.recall_adds * 1000:.0f} µs to a recall ({one.recall_adds / one.recall:+.1%})"
+    return (f"Watching: {scrape}; {adds}",)
 
 
 def _steadiness(results: Results) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from benchmarks import npm_server, reference_server
 from benchmarks.cache import VectorCache, fill_cache
 from benchmarks.corpus import Corpus, load_corpus
 from benchmarks.embedders import KnowingEmbedder
-from benchmarks.figures import Filling, Measured, Reference, Results, Serving
+from benchmarks.figures import Filling, Measured, Reference, Results, Serving, Watching
 from benchmarks.filling import Ground, fill, opened, share_commits
 from benchmarks.nearest import compare_with_scan
 from benchmarks.probe import Job, probe_in_child
@@ -28,6 +28,7 @@ from benchmarks.report import facts, markdown, tables, verdicts
 from benchmarks.serving import Job as ServingJob
 from benchmarks.serving import serve_in_child
 from benchmarks.size import weigh
+from benchmarks.watching import measure_watching
 from scrubjay.app import make_embedder
 from scrubjay.ports import Embedder
 from scrubjay.ports import Progress as Told
@@ -85,6 +86,7 @@ class Bench:
         program = await self._reference_program()
         measured: list[Measured] = []
         serving: Serving | None = None
+        watching: Watching | None = None
         for size in sizes:
             ground = Ground(home=folder / str(size), embedder=knowing)
             reference = await self._reference(program, stock[:size], corpus.questions, file=folder / f"{size}.graph")
@@ -94,6 +96,8 @@ class Bench:
                 serving = await self._serving(ground, texts, size=size, program=program)
             job = Job(settings=ground.settings, questions=corpus.questions, sentences=spare[:_TIMED], first=size)
             measured.append(await self._measure_size(ground, job, filling=filling, reference=reference))
+            if size == sizes[0]:
+                watching = await self._watching(ground, corpus.questions, size=size)
         return Results(
             version=VERSION,
             machine=_machine(),
@@ -103,6 +107,7 @@ class Bench:
             sharing=sharing,
             sizes=tuple(measured),
             serving=serving,
+            watching=watching,
             notes=tuple(self._notes),
         )
 
@@ -145,6 +150,11 @@ class Bench:
             program=program,
         )
         return await serve_in_child(job)
+
+    async def _watching(self, ground: Ground, questions: Sequence[str], *, size: int) -> Watching:
+        self._say(f"watching at {size:,}: a scrape of the metrics, and what counting adds to a recall")
+        async with opened(ground.settings, ground.embedder) as engine:
+            return await measure_watching(engine, questions)
 
     async def _reference_program(self) -> npm_server.Program | None:
         try:

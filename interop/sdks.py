@@ -69,4 +69,4 @@ class _Journey:
             seconds=_JOURNEY,
         )
         steps: list[str] = json.loads(done.must_succeed())["steps"]
-        return f"{len(steps)} steps"
+        return f"{len(steps)} step{'s' if len(steps) > 1 else ''}"

@@ -79,15 +79,14 @@ async def _subscribe(session: Any, uri: AnyUrl, name: str, heard: list[Any]) -> 
 
 
 async def _fixture(session: Any, journey: Journey, _: list[Any]) -> None:
-    if journey.way == "stdio":
-        async with journey.step("progress"):
-            told: list[tuple[float, float | None]] = []
+    async with journey.step("progress"):
+        told: list[tuple[float, float | None]] = []
 
-            async def note(progress: float, total: float | None, _: str | None) -> None:
-                told.append((progress, total))
+        async def note(progress: float, total: float | None, _: str | None) -> None:
+            told.append((progress, total))
 
-            await session.call_tool("test_tool_with_progress", {}, progress_callback=note)
-            must(told == [(10, 100), (50, 100), (100, 100)], told)
+        await session.call_tool("test_tool_with_progress", {}, progress_callback=note)
+        must(told == [(10, 100), (50, 100), (100, 100)], told)
     async with journey.step("what nobody foresaw"):
         must((await session.call_tool("test_error_handling", {})).isError, "it worked")
         must((await _call(session, "test_simple_text"))["said"] == "a few words", "other words")

@@ -99,16 +99,16 @@ async def _subscribe(client: Client, uri: str, name: str, heard: list[IncomingMe
 
 
 async def _fixture(client: Client, journey: Journey, _: list[IncomingMessage]) -> None:
-    if journey.way == "stdio":
-        async with journey.step("progress"):
-            told: list[tuple[float, float | None]] = []
+    async with journey.step("progress"):
+        told: list[tuple[float, float | None]] = []
 
-            async def note(progress: float, total: float | None, message: str | None) -> None:
-                must(message is None, message)
-                told.append((progress, total))
+        async def note(progress: float, total: float | None, message: str | None) -> None:
+            must(message is None, message)
+            told.append((progress, total))
 
-            await client.call_tool("test_tool_with_progress", {}, progress_callback=note)
-            must(told == [(10, 100), (50, 100), (100, 100)], told)
+        await client.call_tool("test_tool_with_progress", {}, progress_callback=note)
+        must(told == [(10, 100), (50, 100), (100, 100)], told)
+    if journey.era == NEWER or journey.way == "stdio":
         async with journey.step("cancellation"):
             await _give_up(client, f"python-{journey.era}")
     async with journey.step("what nobody foresaw"):

@@ -7,17 +7,18 @@ import logging
 import re
 import secrets
 import threading
-import time
 from asyncio import CancelledError
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar, Token
+from itertools import repeat
+from time import perf_counter
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-# Neither of the characters that tokens have: nobody's secret becomes an id.
+# Without the underscore and the dots that tokens have: nobody's secret becomes an id.
 _GIVEN_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
@@ -28,6 +29,11 @@ trace_parent: ContextVar[str] = ContextVar("trace_parent", default="")
 
 class Observer(Protocol):
     """Whoever wants to know. It is called from any thread, and must be quick."""
+
+    @property
+    def from_the_beginning(self) -> bool:
+        """Whether it wants to hear of beginnings too, which costs every stage a little."""
+        ...
 
     def began(self, span: "Span", /) -> object:
         """Something begins; what is returned comes back at its end."""
@@ -45,27 +51,32 @@ class Observer(Protocol):
 class Span:
     """A stretch of work, from the beginning of a `with` block to its end."""
 
-    __slots__ = ("_began", "_marks", "name", "outcome", "seconds")
+    # What is known later is set later: there are many of these.
+    __slots__ = ("_began", "_marks", "_observers", "name", "outcome", "seconds")
     is_request = False
+    seconds: float
+    _began: float
+    _observers: "tuple[Observer, ...]"
+    _marks: Iterable[object]
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.outcome = ""
-        self.seconds = 0.0
-        self._began = 0.0
-        self._marks: list[tuple[Observer, object]] = []
 
     def __enter__(self) -> Self:
-        self._marks = [(observer, _told(observer.began, self)) for observer in _observers]
-        self._began = time.perf_counter()
+        observers = self._observers = _observers
+        self._marks = [_told(one.began, self) for one in observers] if _from_the_beginning else _NO_MARKS
+        self._began = perf_counter()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.seconds = time.perf_counter() - self._began
-        self.outcome = self.outcome or _outcome(error)
-        for observer, mark in self._marks:
+        self.seconds = perf_counter() - self._began
+        if not self.outcome:
+            self.outcome = "ok" if error is None else _outcome(error)
+        # There are as many marks as observers, or no end of none.
+        for observer, mark in zip(self._observers, self._marks, strict=False):
             _told(observer.ended, self, mark)
 
 
@@ -148,16 +159,14 @@ def gauges() -> dict[str, float]:
 @contextmanager
 def observe(observer: Observer) -> Generator[None]:
     """Tell somebody of all that is done in this process while the block lasts."""
-    global _observers  # noqa: PLW0603 - replaced as a whole, so that readers need no lock
     with _changing:
-        _observers = (*_observers, observer)
+        _tell_only(*_observers, observer)
     try:
         yield
     finally:
         with _changing:
-            others = list(_observers)
-            others.remove(observer)
-            _observers = tuple(others)
+            place = next(place for place, one in enumerate(_observers) if one is observer)
+            _tell_only(*_observers[:place], *_observers[place + 1 :])
             # Whoever comes next is complained of anew.
             _complaints.clear()
 
@@ -192,10 +201,14 @@ class _Unseen:
         return None
 
 
-def _outcome(error: BaseException | None) -> str:
-    if error is None:
-        return "ok"
+def _outcome(error: BaseException) -> str:
     return "gone" if isinstance(error, CancelledError | GeneratorExit) else "error"
+
+
+def _tell_only(*observers: Observer) -> None:
+    # Replaced as a whole, so that readers need no lock.
+    global _observers, _from_the_beginning
+    _observers, _from_the_beginning = observers, any(one.from_the_beginning for one in observers)
 
 
 def _told(deed: Callable[..., T], *arguments: object) -> T | None:
@@ -212,7 +225,9 @@ def _told(deed: Callable[..., T], *arguments: object) -> T | None:
 
 
 _UNSEEN = _Unseen()
+_NO_MARKS: Iterable[object] = repeat(None)
 _changing = threading.Lock()
 _complaints: set[str] = set()
 _observers: tuple[Observer, ...] = ()
+_from_the_beginning = False
 _gauges: tuple[tuple[str, Callable[[], float]], ...] = ()

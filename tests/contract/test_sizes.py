@@ -29,7 +29,7 @@ def test_every_name_says_what_is_inside() -> None:
 
 
 def _ours() -> tuple[Module, ...]:
-    return modules("src", "scripts", "benchmarks")
+    return modules("src", "scripts", "benchmarks", "interop")
 
 
 def _length(function: Function) -> int:

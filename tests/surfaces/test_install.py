@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from tests.surfaces.serving import Daemon
 from tests.surfaces.shell import Answer, run, told
 
 from scrubjay.errors import CODES, Conflict, InvalidInput, StoreReadOnly, TooLarge
@@ -123,6 +126,16 @@ def test_looking_changes_nothing(client: str) -> None:
     assert run("install", client, "--dry-run").out == f"{file} would stay as it is\n"
     removal = run("install", client, "--uninstall", "--dry-run").out
     assert any(line.startswith("-") and "scrubjay" in line for line in removal.splitlines()[2:])
+
+
+@pytest.mark.parametrize("client", ["cursor", "codex"])
+async def test_what_is_written_down_starts_a_server_that_answers(client: str, home: Path) -> None:
+    told("install", client, "--tools", "kg")
+    entry = servers(client)["scrubjay"]
+    parameters = StdioServerParameters(command=entry["command"], args=entry["args"], env={"SCRUBJAY_NO_DAEMON": "1"})
+    with Daemon(home):
+        async with Client(cast("Any", stdio_client(parameters))) as connected:
+            assert "search_nodes" in {tool.name for tool in (await connected.list_tools()).tools}
 
 
 def test_the_choices_are_written_down(home: Path) -> None:

@@ -11,6 +11,7 @@ class Ear:
     """Notes what it hears, in order. `deaf` fails at everything instead."""
 
     deaf: bool = False
+    from_the_beginning: bool = True
     began_names: list[str] = field(default_factory=list[str])
     ended_spans: list[tuple[str, str, bool]] = field(default_factory=list[tuple[str, str, bool]])
     seconds: dict[str, float] = field(default_factory=dict[str, float])

@@ -222,7 +222,7 @@ def _explained(order: Order) -> Generator[None]:
     except Unfit as error:
         what = f"{spelled(error.place)} {error.what}" if error.place else error.what
         raise InvalidInput(
-            f"in {path}, {what}",
+            f"{path}: {what}",
             hint=f"Mend it; `scrubjay install {order.client.name} --print` shows the entry. Nothing was changed",
             path=path,
         ) from None

@@ -12,9 +12,9 @@ def require_meaning(syntax: Syntax, text: str, expected: dict[str, Json], *, pla
     try:
         meaning = syntax.value(text)
     except Unreadable as error:
-        raise Unfit(f"cannot be changed without harm ({error.what})", place=()) from None
+        raise Unfit(f"it cannot be changed without harm ({error.what})", place=()) from None
     if _flattened(meaning, place) != _flattened(expected, place):
-        raise Unfit("cannot be changed without harm", place=())
+        raise Unfit("it cannot be changed without harm", place=())
 
 
 def meaning_with(value: dict[str, Json], place: Place, entry: Entry, *, drop: tuple[str, ...]) -> dict[str, Json]:

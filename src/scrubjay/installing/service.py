@@ -22,6 +22,7 @@ class ServiceChange:
     file: str
     running: bool = False
     pid: int = 0
+    detail: str = ""
     log: str = ""
     diff: str = ""
     warnings: tuple[str, ...] = ()
@@ -34,6 +35,8 @@ class ServiceChange:
         lines = [f"{told}: {self.file}"]
         if self.running:
             lines.append(f"  runs     pid {self.pid}")
+        elif self.detail:
+            lines.append(f"  state    {self.detail}")
         if self.log:
             lines.append(f"  log      {self.log}")
         return "\n".join([*lines, *(f"warning: {one}" for one in self.warnings)])
@@ -105,7 +108,7 @@ def install_service(supervisor: Supervisor, job: Job, *, start: bool = True, dry
             hint=f"Type: {supervisor.by_hand}",
             path=str(found.path),
         ) from None
-    return replace(done, running=state.running, pid=state.pid, log=supervisor.log)
+    return replace(done, running=state.running, pid=state.pid, detail=state.detail, log=supervisor.log)
 
 
 def uninstall_service(supervisor: Supervisor, *, dry_run: bool = False) -> ServiceChange:

@@ -16,7 +16,8 @@ _SHOWN = "LoadState,ActiveState,SubState,UnitFileState,MainPID"
 _PLAIN = re.compile(r"[A-Za-z0-9_@+=:,./-]+")
 _SPECIAL = re.compile(r"[\\\"\x00-\x1f\x7f]")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-# With a dollar in its path a program cannot be named first, where systemd knows no way to write one.
+# What systemd does not take in the path of a program that is named first, however it is written.
+_UNNAMEABLE = re.compile(r"[$\\\"'\x00-\x1f\x7f]")
 _LAUNCHER = ("/bin/sh", "-c", 'exec "$0" "$@"')
 # Only what a user's own manager can enforce without privileges. No namespaces: they are not allowed everywhere.
 _TEMPLATE = """\
@@ -64,7 +65,7 @@ class Systemd:
 
     def written(self, job: Job) -> str:
         """The unit."""
-        command = job.command if "$" not in job.command[0] else (*_LAUNCHER, *job.command)
+        command = (*_LAUNCHER, *job.command) if _UNNAMEABLE.search(job.command[0]) else job.command
         return _TEMPLATE.format(
             mark=MARK,
             command=" ".join([quoted(command[0]), *(quoted(word, dollar="$$") for word in command[1:])]),

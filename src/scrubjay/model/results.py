@@ -110,9 +110,10 @@ class Written:
     @property
     def as_json(self) -> dict[str, Json]:
         """All of it, for the answer that is kept under an idempotency key."""
-        return {name: getattr(self, name) for name in ("action", "id", "name", "version")} | {
-            "warnings": list(self.warnings)
-        }
+        return {
+            "action": self.action, "id": self.id, "name": self.name, "version": self.version,
+            "warnings": list(self.warnings),
+        }  # fmt: skip
 
     @classmethod
     def from_json(cls, told: Mapping[str, Json]) -> "Written":

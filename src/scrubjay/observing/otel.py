@@ -40,6 +40,8 @@ class _Mark:
 class Traces:
     """Makes spans. They carry names, times and outcomes: no texts, no spaces, no errors' words."""
 
+    from_the_beginning = True
+
     def __init__(self, exporter: SpanExporter, *, at_once: bool = False) -> None:
         # What the user says in OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES wins.
         who = Resource({"service.name": "scrubjay", "service.version": VERSION})

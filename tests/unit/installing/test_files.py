@@ -23,13 +23,23 @@ def test_a_file_keeps_its_mode_and_its_old_content_beside_it(tmp_path: Path, bit
     file = tmp_path / "a.json"
     file.write_bytes(b"old")
     file.chmod(bits)
-    copy = replace_file(read_file(file), b"new")
-    assert copy == tmp_path / "a.json.before-scrubjay"
+    copy = tmp_path / "a.json.before-scrubjay"
+    assert replace_file(read_file(file), b"new") == copy
     assert (file.read_bytes(), copy.read_bytes()) == (b"new", b"old")
     assert mode(file) == bits
     # Others may read less of the copy, never more.
     assert mode(copy) & 0o077 == 0
     assert names(tmp_path) == ["a.json", "a.json.before-scrubjay"]
+
+
+def test_a_file_stays_with_its_owner(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only the superuser can give a file to somebody else")
+    file = tmp_path / "a.json"
+    file.write_bytes(b"old")
+    os.chown(file, 12345, 12346)
+    replace_file(read_file(file), b"new")
+    assert (file.stat().st_uid, file.stat().st_gid) == (12345, 12346)
 
 
 def test_the_first_copy_is_kept(tmp_path: Path) -> None:

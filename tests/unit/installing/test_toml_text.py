@@ -11,10 +11,11 @@ from tests.unit.drawing import some
 from scrubjay.installing.syntax import Unfit, Unreadable
 from scrubjay.installing.toml_scan import statements
 from scrubjay.installing.toml_text import TomlText
+from scrubjay.model.memory import Json
 
 SYNTAX = TomlText()
 PLACE = ("mcp_servers", "jay")
-ENTRY = {"command": "/my jay/bin", "args": ["mcp", '--data="C:\\jay"\x7f\t☕']}
+ENTRY: dict[str, Json] = {"command": "/my jay/bin", "args": ["mcp", '--data="C:\\jay"\x7f\t☕']}
 # What could be taken for something that it is not.
 VALUES = [
     *('"[mcp_servers.jay]"', "'# no comment'", '"a \\" = ["', "[\n  1, # one\n  2,\n]", "{ a = 1, 'b c' = [2, 3] }"),

@@ -27,7 +27,7 @@ def install(
     client: Annotated[
         str,
         typer.Argument(
-            metavar="[CLIENT]", help=f"{', '.join(CLIENTS)}. Without it, the list.", autocompletion=_client_names
+            metavar="CLIENT", help=f"{', '.join(CLIENTS)}. Without it, the list.", autocompletion=_client_names
         ),
     ] = "",
     *,

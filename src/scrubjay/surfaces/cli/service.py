@@ -45,6 +45,11 @@ def service_install(
     It gets the settings that are in the environment now, but no secrets.
     """
     supervisor = supervisor_here()
+    if tools:
+        # The toolsets take a moment to load, which only who names some should wait for.
+        from scrubjay.surfaces.mcp.toolsets import pick  # noqa: PLC0415
+
+        pick(tools)
     job = daemon_job(replace(settings, http=http or settings.http, tools=tools or settings.tools))
     if print_:
         return supervisor.written(job).rstrip("\n")

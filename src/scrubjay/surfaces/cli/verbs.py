@@ -149,7 +149,8 @@ async def revise(
     }  # fmt: skip
     return await client.revise(
         id, add_observations=add_observation or (), remove_observations=remove_observation or (), message=message,
-        expected_version=expected_version, **{name: value for name, value in given.items() if value is not None},
+        expected_version=expected_version, idempotency_key="",
+        **{name: value for name, value in given.items() if value is not None},
     )  # fmt: skip
 
 

@@ -121,7 +121,9 @@ def web_socket(http: str, *, must: bool) -> socket.socket | None:
     """
     host, port = _split(http)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    web = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named: asyncio sends small answers at once only where it can see that this is TCP, and else an
+    # answer in two pieces waits 40 ms for the other side's kernel.
+    web = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     web.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     with suppress(AttributeError, OSError):
         web.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MILLISECONDS)

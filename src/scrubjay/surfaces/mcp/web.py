@@ -1,14 +1,15 @@
 """MCP over HTTP: `/mcp` for the configured tools, `/mcp/{toolset}` for one toolset; each request stands alone."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND
+from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND, JSONRPCMessage, JSONRPCRequest
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -18,7 +19,7 @@ from scrubjay.surfaces.mcp.changes import Changes
 from scrubjay.surfaces.mcp.messages import Rejected, message_from, rejected
 from scrubjay.surfaces.mcp.nearest import did_you_mean, shown
 from scrubjay.surfaces.mcp.server import DeskOf, make_server
-from scrubjay.surfaces.mcp.tool import Desk, Gate
+from scrubjay.surfaces.mcp.tool import Desk, Gate, Tool
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS, pick
 
 _LARGEST_BODY = 16 * 1024 * 1024
@@ -27,10 +28,18 @@ _FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """A server that is spoken to in two ways: it answers with one JSON document, or may first tell how far it is."""
+
+    at_once: StreamableHTTPSessionManager
+    streaming: StreamableHTTPSessionManager
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """The routes, and the context in which they can be served."""
 
-    managers: Mapping[str, StreamableHTTPSessionManager]
+    managers: Mapping[str, Spoken]
 
     @property
     def routes(self) -> list[BaseRoute]:
@@ -41,44 +50,52 @@ class Site:
     async def lifespan(self, _: Starlette) -> AsyncGenerator[None]:
         """As long as requests are taken."""
         async with AsyncExitStack() as stack:
-            for manager in self.managers.values():
-                await stack.enter_async_context(manager.run())
+            for spoken in self.managers.values():
+                await stack.enter_async_context(spoken.at_once.run())
+                await stack.enter_async_context(spoken.streaming.run())
             yield
 
 
 def mcp_site(tools: str = "", *, desk: Desk | DeskOf, gate: Gate, changes: Changes) -> Site:
     """Everything that is served under `/mcp`; `tools` are the toolsets of the configured set."""
-    sets = {"": pick(tools), **TOOLSETS}
-    managers = {
-        name: StreamableHTTPSessionManager(
+
+    def manager(chosen: Sequence[Tool], *, json: bool) -> StreamableHTTPSessionManager:
+        return StreamableHTTPSessionManager(
             make_server(chosen, desk=desk, gate=gate, changes=changes, lasting=False),
-            json_response=True,
+            json_response=json,
             stateless=True,
             max_request_body_size=_LARGEST_BODY,
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
-        for name, chosen in sets.items()
-    }
-    return Site(managers=managers)
+
+    sets = {"": pick(tools), **TOOLSETS}
+    return Site(
+        managers={
+            name: Spoken(at_once=manager(chosen, json=True), streaming=manager(chosen, json=False))
+            for name, chosen in sets.items()
+        }
+    )
 
 
 class _Door:
     """Makes what a bare `curl` sends into what the protocol asks for, and refuses in plain words what is no message."""
 
-    def __init__(self, managers: Mapping[str, StreamableHTTPSessionManager]) -> None:
+    def __init__(self, managers: Mapping[str, Spoken]) -> None:
         self._managers = managers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = await self._refusal(scope)
-        if answer is None:
-            body = await _body(Request(scope, receive))
-            answer = _too_large() if body is None else _objection(body)
-            receive = _replay(body or b"", receive)
         if answer is not None:
             await answer(scope, receive, send)
             return
-        manager = self._managers[scope["path_params"].get("toolset", "")]
-        await manager.handle_request(_accepting(scope), receive, send)
+        body = await _body(Request(scope, receive))
+        message = message_from(body) if body is not None else _too_large()
+        if isinstance(message, Rejected):
+            await _answer(message, status=400 if body is not None else 413)(scope, receive, send)
+            return
+        spoken = self._managers[scope["path_params"].get("toolset", "")]
+        manager = spoken.streaming if _may_stream(Headers(scope=scope), message) else spoken.at_once
+        await manager.handle_request(_accepting(scope), _replay(body or b"", receive), send)
 
     async def _refusal(self, scope: Scope) -> Response | None:
         name = scope["path_params"].get("toolset", "")
@@ -92,6 +109,19 @@ class _Door:
             # There is no stream to get and no session to delete: every request stands alone.
             return Response(status_code=405, headers={"allow": "POST"})
         return None
+
+
+def _may_stream(headers: Headers, message: JSONRPCMessage) -> bool:
+    """Whether a client takes a stream and has a use for it; a bare one always gets plain JSON.
+
+    In the newer revision an answer is a stream only if something comes before it, and hanging up gives the request up.
+    """
+    if "text/event-stream" not in headers.get("accept", ""):
+        return False
+    if headers.get("mcp-protocol-version") in MODERN_PROTOCOL_VERSIONS:
+        return True
+    meta = (message.params or {}).get("_meta") if isinstance(message, JSONRPCRequest) else None
+    return meta is not None and meta.get("progressToken") is not None
 
 
 def _accepting(scope: Scope) -> Scope:
@@ -129,13 +159,8 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def _objection(body: bytes) -> Response | None:
-    message = message_from(body)
-    return _answer(message, status=400) if isinstance(message, Rejected) else None
-
-
-def _too_large() -> Response:
-    return _answer(rejected(INVALID_REQUEST, f"the body is larger than {_LARGEST_BODY:,} bytes"), status=413)
+def _too_large() -> Rejected:
+    return rejected(INVALID_REQUEST, f"the body is larger than {_LARGEST_BODY:,} bytes")
 
 
 def _answer(rejection: Rejected, *, status: int) -> Response:

@@ -81,6 +81,8 @@ class Door:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
+        # Blanks around a value are no part of it; not every parser of HTTP takes them away.
+        scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         headers = Headers(scope=scope)
         given, parent = headers.get(_ID_HEADER, ""), headers.get("traceparent", "")
         with telemetry.arriving(given=given, traceparent=parent) as number:

@@ -1,0 +1,67 @@
+"""What it costs to be watched: a scrape of metrics that are as many as they get, and what counting adds to a recall."""
+
+import statistics
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from benchmarks.figures import Watching
+from benchmarks.memories import CALLER
+from benchmarks.timing import spread
+from scrubjay import telemetry
+from scrubjay.engine import Engine
+from scrubjay.model.query import Question
+from scrubjay.observing.prometheus import Metrics
+from scrubjay.surfaces.daemon.gate import KNOWN, Gate
+
+_SCRAPES = 50
+_ROUTES = 60
+_RECALLS = 300
+_WARM_UP = 25
+
+
+async def measure_watching(engine: Engine, questions: Sequence[str]) -> Watching:
+    """Recall by turns with somebody who counts and without, then scrape what was counted."""
+    gate = Gate(most=10, seconds=60)
+    metrics = Metrics(engine=engine, gate=gate)
+    alone, adds = await _recalls(engine, gate, metrics, questions[:_RECALLS])
+    _fill(metrics)
+    durations: list[float] = []
+    body = b""
+    for _ in range(_SCRAPES):
+        began = time.perf_counter()
+        _, body = await metrics.scrape("application/openmetrics-text")
+        durations.append(time.perf_counter() - began)
+    return Watching(lines=body.count(b"\n"), scrape=spread(durations), recall=alone * 1000, recall_adds=adds * 1000)
+
+
+async def _recalls(engine: Engine, gate: Gate, metrics: Metrics, questions: Sequence[str]) -> tuple[float, float]:
+    """The median of recalls that nobody counts, and of what counting adds, question by question."""
+    alone: list[float] = []
+    adds: list[float] = []
+    for number, question in enumerate(questions):
+        took = dict.fromkeys((False, True) if number % 2 else (True, False), 0.0)
+        # Whoever comes second finds everything at hand: a first time for both.
+        await engine.recall(Question(query=question), who=CALLER)
+        for watched in took:
+            with ExitStack() as stack:
+                if watched:
+                    stack.enter_context(telemetry.observe(metrics))
+                began = time.perf_counter()
+                await gate.run("recall", engine.recall(Question(query=question), who=CALLER), reads=True)
+                took[watched] = time.perf_counter() - began
+        alone.append(took[False])
+        adds.append(took[True] - took[False])
+    return statistics.median(alone[_WARM_UP:]), statistics.median(adds[_WARM_UP:])
+
+
+def _fill(metrics: Metrics) -> None:
+    """Have every verb in use, and every route that there may be."""
+    with telemetry.observe(metrics):
+        for verb in KNOWN:
+            for outcome in ("ok", "invalid_input", "not_found"):
+                with telemetry.request(verb) as request:
+                    request.outcome = outcome
+    for number in range(_ROUTES):
+        for status in (200, 404, 422):
+            metrics.http(route=f"/route/{number}", method="GET", status=status, seconds=0.01)
