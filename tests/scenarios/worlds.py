@@ -1,0 +1,192 @@
+"""Two servers that are asked the same: on one of them others are busy, on the other they never were."""
+
+import asyncio
+import base64
+import binascii
+import json
+import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Self
+
+import httpx2
+
+from scrubjay.admitting.secret import digest_of, new_secret
+from scrubjay.model.grant import Access
+from scrubjay.model.identity import new_id
+from scrubjay.model.token import Token, TokenWish
+from scrubjay.paths import database_file
+from scrubjay.settings import Settings
+from scrubjay.stores.sqlite import SqliteStore
+from scrubjay.way import Way
+from tests.scenarios.parties import ID, WORD, Ask, Known, Party
+from tests.surfaces.daemons import background_daemon
+
+_SECONDS = 30.0
+# They differ with every request, whatever is asked.
+_OF_THE_MOMENT = frozenset({"date", "content-length", "x-request-id"})
+_CURSOR = re.compile(r"\bW[yz][A-Za-z0-9_-]{6,}=*")
+_HASH = re.compile(r'"[0-9a-f]{12}"')
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|\+00:00))?")
+# Readings are counted a while later, and what an answer costs depends on the digits of its ids.
+_COUNTED = re.compile(
+    r'\\*"(?:access_count|last_accessed)\\*": *(?:\d+|\\*"[^"\\]*\\*"),?(?:\\n|\s)*|(?<="tokens":)\s*\d+'
+)
+_TAIL = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """An answer, to the last byte that its caller sees."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        """All of it, with what its cursors say."""
+        text = "\n".join(f"{name}: {value}" for name, value in self.headers) + "\n" + self.body.decode()
+        return text + "".join(map(_unpacked, _CURSOR.findall(text)))
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether it says that this is not open to the caller, on whatever surface."""
+        return self.status == 403 or (self.status == 200 and b'"code":"not_allowed"' in self.body.replace(b" ", b""))
+
+
+@dataclass(kw_only=True)
+class World:
+    """One server: who holds which token there, and what they have learned."""
+
+    settings: Settings
+    url: str
+    http: httpx2.Client
+    secrets: dict[str, str] = field(default_factory=dict[str, str])
+    known: dict[str, Known] = field(default_factory=dict[str, Known])
+    owners: dict[str, str] = field(default_factory=dict[str, str])
+    numbers: dict[str, int] = field(default_factory=dict[str, int])
+
+    def knowledge(self, party: Party) -> Known:
+        """What somebody knows of its own things here."""
+        return self.known.setdefault(party.mark, Known())
+
+    def send(self, ask: Ask, *, token: str, number: int = 0) -> Told:
+        """Ask with a token by its name; an empty name is no token."""
+        response = self.http.request(
+            ask.method,
+            ask.path,
+            params=list(ask.query),
+            headers={**ask.headers, **self.bearer(token), "x-request-id": f"step-{number:08}"},
+            content=ask.content,
+        )
+        headers = sorted((name, value) for name, value in response.headers.items() if name not in _OF_THE_MOMENT)
+        return Told(status=response.status_code, headers=tuple(headers), body=response.content)
+
+    def bearer(self, token: str) -> dict[str, str]:
+        """The header that shows a token."""
+        return {"authorization": f"Bearer {self.secrets[token]}"} if token else {}
+
+    def plain(self, text: str) -> str:
+        """A text as every world tells it: ids by the order in which they came up, and no times."""
+        text = _CURSOR.sub(lambda found: _HASH.sub('"hash"', _unpacked(found[0])), text)
+        text = ID.sub(lambda found: f"<id {self.numbers.setdefault(found[0], len(self.numbers))}>", text)
+        for one, number in self.numbers.items():
+            text = text.replace(f"-{one[-_TAIL:]}", f"-<tail {number}>")
+        return _COUNTED.sub("", _TIME.sub("<time>", text))
+
+    def require_clean(self, told: Told, *, party: Party, readable: Sequence[str]) -> None:
+        """Nothing of a space that is not open to the caller, unless the caller itself has said it."""
+        text = told.text.casefold()
+        foreign = {found[0] for found in WORD.finditer(text) if found[1] not in readable} - party.said_words
+        assert not foreign, f"foreign words {sorted(foreign)[:5]} in {told}"
+        for one in set(ID.findall(text)) - party.said_ids:
+            owner = self.owners.get(one, party.mark)
+            assert owner in readable, f"an id of {owner}, {one}, in {told}"
+            if len(readable) == 1:
+                self.owners[one] = owner
+
+    def make_tokens(self, wishes: Sequence[TokenWish], *, revoked: Sequence[str] = (), expired: str = "") -> None:
+        """Have the owner make tokens, and end some of them at once."""
+
+        async def make() -> None:
+            way = Way(settings=self.settings)
+            engine = await way.enter()
+            try:
+                for wish in wishes:
+                    self.secrets[wish.name] = (await engine.create_token(wish)).secret
+                for name in revoked:
+                    await engine.revoke_token(name)
+            finally:
+                await way.leave()
+            if expired:
+                self.secrets[expired] = await _expired(self.settings, expired)
+
+        asyncio.run(make())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Twins:
+    """A world with others in it, and one without."""
+
+    busy: World
+    quiet: World
+
+    @classmethod
+    @contextmanager
+    def open(cls, folder: Path) -> Generator[Self]:
+        """Both, each in a folder of its own."""
+        with ExitStack() as stack:
+            busy, quiet = (stack.enter_context(_world(folder / name)) for name in ("busy", "quiet"))
+            yield cls(busy=busy, quiet=quiet)
+
+    @property
+    def both(self) -> tuple[World, World]:
+        return self.busy, self.quiet
+
+    def require_alike(self, asked: Mapping[World, Ask] | Sequence[Ask], told: Sequence[Told]) -> None:
+        """Whoever has the same things in both worlds gets the same answers."""
+        asks = list(asked.values()) if isinstance(asked, Mapping) else list(asked)
+        seen = [
+            (world.plain(ask.said), one.status, world.plain(one.text))
+            for world, ask, one in zip(self.both, asks, told, strict=True)
+        ]
+        assert seen[0] == seen[1], f"{asks[0]}"
+
+
+@contextmanager
+def _world(home: Path) -> Generator[World]:
+    settings = Settings(
+        home=str(home), embedder="none", vector_index="scan", readers=1, require_token=True, requests_per_minute=0
+    )
+    with (
+        background_daemon(settings) as running,
+        httpx2.Client(base_url=running.http, timeout=_SECONDS, trust_env=False) as http,
+    ):
+        yield World(settings=settings, url=running.http, http=http)
+
+
+async def _expired(settings: Settings, name: str) -> str:
+    """The secret of a token whose time is over: none can be made so, it has to have been made earlier."""
+    store = await SqliteStore.open(database_file(settings.data), readers=1)
+    secret, now = new_secret(), datetime.now(UTC)
+    token = Token(
+        id=new_id(), name=name, spaces=("*",), access=Access.WRITE, created_at=now - timedelta(days=2),
+        expires_at=now - timedelta(days=1), requests_per_minute=0, body_bytes=0,
+    )  # fmt: skip
+    try:
+        await store.add_token(token, digest_of(secret))
+    finally:
+        await store.close()
+    return secret
+
+
+def _unpacked(cursor: str) -> str:
+    """What a cursor says."""
+    try:
+        return json.dumps(json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))))
+    except (ValueError, binascii.Error):
+        return cursor
