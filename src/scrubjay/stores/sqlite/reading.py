@@ -64,6 +64,17 @@ def get(connection: apsw.Connection, space: str, ids: Sequence[str], *, bodies: 
     return {one: found[one] for one in dict.fromkeys(ids) if one in found}
 
 
+def get_small(
+    connection: apsw.Connection, space: str, ids: Sequence[str], *, bodies: Bodies, most: int
+) -> dict[str, Memory] | None:
+    """The same, unless their bodies have more bytes than that."""
+    raw = [id_bytes(one) for one in ids]
+    ((size,),) = connection.execute(
+        f"SELECT total(v.size) FROM {MEMORY_TABLES} WHERE m.id IN ({marks(raw)}) AND s.name = ?", (*raw, space)
+    ).fetchall()
+    return get(connection, space, ids, bodies=bodies) if size <= most else None
+
+
 def find(connection: apsw.Connection, space: str, ref: str, *, state: State | None) -> tuple[Handle, ...]:
     """Who answers to a reference, at the first level that has an answer."""
     space_no = space_number(connection, space)

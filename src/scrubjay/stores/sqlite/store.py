@@ -43,6 +43,10 @@ T = TypeVar("T")
 # So many rows are read in less than a millisecond; a reading thread would take as long to wake up and answer.
 _MOST_AT_A_GLANCE = 256
 _PASSAGES_A_MEMORY = 8
+# The same of what takes longer a row: so much is unpacked, or looked up by words, within a millisecond. A thread would
+# work as long under the same interpreter lock, and everybody else would wait for it to change hands.
+_FEW_MEMORIES, _SMALL_BODIES = 16, 64 * 1024
+_FEW_PASSAGES = 5_000
 
 
 class SqliteStore:
@@ -120,7 +124,10 @@ class SqliteStore:
         await self._writer.run(job)
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
-        return await self._read(reading.get, space, ids, bodies=self._bodies)
+        found = None
+        if len(ids) <= _FEW_MEMORIES:
+            found = self._glance(reading.get_small, space, ids, bodies=self._bodies, most=_SMALL_BODIES)
+        return await self._read(reading.get, space, ids, bodies=self._bodies) if found is None else found
 
     async def find(self, space: str, ref: str, *, state: State | None = None) -> tuple[Handle, ...]:
         return self._glance(reading.find, space, ref, state=state)
@@ -157,7 +164,9 @@ class SqliteStore:
     async def lexical_candidates(
         self, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
     ) -> list[tuple[int, float]]:
-        return await self._read(lexicon.lexical_candidates, space, terms, wanted, limit=limit)
+        count = self._glance(lexicon.passage_count, space, state=wanted.state)
+        look = partial(lexicon.lexical_candidates, space=space, terms=terms, wanted=wanted, limit=limit)
+        return self._readers.glance(look) if count <= _FEW_PASSAGES else await self._readers.run(look)
 
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
         return self._glance(lexicon.term_statistics, space, terms, state=state)

@@ -1,6 +1,7 @@
 """Runs the daemon for the command line, and tells a person how to use it."""
 
 import asyncio
+import gc
 import json
 import sys
 
@@ -11,6 +12,8 @@ from scrubjay.surfaces.daemon.logs import LEVELS, set_up_logs
 from scrubjay.surfaces.daemon.serve import Orders, Running, serve
 
 _OFF = "off"
+# A request makes thousands of objects, and nearly all of them go as it ends, without being looked for.
+_RARELY = (50_000, 20, 100)
 _TRY = (
     '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": "hello"}}}'
 )
@@ -23,6 +26,7 @@ def run_daemon(settings: Settings, *, idle: float, http_must: bool) -> bool:
             f"there is no log level {settings.log_level!r}", hint=f"It is one of {', '.join(LEVELS)}", field="log_level"
         )
     set_up_logs(settings.log_level)
+    gc.set_threshold(*_RARELY)
     orders = Orders(
         settings=settings,
         tools=settings.tools,
@@ -35,6 +39,8 @@ def run_daemon(settings: Settings, *, idle: float, http_must: bool) -> bool:
 
 def _welcome(running: Running) -> None:
     """What to type next; for people, so it is not part of the log."""
+    # What is there by now is there to stay.
+    gc.freeze()
     lines = [f"Scrubjay serves {running.data} (pid {running.pid}). Stop it with Ctrl-C."]
     lines.append(
         f"  for agents  {json.dumps({'mcpServers': {'scrubjay': bridge_entry(data=running.data, by_name=True)}})}"

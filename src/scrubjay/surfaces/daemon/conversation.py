@@ -2,6 +2,7 @@
 
 import asyncio
 
+from scrubjay import telemetry
 from scrubjay.errors import InvalidInput, ScrubjayError, TooLarge
 from scrubjay.model.memory import Json
 from scrubjay.remote.frames import Frame, Joiner, LineReader, decoded, encoded
@@ -79,6 +80,10 @@ class Conversation:
 
     async def _serve(self, number: int | str, call: Call) -> None:
         spool = self._spools.pop(number, None)
+        with telemetry.arriving():
+            await self._answer(number, call, spool)
+
+    async def _answer(self, number: int | str, call: Call, spool: Spool | None) -> None:
         try:
             result = await self._counter.serve(
                 call, tell=lambda frame: self._tell(number, frame), flow=self._writer.drain, spool=spool

@@ -77,7 +77,8 @@ class Lines(logging.Formatter):
         told |= getattr(record, "fields", {})
         if record.exc_info:
             told["trace"] = self.formatException(record.exc_info)
-        return json.dumps(_clean(told))
+        # Of a request nothing is told but our own words and numbers, and there are many of them.
+        return json.dumps(told if record.name == _access.name else _clean(told))
 
 
 def _without_jwt(run: re.Match[str]) -> str:
