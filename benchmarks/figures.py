@@ -140,12 +140,17 @@ class Crowd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requests:
-    """Recalls by REST over several connections without a pause, every question embedded before; `busy` in cores."""
+    """Recalls by REST over several connections without a pause, every question embedded before; `busy` in cores.
+
+    `repeated` is the same where also the answers are known from before.
+    """
 
     connections: int
     questions: int
     per_second: float
     recall: Spread
+    repeated_per_second: float
+    repeated: Spread
     errors: tuple[str, ...]
     daemon_busy: float
     clients_busy: float

@@ -15,6 +15,7 @@ from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.model.draft import Draft
 from scrubjay.ports import Embedder, Progress
+from scrubjay.recalling.answers import Answers
 from scrubjay.settings import Settings
 from scrubjay.stores.sqlite import SqliteStore
 
@@ -37,9 +38,9 @@ class Ground:
 
 @asynccontextmanager
 async def opened(settings: Settings, embedder: Embedder) -> AsyncGenerator[Engine]:
-    """The product's engine with another embedder in front."""
+    """The product's engine with another embedder in front, which works on every question as if it were the first."""
     async with open_engine(settings) as engine:
-        yield replace(engine, embedder=embedder)
+        yield replace(engine, embedder=embedder, answers=Answers(0))
 
 
 async def fill(ground: Ground, sentences: Sequence[str], *, first: int, progress: Progress) -> Filling:

@@ -8,7 +8,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self, cast
 from urllib.parse import quote, urlsplit
@@ -43,9 +43,9 @@ class RestClient:
         if self._streams is not None:
             self._streams[1].close()
 
-    async def recall(self, question: str) -> object:
+    async def recall(self, question: str, *, tokens: int = 1_500) -> object:
         """Search, and take the answer apart."""
-        return await self._ask(f"GET /api/v1/search?space={self._space}&q={quote(question)}")
+        return await self._ask(f"GET /api/v1/search?space={self._space}&q={quote(question)}&max_tokens={tokens}")
 
     async def remember(self, draft: Draft) -> object:
         """Remember a draft."""
@@ -75,6 +75,7 @@ class Job:
     url: str
     space: str
     questions: tuple[str, ...]
+    is_repeated: bool
     connections: int = _CONNECTIONS
     seconds: float = _SECONDS
 
@@ -91,19 +92,24 @@ class Shift:
 
 async def measure_requests(running: Daemon, questions: Sequence[str]) -> Requests:
     """Recalls without a pause over several connections, from a process of its own; every question is known before."""
-    job = Job(url=running.url, space=running.settings.space, questions=tuple(questions[:_QUESTIONS]))
+    asked = tuple(questions[:_QUESTIONS])
+    job = Job(url=running.url, space=running.settings.space, questions=asked, is_repeated=False)
     async with RestClient(job.url, space=job.space) as client:
         for question in job.questions:
             await client.recall(question)
     busy = running.busy
     shift = await _load(job)
+    busy = running.busy - busy
+    repeated = await _load(replace(job, is_repeated=True))
     return Requests(
         connections=job.connections,
         questions=len(job.questions),
         per_second=len(shift.recalls) / shift.seconds,
         recall=spread(shift.recalls),
-        errors=tuple(shift.errors),
-        daemon_busy=(running.busy - busy) / shift.seconds,
+        repeated_per_second=len(repeated.recalls) / repeated.seconds,
+        repeated=spread(repeated.recalls),
+        errors=(*shift.errors, *repeated.errors),
+        daemon_busy=busy / shift.seconds,
         clients_busy=shift.busy / shift.seconds,
     )
 
@@ -137,8 +143,10 @@ async def _work(job: Job) -> Shift:
 
 async def _client(client: RestClient, number: int, job: Job, shift: Shift, *, until: float) -> None:
     while (began := time.perf_counter()) < until:
+        # With another budget it is another question, of which only the embedding is known.
+        tokens = 1_500 if job.is_repeated else 1_500 + number
         try:
-            await client.recall(job.questions[number % len(job.questions)])
+            await client.recall(job.questions[number % len(job.questions)], tokens=tokens)
             shift.recalls.append(time.perf_counter() - began)
         except (OSError, ValueError) as error:
             shift.errors.append(f"{type(error).__name__}: {error}"[:200])

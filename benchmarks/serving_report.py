@@ -101,6 +101,8 @@ def _requests(serving: Serving) -> Table:
         rows=(
             ("recalls a second", f"{one.per_second:,.0f}"),
             ("a recall, p50 / p99, ms", _ends(one.recall)),
+            ("the same where the answers are known too, a second", f"{one.repeated_per_second:,.0f}"),
+            ("- p50 / p99, ms", _ends(one.repeated)),
             ("errors", str(len(one.errors))),
             ("cores used by the daemon / by the client", f"{one.daemon_busy:.1f} / {one.clients_busy:.1f}"),
         ),

@@ -38,6 +38,7 @@ from scrubjay.model.token import NewToken, Token, TokenWish
 from scrubjay.ports import Clock, Embedder, Progress, RecordStore
 from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling import read as reading
+from scrubjay.recalling.answers import Answers
 from scrubjay.recalling.mirror import Mirrors
 from scrubjay.recalling.visits import Visits
 from scrubjay.references import space_of
@@ -91,6 +92,7 @@ class Engine:
     visits: Visits
     data: Path
     mirrors: Mirrors = field(default_factory=Mirrors)
+    answers: Answers = field(default_factory=Answers)
 
     async def remember(self, draft: Draft, *, who: Caller) -> Remembered:
         """Store a text, once, under every entity it is about."""
@@ -141,6 +143,7 @@ class Engine:
         """Destroy what is in the trash."""
         done = await dispose.purge(selection, space=who.space, origin=self._origin(who), store=self.store)
         if done.done and not done.dry_run:
+            self.answers.clear()
             await self.index.rebuild()
         return done
 
@@ -282,7 +285,9 @@ class Engine:
 
     @property
     def _shelf(self) -> recalling.Shelf:
-        return recalling.Shelf(store=self.store, embedder=self.embedder, index=self.index, limits=self.limits)
+        return recalling.Shelf(
+            store=self.store, embedder=self.embedder, index=self.index, limits=self.limits, answers=self.answers
+        )
 
     def _origin(self, who: Caller) -> Origin:
         return Origin(at=self.clock.now(), run=who.run or new_id(), agent=who.agent)

@@ -8,6 +8,7 @@ from scrubjay.model.memory import Json, Memory
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, Written
 from scrubjay.ports import RecordStore
+from scrubjay.recalling.answers import Answers
 from scrubjay.recalling.pipeline import Shelf, recall
 from scrubjay.recalling.read import read
 from scrubjay.recalling.search import Searcher
@@ -31,6 +32,7 @@ class Workshop:
     clock: FakeClock = field(default_factory=FakeClock)
     limits: Limits = field(default_factory=Limits)
     index: Searcher | None = None
+    answers: Answers = field(default_factory=Answers)
 
     @property
     def desk(self) -> Desk:
@@ -39,7 +41,9 @@ class Workshop:
     @property
     def shelf(self) -> Shelf:
         index = self.index or ScanIndex(self.store, MODEL, dimension=DIMENSION)
-        return Shelf(store=self.store, embedder=self.embedder, index=index, limits=self.limits)
+        return Shelf(
+            store=self.store, embedder=self.embedder, index=index, limits=self.limits, answers=self.answers
+        )
 
     def origin(self, *, run: str = "", agent: str = "tester") -> Origin:
         return an_origin(at=self.clock.now(), run=run, agent=agent)

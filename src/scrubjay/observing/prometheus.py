@@ -42,6 +42,7 @@ _COUNTED: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "related", "unrelated",
         ),
     ),
+    "recall_cache": ("Questions, by whether the answer was known.", "result", ("hit", "miss")),
     "embedding_cache": ("Questions to be embedded, by whether the vector was known.", "result", ("hit", "miss")),
     "refused": (
         "Requests that were turned away at the door, by why.",

@@ -5,7 +5,7 @@ import binascii
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from scrubjay import telemetry
@@ -17,6 +17,7 @@ from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.results import Hit, Recalled
 from scrubjay.ports import Embedder, RecordStore
+from scrubjay.recalling.answers import Answers, key_of
 from scrubjay.recalling.budget import fit
 from scrubjay.recalling.candidates import gather_candidates
 from scrubjay.recalling.collapse import Found, collapse, passes
@@ -38,6 +39,7 @@ class Shelf:
     embedder: Embedder
     index: Searcher
     limits: Limits
+    answers: Answers = field(default_factory=Answers)
 
 
 async def recall(question: Question, *, cursor: str, spaces: Sequence[str], now: datetime, shelf: Shelf) -> Recalled:
@@ -45,6 +47,24 @@ async def recall(question: Question, *, cursor: str, spaces: Sequence[str], now:
     with telemetry.stage("recall.understand"):
         asked = understand(question, limits=shelf.limits)
         offset = _offset(cursor, question, spaces)
+        # Asked before anything is looked up: what is committed meanwhile makes the answer one of the past.
+        places = tuple([await shelf.store.last_place(space) for space in spaces])
+    key = key_of(question, spaces=spaces, cursor=cursor)
+    known = None if key is None else shelf.answers.get(key, places=places, now=now)
+    telemetry.count("recall_cache", result="miss" if known is None else "hit")
+    if known is not None:
+        return known
+    answer, told = await _answer(asked, spaces=spaces, offset=offset, now=now, shelf=shelf)
+    if key is not None and not answer.degraded:
+        shelf.answers.put(key, answer, places=places, now=now, told=told)
+    return answer
+
+
+async def _answer(
+    asked: Understood, *, spaces: Sequence[str], offset: int, now: datetime, shelf: Shelf
+) -> tuple[Recalled, list[Memory]]:
+    """The answer, and the memories that it tells of."""
+    question = asked.question
     readers = [SoundReader(shelf.store, space=space) for space in spaces]
     with telemetry.stage("recall.pinned"):
         pinned = [memory for reader in readers for memory in await _pinned(now=now, reader=reader)]
@@ -60,13 +80,14 @@ async def recall(question: Question, *, cursor: str, spaces: Sequence[str], now:
     if page and not hits:
         degraded = (*degraded, "max_tokens leaves no room for a hit: ask with more")
     more = len(found) > offset + len(hits)
-    return Recalled(
+    answer = Recalled(
         hits=tuple(hits),
         pinned=tuple(first),
         cursor=_cursor(question, spaces, offset + len(hits)) if more and hits else "",
         tokens=spent + cost,
         degraded=(*degraded, *(problem for reader in readers for problem in reader.problems.values())),
     )
+    return answer, [*pinned, *(one.memory for one in found)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

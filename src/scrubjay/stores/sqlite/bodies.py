@@ -4,6 +4,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from copy import deepcopy
+from dataclasses import replace
+from functools import lru_cache
 
 import apsw
 
@@ -20,6 +23,9 @@ _FIRST_TRAINING = 200
 _GROWTH = 10
 _SAMPLES = 2000
 _BATCH = 500
+# Who is found often is unpacked once: so many bodies of at most so many bytes.
+_UNPACKED = 2048
+_SMALL = 8 * 1024
 
 # The columns that `read_memory` needs, in order.
 MEMORY_COLUMNS = """
@@ -34,11 +40,13 @@ Row = tuple[int, bytes, str, int, int | None, int, int, int, bytes, int, bytes]
 
 
 class Bodies:
-    """Reads and writes bodies; keeps the dictionaries it has met in memory."""
+    """Reads and writes bodies; keeps the dictionaries it has met in memory, and the small bodies it unpacked last."""
 
     def __init__(self) -> None:
         self._known: dict[int, Dictionary] = {}
         self._lock = threading.Lock()
+        # By all of what is stored, so that a body that was changed on the disk is never taken for the one before.
+        self._unpacked = lru_cache(maxsize=_UNPACKED)(_unpacked)
 
     def pack(self, connection: apsw.Connection, memory: Memory, *, space_no: int) -> Encoded:
         """A memory's body, packed with the newest sound dictionary of its space."""
@@ -73,15 +81,16 @@ class Bodies:
         """The memory that (encoding, dictionary, sha256, size, body) hold."""
         encoding, dictionary, sha256, size, data = packed
         encoded = Encoded(bytes(data), Encoding(encoding), int(dictionary), bytes(sha256), int(size))
-        body = decode(encoded, dictionary=self._dictionary(connection, encoded.dictionary))
-        return from_body(
-            body,
-            memory_id=memory_id,
-            space=space,
-            version=version,
-            last_accessed=None if accessed is None else from_micros(accessed),
-            access_count=count,
-        )
+        unpacked = self._unpacked if encoded.size <= _SMALL else _unpacked
+        memory = unpacked(encoded, self._dictionary(connection, encoded.dictionary), memory_id, space, version)
+        read = None if accessed is None else from_micros(accessed)
+        # What a caller does to the one thing that can be changed is nobody else's matter.
+        own = deepcopy(memory.metadata) if memory.metadata else memory.metadata
+        return replace(memory, last_accessed=read, access_count=count, metadata=own)
+
+    def forget_unpacked(self) -> None:
+        """Keep nothing of what was unpacked: some of it has been purged."""
+        self._unpacked.cache_clear()
 
     def training_due(self, connection: apsw.Connection, space: str) -> bool:
         """Whether the space has outgrown its dictionary."""
@@ -211,3 +220,8 @@ class Bodies:
                 continue
             return int(older)
         return None
+
+
+def _unpacked(encoded: Encoded, dictionary: Dictionary, memory_id: str, space: str, version: int) -> Memory:
+    body = decode(encoded, dictionary=dictionary)
+    return from_body(body, memory_id=memory_id, space=space, version=version)

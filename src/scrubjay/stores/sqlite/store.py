@@ -35,6 +35,7 @@ from scrubjay.stores.sqlite import lexicon, log, meta, purging, reading, records
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.connection import connect, mapped_errors
 from scrubjay.stores.sqlite.readers import Readers
+from scrubjay.stores.sqlite.recent import Recent
 from scrubjay.stores.sqlite.schema import migrate
 from scrubjay.stores.sqlite.writer import Writer
 from scrubjay.text.passages import passages_of
@@ -47,6 +48,7 @@ _PASSAGES_A_MEMORY = 8
 # work as long under the same interpreter lock, and everybody else would wait for it to change hands.
 _FEW_MEMORIES, _SMALL_BODIES = 16, 64 * 1024
 _FEW_PASSAGES = 5_000
+_KEPT_VECTORS = 4_096
 
 
 class SqliteStore:
@@ -57,6 +59,8 @@ class SqliteStore:
         self._key = key
         self._connection = connection
         self._bodies = Bodies()
+        # A text's vector never changes.
+        self._vectors: Recent[tuple[str, str, bytes], Vector] = Recent(_KEPT_VECTORS)
         self._training: set[asyncio.Task[None]] = set()
         # Spaces whose bodies are too alike to learn from: not tried again before the store is opened anew.
         self._unteachable: set[str] = set()
@@ -114,6 +118,8 @@ class SqliteStore:
         job = partial(purging.purge, space=space, ids=ids, origin=origin, bodies=self._bodies)
         count = await self._writer.run(job)
         if count:
+            self._bodies.forget_unpacked()
+            self._vectors.clear()
             await self._clean()
         return count
 
@@ -180,7 +186,15 @@ class SqliteStore:
     # ---- vectors ----
 
     async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        return await self._look(shelf.vectors, space, model, hashes, rows=len(hashes))
+        found = {one: vector for one in hashes if (vector := self._vectors.get((space, model, one))) is not None}
+        unknown = [one for one in hashes if one not in found]
+        if unknown:
+            read = await self._look(shelf.vectors, space, model, unknown, rows=len(unknown))
+            for digest, vector in read.items():
+                # A copy: a part of a batch would keep the whole of it.
+                self._vectors.put((space, model, digest), vector.copy())
+            found |= read
+        return found
 
     async def shelve(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
         def job(connection: apsw.Connection) -> None:

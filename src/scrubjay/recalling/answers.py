@@ -1,0 +1,59 @@
+"""Answers that were given a moment ago: the same question is not worked on again while nothing has changed."""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from scrubjay.model.memory import Memory
+from scrubjay.model.query import Question
+from scrubjay.model.results import Recalled
+
+_MOST = 1024
+# Nothing but time passes meanwhile, and no ranking is as fine as this.
+_LONGEST = timedelta(minutes=1)
+
+Key = Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    answer: Recalled
+    places: tuple[int, ...]
+    until: datetime
+
+
+class Answers:
+    """Keeps what was answered last. An answer holds as long as the spaces have seen no further change."""
+
+    def __init__(self, most: int = _MOST) -> None:
+        self._most = most
+        self._kept: OrderedDict[Key, _Kept] = OrderedDict()
+
+    def get(self, key: Key, *, places: tuple[int, ...], now: datetime) -> Recalled | None:
+        """The answer to a question at this point of its spaces' history, if it was given before."""
+        kept = self._kept.get(key)
+        if kept is None or kept.places != places or now >= kept.until:
+            return None
+        self._kept.move_to_end(key)
+        return kept.answer
+
+    def put(
+        self, key: Key, answer: Recalled, *, places: tuple[int, ...], now: datetime, told: Iterable[Memory]
+    ) -> None:
+        """Keep an answer, until one of the memories that it tells expires."""
+        ends = [memory.expires_at for memory in told if memory.expires_at is not None]
+        self._kept[key] = _Kept(answer, places, min([now + _LONGEST, *ends]))
+        self._kept.move_to_end(key)
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+
+    def clear(self) -> None:
+        """Keep nothing: some of it has been purged."""
+        self._kept.clear()
+
+
+def key_of(question: Question, *, spaces: Sequence[str], cursor: str) -> Key | None:
+    """What makes a question the same; None for one whose answer shows more than changes tell of."""
+    # Whole memories show how often they were read.
+    return None if question.detail == "full" else (repr(question), tuple(spaces), cursor)
