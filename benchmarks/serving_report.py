@@ -96,7 +96,7 @@ def _ways(serving: Serving) -> Table:
 def _requests(serving: Serving) -> Table:
     one = serving.requests
     return Table(
-        title=f"Recalls by REST over {one.connections} connections, {one.questions} questions that are embedded already",
+        title=f"Recalls by REST over {one.connections} connections, {one.questions} questions that are embedded",
         head=("", ""),
         rows=(
             ("recalls a second", f"{one.per_second:,.0f}"),
