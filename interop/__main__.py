@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from interop import conformance, inspector, sdks
+from interop import conformance, inspector, openapi, sdks
 from interop.checks import Check, Stage, run_all
 from interop.fixture import TOOLSET
 from interop.places import Workshop
@@ -21,6 +21,7 @@ PARTS: Mapping[str, Callable[[Stage], list[Check]]] = {
     "inspector": inspector.checks,
     "conformance": conformance.checks,
     "sdks": sdks.checks,
+    "openapi": openapi.checks,
 }
 
 

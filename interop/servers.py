@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,13 +53,15 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(workshop: Workshop, *, module: str, tools: str) -> AsyncGenerator[Served]:
+async def serving(
+    workshop: Workshop, *, module: str, tools: str, name: str = "", options: Sequence[str] = ()
+) -> AsyncGenerator[Served]:
     """A daemon on a fresh data folder, until the end of the block."""
-    data = workshop.folder / module
-    log = workshop.folder / f"{module}.log"
+    data = workshop.folder / (name or module)
+    log = workshop.folder / f"{name or module}.log"
     command = [sys.executable, "-m", module, "serve", "--data", data, "--http", "127.0.0.1:0", "--tools", tools]
     # If we are killed, it leaves by itself.
-    command += ["--idle", _IDLE]
+    command += ["--idle", _IDLE, *options]
     async with in_background(command, environment=workshop.environment, folder=workshop.folder, log=log) as child:
         end = asyncio.get_running_loop().time() + _STARTING
         while not _is_open(data):

@@ -17,9 +17,12 @@ from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.main import app
 from scrubjay.surfaces.mcp.tool import Tool
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
+from scrubjay.surfaces.rest.app import rest_app
+from scrubjay.surfaces.rest.description import described
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 _GENERATED = "<!-- Written by `make docs` from the code. Change the code, not this page. -->"
+_Parts = dict[str, dict[str, Json]]
 _BRANCH = re.compile(r"^[│├└─ ]*(?P<name>[A-Z]\w+)(?: {2,}(?P<meaning>.+))?$", re.MULTILINE)
 
 
@@ -30,6 +33,7 @@ def main() -> int:
         "commands.md": commands_page(),
         "errors.md": errors_page(),
         "tools.md": tools_page(),
+        "rest.md": rest_page(),
     }
     if "--check" in sys.argv[1:]:
         stale = [name for name, text in pages.items() if _read(FOLDER / name) != text]
@@ -73,6 +77,26 @@ def tools_page() -> str:
         "What agents see over MCP. `core` is served unless others are chosen: `scrubjay mcp --tools core,kg`, or "
         "`/mcp/kg` over HTTP.",
         "\n\n".join(sections),
+    )
+
+
+def rest_page() -> str:
+    """Every operation of the REST surface, and what bodies and answers are made of."""
+    made = described(rest_app())
+    operations: dict[str, list[str]] = {}
+    for path, ways in cast("_Parts", made["paths"]).items():
+        for method, operation in cast("_Parts", ways).items():
+            (tag,) = cast("list[str]", operation["tags"])
+            operations.setdefault(tag, []).append(_operation(f"{method.upper()} {path}", operation))
+    tags = [cast("dict[str, str]", tag) for tag in cast("list[Json]", made["tags"])]
+    sections = [f"## {tag['name']}\n\n{tag['description']}\n\n" + "\n\n".join(operations[tag["name"]]) for tag in tags]
+    schemas = cast("_Parts", cast("_Parts", made["components"])["schemas"])
+    kinds = [_schema(name, schema) for name, schema in schemas.items() if "properties" in schema]
+    return _page(
+        "REST",
+        "What is served under `/api/v1`, as `/openapi.json` describes it. [The how-to](../how-to/rest.md) shows it in "
+        "use; every problem is one of [the errors](errors.md).",
+        "\n\n".join([*sections, "## Bodies and answers", *kinds]),
     )
 
 
@@ -129,9 +153,56 @@ def _tool(tool: Tool) -> str:
     return f"### {tool.name}\n\n{tool.description}\n\n{table}\n\nAnswers with {answer}."
 
 
+def _operation(call: str, operation: dict[str, Json]) -> str:
+    parts = [f"### {operation['operationId']}", f"`{call}`: {operation['description']}"]
+    parameters = [cast("dict[str, Json]", one) for one in cast("list[Json]", operation.get("parameters", []))]
+    rows = [
+        (
+            f"`{one['name']}`" + (" (needed)" if one.get("required") else ""),
+            str(one["in"]),
+            _type(cast("dict[str, Json]", one["schema"])),
+            str(one.get("description", "")),
+        )
+        for one in parameters
+    ]
+    if rows:
+        parts.append(_table(("parameter", "in", "type", "meaning"), rows))
+    if "requestBody" in operation:
+        parts.append(f"Takes {_content(cast('dict[str, Json]', operation['requestBody']))}.")
+    answers = cast("_Parts", operation["responses"])
+    good = [f"{status} {_content(answer)}".strip() for status, answer in answers.items() if "$ref" not in answer]
+    wrong = [status for status, answer in answers.items() if "$ref" in answer]
+    parts.append(f"Answers {', or '.join(good)}. Problems: {', '.join(wrong)}.")
+    return "\n\n".join(parts)
+
+
+def _content(told: dict[str, Json]) -> str:
+    kinds = cast("_Parts", told.get("content", {}))
+    return " or ".join(
+        _type(cast("dict[str, Json]", one["schema"])) if kind == "application/json" else f"`{kind}`"
+        for kind, one in kinds.items()
+    )
+
+
+def _schema(name: str, schema: dict[str, Json]) -> str:
+    needed = cast("list[str]", schema.get("required", []))
+    rows = [
+        (f"`{field}`" + (" (needed)" if field in needed else ""), _type(one), str(one.get("description", "")))
+        for field, one in cast("_Parts", schema["properties"]).items()
+    ]
+    return f"### {name} in JSON\n\n{schema.get('description', '')}\n\n{_table(('field', 'type', 'meaning'), rows)}"
+
+
 def _type(schema: dict[str, Json]) -> str:
+    if "$ref" in schema:
+        name = str(schema["$ref"]).rpartition("/")[2]
+        return "any" if name == "JsonValue" else f"[{name}](#{name.lower()}-in-json)"
+    if "anyOf" in schema:
+        return " or ".join(_type(cast("dict[str, Json]", one)) for one in cast("list[Json]", schema["anyOf"]))
     if "enum" in schema:
         return "one of " + ", ".join(f"`{one}`" for one in cast("list[Json]", schema["enum"]))
+    if schema.get("format") == "date-time":
+        return "time"
     kind = schema.get("type", "any")
     shown = "or ".join(f"{one} " for one in kind).strip() if isinstance(kind, list) else str(kind)
     items = schema.get("items")

@@ -25,6 +25,7 @@ BROAD_HANDLERS = {
     "src/scrubjay/surfaces/daemon/reception.py": 1,
     "src/scrubjay/surfaces/daemon/web.py": 2,
     "src/scrubjay/surfaces/mcp/server.py": 1,
+    "src/scrubjay/surfaces/web/door.py": 1,
     "src/scrubjay/vectors/shard.py": 1,  # the engine under it raises plain Exception, and panics, for everything
 }
 

@@ -25,7 +25,8 @@ def rpc(method: str, params: _Params, *, toolset: str = "core") -> Ask:
 def tool_call(tool: str, arguments: _Params, *, toolset: str = "core", run: str = "") -> Ask:
     """A call of a tool."""
     params: _Params = {"name": tool, "arguments": arguments}
-    return rpc("tools/call", params | ({"_meta": {"scrubjay/run": run}} if run else {}), toolset=toolset)
+    meta: _Params = {"_meta": {"scrubjay/run": run}} if run else {}
+    return rpc("tools/call", params | meta, toolset=toolset)
 
 
 def _remember(given: Given) -> _Params:
@@ -41,19 +42,22 @@ def _remember(given: Given) -> _Params:
 def _recall(given: Given) -> _Params:
     asked: dict[int, _Params] = {
         0: {"query": "the jay hid"},
-        1: {"query": given.ref, "detail": "full"},
-        2: {"filters": {"tags": [given.ref], "metadata": {given.ref: given.other}}},
+        1: {"query": given.label, "detail": "full"},
+        2: {"filters": {"tags": [given.label], "metadata": {given.label: given.name}}},
         3: {"query": "the jay hid", "cursor": given.cursor},
-        4: {"entity": given.ref},
+        4: {"entity": given.label},
     }
     return {"limit": 2, **asked[given.number % 5]}
 
 
 def _read(given: Given) -> _Params:
-    shown = {"version": 1} if given.every(3) else {"format": ("markdown", "plain", "json")[given.number % 3]}
-    return {"ids": [given.ref], "max_tokens": 4000, **shown} | (
-        {"cursor": given.cursor} if given.cursor and given.every(4) else {}
-    )
+    shown: _Params = {"version": 1} if given.every(3) else {"format": ("markdown", "plain", "json")[given.number % 3]}
+    return {"ids": [given.ref], "max_tokens": 4000, **shown, **_going_on(given, every=4)}
+
+
+def _going_on(given: Given, *, every: int) -> _Params:
+    """From a cursor on, now and then."""
+    return {"cursor": given.cursor} if given.cursor and given.every(every) else {}
 
 
 def _revise(given: Given) -> _Params:
@@ -67,7 +71,7 @@ def _revise(given: Given) -> _Params:
 
 
 def _forget(given: Given) -> _Params:
-    which: _Params = {"filters": {"tags": [given.ref]}} if given.every(3) else {"ids": [given.ref]}
+    which: _Params = {"filters": {"tags": [given.label]}} if given.every(3) else {"ids": [given.ref]}
     return {**which, "reason": given.words[4], "restore": given.every(2), "dry_run": given.every(5)}
 
 
@@ -81,7 +85,8 @@ def _relate(given: Given) -> _Params:
 def _history(given: Given) -> _Params:
     if given.every(2):
         return {"id": given.ref, "diff": [1, 1 + given.number % 3]}
-    return {"id": given.ref, "limit": 3} | ({"cursor": given.cursor} if given.cursor and given.every(3) else {})
+    page: _Params = {"id": given.ref, "limit": 3}
+    return page | _going_on(given, every=3)
 
 
 def _create_entities(given: Given) -> _Params:
@@ -93,32 +98,32 @@ def _create_entities(given: Given) -> _Params:
 
 def _relations(given: Given) -> _Params:
     target = given.name if given.every(2) else given.words[5]
-    return {"relations": [{"from": given.ref, "to": target, "relationType": given.words[4]}]}
+    return {"relations": [{"from": given.label, "to": target, "relationType": given.words[4]}]}
 
 
 def _add_observations(given: Given) -> _Params:
-    return {"observations": [{"entityName": given.ref, "contents": [given.words[4]]}]}
+    return {"observations": [{"entityName": given.label, "contents": [given.words[4]]}]}
 
 
 def _delete_observations(given: Given) -> _Params:
-    return {"deletions": [{"entityName": given.ref, "observations": [given.name]}]}
+    return {"deletions": [{"entityName": given.label, "observations": [given.name]}]}
 
 
 def _search_nodes(given: Given) -> _Params:
-    query = given.ref if given.every(2) else "the jay hid"
-    return {"query": query} | ({"cursor": given.cursor} if given.cursor and given.every(3) else {})
+    page: _Params = {"query": given.label if given.every(2) else "the jay hid"}
+    return page | _going_on(given, every=3)
 
 
 def _read_graph(given: Given) -> _Params:
-    return {"cursor": given.cursor} if given.cursor and given.every(2) else {}
+    return _going_on(given, every=2)
 
 
 def _item(given: Given) -> _Params:
-    return {"text": given.text, "metadata": {given.words[4]: given.words[5]}} | _user(given)
+    return {"text": given.text, "metadata": {given.words[4]: given.words[5]}, **_user(given)}
 
 
 def _items(given: Given) -> _Params:
-    return {"query": given.ref if given.every(2) else "the jay hid", "k": 2} | _user(given)
+    return {"query": given.label if given.every(2) else "the jay hid", "k": 2, **_user(given)}
 
 
 def _user(given: Given) -> _Params:
@@ -139,12 +144,12 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
         "create_entities": _create_entities,
         "create_relations": _relations,
         "add_observations": _add_observations,
-        "delete_entities": lambda given: {"entityNames": [given.ref]},
+        "delete_entities": lambda given: {"entityNames": [given.label]},
         "delete_observations": _delete_observations,
         "delete_relations": _relations,
         "read_graph": _read_graph,
         "search_nodes": _search_nodes,
-        "open_nodes": lambda given: {"names": [given.ref, given.name]},
+        "open_nodes": lambda given: {"names": [given.label, given.name]},
     },
     "items": {"memory_store": _item, "memory_recall": _items},
 }
@@ -163,8 +168,7 @@ TOOLS: tuple[Deed, ...] = tuple(
 
 
 def _resources(given: Given) -> Ask:
-    cursor: _Params = {"cursor": given.cursor} if given.cursor and given.every(2) else {}
-    return rpc("resources/list", cursor, toolset="kg" if given.every(3) else "core")
+    return rpc("resources/list", _going_on(given, every=2), toolset="kg" if given.every(3) else "core")
 
 
 def _resource(given: Given) -> Ask:
@@ -180,7 +184,7 @@ def uri_of(space: str, ref: str) -> str:
 
 def _prompt(given: Given) -> Ask:
     name = tuple(PROMPTS)[given.number % len(PROMPTS)]
-    arguments: _Params = {one: given.ref for one in PROMPTS[name].arguments}
+    arguments: _Params = dict.fromkeys(PROMPTS[name].arguments, given.label)
     return rpc("prompts/get", {"name": name, "arguments": arguments})
 
 
@@ -195,7 +199,7 @@ def _completion(given: Given) -> Ask:
         (care, "project"),
     )[given.number % 4]
     # The beginning of everybody's words, of somebody's, or nothing at all.
-    value = (given.space or given.ref)[: (0, 3, 8, 100)[given.number // 4 % 4]]
+    value = (given.space or given.label)[: (0, 3, 8, 100)[given.number // 4 % 4]]
     return rpc("completion/complete", {"ref": ref, "argument": {"name": name, "value": value}})
 
 

@@ -8,7 +8,7 @@ from scrubjay.model.memory import Json
 from tests.scenarios.parties import ID, Ask, Deed, Given, Make
 
 API = "/api/v1"
-_JSON = {"content-type": "application/json"}
+JSON = {"content-type": "application/json"}
 _PLENTY = "100000"
 BEYOND = str(1 << 40)
 """Behind the last change of anybody: the refusal tells how many there are."""
@@ -44,7 +44,7 @@ def _selection(verb: str) -> Make:
     def make(given: Given) -> Ask:
         body: dict[str, Json] = {"group": given.every(2), "reason": given.words[4], "dry_run": given.every(3)}
         if given.every(4):
-            body["filter"] = {"tags": [given.ref], "metadata": {given.ref: given.other}}
+            body["filter"] = {"tags": [given.label], "metadata": {given.label: given.name}}
         else:
             body["ids"] = [given.ref, given.other]
         return _send("POST", f"/memories/{verb}", given, body, headers={"x-scrubjay-run": given.run})
@@ -89,8 +89,8 @@ def _search(given: Given) -> Ask:
     filters = ("entity", "kind", "category", "tags", "any_tags", "project", "scope", "session", "agent")
     asked = {
         0: (("q", "the jay hid"),),
-        1: (("q", given.ref),),
-        2: ((filters[given.number % len(filters)], given.ref),),
+        1: (("q", given.label),),
+        2: ((filters[given.number % len(filters)], given.label),),
         3: (("q", "the jay hid"), ("cursor", given.cursor)),
         4: (("q", given.name), ("state", "trashed")),
     }[given.number % 5]
@@ -101,7 +101,7 @@ def _search(given: Given) -> Ask:
 def _search_by_body(given: Given) -> Ask:
     body: dict[str, Json] = {"query": "under the oak", "limit": 2, "max_tokens": int(_PLENTY), "cursor": given.cursor}
     if given.every(3):
-        body |= {"query": given.ref, "cursor": "", "metadata": {given.ref: given.other}, "tags": [given.ref]}
+        body |= {"query": given.label, "cursor": "", "metadata": {given.label: given.name}, "tags": [given.label]}
     return _send("POST", "/search", given, body)
 
 
@@ -157,7 +157,7 @@ def import_lines(given: Given) -> list[Json]:
     if given.every(3):
         return [
             {"type": "entity", "name": given.name, "entityType": words[4], "observations": [words[5]]},
-            {"type": "relation", "from": given.name, "to": given.ref, "relationType": words[6]},
+            {"type": "relation", "from": given.name, "to": given.label, "relationType": words[6]},
         ]
     memory_id = given.ref if ID.fullmatch(given.ref) else str(uuid5(NAMESPACE_URL, words[4]))
     at = "2026-05-01T12:00:00Z"
@@ -197,7 +197,7 @@ def _send(
     headers: dict[str, str] | None = None,
     query: tuple[tuple[str, str], ...] = (),
 ) -> Ask:
-    kind = {} if body is None else _JSON
+    kind = {} if body is None else JSON
     ask = Ask(method=method, path=API + path, query=query, headers=kind | (headers or {}), body=body)
     return _in_space(ask, given)
 

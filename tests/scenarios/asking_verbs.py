@@ -27,12 +27,12 @@ def _arguments(verb: str, given: Given) -> _Arguments:
         "message": words[7], "idempotency_key": given.key, "expected_version": 1 if given.every(3) else None,
     }  # fmt: skip
     question: Json = {
-        "query": given.ref if given.every(2) else "the jay hid", "limit": 2, "max_tokens": _PLENTY, "explain": True,
-        "filter": {"tags": [given.ref]} if given.every(3) else {},
+        "query": given.label if given.every(2) else "the jay hid", "limit": 2, "max_tokens": _PLENTY, "explain": True,
+        "filter": {"tags": [given.label]} if given.every(3) else {},
     }  # fmt: skip
     found: dict[str, _Arguments] = {
         "remember": {"draft": draft},
-        "recall": {"question": question} | ({"cursor": given.cursor} if given.cursor and given.every(4) else {}),
+        "recall": {"question": question, "cursor": given.cursor if given.every(4) else ""},
         "read": {"refs": [given.ref, given.other], "format": "json" if given.every(2) else "markdown"},
         "revise": {"ref": given.ref, "edit": edit},
         "forget": {"selection": selection},

@@ -126,11 +126,13 @@ class Given:
     """What a request is made from: fresh words of its sender, and references to things of its own or of others.
 
     `space` is one that the request names; `name` and `key` are free where the things referred to are the sender's own.
+    `label` is what stands in texts and questions: never an id of the sender's own, which every world spells otherwise.
     """
 
     words: tuple[str, ...]
     home: str
     ref: str
+    label: str
     other: str
     name: str
     key: str
@@ -155,14 +157,16 @@ def given_for(party: Party, turn: Turn, *, words: tuple[str, ...], own: Known, f
     known = {"own": own, "foreign": foreign, "nobody": Known()}[turn.whose]
     refs = {"id": known.ids, "name": known.names, "title": known.titles}[turn.by]
     is_own = turn.whose == "own"
+    labels = known.names if is_own and turn.by == "id" else refs
     return Given(
         words=words,
         home=party.space,
         ref=_pick(refs, turn.number, NOBODY if turn.by == "id" else "nobody's"),
+        label=_pick(labels, turn.number, "nobody's"),
         other=_pick(own.ids, turn.number + 1, NOBODY) if turn.number % 2 else _pick(refs, turn.number + 1, NOBODY),
         name=words[1] if is_own else _pick(known.names, turn.number, "nobody's"),
         key=words[2] if is_own and turn.number % 5 else _pick(known.keys, turn.number, words[2]),
-        run=_pick(known.runs, turn.number, words[3]),
+        run=words[3] if is_own and turn.number % 3 else _pick(known.runs, turn.number, words[3]),
         cursor=_pick(known.cursors, turn.number, ""),
         number=turn.number,
         space=space,
@@ -185,6 +189,3 @@ class Deed:
     make: Make
     writes: bool = False
     closed: bool = False
-
-    def __repr__(self) -> str:
-        return self.name

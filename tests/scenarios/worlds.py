@@ -5,7 +5,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -24,16 +24,18 @@ from scrubjay.stores.sqlite import SqliteStore
 from scrubjay.way import Way
 from tests.scenarios.parties import ID, WORD, Ask, Known, Party
 from tests.surfaces.daemons import background_daemon
+from tests.unit.embedding.embedding_server import EmbeddingServer
 
 _SECONDS = 30.0
 # They differ with every request, whatever is asked.
 _OF_THE_MOMENT = frozenset({"date", "content-length", "x-request-id"})
 _CURSOR = re.compile(r"\bW[yz][A-Za-z0-9_-]{6,}=*")
-_HASH = re.compile(r'"[0-9a-f]{12}"')
+# Of a question in a cursor, and of a name that is mentioned: both may be an id.
+_HASH = re.compile(r'(?<=")[0-9a-f]{12}(?=")|(?<=~)[0-9a-f]{16}')
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|\+00:00))?")
 # Readings are counted a while later, and what an answer costs depends on the digits of its ids.
 _COUNTED = re.compile(
-    r'\\*"(?:access_count|last_accessed)\\*": *(?:\d+|\\*"[^"\\]*\\*"),?(?:\\n|\s)*|(?<="tokens":)\s*\d+'
+    r',(?:\\n|\s)*\\*"(?:access_count|last_accessed)\\*": *(?:\d+|\\*"[^"\\]*\\*")|(?<="tokens":)\s*\d+'
 )
 _TAIL = 6
 
@@ -92,7 +94,7 @@ class World:
 
     def plain(self, text: str) -> str:
         """A text as every world tells it: ids by the order in which they came up, and no times."""
-        text = _CURSOR.sub(lambda found: _HASH.sub('"hash"', _unpacked(found[0])), text)
+        text = _HASH.sub("hash", _CURSOR.sub(lambda found: _unpacked(found[0]), text))
         text = ID.sub(lambda found: f"<id {self.numbers.setdefault(found[0], len(self.numbers))}>", text)
         for one, number in self.numbers.items():
             text = text.replace(f"-{one[-_TAIL:]}", f"-<tail {number}>")
@@ -140,28 +142,35 @@ class Twins:
     def open(cls, folder: Path) -> Generator[Self]:
         """Both, each in a folder of its own."""
         with ExitStack() as stack:
-            busy, quiet = (stack.enter_context(_world(folder / name)) for name in ("busy", "quiet"))
+            model = stack.enter_context(EmbeddingServer())
+            busy, quiet = (stack.enter_context(_world(folder / name, model.url)) for name in ("busy", "quiet"))
             yield cls(busy=busy, quiet=quiet)
 
     @property
     def both(self) -> tuple[World, World]:
         return self.busy, self.quiet
 
-    def require_alike(self, asked: Mapping[World, Ask] | Sequence[Ask], told: Sequence[Told]) -> None:
+    def require_alike(self, asks: Sequence[Ask], told: Sequence[Told]) -> None:
         """Whoever has the same things in both worlds gets the same answers."""
-        asks = list(asked.values()) if isinstance(asked, Mapping) else list(asked)
         seen = [
             (world.plain(ask.said), one.status, world.plain(one.text))
             for world, ask, one in zip(self.both, asks, told, strict=True)
         ]
-        assert seen[0] == seen[1], f"{asks[0]}"
+        assert seen[0] == seen[1], f"{asks[0]}\n{_first_difference(str(seen[0]), str(seen[1]))}"
+
+    def begin(self) -> None:
+        """Others come: what was known of the things of those before is of no use to them."""
+        for world in self.both:
+            world.known.clear()
+            world.numbers.clear()
 
 
 @contextmanager
-def _world(home: Path) -> Generator[World]:
+def _world(home: Path, model: str) -> Generator[World]:
     settings = Settings(
-        home=str(home), embedder="none", vector_index="scan", readers=1, require_token=True, requests_per_minute=0
-    )
+        home=str(home), embedder="openai", embedding_model="hashes", embedding_url=model, vector_index="scan",
+        readers=1, require_token=True, requests_per_minute=0,
+    )  # fmt: skip
     with (
         background_daemon(settings) as running,
         httpx2.Client(base_url=running.http, timeout=_SECONDS, trust_env=False) as http,
@@ -175,13 +184,19 @@ async def _expired(settings: Settings, name: str) -> str:
     secret, now = new_secret(), datetime.now(UTC)
     token = Token(
         id=new_id(), name=name, spaces=("*",), access=Access.WRITE, created_at=now - timedelta(days=2),
-        expires_at=now - timedelta(days=1), requests_per_minute=0, body_bytes=0,
+        expires_at=now - timedelta(days=1),
     )  # fmt: skip
     try:
         await store.add_token(token, digest_of(secret))
     finally:
         await store.close()
     return secret
+
+
+def _first_difference(one: str, other: str) -> str:
+    """Where two answers part, with what is around it: they are too long to be shown whole."""
+    at = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return "\n".join(text[max(0, at - 300) : at + 300] for text in (one, other))
 
 
 def _unpacked(cursor: str) -> str:

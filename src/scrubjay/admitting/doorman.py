@@ -38,6 +38,11 @@ class Doorman:
         self._must = must
         self._verifier = verifier
 
+    @property
+    def must(self) -> bool:
+        """Whether nobody comes in without a token."""
+        return self._must
+
     async def admit(self, authorization: str | None) -> Grant:
         """What whoever sent this header may do; raises NotAdmitted.
 

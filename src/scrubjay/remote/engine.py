@@ -176,11 +176,11 @@ class RemoteEngine:
         try:
             told = await self._try(verb, asked, who)
         except DaemonUnavailable:
-            kept = self._answers.find(verb, asked, space=who.space)
+            kept = self._answers.find(verb, asked, spaces=who.spaces)
             if kept is None:
                 raise
             return cast("T", replace(cast("Recalled", built(kind, kept)), stale=True))
-        self._answers.keep(verb, asked, told, space=who.space)
+        self._answers.keep(verb, asked, told, spaces=who.spaces)
         return cast("T", built(kind, told))
 
     async def _write(self, verb: str, kind: type[T], who: Caller, **arguments: object) -> T:

@@ -15,7 +15,9 @@ _AROUND = frozenset({"type", "title", "status", "request_id"})
 def problem_of(error: ScrubjayError, *, request_id: str = "") -> dict[str, Json]:
     """An error as a problem."""
     told = plain_error(error)
-    return problem(codes_of(error).http, str(told.pop("code")), str(told.pop("message")), request_id=request_id) | told
+    code, message = str(told.pop("code")), str(told.pop("message"))
+    # What every problem has comes last: no fact of an error can stand in its place.
+    return told | problem(codes_of(error).http, code, message, request_id=request_id)
 
 
 def problem(status: int, code: str, detail: str, *, request_id: str = "") -> dict[str, Json]:

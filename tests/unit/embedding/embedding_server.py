@@ -100,6 +100,9 @@ def _embedding(text: str, size: int, as_text: bool) -> object:
 
 def _handler_of(server: EmbeddingServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
+        # It sends head and body apart, and would wait 40 ms between them.
+        disable_nagle_algorithm = True
+
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:

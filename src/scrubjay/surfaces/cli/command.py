@@ -48,8 +48,9 @@ def verb(app: typer.Typer, *, name: str | None = None, vector_index: str = "scan
     """
 
     def register(function: Verb) -> Verb:
-        def call(*, settings: Settings, **options: object) -> object:
-            return asyncio.run(_with_client(function, replace(settings, vector_index=vector_index), options))
+        def call(*, settings: Settings, space: str | None, **options: object) -> object:
+            chosen = replace(settings, vector_index=vector_index)
+            return asyncio.run(_with_client(function, chosen, options, space=space))
 
         _add(app, function, call, name=name, skip=1)
         return function
@@ -61,7 +62,11 @@ def bare(app: typer.Typer, *, name: str | None = None, answers: bool = True) -> 
     """Make a function over the settings alone a command: for what must not open the store."""
 
     def register(function: Plain) -> Plain:
-        _add(app, function, function, name=name, skip=1, shared=_SHARED if answers else _SERVING)
+        def call(*, settings: Settings, space: str | None, **options: object) -> object:
+            del space  # It is among the settings.
+            return function(settings=settings, **options)
+
+        _add(app, function, call, name=name, skip=1, shared=_SHARED if answers else _SERVING)
         return function
 
     return register
@@ -82,7 +87,7 @@ def _add(
         as_json = bool(given["as_json"])
         try:
             settings = _settings(given)
-            answer = call(settings=settings, **options)
+            answer = call(settings=settings, space=given["space"], **options)
         except ScrubjayError as error:
             fail(error, as_json=as_json)
         else:
@@ -134,6 +139,7 @@ def _settings(shared: dict[str, object]) -> Settings:
     return replace(loaded, agent=loaded.agent or DEFAULT_AGENT)
 
 
-async def _with_client(function: Verb, settings: Settings, options: dict[str, object]) -> object:
-    async with MemoryClient(settings=settings) as client:
+async def _with_client(function: Verb, settings: Settings, options: dict[str, object], *, space: str | None) -> object:
+    # A server must know whether the space was chosen, also when it is the usual one: else the token decides.
+    async with MemoryClient(settings=settings, space=space) as client:
         return await function(client, **options)

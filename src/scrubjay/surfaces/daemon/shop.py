@@ -5,7 +5,9 @@ import logging
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from starlette.types import ASGIApp
 
 from scrubjay.admitting.doorman import Doorman, Verifier
 from scrubjay.admitting.rates import Rates
@@ -17,14 +19,13 @@ from scrubjay.observing.prometheus import Metrics
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.agents import Agents
 from scrubjay.surfaces.daemon.calls import Counter
+from scrubjay.surfaces.daemon.later import made_beside
 from scrubjay.surfaces.daemon.logs import access
 from scrubjay.surfaces.daemon.web import web_app
-from scrubjay.surfaces.rest.app import make_rest
-from scrubjay.surfaces.rest.house import House
 from scrubjay.surfaces.web.bodies import Bodies
 from scrubjay.surfaces.web.door import Passed, Rules
 from scrubjay.surfaces.web.guard import LOOPBACK, Guard
-from scrubjay.surfaces.web.serving import serve_web
+from scrubjay.surfaces.web.serving import Patience, serve_web
 
 _log = logging.getLogger(__name__)
 _LARGEST_PORT = 65535
@@ -42,25 +43,36 @@ class Shop:
     agents: Agents
     metrics: Metrics
     settings: Settings
+    patience: Patience = field(default_factory=Patience)
+    beat: float = 15.0
+    stream_patience: float = 10.0
 
     @asynccontextmanager
     async def open(self, web: socket.socket) -> AsyncGenerator[None]:
         """Serve on a bound socket."""
         host, port = web.getsockname()[:2]
-        doorman = await self._doorman(host)
-        site, engine = self.agents.site(), self.counter.engine
+        doorman, site = await self._doorman(host), self.agents.site()
+        async with made_beside(lambda: self._rest(doorman)) as rest:
+            app = web_app(
+                self.counter, rules=self._rules(doorman, host, port), rest=rest, agents=site.routes,
+                lifespan=site.lifespan,
+            )  # fmt: skip
+            async with serve_web(app, web, patience=self.patience) as served:
+                self.metrics.clients("http", lambda: served.connections)
+                _log.info("listening", extra={"fields": {"http": address_of(web)}})
+                yield
+
+    def _rest(self, doorman: Doorman) -> ASGIApp:
+        # A third of a second that the socket need not wait for.
+        from scrubjay.surfaces.rest.app import make_rest  # noqa: PLC0415
+        from scrubjay.surfaces.rest.house import House  # noqa: PLC0415
+
         house = House(
-            engine=engine, gate=self.counter.gate, changes=self.agents.changes, doorman=doorman, figures=self.metrics,
-            space=self.settings.space,
+            engine=self.counter.engine, gate=self.counter.gate, changes=self.agents.changes, doorman=doorman,
+            figures=self.metrics, space=self.settings.space, beat=self.beat,
+            patience=self.stream_patience,
         )  # fmt: skip
-        app = web_app(
-            self.counter, rules=self._rules(doorman, host, port), rest=make_rest(house), agents=site.routes,
-            lifespan=site.lifespan,
-        )  # fmt: skip
-        async with serve_web(app, web) as served:
-            self.metrics.clients("http", lambda: served.connections)
-            _log.info("listening", extra={"fields": {"http": address_of(web)}})
-            yield
+        return make_rest(house)
 
     async def _doorman(self, host: str) -> Doorman:
         chosen, engine = self.settings, self.counter.engine

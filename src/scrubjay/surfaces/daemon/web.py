@@ -7,7 +7,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Lifespan
 
 from scrubjay.errors import NotAllowed
@@ -44,8 +44,14 @@ def web_app(
         except Exception as error:  # noqa: BLE001 - the edge of the surface
             return refusal(told(error, verb=request.path_params["verb"]))
 
-    routes = [Route("/call/{verb}", call, methods=_ALL), *agents, Mount("", app=rest)]
-    return Starlette(routes=routes, middleware=[Middleware(Door, rules=rules)], lifespan=lifespan)
+    app = Starlette(
+        routes=[Route("/call/{verb}", call, methods=_ALL), *agents],
+        middleware=[Middleware(Door, rules=rules)],
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False
+    app.router.default = rest
+    return app
 
 
 async def _call(request: Request, counter: Counter) -> Response:
@@ -54,8 +60,13 @@ async def _call(request: Request, counter: Counter) -> Response:
         require_same_protocol({"protocol": int(spoken) if spoken.isdecimal() else None}, other="client")
     grant = grant_of(request.scope)
     _require_open(verb, grant)
-    first, spool = await _body(request, verb)
-    call = call_from(verb, first, grant=grant)
+    # An import brings lines behind the first, and they are not taken from whoever may not bring any.
+    lines = lines_of(request.stream()) if verb == "import_" else None
+    first = await request.body() if lines is None else await anext(lines, b"")
+    call = call_from(verb, decoded(first or b"{}"), grant=grant)
+    spool = Spool()
+    if lines is not None:
+        await spool.take(lines)
     if verb in LONG:
         return StreamingResponse(_long(call, counter, spool), media_type="application/x-ndjson")
     result = await counter.serve(call, tell=lambda _: None, flow=_at_once)
@@ -106,17 +117,3 @@ async def _long(call: Call, counter: Counter, spool: Spool) -> AsyncIterator[byt
             yield encoded(frame)
     finally:
         task.cancel()
-
-
-async def _body(request: Request, verb: str) -> tuple[Frame, Spool]:
-    """What is asked; an import brings lines behind the first."""
-    spool = Spool()
-    if verb != "import_":
-        return decoded(await request.body() or b"{}"), spool
-    first: Frame | None = None
-    async for line in lines_of(request.stream()):
-        if first is None:
-            first = decoded(line or b"{}")
-        else:
-            spool.add([line])
-    return first or {}, spool

@@ -3,23 +3,21 @@
 from typing import Annotated, Literal, cast
 
 from pydantic import Field, JsonValue
+from pydantic.json_schema import SkipJsonSchema
 
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
 from scrubjay.remote.shapes import built
-from scrubjay.surfaces.rest.route import Asked, Label, Moment
+from scrubjay.surfaces.rest.route import Asked
+from scrubjay.surfaces.rest.texts import Count, Label, Line, Moment, Name, Text, Thousand, Until
 
-_LARGEST = (1 << 63) - 1
-
-Text = Annotated[str, Field(max_length=1_000_000)]
 Remark = Annotated[str, Field(max_length=1_000)]
-Labels = Annotated[list[Label], Field(max_length=100)]
-Tags = Annotated[list[Label], Field(max_length=64)]
+Labels = Annotated[list[Line], Field(max_length=100)]
+Tags = Annotated[list[Line], Field(max_length=64)]
 Texts = Annotated[list[Text], Field(max_length=5_000)]
-Count = Annotated[int, Field(ge=1, le=_LARGEST)]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Query = Annotated[str, Field(max_length=100_000)]
-Refs = Annotated[list[Label], Field(max_length=1_000)]
+Refs = Annotated[list[Label], Field(max_length=1_000, examples=[["how-to-reach-sarah"]])]
 Metadata = dict[str, JsonValue]
 # A test holds them to what the model has.
 Tiers = Literal["working", "episodic", "semantic", "procedural"]
@@ -31,29 +29,29 @@ Methods = Literal["manual", "auto", "import", "file", "agent"]
 class SourceAsked(Asked):
     """Where something comes from."""
 
-    session: Label = ""
-    conversation: Label = ""
-    agent: Label = ""
-    tool: Label = ""
+    session: Line = ""
+    conversation: Line = ""
+    agent: Line = ""
+    tool: Line = ""
     at: Moment | None = None
     method: Methods = "manual"
     trust: Trusts = "unknown"
 
 
 class RememberAsked(Asked):
-    """A text to remember."""
+    """A text to remember; without one at least an observation, or a name and a kind."""
 
     text: Text = Field(examples=["Sarah prefers voice calls to mail"])
-    title: Label = ""
-    kind: Label = Field(default="", examples=["preference"])
-    name: Label = ""
+    title: Line = ""
+    kind: Line = Field(default="", examples=["preference"])
+    name: Line = ""
     entities: Labels = Field(default_factory=list[str], examples=[["Sarah"]])
     observations: Texts = Field(default_factory=list[str])
     tags: Tags = Field(default_factory=list[str], examples=[["contact"]])
-    category: Label = ""
-    project: Label = ""
-    scope: Label = ""
-    session_hint: Label = ""
+    category: Line = ""
+    project: Line = ""
+    scope: Line = ""
+    session_hint: Line = ""
     intent: Literal["auto", "new", "continue"] = "auto"
     pinned: bool = False
     expires_at: Moment | None = None
@@ -63,28 +61,34 @@ class RememberAsked(Asked):
     dry_run: bool = False
 
 
-class ReviseAsked(Asked):
-    """What is to change; what is left out stays as it is."""
+_Left = SkipJsonSchema[None]
 
-    content: Text | None = None
-    title: Label | None = Field(default=None, examples=["How to reach Sarah"])
-    kind: Label | None = None
-    name: Label | None = None
-    entity: Label | None = None
-    category: Label | None = None
-    project: Label | None = None
-    scope: Label | None = None
-    tags: Tags | None = None
-    observations: Texts | None = None
-    tier: Tiers | None = None
-    pinned: bool | None = None
-    relevance: Share | None = None
+
+class ReviseAsked(Asked):
+    """What is to change; what is left out stays as it is, and only a time may be null: there is none any more."""
+
+    content: Text | _Left = None
+    title: Line | _Left = Field(default=None, examples=["How to reach Sarah"])
+    kind: Line | _Left = None
+    name: Name | _Left = None
+    entity: Line | _Left = None
+    category: Line | _Left = None
+    project: Line | _Left = None
+    scope: Line | _Left = None
+    tags: Tags | _Left = None
+    observations: Texts | _Left = None
+    tier: Tiers | _Left = None
+    pinned: bool | _Left = None
+    relevance: Share | _Left = None
     expires_at: Moment | None = None
     remind_at: Moment | None = None
-    metadata: Metadata | None = None
+    metadata: Metadata | _Left = None
     add_observations: Texts = Field(default_factory=list[str], examples=[["She is in the office on Mondays"]])
-    remove_observations: Texts = Field(default_factory=list[str])
+    remove_observations: Annotated[list[str], Field(max_length=5_000)] = Field(default_factory=list[str])
     message: Remark = Field(default="", description="Why, for the history.")
+
+
+_Wanted = Annotated[list[Label], Field(max_length=64)]
 
 
 class FilterAsked(Asked):
@@ -93,27 +97,25 @@ class FilterAsked(Asked):
     entity: Label = ""
     kind: Label = ""
     category: Label = ""
-    tags: Tags = Field(default_factory=list[str])
-    any_tags: Tags = Field(default_factory=list[str])
+    tags: _Wanted = Field(default_factory=list[str])
+    any_tags: _Wanted = Field(default_factory=list[str])
     project: Label = ""
     scope: Label = ""
-    tier: Tiers | Literal[""] = ""
+    tier: Literal[Tiers, ""] = ""
     session: Label = ""
     agent: Label = ""
-    trust: Trusts | Literal[""] = ""
+    trust: Literal[Trusts, ""] = ""
     metadata: Metadata = Field(default_factory=dict[str, JsonValue])
     since: Moment | None = None
-    until: Moment | None = None
+    until: Until | None = None
 
 
 class SearchAsked(FilterAsked):
     """A question, and which memories may answer it."""
 
-    query: Annotated[str, Field(max_length=100_000)] = Field(
-        default="", examples=["how does Sarah like to be reached?"]
-    )
+    query: Query = Field(default="", examples=["how does Sarah like to be reached?"])
     state: States = "live"
-    limit: Annotated[int, Field(ge=1, le=1_000)] = 8
+    limit: Thousand = 8
     max_tokens: Count = 1_500
     detail: Literal["concise", "full"] = "concise"
     explain: bool = False
@@ -123,9 +125,7 @@ class SearchAsked(FilterAsked):
 class SelectionAsked(Asked):
     """Which memories: by id, name or title, or all that pass a filter."""
 
-    ids: Annotated[list[Label], Field(max_length=1_000)] = Field(
-        default_factory=list[str], examples=[["how-to-reach-sarah"]]
-    )
+    ids: Refs = Field(default_factory=list[str])
     filter: FilterAsked | None = None
     group: bool = Field(default=False, description="Take along what was made from the same text.")
     reason: Remark = ""
@@ -135,7 +135,7 @@ class SelectionAsked(Asked):
 class ReadAsked(Asked):
     """Which memories to read."""
 
-    ids: Annotated[list[Label], Field(min_length=1, max_length=1_000)] = Field(examples=[["how-to-reach-sarah"]])
+    ids: Refs = Field(min_length=1)
     format: Literal["markdown", "plain", "json"] = "markdown"
     version: Count | None = None
 
@@ -151,8 +151,8 @@ class LinkAsked(Asked):
     """An edge to another memory."""
 
     target: Annotated[Label, Field(min_length=1)] = Field(examples=["sarah"])
-    relation: Annotated[Label, Field(min_length=1)] = LINK
-    text: Label = ""
+    relation: Name = LINK
+    text: Line = ""
     strength: Share = 0.5
     metadata: Metadata = Field(default_factory=dict[str, JsonValue])
 

@@ -2,28 +2,32 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import Header, Query, Request, Response, WebSocket
+from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
-from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.errors import InvalidInput
 from scrubjay.remote.shapes import plain
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.feed import Event, Streams, events, starting_place
-from scrubjay.surfaces.rest.house import Space, Visit, Watching, watching
+from scrubjay.surfaces.rest.feed import Event, Feed, Streams
+from scrubjay.surfaces.rest.house import Visit, Watching
 from scrubjay.surfaces.rest.route import router
-from scrubjay.surfaces.web.problems import refusal
 
 routes = router("changes")
 _STREAM = "text/event-stream"
-_BEAT = 15.0
-# Whoever reads nothing for so long is not reading.
-_PATIENCE = 10.0
 _AFTER = Annotated[
     int | None,
-    Query(ge=0, le=(1 << 63) - 1, description="Begin behind this change; 0 is the very first. Default: from now on."),
+    Query(
+        ge=0,
+        le=(1 << 63) - 1,
+        description="Begin behind this change; 0 is the very first. Default: from now on.",
+        examples=[16],
+    ),
 ]
 _GOING_AWAY = 1001
 _POLICY = 1008
@@ -32,59 +36,61 @@ _POLICY = 1008
 @routes.get(
     "/changes",
     summary="Changes as they happen",
-    response_class=Response,
-    responses={200: {"description": "Server-sent events", "content": {_STREAM: {"example": examples.EVENT}}}},
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "Server-sent events. `id` is the number of the change, `data` a JSON object.",
+            # No schema: some take it for that of the stream, and others for that of each event.
+            "content": {_STREAM: {"example": examples.EVENT}},
+        }
+    },
 )
 async def changes(
     request: Request,
     visit: Watching,
     after: _AFTER = None,
     last: Annotated[
-        str, Header(alias="Last-Event-ID", max_length=30, description="What a client sends that comes back.")
+        str,
+        Header(
+            alias="Last-Event-ID",
+            max_length=30,
+            description="What a client sends that comes back.",
+            json_schema_extra={"pattern": "^[0-9]*$"},
+        ),
     ] = "",
 ) -> Response:
     """Every change of one space, numbered as the space counts them; the same path speaks WebSocket."""
-    if last and not last.isdecimal():
+    if last and not (last.isascii() and last.isdecimal()):
         raise InvalidInput(f"Last-Event-ID must be a number, not {last!r}", field="Last-Event-ID")
-    begin = await starting_place(visit, int(last) if last else after)
     streams: Streams = request.app.state.streams
-    return _EventStream(visit, streams, after=begin)
+    feed = await Feed.of(visit, streams, after=int(last) if last else after)
+    return _EventStream(feed, patience=visit.house.patience)
 
 
 @routes.websocket("/changes")
-async def changes_by_websocket(socket: WebSocket, after: _AFTER = None, space: Space = "") -> None:
+async def changes_by_websocket(socket: WebSocket, visit: Watching, after: _AFTER = None) -> None:
     """The same as messages of JSON."""
     streams: Streams = socket.app.state.streams
-    try:
-        visit = await watching(socket, space)
-        begin = await starting_place(visit, after)
-    except ScrubjayError as error:
-        await socket.send_denial_response(refusal(error))
-        return
-    async with streams.one_more(visit.grant.id):
+    feed = await Feed.of(visit, streams, after=after)
+    async with feed.open() as events:
         await socket.accept()
-        code = await _tell(socket, visit, begin)
-        await socket.close(code)
+        await _first_of(_tell(socket, events, visit), _hung_up(socket))
+        # Whoever does not read would not read the farewell either.
+        with suppress(TimeoutError, WebSocketDisconnect, RuntimeError):
+            async with asyncio.timeout(visit.house.patience):
+                await socket.close(_GOING_AWAY if feed.is_over else _POLICY)
 
 
-async def _tell(socket: WebSocket, visit: Visit, after: int) -> int:
-    """Send events until somebody leaves; returns why, as WebSockets count it."""
-    listening = asyncio.create_task(_listen(socket))
-    try:
-        async for event in events(visit, after=after, beat=_BEAT):
-            if listening.done():
-                return _GOING_AWAY
+async def _tell(socket: WebSocket, events: AsyncIterator[Event | None], visit: Visit) -> None:
+    """Send events until there are no more, or nobody reads them."""
+    with suppress(TimeoutError, WebSocketDisconnect):
+        async for event in events:
             if event is not None:
-                async with asyncio.timeout(_PATIENCE):
-                    await socket.send_text(json.dumps(plain(event), ensure_ascii=False))
-    except (WebSocketDisconnect, TimeoutError, RuntimeError):
-        return _POLICY
-    finally:
-        listening.cancel()
-    return _GOING_AWAY
+                async with asyncio.timeout(visit.house.patience):
+                    await socket.send_text(_json(event))
 
 
-async def _listen(socket: WebSocket) -> None:
+async def _hung_up(socket: WebSocket) -> None:
     """Nothing that a client says matters, but that it hangs up."""
     while (await socket.receive())["type"] != "websocket.disconnect":
         continue
@@ -95,41 +101,48 @@ class _EventStream(Response):
 
     media_type = _STREAM
 
-    def __init__(self, visit: Visit, streams: Streams, *, after: int) -> None:
+    def __init__(self, feed: Feed, *, patience: float) -> None:
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
-        self._visit = visit
-        self._streams = streams
-        self._after = after
+        self._feed = feed
+        self._patience = patience
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, _: Scope, receive: Receive, send: Send) -> None:
         """Send what happens."""
-        try:
-            async with self._streams.one_more(self._visit.grant.id):
-                await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-                sending = asyncio.create_task(self._send(send))
-                leaving = asyncio.create_task(_left(receive))
-                await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
-                for task in (sending, leaving):
-                    task.cancel()
-                await asyncio.gather(sending, leaving, return_exceptions=True)
-        except ScrubjayError as error:
-            await refusal(error)(scope, receive, send)
+        async with self._feed.open() as events:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            await _first_of(self._send(events, send), _left(receive))
 
-    async def _send(self, send: Send) -> None:
+    async def _send(self, events: AsyncIterator[Event | None], send: Send) -> None:
         await send({"type": "http.response.body", "body": b": hello\n\n", "more_body": True})
-        async for event in events(self._visit, after=self._after, beat=_BEAT):
-            async with asyncio.timeout(_PATIENCE):
-                await send({"type": "http.response.body", "body": _written(event), "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        with suppress(TimeoutError):
+            async for event in events:
+                async with asyncio.timeout(self._patience):
+                    await send({"type": "http.response.body", "body": _written(event), "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _written(event: Event | None) -> bytes:
-    if event is None:
-        return b": nothing new\n\n"
-    return f"id: {event.seq}\ndata: {json.dumps(plain(event), ensure_ascii=False)}\n\n".encode()
+    return f"id: {event.seq}\ndata: {_json(event)}\n\n".encode() if event else b": nothing new\n\n"
+
+
+def _json(event: Event) -> str:
+    return json.dumps(plain(event), ensure_ascii=False)
 
 
 async def _left(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         continue
+
+
+async def _first_of(*works: Coroutine[object, object, None]) -> None:
+    """Do several things until one of them is done, and give up the others."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,6 +1,9 @@
 """An answer of each kind, as the OpenAPI description shows it."""
 
+import json
+
 from scrubjay.model.memory import Json
+from scrubjay.remote.problems import problem
 
 _ID = "0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b"
 _OTHER = "0197f3c2-7a10-7c2f-8d11-0b1c2d3e4f5a"
@@ -11,6 +14,7 @@ _SOURCE: dict[str, Json] = {
     "session": "", "conversation": "", "at": None, "method": "manual", "agent": "rest", "tool": "", "trust": "unknown",
 }  # fmt: skip
 
+TEXT = "# How to reach Sarah\n\nSarah prefers voice calls to mail\n"
 MEMORY: dict[str, Json] = {
     "id": _ID,
     "space": "default",
@@ -61,7 +65,7 @@ UNDONE: dict[str, Json] = {"run": _RUN, "done": [_written("undone", 3)], "skippe
 
 READ: dict[str, Json] = {
     "memories": [MEMORY],
-    "texts": ["# How to reach Sarah\n\nSarah prefers voice calls to mail\n"],
+    "texts": [TEXT],
     "relations": [],
     "missing": [{"ref": "how-to-reach-sara", "suggestions": [_NAME]}],
     "stale": False,
@@ -165,5 +169,49 @@ CHANGE: dict[str, Json] = {
     "run": _RUN,
     "relation": None,
 }
-EVENT = f'id: 17\ndata: {{"seq": 17, "action": "created", "id": "{_ID}", "version": 1, "at": "{_AT}"}}\n\n'
-LINES = f'{{"scrubjay": "export", "format": 1}}\n{{"id": "{_ID}", "content": "Sarah prefers voice calls to mail"}}\n'
+EVENT = f"id: 17\ndata: {json.dumps(CHANGE)}\n\n"
+
+
+def _version(number: int, action: str, **body: Json) -> Json:
+    return {"number": number, "action": action, "created_at": _AT, "agent": "rest", "run": _RUN, "body": body}
+
+
+def _kept(memory_id: str, *versions: Json) -> Json:
+    return {"memory": {"id": memory_id, "version": len(versions)}, "versions": list(versions)}
+
+
+_TIMES: dict[str, Json] = {"created_at": _AT, "updated_at": _AT}
+_LINES: tuple[Json, ...] = (
+    {"scrubjay": 1, "space": "default", "exported_at": _AT},
+    _kept(
+        _ID,
+        _version(1, "created", name=_NAME, title="Sarah", content="Sarah prefers voice calls to mail", **_TIMES),
+        _version(2, "revised", name=_NAME, title="How to reach Sarah", content="Sarah prefers voice calls", **_TIMES),
+    ),
+    _kept(_OTHER, _version(1, "created", name="sarah", title="Sarah", kind="person", content="A colleague", **_TIMES)),
+    {"relation": _EDGE},
+)
+# Whoever imports them has the memories that the other examples are about.
+LINES = "".join(f"{json.dumps(line)}\n" for line in _LINES)
+
+
+def _problem(status: int, code: str, detail: str, **facts: Json) -> dict[str, Json]:
+    return problem(status, code, detail, request_id="5f0c2a9be1d34c77") | facts
+
+
+PROBLEMS: dict[int, dict[str, Json]] = {
+    400: _problem(400, "bad_json", "the body is no JSON: Expecting value in line 1, column 10"),
+    401: _problem(401, "not_admitted", "this server asks for a token", reason="missing"),
+    403: _problem(403, "not_allowed", "the space 'work' is not open to you", field="space"),
+    404: _problem(404, "not_found", "no memory answers to 'how-to-reach-sara'", suggestions=[_NAME]),
+    408: _problem(408, "too_slow", "the body did not arrive within 30 s", hint="Send it faster, or less of it"),
+    409: _problem(409, "name_taken", f"another memory is called {_NAME!r}", field="name"),
+    412: _problem(412, "stale_version", f"memory {_NAME!r} is at version 3, not 2", expected=2, current=3),
+    413: _problem(413, "too_large", "the body is larger than 16,777,216 bytes", limit=16_777_216),
+    415: _problem(415, "unsupported_media_type", "a body must be JSON, and this one says it is 'text/plain'"),
+    422: _problem(422, "invalid_input", "limit must be at least 1", field="limit", errors=["limit must be at least 1"]),
+    429: _problem(429, "too_many_requests", "this token may make 60 requests a minute", retry_after=1, limit=60),
+    500: _problem(500, "error", "the request failed: ValueError", hint="The server's log says more"),
+    503: _problem(503, "busy", "1,000 requests are waiting already", hint="Retry after 1 s", retry_after=1),
+    507: _problem(507, "disk_full", "no room is left where the store is"),
+}

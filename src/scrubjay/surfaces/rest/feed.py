@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -13,7 +13,6 @@ from scrubjay.model.relation import Relation
 from scrubjay.surfaces.rest.house import Visit
 
 _PAGE = 200
-_STREAMS_EACH = 64
 _RETRY_AFTER = 30
 # Nothing is another than it was.
 _UNSEEN = frozenset({Action.EMBEDDED})
@@ -33,18 +32,19 @@ class Event:
     relation: Relation | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Streams:
     """How many streams each caller reads."""
 
+    most: int
     open: Counter[str] = field(default_factory=Counter[str])
 
-    @asynccontextmanager
-    async def one_more(self, caller: str) -> AsyncGenerator[None]:
+    @contextmanager
+    def one_more(self, caller: str) -> Generator[None]:
         """A stream of a caller; raises TooManyRequests where one caller would take the place of others."""
-        if self.open[caller] >= _STREAMS_EACH:
+        if self.open[caller] >= self.most:
             raise TooManyRequests(
-                f"{_STREAMS_EACH} streams are open already",
+                f"{self.most:,} streams are open already",
                 hint="Close some: one stream tells of all changes of a space",
                 retry_after=_RETRY_AFTER,
             )
@@ -57,44 +57,62 @@ class Streams:
                 del self.open[caller]
 
 
-async def starting_place(visit: Visit, after: int | None) -> int:
-    """Where a stream begins: behind a change that the caller knows, else with what happens from now on."""
-    last = await visit.house.engine.store.last_place(visit.who.space)
-    if after is not None and after > last:
-        raise InvalidInput(
-            f"there have been {last:,} changes, and none with the number {after:,}",
-            hint="The store may have been restored from a backup: begin again with after=0",
-            field="after",
-        )
-    return last if after is None else after
+class Feed:
+    """The changes of one space, for one reader."""
 
+    def __init__(self, visit: Visit, streams: Streams, *, after: int) -> None:
+        self._visit = visit
+        self._streams = streams
+        self._after = after
+        self._stir = asyncio.Event()
+        self.is_over = False
 
-async def events(visit: Visit, *, after: int, beat: float) -> AsyncIterator[Event | None]:
-    """Every change behind a place, as it happens; None now and then, when nothing does.
+    @classmethod
+    async def of(cls, visit: Visit, streams: Streams, *, after: int | None) -> "Feed":
+        """A feed that begins behind a change that the caller knows, else with what happens from now on."""
+        last = await visit.house.engine.store.last_place(visit.who.space)
+        if after is not None and after > last:
+            raise InvalidInput(
+                f"there have been {last:,} changes, and none with the number {after:,}",
+                hint="The store may have been restored from a backup: begin again with after=0",
+                field="after",
+            )
+        return cls(visit, streams, after=last if after is None else after)
 
-    It ends when the server does, or when the caller's token no longer opens the space.
-    """
-    stir, over = asyncio.Event(), asyncio.Event()
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[AsyncIterator[Event | None]]:
+        """The events, while the block lasts; raises what stands against it before there are any."""
+        changes, space = self._visit.house.changes, self._visit.who.space
+        with self._streams.one_more(self._visit.grant.id):
+            async with (
+                changes.listening(space, lambda _: self._stir.set(), leave=self._leave),
+                aclosing(self._events()) as events,
+            ):
+                yield events
 
-    def leave() -> None:
-        over.set()
-        stir.set()
+    async def _events(self) -> AsyncGenerator[Event | None]:
+        """Every change behind a place, as it happens; None now and then, when nothing does.
 
-    store = visit.house.engine.store
-    async with visit.house.changes.listening(visit.who.space, lambda _: stir.set(), leave=leave):
-        while not over.is_set() and await visit.house.doorman.still(visit.grant):
-            page = await store.changes_in(visit.who.space, after=after, limit=_PAGE)
+        It ends when the server does, or when the caller's token no longer opens the space.
+        """
+        house, space = self._visit.house, self._visit.who.space
+        while not self.is_over and await house.doorman.still(self._visit.grant):
+            page = await house.engine.store.changes_in(space, after=self._after, limit=_PAGE)
             for change in page:
-                after = change.place
+                self._after = change.place
                 if change.action not in _UNSEEN:
                     yield _event(change)
             if page:
                 continue
             with suppress(TimeoutError):
-                await asyncio.wait_for(stir.wait(), beat)
-            if not stir.is_set():
+                await asyncio.wait_for(self._stir.wait(), house.beat)
+            if not self._stir.is_set():
                 yield None
-            stir.clear()
+            self._stir.clear()
+
+    def _leave(self) -> None:
+        self.is_over = True
+        self._stir.set()
 
 
 def _event(change: Change) -> Event:

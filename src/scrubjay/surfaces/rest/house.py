@@ -1,6 +1,7 @@
 """Who is asking, and what the routes work with."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.draft import Caller
 from scrubjay.model.grant import Grant
 from scrubjay.surfaces.mcp.changes import Changes
-from scrubjay.surfaces.rest.route import Label
+from scrubjay.surfaces.rest.texts import Label, SpaceName
 from scrubjay.surfaces.web.door import grant_of
 
 T = TypeVar("T")
@@ -35,6 +36,11 @@ class Gate(Protocol):
 
 class Doorman(Protocol):
     """Knows what a token opens."""
+
+    @property
+    def must(self) -> bool:
+        """Whether nobody comes in without one."""
+        ...
 
     async def still(self, grant: Grant) -> bool:
         """Whether a grant still holds."""
@@ -59,6 +65,12 @@ class House:
     doorman: Doorman
     figures: Figures
     space: str = "default"
+    # So often a stream gives a sign of life, and looks whether its reader may still read.
+    beat: float = 15.0
+    # Whoever takes nothing of a stream for so long is not reading it.
+    patience: float = 10.0
+    # One caller reads so many streams at once, and leaves room for others.
+    streams: int = 64
     # Kept here, because the event loop holds tasks only weakly.
     tasks: set[asyncio.Task[object]] = field(default_factory=set[asyncio.Task[object]])
 
@@ -100,7 +112,7 @@ class Visit:
 
 
 Spaces = Annotated[
-    list[Label],
+    list[SpaceName],
     Query(
         alias="space",
         max_length=100,
@@ -108,21 +120,25 @@ Spaces = Annotated[
     ),
 ]
 Space = Annotated[
-    Label, Query(alias="space", description="The space to work in. Default: the first that the token opens.")
+    SpaceName, Query(alias="space", description="The space to work in. Default: the first that the token opens.")
 ]
-Agent = Annotated[Label, Header(alias="X-Scrubjay-Agent", description="Who writes; `undo` goes by it.")]
+Agent = Annotated[
+    Label, Header(alias="X-Scrubjay-Agent", description="Who asks: noted with every change, and `undo` goes by it.")
+]
 Run = Annotated[
     Label, Header(alias="X-Scrubjay-Run", description="Names a series of calls that `undo` takes back together.")
 ]
 
 
-async def _reading(request: HTTPConnection, space: Spaces = [], agent: Agent = "") -> Visit:  # noqa: B006 - FastAPI copies it
+async def reading(request: HTTPConnection, space: Spaces = [], agent: Agent = "") -> Visit:  # noqa: B006 - FastAPI copies it
+    """A visit that only reads, of all the spaces that are open or asked for."""
     grant = grant_of(request.scope)
     grant.require_read("this")
     return _visit(request, grant, spaces=space, agent=agent)
 
 
-async def _writing(request: HTTPConnection, space: Space = "", agent: Agent = "", run: Run = "") -> Visit:
+async def writing(request: HTTPConnection, space: Space = "", agent: Agent = "", run: Run = "") -> Visit:
+    """A visit that may change something, in one space."""
     grant = grant_of(request.scope)
     grant.require_write("this")
     return _visit(request, grant, spaces=[space] if space else [], agent=agent, run=run)
@@ -135,14 +151,9 @@ async def watching(connection: HTTPConnection, space: Space = "") -> Visit:
     return _visit(connection, grant, spaces=[space] if space else [], agent="")
 
 
-Reading = Annotated[Visit, Depends(_reading)]
-"""A visit that only reads, of all the spaces that are open or asked for."""
-Writing = Annotated[Visit, Depends(_writing)]
-"""A visit that may change something, in one space."""
-
-
+Reading = Annotated[Visit, Depends(reading)]
+Writing = Annotated[Visit, Depends(writing)]
 Watching = Annotated[Visit, Depends(watching)]
-"""A visit that reads one space."""
 
 
 def house_of(request: HTTPConnection) -> House:
@@ -153,29 +164,52 @@ def house_of(request: HTTPConnection) -> House:
 def _visit(request: HTTPConnection, grant: Grant, *, spaces: list[str], agent: str, run: str = "") -> Visit:
     _require_known(request)
     house = house_of(request)
-    first, *also = spaces or [""]
-    who = grant.caller(space=first, agent=agent or (grant.name if grant.id else _AGENT), run=run, default=house.space)
+    # A name that is left empty is one that is not given.
+    first, *also = [space for space in spaces if space] or [""]
+    name = _as_written(agent) or (grant.name if grant.id else _AGENT)
+    who = grant.caller(space=first, agent=name, run=_as_written(run), default=house.space)
     if also:
-        who = Caller(space=who.space, also=tuple(map(grant.require, also)), agent=who.agent, run=run)
+        others = tuple(grant.require(_named(space)) for space in also)
+        who = Caller(space=grant.require(_named(first)), also=others, agent=who.agent, run=who.run)
     return Visit(house=house, grant=grant, who=who)
 
 
+def _named(space: str) -> str:
+    if not space.strip():
+        raise InvalidInput("a space needs a name", hint="Leave out `space` for the token's own", field="space")
+    return space
+
+
+def _as_written(header: str) -> str:
+    """A header as its sender wrote it: most write UTF-8, and HTTP takes it for Latin-1."""
+    try:
+        return header.encode("latin-1").decode()
+    except UnicodeError:
+        return header
+
+
 def _require_known(request: HTTPConnection) -> None:
-    """What a route does not know in the query is a mistake, not something to be overlooked."""
+    """What a route does not know in the query is a mistake, not something to be overlooked; so is what it has twice."""
+    if not request.scope["query_string"]:
+        return
     known = _known(cast("APIRoute", request.scope["route"]))
-    for name in request.query_params:
+    counted = Counter(name for name, _ in request.query_params.multi_items())
+    for name, count in counted.items():
         if name not in known:
             raise InvalidInput(
                 f"there is no parameter {name[:100]!r} here",
                 hint=f"There are {', '.join(known)}" if known else "",
                 field=name[:100],
             )
+        if count > 1 and not known[name]:
+            raise InvalidInput(f"{name} is given {count:,} times", hint="Give it once", field=name)
 
 
-def _known(route: APIRoute) -> tuple[str, ...]:
+def _known(route: APIRoute) -> dict[str, bool]:
+    """The parameters of a route's query, and whether each may be given several times."""
     names = route.__dict__.get("known_names")
     if names is None:
-        found = get_flat_params(route.dependant)
-        names = tuple(one.alias for one in found if isinstance(one.field_info, InQuery))
+        asked = [one for one in get_flat_params(route.dependant) if isinstance(one.field_info, InQuery)]
+        names = {one.alias: isinstance(one.field_info.default, list) for one in asked}
         route.__dict__["known_names"] = names
-    return cast("tuple[str, ...]", names)
+    return cast("dict[str, bool]", names)

@@ -11,7 +11,9 @@ from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.asked import LinkAsked
 from scrubjay.surfaces.rest.house import Reading, Writing
 from scrubjay.surfaces.rest.memories import only
-from scrubjay.surfaces.rest.route import Label, Ref, answer, gives, router
+from scrubjay.surfaces.rest.route import Ref, answer, router
+from scrubjay.surfaces.rest.schemas import gives
+from scrubjay.surfaces.rest.texts import Label, Name
 
 routes = router("links")
 _CREATED = 201
@@ -53,7 +55,7 @@ async def unrelate(
     ref: Ref,
     visit: Writing,
     target: Annotated[Label, Query(min_length=1, examples=["sarah"])],
-    relation: Annotated[Label, Query(min_length=1)] = LINK,
+    relation: Annotated[Name, Query(min_length=1)] = LINK,
 ) -> Response:
     """A link goes away from both ends."""
     return answer(await visit.write("unrelate", visit.memory.unrelate(ref, target, relation=relation)))

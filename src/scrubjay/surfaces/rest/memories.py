@@ -1,11 +1,13 @@
 """Memories: kept, read, changed, put into the trash and taken out of it."""
 
+from collections.abc import Mapping
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import Header, Query, Response
 
-from scrubjay.errors import NotFound
-from scrubjay.model.memory import Memory
+from scrubjay.errors import NotFound, StaleVersion
+from scrubjay.model.memory import Json, Memory
 from scrubjay.model.results import Missing, Outcome, ReadResult, Remembered, Written
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.asked import (
@@ -15,8 +17,10 @@ from scrubjay.surfaces.rest.asked import (
     SelectionAsked,
     filter_of,
 )
-from scrubjay.surfaces.rest.house import Reading, Writing
-from scrubjay.surfaces.rest.route import Label, Ref, answer, etag, gives, router, version_from
+from scrubjay.surfaces.rest.house import Reading, Visit, Writing
+from scrubjay.surfaces.rest.route import ETAG, Ref, answer, etag, router, version_from
+from scrubjay.surfaces.rest.schemas import Described, gives
+from scrubjay.surfaces.rest.texts import Label
 from scrubjay.writing.dispose import Selection
 
 routes = router("memories")
@@ -30,7 +34,14 @@ Key = Annotated[
     ),
 ]
 IfMatch = Annotated[
-    str, Header(alias="If-Match", max_length=100, description="The version that the caller goes by.", examples=['"3"'])
+    str,
+    Header(
+        alias="If-Match",
+        max_length=100,
+        description="The version that the caller goes by; `*` is any.",
+        examples=['"2"'],
+        json_schema_extra={"pattern": ETAG},
+    ),
 ]
 IfNoneMatch = Annotated[
     str, Header(alias="If-None-Match", max_length=1_000, description="The version that the caller has.")
@@ -38,21 +49,28 @@ IfNoneMatch = Annotated[
 _CREATED = 201
 _UNCHANGED = 304
 _MARKDOWN = "text/markdown"
+_MEMORY = gives(Memory, examples.MEMORY, what="The memory", headers=("ETag",), also={_MARKDOWN: examples.TEXT})
+
+
+def _written(example: Mapping[str, Json]) -> Described:
+    return gives(Written, example, headers=("ETag",))
 
 
 @routes.post(
     "/memories",
     summary="Remember a text",
     status_code=_CREATED,
-    responses=gives(Remembered, examples.CREATED, status=201, what="A new memory")
-    | gives(Remembered, examples.MERGED, what="Known already, or merged into another"),
+    responses=gives(Remembered, examples.CREATED, status=_CREATED, what="A new memory", headers=("ETag", "Location"))
+    | gives(Remembered, examples.MERGED, what="Known already, or merged into another", headers=("ETag",)),
 )
 async def remember(asked: RememberAsked, visit: Writing, key: Key = "") -> Response:
     """Store a text once, filed under every entity it is about; the answer says what was done."""
     given = asked.model_dump(exclude_none=True)
     done = await visit.write("remember", visit.memory.remember(**given, idempotency_key=key))
     is_new = done.action == "created" and not asked.dry_run
-    headers = etag(done.version) | ({"location": f"/api/v1/memories/{done.id}"} if is_new else {})
+    headers = etag(done.version) if done.id else {}
+    if is_new:
+        headers["location"] = _place(done.id, visit)
     return answer(done, status=_CREATED if is_new else 200, headers=headers)
 
 
@@ -83,7 +101,7 @@ async def purge_many(asked: SelectionAsked, visit: Writing) -> Response:
 @routes.get(
     "/memories/{id}",
     summary="Read a memory",
-    responses=gives(Memory, examples.MEMORY) | {304: {"description": "The caller has this version already"}},
+    responses=_MEMORY | {_UNCHANGED: {"description": "The caller has this version already"}},
 )
 async def read(
     ref: Ref,
@@ -93,20 +111,20 @@ async def read(
     known: IfNoneMatch = "",
 ) -> Response:
     """One memory, as JSON, or as Markdown for whoever asks with `Accept: text/markdown`."""
-    is_markdown = _MARKDOWN in accept
+    is_markdown = _MARKDOWN in accept.lower()
     found = await visit.read(
         "read", visit.memory.read(ref, format="markdown" if is_markdown else "json", version=version)
     )
     memory = only(found, ref)
-    headers = etag(memory.version)
-    if headers["etag"] in known:
+    headers = etag(memory.version) | {"vary": "accept"}
+    if known.strip() == "*" or headers["etag"] in known:
         return Response(status_code=_UNCHANGED, headers=headers)
     if is_markdown:
         return Response(found.texts[0], headers=headers, media_type=_MARKDOWN)
     return answer(memory, headers=headers)
 
 
-@routes.patch("/memories/{id}", summary="Revise a memory", responses=gives(Written, examples.REVISED))
+@routes.patch("/memories/{id}", summary="Revise a memory", responses=_written(examples.REVISED))
 async def revise(ref: Ref, asked: ReviseAsked, visit: Writing, match: IfMatch = "", key: Key = "") -> Response:
     """Change fields of a memory; the state before stays a version."""
     fields = asked.model_dump(mode="json", exclude_unset=True)
@@ -115,27 +133,51 @@ async def revise(ref: Ref, asked: ReviseAsked, visit: Writing, match: IfMatch = 
     return answer(done, headers=etag(done.version))
 
 
-@routes.delete("/memories/{id}", summary="Forget a memory", responses=gives(Written, examples.FORGOTTEN_ONE))
+@routes.delete("/memories/{id}", summary="Forget a memory", responses=_written(examples.FORGOTTEN_ONE))
 async def forget(
     ref: Ref,
     visit: Writing,
+    match: IfMatch = "",
     group: Annotated[bool, Query(description="Take along what was made from the same text.")] = False,
-    reason: Annotated[str, Query(max_length=1_000)] = "",
+    reason: Annotated[str, Query(max_length=1_000, description="Why, for the history.")] = "",
 ) -> Response:
     """Put a memory into the trash, from where `restore` brings it back."""
+    await require_version(visit, ref, match)
     return _one(await visit.write("forget", visit.memory.forget(ref, group=group, reason=reason)))
 
 
-@routes.post("/memories/{id}/restore", summary="Restore a memory", responses=gives(Written, examples.RESTORED_ONE))
-async def restore(ref: Ref, visit: Writing) -> Response:
+@routes.post("/memories/{id}/restore", summary="Restore a memory", responses=_written(examples.RESTORED_ONE))
+async def restore(ref: Ref, visit: Writing, match: IfMatch = "") -> Response:
     """Take a memory out of the trash."""
+    await require_version(visit, ref, match)
     return _one(await visit.write("restore", visit.memory.restore(ref)))
 
 
-@routes.post("/memories/{id}/purge", summary="Purge a memory", responses=gives(Written, examples.PURGED_ONE))
-async def purge(ref: Ref, visit: Writing) -> Response:
+@routes.post("/memories/{id}/purge", summary="Purge a memory", responses=_written(examples.PURGED_ONE))
+async def purge(ref: Ref, visit: Writing, match: IfMatch = "") -> Response:
     """Destroy a memory that is in the trash, with every version and every trace of its text."""
+    await require_version(visit, ref, match)
     return _one(await visit.write("purge", visit.memory.purge(ref), long=True))
+
+
+async def require_version(visit: Visit, ref: str, match: str) -> None:
+    """Raises StaleVersion when a memory is at another version than the caller goes by.
+
+    Somebody may still come in between, which costs nothing here: what these verbs do can be undone, or was done to what
+    is in the trash.
+    """
+    expected = version_from(match)
+    if expected is None:
+        return
+    current = only(await visit.read("read", visit.memory.read(ref, format="json")), ref)
+    if current.version != expected:
+        raise StaleVersion(
+            f"memory {current.name!r} is at version {current.version}, not {expected}",
+            hint="Read it again before you decide",
+            memory_id=current.id,
+            expected=expected,
+            current=current.version,
+        )
 
 
 def _selection(asked: SelectionAsked) -> Selection:
@@ -153,6 +195,13 @@ def only(found: ReadResult, ref: str) -> Memory:
     if not found.memories:
         raise _not_found(found.missing[0] if found.missing else Missing(ref=ref))
     return found.memories[0]
+
+
+def _place(memory_id: str, visit: Visit) -> str:
+    """Where a memory is read, also by whoever has another space of its own."""
+    home = visit.grant.caller(default=visit.house.space).space
+    there = visit.who.space
+    return f"/api/v1/memories/{memory_id}" + ("" if there == home else f"?space={quote(there, safe='')}")
 
 
 def _one(done: Outcome) -> Response:

@@ -5,21 +5,28 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Path, Request, Response
+from fastapi.responses import StreamingResponse
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
+from starlette.routing import Match
+from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
 from scrubjay.remote.frames import encoded
 from scrubjay.remote.problems import problem
 from scrubjay.remote.shapes import plain
-from scrubjay.surfaces.rest.schemas import shown
+from scrubjay.surfaces.rest.strict import NotJsonError, json_from
+from scrubjay.surfaces.rest.texts import LONGEST_LABEL
 from scrubjay.surfaces.web.problems import told
+from scrubjay.telemetry import request_id
 
+_BAD = 400
 _UNSUPPORTED = 415
 _JSON_TYPES = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
-_LONGEST_LABEL = 300
-_VERSION = re.compile(r'(?:W/)?"(\d{1,18})"')
+_VERSION = re.compile(r'(?:W/)?"([0-9]{1,18})"')
+ETAG = r'^(\*|(W/)?"[0-9]{1,18}")?$'
+"""What `version_from` takes, for the description."""
 
 
 class Asked(BaseModel):
@@ -28,13 +35,11 @@ class Asked(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-Label = Annotated[str, Field(max_length=_LONGEST_LABEL)]
-Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-05-31T14:00:00Z"])]
 Ref = Annotated[
     str,
     Path(
         alias="id",
-        max_length=_LONGEST_LABEL,
+        max_length=LONGEST_LABEL,
         description="Id, name or title of a memory. What has a slash in it goes by its id.",
         examples=["0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b"],
     ),
@@ -42,21 +47,59 @@ Ref = Annotated[
 
 
 class Route(APIRoute):
-    """A route that takes JSON bodies only when they are called so."""
+    """A route that takes JSON bodies only when they are called so and are so; and HEAD, wherever it takes GET."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[object, object, Response]]:
-        """The handler, behind a look at the content type."""
+        """The handler, behind a look at the body."""
         handle = super().get_route_handler()
-        if self.body_field is None:
-            return handle
+        takes_json = self.body_field is not None
 
-        async def handle_json(request: Request) -> Response:
-            kind = request.headers.get("content-type", "")
-            if not _JSON_TYPES.fullmatch(kind) and (kind or await request.body()):
-                return told(_unsupported(kind))
-            return await handle(request)
+        async def handle_strictly(request: Request) -> Response:
+            if encoding := request.headers.get("content-encoding", ""):
+                return _unsupported(f"a body must come as it is, and this one is encoded as {encoding[:100]!r}")
+            if not takes_json:
+                return await handle(request)
+            kind, strict = request.headers.get("content-type", ""), _JsonRequest(request.scope, request.receive)
+            if not _JSON_TYPES.fullmatch(kind) and (kind or await strict.body()):
+                return _unsupported(f"a body must be JSON, and this one says it is {kind[:100] or 'nothing'!r}")
+            try:
+                await strict.parse()
+            except NotJsonError as error:
+                return _no_json(error)
+            return await handle(strict)
 
-        return handle_json
+        return handle_strictly
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether a request is meant for this route."""
+        match, found = super().matches(scope)
+        return (Match.FULL if match is Match.PARTIAL and self._is_headed(scope) else match), found
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; of an answer to HEAD the server leaves out the body."""
+        await super().handle({**scope, "method": "GET"} if self._is_headed(scope) else scope, receive, send)
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        """The methods it takes."""
+        return frozenset({*(self.methods or ()), *(("HEAD",) if self._has_head else ())})
+
+    @property
+    def _has_head(self) -> bool:
+        # What streams would be made whole for nothing, or never end.
+        return "GET" in (self.methods or ()) and self.response_class is not StreamingResponse
+
+    def _is_headed(self, scope: Scope) -> bool:
+        return scope.get("method") == "HEAD" and self._has_head
+
+
+class _JsonRequest(Request):
+    """A request whose body is read as JSON has it."""
+
+    async def parse(self) -> None:
+        """Read the body, if there is one; raises NotJsonError."""
+        if body := await self.body():
+            self._json = json_from(body)
 
 
 def router(tag: str) -> APIRouter:
@@ -68,16 +111,6 @@ def answer(result: object, *, status: int = 200, headers: Mapping[str, str] | No
     """What a verb answers, as JSON."""
     body = encoded(cast("dict[str, Json]", plain(result)))
     return Response(body, status_code=status, headers=headers, media_type="application/json")
-
-
-Described = dict[int | str, dict[str, object]]
-
-
-def gives(kind: type, example: Mapping[str, Json], *, status: int = 200, what: str = "Done") -> Described:
-    """What a route answers when all is well, for its description."""
-    return {
-        status: {"model": shown(kind), "description": what, "content": {"application/json": {"example": dict(example)}}}
-    }
 
 
 def etag(version: int) -> dict[str, str]:
@@ -97,7 +130,11 @@ def version_from(header: str) -> int | None:
     return int(found[1])
 
 
-def _unsupported(kind: str) -> dict[str, Json]:
-    """The problem of a body that is no JSON by its own account."""
-    detail = f"a body must be JSON, and this one says it is {kind[:100] or 'nothing'!r}"
-    return problem(_UNSUPPORTED, "unsupported_media_type", detail) | {"hint": "Send content-type: application/json"}
+def _unsupported(detail: str) -> Response:
+    told_as = problem(_UNSUPPORTED, "unsupported_media_type", detail, request_id=request_id.get())
+    return told(told_as | {"hint": "Send content-type: application/json, and no content-encoding"})
+
+
+def _no_json(error: NotJsonError) -> Response:
+    told_as = problem(_BAD, "bad_json", f"the body is no JSON: {error}", request_id=request_id.get())
+    return told(told_as | {"hint": "Check its quotes and commas; it must be UTF-8"})

@@ -1,6 +1,6 @@
 """What answers look like, for the OpenAPI description: made from the answers' own types."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
@@ -10,16 +10,59 @@ from types import NoneType, UnionType
 from typing import Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
+from pydantic.json_schema import models_json_schema
 
-from scrubjay.model.memory import Memory
+from scrubjay.model import memory
+from scrubjay.model.memory import Json
 from scrubjay.model.results import Hit
 from scrubjay.remote.shapes import hints_of
 
+_REF = "#/components/schemas/{model}"
+Described = dict[int | str, dict[str, object]]
 
-class MemoryShown(BaseModel):
+
+def gives(
+    kind: type,
+    example: Mapping[str, Json],
+    *,
+    status: int = 200,
+    what: str = "Done",
+    headers: Sequence[str] = (),
+    also: Mapping[str, str] | None = None,
+) -> Described:
+    """What a route answers when all is well, for its description; what that looks like is made when it is asked for.
+
+    `also` are examples of what it answers to those who want another type than JSON.
+    """
+    _ASKED_FOR.add(kind)
+    content: dict[str, object] = {
+        "application/json": {"schema": {"$ref": _REF.format(model=kind.__name__)}, "example": dict(example)}
+    }
+    content |= {name: {"schema": {"type": "string"}, "example": text} for name, text in (also or {}).items()}
+    told: dict[str, object] = {"description": what, "content": content}
+    if headers:
+        told["headers"] = {name: {"description": _HEADERS[name], "schema": {"type": "string"}} for name in headers}
+    return {status: told}
+
+
+def schemas() -> dict[str, Json]:
+    """Everything that answers are made of, by name."""
+    kinds = sorted((*_ASKED_FOR, Problem), key=lambda kind: kind.__name__)
+    _, found = models_json_schema([(shown(kind), "serialization") for kind in kinds], ref_template=_REF)
+    return cast("dict[str, Json]", found["$defs"])
+
+
+_ASKED_FOR: set[type] = set()
+_HEADERS = {
+    "ETag": "The version of the memory, for `If-Match` and `If-None-Match`.",
+    "Location": "Where the new memory is read.",
+}
+
+
+class Memory(BaseModel):
     """A memory. Fields that are at their defaults are left out."""
 
-    model_config = ConfigDict(title="Memory", extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     id: str
     space: str
@@ -56,7 +99,7 @@ class MemoryShown(BaseModel):
 class Problem(BaseModel):
     """What is wrong, as RFC 9457 has it; further members tell the facts."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     type: str = Field(examples=["urn:scrubjay:problem:not_found"])
     title: str
@@ -65,13 +108,15 @@ class Problem(BaseModel):
     code: str = Field(description="What programs go by; the reference of errors lists them.")
     hint: str = Field(default="", description="What to do next.")
     request_id: str = Field(default="", description="The number under which the server's log tells of it.")
+    field: str = Field(default="", description="What is wrong in the request, where one thing is.")
+    errors: list[str] = Field(default_factory=list[str], description="All that is wrong in the request.")
 
 
 @cache
 def shown(kind: type) -> type[BaseModel]:
     """The model of an answer."""
-    if kind is Memory:
-        return MemoryShown
+    if kind is memory.Memory:
+        return Memory
     if issubclass(kind, BaseModel):
         return kind
     hints = hints_of(cast("object", kind))

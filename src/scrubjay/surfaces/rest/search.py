@@ -6,9 +6,11 @@ from fastapi import Query, Response
 
 from scrubjay.model.results import Recalled
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.asked import Count, SearchAsked, States, Tiers, Trusts
+from scrubjay.surfaces.rest.asked import SearchAsked, States, Tiers, Trusts
 from scrubjay.surfaces.rest.house import Reading, Visit
-from scrubjay.surfaces.rest.route import Label, Moment, answer, gives, router
+from scrubjay.surfaces.rest.route import answer, router
+from scrubjay.surfaces.rest.schemas import gives
+from scrubjay.surfaces.rest.texts import Count, Label, Moment, Until
 
 routes = router("search")
 
@@ -33,7 +35,7 @@ async def search(
     agent: Label = "",
     trust: Trusts | None = None,
     since: Annotated[Moment | None, Query(description="Not before this moment.")] = None,
-    until: Annotated[Moment | None, Query(description="Before this moment.")] = None,
+    until: Annotated[Until | None, Query(description="Before this moment.")] = None,
     state: States = "live",
     limit: Limit = 8,
     max_tokens: Tokens = 1_500,

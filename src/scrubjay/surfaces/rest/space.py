@@ -8,18 +8,19 @@ from typing import Annotated, Literal
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from scrubjay.errors import Busy, InvalidInput
 from scrubjay.model.results import Status
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.house import Visit, Watching, Writing
-from scrubjay.surfaces.rest.route import answer, gives, router
-from scrubjay.surfaces.web.spool import Spool
+from scrubjay.surfaces.rest.route import answer, router
+from scrubjay.surfaces.rest.schemas import gives
+from scrubjay.surfaces.web.spool import Spool, lines_of
 from scrubjay.transfer.intake import Imported
 
 routes = router("space")
 _LINES = "application/x-ndjson"
-_BODY = {
-    "requestBody": {"required": True, "content": {_LINES: {"schema": {"type": "string"}, "example": examples.LINES}}}
-}
+_TEXT = {"type": "string", "minLength": 1}
+_BODY = {"requestBody": {"required": True, "content": {_LINES: {"schema": _TEXT, "example": examples.LINES}}}}
 
 
 @routes.get("/status", summary="How the memory is", responses=gives(Status, examples.STATUS))
@@ -33,19 +34,36 @@ async def status(visit: Watching) -> Response:
     "/export",
     summary="Export a space",
     response_class=StreamingResponse,
-    responses={200: {"description": "A line for each memory", "content": {_LINES: {"example": examples.LINES}}}},
+    responses={
+        200: {
+            "description": "A line for each memory, behind one that says what this is",
+            "content": {_LINES: {"schema": {"type": "string"}, "example": examples.LINES}},
+        }
+    },
 )
-async def export(visit: Watching, format: Annotated[Literal["scrubjay", "kg"], Query()] = "scrubjay") -> Response:
+async def export(
+    visit: Watching,
+    format: Annotated[Literal["scrubjay", "kg"], Query(description="What the lines are like.")] = "scrubjay",
+) -> Response:
     """Every memory of the space with its whole past, as JSON Lines; `kg` as the reference graph server keeps it."""
-    return StreamingResponse(_lines(visit, format), media_type=_LINES)
+    lines = visit.house.engine.export(who=visit.who, format=format)
+    # What stands against it is told before anything is: an answer that has begun cannot become a refusal.
+    first = await anext(lines, None)
+    return StreamingResponse(_written(first, lines), media_type=_LINES)
 
 
 @routes.post("/import", summary="Import", responses=gives(Imported, examples.IMPORTED), openapi_extra=_BODY)
 async def import_(request: Request, visit: Writing) -> Response:
     """Take in the lines of an export; everything is checked before anything is stored."""
     spool = Spool()
-    await spool.take(request.stream())
-    done = await visit.write("import_", _taken_in(spool, visit), long=True)
+    await spool.take(lines_of(request.stream()))
+    if spool.is_empty:
+        raise InvalidInput("there is nothing to import: the body is empty", hint="Send the lines of an export")
+    try:
+        done = await visit.write("import_", _taken_in(spool, visit), long=True)
+    except Busy:
+        spool.close()
+        raise
     # Found by words at once, and by meaning as soon as they are embedded.
     visit.house.later("embed_missing", visit.house.engine.embed_missing())
     return answer(done)
@@ -57,8 +75,14 @@ async def _taken_in(spool: Spool, visit: Visit) -> Imported:
         return await visit.house.engine.import_(spool.lines, who=visit.who)
 
 
-async def _lines(visit: Visit, format: str) -> AsyncIterator[bytes]:
-    async for line in visit.house.engine.export(who=visit.who, format=format):
-        yield line.rstrip("\n").encode("utf-8", "surrogatepass") + b"\n"
+async def _written(first: str | None, lines: AsyncIterator[str]) -> AsyncIterator[bytes]:
+    if first is not None:
+        yield _line(first)
+    async for line in lines:
+        yield _line(line)
         # Each line is quickly made: others want their turn.
         await asyncio.sleep(0)
+
+
+def _line(text: str) -> bytes:
+    return text.rstrip("\n").encode("utf-8", "surrogatepass") + b"\n"

@@ -4,14 +4,18 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
+from scrubjay.errors import InvalidInput
 from scrubjay.model.results import History, Undone, Written
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.asked import Count, RevertAsked, UndoAsked
+from scrubjay.surfaces.rest.asked import RevertAsked, UndoAsked
 from scrubjay.surfaces.rest.house import Reading, Writing
-from scrubjay.surfaces.rest.memories import Key
-from scrubjay.surfaces.rest.route import Ref, answer, etag, gives, router
+from scrubjay.surfaces.rest.memories import IfMatch, Key, require_version
+from scrubjay.surfaces.rest.route import Ref, answer, etag, router
+from scrubjay.surfaces.rest.schemas import gives
+from scrubjay.surfaces.rest.texts import Count
 
 routes = router("history")
+_REVERTED = gives(Written, examples.REVERTED, headers=("ETag",))
 
 
 @routes.get("/memories/{id}/versions", summary="Versions of a memory", responses=gives(History, examples.VERSIONS))
@@ -36,9 +40,13 @@ async def diff(
     return answer(await visit.read("diff", visit.memory.history(ref, diff=[first, second])))
 
 
-@routes.post("/memories/{id}/revert", summary="Go back to a version", responses=gives(Written, examples.REVERTED))
-async def revert(ref: Ref, asked: RevertAsked, visit: Writing, key: Key = "") -> Response:
+@routes.post("/memories/{id}/revert", summary="Go back to a version", responses=_REVERTED)
+async def revert(ref: Ref, asked: RevertAsked, visit: Writing, match: IfMatch = "", key: Key = "") -> Response:
     """A new version with the content of an older one."""
+    if match and key:
+        # What was done once is at another version the second time, and the first answer would never come.
+        raise InvalidInput("If-Match and Idempotency-Key do not go together here", hint="Send one", field="If-Match")
+    await require_version(visit, ref, match)
     work = visit.memory.revert(ref, to=asked.to, message=asked.message, idempotency_key=key)
     done = await visit.write("revert", work)
     return answer(done, headers=etag(done.version))

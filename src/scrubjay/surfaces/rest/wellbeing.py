@@ -1,32 +1,34 @@
 """Whether the server is well, for whoever watches it."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Request, Response
-from pydantic import BaseModel
+from fastapi import Header, Request, Response
 
 from scrubjay.errors import NotAllowed
 from scrubjay.model.grant import Access
 from scrubjay.surfaces.rest.house import house_of
-from scrubjay.surfaces.rest.route import answer, gives
+from scrubjay.surfaces.rest.route import answer, router
+from scrubjay.surfaces.rest.schemas import gives
 from scrubjay.surfaces.web.door import grant_of
 from scrubjay.version import VERSION
 
-routes = APIRouter(tags=["wellbeing"])
+routes = router("wellbeing")
 _EXAMPLE = "scrubjay_requests_inside 0.0\n"
 
 
-class Health(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
     """A sign of life."""
 
-    ok: bool
-    scrubjay: str
+    ok: bool = True
+    scrubjay: str = VERSION
 
 
 @routes.get("/healthz", summary="Sign of life", responses=gives(Health, {"ok": True, "scrubjay": VERSION}))
 async def health() -> Response:
     """Answers while the server lives; told to anyone."""
-    return answer({"ok": True, "scrubjay": VERSION})
+    return answer(Health())
 
 
 @routes.get(
@@ -34,7 +36,7 @@ async def health() -> Response:
     summary="Figures for Prometheus",
     response_class=Response,
     responses={
-        200: {"description": "Figures", "content": {"text/plain": {"example": "scrubjay_requests_inside 0.0\n"}}}
+        200: {"description": "Figures", "content": {"text/plain": {"schema": {"type": "string"}, "example": _EXAMPLE}}}
     },
 )
 async def metrics(request: Request, accept: Annotated[str, Header(include_in_schema=False)] = "") -> Response:

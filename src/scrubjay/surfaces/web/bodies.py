@@ -26,6 +26,7 @@ class Bodies:
 
     seconds: float
     most: int = _MOST_AT_ONCE
+    stream_bytes: int = _LARGEST_STREAM
     held: int = field(default=0)
 
     async def read(self, scope: Scope, receive: Receive, *, limit: int) -> bytes | None:
@@ -56,7 +57,7 @@ class Bodies:
             nonlocal taken
             message = await self._next(receive)
             taken += len(message.get("body", b""))
-            _require_within(taken, _LARGEST_STREAM)
+            _require_within(taken, self.stream_bytes)
             return message
 
         return next_piece

@@ -1,7 +1,9 @@
 """The door: every request is counted and asked who it is, and none is too much."""
 
+import logging
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 
@@ -13,16 +15,17 @@ from scrubjay.errors import KeysUnavailable, NotAdmitted, NotAllowed, ScrubjayEr
 from scrubjay.model.grant import Grant
 from scrubjay.surfaces.web.bodies import Bodies, HungUp, replayed
 from scrubjay.surfaces.web.guard import Guard
-from scrubjay.surfaces.web.problems import refusal
+from scrubjay.surfaces.web.problems import failure, refusal
 
+_log = logging.getLogger(__name__)
 _ID_HEADER = "x-request-id"
+_SWITCHING = 101
 _GONE = 499
+_UNEXPECTED = 1011
 _PREFIXES = ("/api/v1",)
 # Whether the server is well, and what it can be asked, is told to anyone who gets as far as here.
 _OPEN = frozenset({"/healthz", "/api/v1/healthz", "/openapi.json", "/api/v1/openapi.json"})
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-
-
 _WHYS = {NotAdmitted: "token", KeysUnavailable: "token", TooManyRequests: "rate", TooLarge: "body", TooSlow: "body"}
 
 
@@ -91,6 +94,8 @@ class Door:
                 await self._serve(visit, scope, receive)
             except HungUp:
                 visit.status = _GONE
+            except Exception as error:  # noqa: BLE001 - the edge of everything that is served
+                await self._fail(visit, receive, error)
             finally:
                 self._rules.note(visit.passed)
 
@@ -112,6 +117,16 @@ class Door:
         finally:
             self._rules.bodies.release(body)
 
+    async def _fail(self, visit: "_Visit", receive: Receive, error: Exception) -> None:
+        """Tell the caller that something went wrong, if it can still be told, and the log what."""
+        _log.error("a request failed", exc_info=error, extra={"fields": {"route": _route(visit.scope)}})
+        # It may be gone, which the server tells us in its own way.
+        with suppress(OSError):
+            if not visit.status:
+                await refusal(failure(error))(visit.scope, receive, visit.tell)
+            elif visit.scope["type"] == "websocket":
+                await visit.send({"type": "websocket.close", "code": _UNEXPECTED})
+
     async def _admit(self, scope: Scope) -> Grant:
         headers = Headers(scope=scope)
         self._rules.guard.check(headers)
@@ -127,6 +142,11 @@ class Door:
 def grant_of(scope: Scope) -> Grant:
     """What the caller of a request may do."""
     return cast("Grant", scope["state"]["grant"])
+
+
+def is_open(scope: Scope) -> bool:
+    """Whether a WebSocket is open, so that it can no longer be refused."""
+    return bool(scope["state"].get("is_open"))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -147,7 +167,9 @@ class _Visit:
             message.setdefault("headers", [])
             MutableHeaders(scope=message)[_ID_HEADER] = self.id
         elif message["type"] == "websocket.accept":
-            self.status = 101
+            self.status = _SWITCHING
+            self.scope["state"]["is_open"] = True
+            message["headers"] = [*message.get("headers", []), (_ID_HEADER.encode(), self.id.encode())]
         await self.send(message)
 
     @property

@@ -1,6 +1,7 @@
 """Keeps web pages out: a page may make a browser send requests to this machine, but not under our own name."""
 
 import ipaddress
+import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
@@ -9,6 +10,7 @@ from starlette.datastructures import Headers
 from scrubjay.errors import NotAllowed
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{0,5})?")
 
 
 class Guard:
@@ -25,16 +27,16 @@ class Guard:
 
     def check(self, headers: Headers) -> None:
         """Raises NotAllowed for a request that was not meant for us."""
-        hosts = headers.getlist("host")
-        host = hosts[0] if len(hosts) == 1 else ", ".join(hosts)
-        if not self._is_ours(_name(f"//{host}")):
+        host = ", ".join(headers.getlist("host"))
+        name = _name(host)
+        if not self._is_ours(name):
             raise NotAllowed(
                 f"this server is not {host[:100]!r}",
                 hint=f"Ask for it as {', '.join(sorted(self._hosts))}, or add the name to SCRUBJAY_HOSTS",
                 header="Host",
             )
         for origin in headers.getlist("origin"):
-            if not self._is_own(origin):
+            if not self._is_own(origin, name):
                 raise NotAllowed(
                     f"pages of {origin[:100]!r} may not use this server",
                     hint="Call it from a program, or from a page that it serves itself",
@@ -44,7 +46,7 @@ class Guard:
     def _is_ours(self, name: str | None) -> bool:
         return name is not None and (name in self._hosts or (self._numbers and _is_number(name)))
 
-    def _is_own(self, origin: str) -> bool:
+    def _is_own(self, origin: str, name: str | None) -> bool:
         """Whether a page comes from here; another server on this machine is not us."""
         try:
             address = urlsplit(origin)
@@ -53,8 +55,8 @@ class Guard:
             return False
         if address.hostname in LOOPBACK:
             return address.hostname in self._hosts and port == self._port
-        # Behind a proxy we are known by another port.
-        return self._is_ours(address.hostname)
+        # Behind a proxy we are known by another port. A number may be anybody's, unless we were asked for by it.
+        return address.hostname is not None and (address.hostname in self._hosts or address.hostname == name)
 
 
 def _is_number(name: str) -> bool:
@@ -65,8 +67,7 @@ def _is_number(name: str) -> bool:
     return True
 
 
-def _name(address: str) -> str | None:
-    try:
-        return urlsplit(address).hostname
-    except ValueError:
-        return None
+def _name(host: str) -> str | None:
+    """The name in a Host header, which has a port at most beside it."""
+    found = _HOST.fullmatch(host)
+    return found["name"].strip("[]").lower() if found else None

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
-from scrubjay.errors import NotAdmitted, ScrubjayError
+from scrubjay.errors import NotAdmitted, ScrubjayError, TooSlow
 from scrubjay.model.memory import Json
+from scrubjay.remote.frames import encoded
 from scrubjay.remote.problems import PROBLEM, problem_of
 from scrubjay.telemetry import request_id
 
@@ -20,11 +21,19 @@ def refusal(error: ScrubjayError) -> Response:
     if isinstance(error, NotAdmitted):
         is_missing = error.fields.get("reason") == "missing"
         headers["www-authenticate"] = _CHALLENGE if is_missing else f'{_CHALLENGE}, error="invalid_token"'
+    if isinstance(error, TooSlow):
+        # The rest of what is being sent may never come.
+        headers["connection"] = "close"
     return told(problem_of(error, request_id=request_id.get()), headers=headers)
 
 
+def failure(error: Exception) -> ScrubjayError:
+    """What a caller is told of an error that nobody thought of: that there was one, and not what it said."""
+    return ScrubjayError(f"the request failed: {type(error).__name__}", hint="The server's log says more")
+
+
 def told(problem: Mapping[str, Json], *, headers: Mapping[str, str] | None = None) -> Response:
-    """A problem as a response."""
+    """A problem as a response. In plain ASCII: what is told again of a bad request may be no Unicode."""
     status = problem["status"]
     assert isinstance(status, int)
-    return JSONResponse(dict(problem), status_code=status, headers=headers, media_type=PROBLEM)
+    return Response(encoded(problem), status_code=status, headers=headers, media_type=PROBLEM)

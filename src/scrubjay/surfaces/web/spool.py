@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import IO
 
-from scrubjay.errors import TooLarge
+from scrubjay.errors import InvalidInput, TooLarge
 
 _LONGEST_LINE = 16 * 1024 * 1024
 
@@ -24,23 +24,32 @@ class Spool:
             raw = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line
             self._file.write(raw.rstrip(b"\n") + b"\n")
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is not even one."""
+        return self._file is None
+
     def lines(self) -> Iterator[str]:
         """All of them, from the first on."""
         if self._file is None:
             return
         self._file.seek(0)
-        for line in self._file:
-            yield line.decode("utf-8", "surrogatepass")
+        for number, line in enumerate(self._file, start=1):
+            yield _text(line, number)
 
     def close(self) -> None:
         """Let go of the file."""
         if self._file is not None:
             self._file.close()
 
-    async def take(self, chunks: AsyncIterator[bytes]) -> None:
-        """Keep all the lines of a stream."""
-        async for line in lines_of(chunks):
-            self.add([line])
+    async def take(self, lines: AsyncIterator[bytes]) -> None:
+        """Keep all that come; nothing, when they break off."""
+        try:
+            async for line in lines:
+                self.add([line])
+        except BaseException:
+            self.close()
+            raise
 
 
 async def lines_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -54,3 +63,12 @@ async def lines_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             yield line
     if rest:
         yield rest
+
+
+def _text(line: bytes, number: int) -> str:
+    try:
+        return line.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"line {number:,} is not UTF-8 at byte {error.start:,}", hint="Export it again, or convert it"
+        ) from None

@@ -1,7 +1,8 @@
 """`recall`, `read` and `history`: what is found is told within the budget, and how to get more."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from scrubjay.model.memory import Json, Source, Trust
 from scrubjay.model.moment import to_iso
@@ -31,16 +32,18 @@ async def recall(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     given = Given(arguments)
     room = room_for(given.whole("max_tokens"))
     question = _question(given)
+    # Where there is one space only, every hit would say the same.
+    entry = partial(_entry, names_space=bool(desk.who.also))
     while True:
         found = await desk.engine.recall(question, who=desk.who, cursor=given.text("cursor"))
         left = room - _cost_of_rest(found)
-        pinned = fit([_entry(hit, "pinned, ") for hit in found.pinned], room=left // 2 if found.hits else left)
+        pinned = fit([entry(hit, "pinned, ") for hit in found.pinned], room=left // 2 if found.hits else left)
         left -= _cost(pinned)
-        hits = fit([_entry(hit) for hit in found.hits], room=left)
+        hits = fit([entry(hit) for hit in found.hits], room=left)
         if len(hits) == len(found.hits):
             return _found(found, pinned, hits)
         if not hits and len(found.hits) == 1:
-            return _found(found, pinned, _squeezed(found.hits[0], left))
+            return _found(found, pinned, _squeezed(found.hits[0], left, entry))
         # Asked again for just these, so that the cursor goes on behind the last that is told.
         question = replace(question, limit=len(hits) or 1)
 
@@ -79,13 +82,15 @@ def _question(given: Given) -> Question:
     )
 
 
-def _entry(hit: Hit, mark: str = "") -> Entry:
+def _entry(hit: Hit, mark: str = "", *, names_space: bool) -> Entry:
     about = f", {', '.join(hit.entities)}" if hit.entities else ""
+    mark += f"in {hit.space}, " if names_space else ""
     head = f"- {hit.name} ({mark}{hit.date.date().isoformat()}{about}): "
     passage = " ".join(hit.passage.split())
     structured: dict[str, Json] = {
         "id": hit.id,
         "name": hit.name,
+        "space": hit.space if names_space else "",
         "title": hit.title,
         "passage": hit.passage,
         "score": hit.score,
@@ -130,14 +135,14 @@ def _found(found: Recalled, pinned: Sequence[Entry], hits: Sequence[Entry]) -> A
     return Answer(structured=structured | rest, text="\n".join([*told, *lines]))
 
 
-def _squeezed(hit: Hit, room: int) -> list[Entry]:
+def _squeezed(hit: Hit, room: int, entry: Callable[[Hit], Entry]) -> list[Entry]:
     """A hit with as much of its passage as fits, if it fits at all."""
     bare = replace(hit, passage="", memory=None)
-    each = (room - _entry(bare).cost) // 2
+    each = (room - entry(bare).cost) // 2
     while each > 0:
-        entry = _entry(replace(bare, passage=beginning(hit.passage, tokens=each)))
-        if entry.cost <= room:
-            return [entry]
+        told = entry(replace(bare, passage=beginning(hit.passage, tokens=each)))
+        if told.cost <= room:
+            return [told]
         each -= max(1, each // 5)
     return []
 

@@ -1,0 +1,28 @@
+"""One daemon for all tests of a process that need no other, and a space in it for each of them."""
+
+from collections.abc import AsyncGenerator, Iterator
+from uuid import uuid4
+
+import pytest
+from tests.surfaces.daemons import background_daemon
+from tests.surfaces.rest.asking import Visitor
+
+from scrubjay.settings import Settings
+from scrubjay.surfaces.daemon.serve import Running
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    home = tmp_path_factory.mktemp("served") / "data"
+    settings = Settings(
+        home=str(home), embedder="none", vector_index="scan", readers=1, max_body_bytes=100_000, operation_seconds=10
+    )
+    with background_daemon(settings) as running:
+        yield running
+
+
+@pytest.fixture
+async def visitor(served: Running) -> AsyncGenerator[Visitor]:
+    """Somebody without a token, in a space that nobody else has seen."""
+    async with Visitor(served.http, space=f"space-{uuid4().hex[:12]}") as visitor:
+        yield visitor

@@ -1,0 +1,68 @@
+"""All that is served over HTTP, in the event loop of a test: what it is made of lies open."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from scrubjay.app import open_engine
+from scrubjay.engine import Engine
+from scrubjay.model.token import NewToken, TokenWish
+from scrubjay.observing.prometheus import Metrics
+from scrubjay.ports import Clock
+from scrubjay.settings import Settings
+from scrubjay.surfaces.daemon.agents import Agents
+from scrubjay.surfaces.daemon.calls import Counter
+from scrubjay.surfaces.daemon.gate import Gate
+from scrubjay.surfaces.daemon.shop import Shop, address_of, web_socket
+from scrubjay.surfaces.mcp.changes import Changes
+from scrubjay.surfaces.web.serving import Patience
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenShop:
+    """What is open, and where."""
+
+    address: str
+    engine: Engine
+    gate: Gate
+    changes: Changes
+
+    async def token(
+        self, name: str, *spaces: str, access: str = "write", requests_per_minute: int = 0, body_bytes: int = 0
+    ) -> NewToken:
+        """A token that opens some spaces."""
+        wish = TokenWish(
+            name=name, spaces=spaces, access=access, requests_per_minute=requests_per_minute, body_bytes=body_bytes
+        )
+        return await self.engine.create_token(wish)
+
+
+@asynccontextmanager
+async def open_shop(
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    beat: float = 15.0,
+    stream_patience: float = 10.0,
+    patience: Patience | None = None,
+) -> AsyncGenerator[OpenShop]:
+    """Serve a memory by HTTP until the end of the block."""
+    web = web_socket("127.0.0.1:0", must=True)
+    assert web is not None
+    with web:
+        async with open_engine(settings) as opened, Changes(opened.store, seconds=0.05) as changes:
+            engine = replace(opened, clock=clock or opened.clock)
+            gate = Gate(most=settings.max_requests, seconds=settings.operation_seconds)
+            shop = Shop(
+                counter=Counter(engine=engine, gate=gate),
+                agents=Agents(engine=engine, gate=gate, changes=changes, space=settings.space, tools="core"),
+                metrics=Metrics(engine=engine, gate=gate),
+                settings=settings,
+                patience=patience or Patience(),
+                beat=beat,
+                stream_patience=stream_patience,
+            )
+            async with shop.open(web):
+                yield OpenShop(address=address_of(web), engine=engine, gate=gate, changes=changes)
+                # As the daemon leaves: whoever listens first.
+                changes.close()

@@ -1,0 +1,202 @@
+"""The OpenAPI description: whole, true, and as the routes are."""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pytest
+from fastapi.routing import iter_route_contexts
+from jsonschema import Draft202012Validator
+from tests.contract.source import ROOT
+from tests.surfaces.rest.asking import API, Visitor
+from tests.surfaces.rest.documents import PROBLEM, document, resolved, validator
+
+from scrubjay.graph.lines import FORMATS
+from scrubjay.model.memory import Method, State, Tier, Trust
+from scrubjay.surfaces.rest import asked, examples, space
+from scrubjay.surfaces.rest.app import rest_app
+from scrubjay.surfaces.rest.description import Description
+from scrubjay.surfaces.rest.route import Route
+from scrubjay.surfaces.rest.schemas import schemas
+
+VERBS = {
+    "remember", "read_many", "forget_many", "restore_many", "purge_many", "read", "revise", "forget", "restore",
+    "purge", "search", "search_by_body", "versions", "diff", "revert", "undo", "links", "relate", "unrelate", "changes",
+    "status", "export", "import", "health", "metrics",
+}  # fmt: skip
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, ways in document()["paths"].items():
+        for method, operation in ways.items():
+            yield method, path, operation
+
+
+OPERATIONS = [pytest.param(*one, id=one[2]["operationId"]) for one in operations()]
+
+
+def test_it_is_openapi_3_1() -> None:
+    told = document()
+    assert re.fullmatch(r"3\.1\.\d+", told["openapi"])
+    assert set(told) == {"openapi", "info", "paths", "components", "tags"}
+    assert told["info"]["license"]["identifier"] == "Apache-2.0"
+    assert {tag["name"] for tag in told["tags"]} == {tag for _, _, one in operations() for tag in one["tags"]}
+
+
+def test_everything_that_is_pointed_to_is_there() -> None:
+    seen = {f"#/{found}" for found in re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(document()))}
+    for pointer in seen:
+        # A value of any kind has a schema that asks for nothing.
+        assert resolved({"$ref": pointer}) is not None
+    kept = {
+        f"#/components/{kind}/{name}" for kind in ("schemas", "responses") for name in document()["components"][kind]
+    }
+    assert kept == seen
+
+
+@pytest.mark.parametrize("name", sorted(document()["components"]["schemas"]))
+def test_every_schema_is_one(name: str) -> None:
+    Draft202012Validator.check_schema(document()["components"]["schemas"][name])
+
+
+def test_operations_have_short_names_of_their_own() -> None:
+    names = [operation["operationId"] for _, _, operation in operations()]
+    assert len(names) == len(set(names))
+    assert set(names) == VERBS
+
+
+@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
+def test_an_operation_is_described_whole(method: str, path: str, operation: dict[str, Any]) -> None:
+    assert operation["summary"]
+    assert operation["description"].endswith((".", "`."))
+    assert len(operation["tags"]) == 1
+    assert set(re.findall(r"{(\w+)}", path)) == {
+        one["name"] for one in operation.get("parameters", []) if one["in"] == "path"
+    }
+    answers = {status: resolved(answer) for status, answer in operation["responses"].items()}
+    good = [answer for status, answer in answers.items() if status in ("200", "201")]
+    assert good
+    for answer in good:
+        for kind, content in answer["content"].items():
+            assert "example" in content, kind
+            assert content.get("schema") or kind == "text/event-stream", kind
+    for status, answer in answers.items():
+        assert answer["description"]
+        if int(status) >= 400:
+            assert set(answer["content"]) == {PROBLEM}
+            assert answer["content"][PROBLEM]["example"]["status"] == int(status)
+    assert {"403", "500"} <= set(answers)
+    if path != "/healthz":
+        assert {"401", "429"} <= set(answers)
+    if "requestBody" in operation:
+        assert {"400", "408", "413", "415", "422"} <= set(answers)
+    if any(one["name"] == "If-Match" for one in operation.get("parameters", [])):
+        assert "412" in answers
+    assert operation["security"] == ([] if path == "/healthz" else [{}, {"bearer": []}])
+
+
+@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
+def test_every_example_is_as_its_schema_says(method: str, path: str, operation: dict[str, Any]) -> None:
+    for answer in map(resolved, operation["responses"].values()):
+        for content in answer.get("content", {}).values():
+            schema = content.get("schema", {})
+            if "$ref" in schema:
+                validator(schema["$ref"]).validate(content["example"])
+            else:
+                Draft202012Validator(schema).validate(content["example"])
+    for parameter in operation.get("parameters", []):
+        for example in parameter["schema"].get("examples", []):
+            Draft202012Validator(parameter["schema"]).validate(example)
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        if "$ref" in content["schema"]:
+            validator(content["schema"]["$ref"]).validate(example_of(content["schema"]))
+
+
+def test_every_example_of_a_field_is_as_its_schema_says() -> None:
+    for name, schema in document()["components"]["schemas"].items():
+        for field, told in schema.get("properties", {}).items():
+            for example in told.get("examples", []):
+                validator(f"#/components/schemas/{name}/properties/{field}").validate(example)
+
+
+async def test_the_examples_of_bodies_are_taken(visitor: Visitor) -> None:
+    """What somebody tries first is what the description shows."""
+    for name, title in (("how-to-reach-sarah", "How to reach Sarah"), ("sarah", "Sarah")):
+        await visitor.remember(f"about {name}", name=name, title=title)
+    await visitor.ask("PATCH", "/memories/how-to-reach-sarah", json={"tags": ["x"]})
+    for method, path, operation in operations():
+        content = operation.get("requestBody", {}).get("content", {})
+        if "application/json" not in content or path.endswith("/purge"):
+            continue
+        place = path.removeprefix(API).replace("{id}", "how-to-reach-sarah")
+        body = example_of(content["application/json"]["schema"])
+        response = await visitor.web.request(method.upper(), API + place, json=body, params={"space": visitor.space})
+        assert response.status_code in (200, 201), (path, body, response.text)
+    told = await visitor.post("/import", params={"space": f"{visitor.space}-copy"}, content=examples.LINES.encode())
+    assert told["imported"] >= 1
+
+
+def example_of(schema: dict[str, Any]) -> dict[str, Any]:
+    """A body of the examples of its fields."""
+    fields = resolved(schema)["properties"]
+    return {name: field["examples"][0] for name, field in fields.items() if field.get("examples")}
+
+
+def test_what_is_described_is_what_is_served() -> None:
+    app = rest_app()
+    served = {
+        (method.lower(), str(context.path))
+        for context in iter_route_contexts(app.routes)
+        if isinstance(context.original_route, Route)
+        for method in context.methods or ()
+    }
+    described = {(method, path) for method, path, _ in operations()}
+    # The same under the prefix, and the description itself.
+    twice = {("get", f"{prefix}{path}") for prefix in ("", API) for path in ("/healthz", "/metrics", "/openapi.json")}
+    assert served == described | twice
+
+
+def test_the_reference_lists_every_operation() -> None:
+    page = (ROOT / "docs" / "reference" / "rest.md").read_text(encoding="utf-8")
+    for method, path, operation in operations():
+        assert f"### {operation['operationId']}\n" in page
+        assert f"`{method.upper()} {path}`" in page
+
+
+@pytest.mark.parametrize(
+    ("choices", "kind"),
+    [(asked.Tiers, Tier), (asked.Trusts, Trust), (asked.States, State), (asked.Methods, Method)],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+def test_choices_are_those_of_the_model(choices: object, kind: type[Tier | Trust | State | Method]) -> None:
+    assert get_args(choices) == tuple(one.value for one in kind)
+
+
+def test_formats_are_those_of_the_engine() -> None:
+    (parameter,) = [one for one in document()["paths"][f"{API}/export"]["get"]["parameters"] if one["name"] == "format"]
+    assert tuple(parameter["schema"]["enum"]) == FORMATS
+    assert space.routes.routes
+
+
+async def test_it_is_served_as_it_is_made(visitor: Visitor) -> None:
+    assert (await visitor.web.get("/openapi.json")).json() == document()
+
+
+async def test_while_it_is_made_others_are_served() -> None:
+    """The first who asks waits; the event loop does not."""
+    description = Description(rest_app())
+    making = asyncio.gather(*(description.text() for _ in range(3)))
+    turns = 0
+    while not making.done():
+        await asyncio.sleep(0)
+        turns += 1
+    texts = await making
+    assert turns > 10
+    assert texts[0] is texts[1] is texts[2]
+    assert await description.text() is texts[0]
+
+
+def test_schemas_are_named_as_everyone_else_names_them() -> None:
+    assert {"Memory", "Problem", "Remembered", "Recalled", "Written", "Status"} <= set(schemas())

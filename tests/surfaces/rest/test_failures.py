@@ -1,0 +1,191 @@
+"""What nobody thought of: the caller hears that something went wrong, and the log what."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+from fastapi import Depends, FastAPI, Response, WebSocket
+from fastapi.responses import StreamingResponse
+from starlette.applications import Starlette
+from tests.surfaces.rest.asking import Visitor
+from tests.surfaces.rest.documents import require_problem
+from tests.surfaces.rest.test_changes_socket import closed, listening, problem_of, refused
+from tests.surfaces.rest.wires import wired
+from websockets.exceptions import ConnectionClosed
+
+from scrubjay.errors import DiskFull, KeysUnavailable, ScrubjayError, StoreBusy
+from scrubjay.model.grant import OWNER, Grant
+from scrubjay.surfaces.daemon.shop import address_of, web_socket
+from scrubjay.surfaces.rest.app import rest_app
+from scrubjay.surfaces.rest.route import router
+from scrubjay.surfaces.web.bodies import Bodies
+from scrubjay.surfaces.web.door import Door, Passed, Rules
+from scrubjay.surfaces.web.guard import LOOPBACK, Guard
+from scrubjay.surfaces.web.serving import Patience, serve_web
+
+SECRET = "the password is swordfish"
+
+
+class Admitting:
+    async def admit(self, authorization: str | None) -> Grant:
+        return OWNER
+
+
+class Endless:
+    def take(self, grant_id: str, per_minute: int) -> None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """A server with routes that fail, and what its door notes."""
+
+    address: str
+    passed: list[Passed]
+
+
+@pytest.fixture
+async def failing() -> AsyncGenerator[Failing]:
+    web = web_socket("127.0.0.1:0", must=True)
+    assert web is not None
+    passed: list[Passed] = []
+    guard = Guard(hosts=LOOPBACK, port=web.getsockname()[1])
+    rules = Rules(
+        guard=guard, doorman=Admitting(), rates=Endless(), bodies=Bodies(seconds=5), body_bytes=1000, note=passed.append
+    )
+    app = rest_app()
+    _add_failures(app)
+    with web:
+        async with serve_web(Door(_nothing_else(app), rules=rules), web, patience=Patience(farewell_seconds=1)):
+            yield Failing(address_of(web), passed)
+
+
+def _nothing_else(app: FastAPI) -> Starlette:
+    outer = Starlette()
+    outer.router.default = app
+    return outer
+
+
+def _add_failures(app: FastAPI) -> None:
+    routes = router("failures")
+
+    async def dependency() -> None:
+        raise StoreBusy("another writer holds it", hint="Retry", retry_after=1)
+
+    async def broken_dependency() -> None:
+        raise ValueError(SECRET)
+
+    async def lines(error: Exception) -> AsyncIterator[bytes]:
+        yield b"one line\n"
+        await asyncio.sleep(0)
+        raise error
+
+    @routes.get("/fails")
+    async def fails() -> Response:
+        raise ValueError(SECRET)
+
+    @routes.get("/full")
+    async def full() -> Response:
+        raise DiskFull("no room is left")
+
+    @routes.get("/depends")
+    async def depends(_: Annotated[None, Depends(dependency)]) -> Response:
+        return Response()
+
+    @routes.get("/depends-badly")
+    async def depends_badly(_: Annotated[None, Depends(broken_dependency)]) -> Response:
+        return Response()
+
+    @routes.get("/breaks-off")
+    async def breaks_off() -> Response:
+        return StreamingResponse(lines(ValueError(SECRET)))
+
+    @routes.get("/store-breaks-off")
+    async def store_breaks_off() -> Response:
+        return StreamingResponse(lines(StoreBusy("another writer holds it")))
+
+    @routes.websocket("/socket")
+    async def socket(socket: WebSocket, accept: bool = False, ours: bool = False) -> None:
+        if accept:
+            await socket.accept()
+        raise KeysUnavailable("no keys", retry_after=3) if ours else ValueError(SECRET)
+
+    app.include_router(routes)
+
+
+def _traces(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    return [record for record in caplog.records if record.exc_info]
+
+
+@pytest.mark.parametrize("path", ["/fails", "/depends-badly"])
+async def test_a_failure_is_told_as_one_and_written_down_once(
+    failing: Failing, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    async with Visitor(failing.address) as visitor:
+        response = await visitor.web.get(path, headers={"x-request-id": "my-request-0001"})
+        problem = require_problem(response)
+        assert (response.status_code, problem["code"]) == (500, "error")
+        assert problem["detail"] == "the request failed: ValueError"
+        assert problem["request_id"] == "my-request-0001"
+        assert SECRET not in response.text
+        (record,) = _traces(caplog)
+        assert record.name == "scrubjay.surfaces.web.door"
+        assert record.exc_info is not None
+        assert str(record.exc_info[1]) == SECRET
+        assert [(one.status, one.request_id) for one in failing.passed] == [(500, "my-request-0001")]
+        assert (await visitor.web.get("/healthz")).status_code == 200
+
+
+@pytest.mark.parametrize(("path", "status", "code"), [("/full", 507, "disk_full"), ("/depends", 503, "store_busy")])
+async def test_an_error_of_ours_is_no_failure(
+    failing: Failing, caplog: pytest.LogCaptureFixture, path: str, status: int, code: str
+) -> None:
+    async with Visitor(failing.address) as visitor:
+        response = await visitor.web.get(path)
+        assert (response.status_code, require_problem(response)["code"]) == (status, code)
+        assert response.headers.get("retry-after") == ("1" if status == 503 else None)
+        assert not _traces(caplog)
+
+
+@pytest.mark.parametrize("path", ["/breaks-off", "/store-breaks-off"])
+async def test_an_answer_that_breaks_off_is_seen_to_be_broken_off(
+    failing: Failing, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    async with wired(failing.address) as wire:
+        await wire.say(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
+        heard = await wire.silence()
+        assert heard.startswith(b"HTTP/1.1 200")
+        assert b"one line" in heard
+        # The last chunk would have said that this is all.
+        assert not heard.endswith(b"0\r\n\r\n")
+        assert SECRET.encode() not in heard
+    (record,) = _traces(caplog)
+    assert record.name == "scrubjay.surfaces.web.door"
+
+
+async def test_a_socket_that_fails_before_it_is_opened_is_refused(
+    failing: Failing, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = problem_of(await refused(failing.address, path="/socket"), 500, "error")
+    assert SECRET not in str(told)
+    assert len(_traces(caplog)) == 1
+    response = await refused(failing.address, path="/socket", ours="true")
+    problem_of(response, 503, "keys_unavailable")
+    assert response.headers["retry-after"] == "3"
+    assert len(_traces(caplog)) == 1
+    problem_of(await refused(failing.address, path="/socket", ours="perhaps"), 422, "invalid_input")
+
+
+@pytest.mark.parametrize("ours", ["true", "false"])
+async def test_a_socket_that_fails_is_closed(failing: Failing, caplog: pytest.LogCaptureFixture, ours: str) -> None:
+    async with listening(failing.address, path="/socket", accept="true", ours=ours) as line:
+        assert await closed(line) == 1011
+    (record,) = _traces(caplog)
+    assert record.name == "scrubjay.surfaces.web.door"
+    assert record.exc_info is not None
+    assert isinstance(record.exc_info[1], ScrubjayError if ours == "true" else ValueError)
+    with pytest.raises(ConnectionClosed):
+        await line.recv()

@@ -1,0 +1,96 @@
+"""What the description says of texts, numbers and times is what the server goes by."""
+
+import re
+import sys
+from typing import Any, cast
+
+import pytest
+from tests.surfaces.rest.asking import Visitor
+from tests.surfaces.rest.documents import document
+
+from scrubjay.surfaces.rest import examples
+from scrubjay.surfaces.rest.app import rest_app
+from scrubjay.surfaces.rest.description import described
+
+FIELDS = document()["components"]["schemas"]
+
+
+def pattern(model: str, field: str) -> re.Pattern[str]:
+    return re.compile(FIELDS[model]["properties"][field]["pattern"])
+
+
+def test_blank_is_the_same_for_the_description_and_for_us() -> None:
+    name, line = pattern("ReviseAsked", "name"), pattern("ReviseAsked", "title")
+    everything = [chr(number) for number in range(sys.maxunicode + 1) if not 0xD800 <= number <= 0xDFFF]
+    assert [one for one in everything if bool(name.search(one)) != bool(one.strip("\x00").strip())] == []
+    assert [one for one in everything if not line.search(one)] == ["\x00"]
+    assert name.search(" a ")
+    assert not name.search("a\x00")
+
+
+@pytest.mark.parametrize("blank", ["\t", "\x1f", "\x85", "\u3000 \u2003"])
+async def test_a_name_that_cannot_be_seen_is_none(visitor: Visitor, blank: str) -> None:
+    memory = (await visitor.remember("text"))["id"]
+    await visitor.refused("PATCH", f"/memories/{memory}", 422, "invalid_input", json={"name": blank})
+    for space in ([blank], ["work", blank]):
+        await visitor.refused("GET", "/search", 422, "invalid_input", params={"space": space})
+    await visitor.refused("GET", "/status", 422, "invalid_input", params={"space": blank})
+
+
+async def test_a_space_that_is_left_empty_is_not_given(visitor: Visitor) -> None:
+    await visitor.remember("only here")
+    for spaces in ([visitor.space, ""], ["", visitor.space]):
+        found = await visitor.get("/search", params={"space": spaces})
+        assert [hit["space"] for hit in found["hits"]] == [visitor.space]
+
+
+@pytest.mark.parametrize("field", ["text", "title", "kind", "name", "category", "project", "scope", "session_hint"])
+async def test_what_has_a_nul_is_not_kept(visitor: Visitor, field: str) -> None:
+    body = {"text": "a text", field: "a\x00b"}
+    assert not pattern("RememberAsked", field).search(body[field])
+    problem = await visitor.refused("POST", "/memories", 422, "invalid_input", json=body)
+    assert problem["field"] == field
+
+
+async def test_three_point_zero_is_a_whole_number(visitor: Visitor) -> None:
+    memory = (await visitor.remember("text"))["id"]
+    body = b'{"ids": ["%s"], "version": 1.0}' % memory.encode()
+    json = {"content-type": "application/json"}
+    found = (await visitor.ask("POST", "/memories/read", content=body, headers=json)).json()
+    assert found["memories"][0]["version"] == 1
+    for wrong in (b"1.5", b'"1"', b"true", b"1e300"):
+        sent = body.replace(b"1.0", wrong)
+        await visitor.refused("POST", "/memories/read", 422, "invalid_input", content=sent, headers=json)
+
+
+async def test_of_what_is_revised_only_a_time_may_be_null(visitor: Visitor) -> None:
+    memory = (await visitor.remember("text"))["id"]
+    for field, told in FIELDS["ReviseAsked"]["properties"].items():
+        is_nullable = {"type": "null"} in told.get("anyOf", [])
+        assert is_nullable == (field in {"expires_at", "remind_at"})
+        if is_nullable:
+            await visitor.ask("PATCH", f"/memories/{memory}", json={field: None})
+            await visitor.refused("PATCH", f"/memories/{memory}", 422, "invalid_input", json={field: ""})
+        else:
+            await visitor.refused("PATCH", f"/memories/{memory}", 422, "invalid_input", json={field: None})
+
+
+async def test_the_example_of_an_export_can_be_imported(visitor: Visitor) -> None:
+    told = await visitor.post("/import", content=examples.LINES.encode())
+    assert (told["imported"], told["relations"]) == (2, 1)
+    example = document()["paths"]["/api/v1/memories/{id}"]["get"]["parameters"][0]["schema"]["examples"][0]
+    assert (await visitor.get(f"/memories/{example}"))["name"] == "how-to-reach-sarah"
+
+
+async def test_an_import_of_nothing_is_a_mistake(visitor: Visitor) -> None:
+    problem = await visitor.refused("POST", "/import", 422, "invalid_input")
+    assert "the body is empty" in problem["detail"]
+
+
+def test_a_token_is_described_as_it_is_asked_for() -> None:
+    token: dict[str, list[str]] = {"bearer": []}
+    for must, wanted in ((False, [{}, token]), (True, [token])):
+        told = cast("dict[str, Any]", described(rest_app(), must=must))
+        securities = {path: one["security"] for path, ways in told["paths"].items() for one in ways.values()}
+        assert securities.pop("/healthz") == []
+        assert all(security == wanted for security in securities.values())
