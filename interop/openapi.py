@@ -1,5 +1,6 @@
 """The HTTP interface against its own description: schemathesis sends everything that it can invent."""
 
+import asyncio
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +10,7 @@ from typing import Any, cast
 
 from interop.checks import Check, Stage
 from interop.exceptions import LIST, asked, known_findings
-from interop.invented import disagreements, report_from, require_complete
+from interop.invented import Report, disagreements, report_from, require_complete
 from interop.processes import Failed, run
 from interop.servers import Served, serving
 
@@ -43,14 +44,13 @@ class _Trial:
         ) as server:
             tokens = {person: await self._token(server, person) for person in self.people}
             for token in tokens.values() or ("",):
-                _fill(server, token)
+                await asyncio.to_thread(_fill, server, token)
             if not self.people:
-                _require_shown(server)
+                await asyncio.to_thread(_require_shown, server)
             folder = await self._invent(server, tokens)
             await server.has_logged_no_error()
         operations = require_complete(json.loads((folder / "summary.json").read_bytes()))
-        with (folder / "events.ndjson").open(encoding="utf-8") as events:
-            report = report_from(events)
+        report = await asyncio.to_thread(_report, folder / "events.ndjson")
         # Whoever has one space only meets less of what there is.
         if complaints := disagreements(report, list(known_findings()), must_meet=not self.people):
             raise Failed("\n".join(complaints))
@@ -82,6 +82,11 @@ class _Trial:
         return folder
 
 
+def _report(events: Path) -> Report:
+    with events.open(encoding="utf-8") as lines:
+        return report_from(lines)
+
+
 def _config(folder: Path, tokens: Mapping[str, str]) -> Iterator[str]:
     """The configuration, with those whom it comes as."""
     yield _CONFIG.read_text(encoding="utf-8")
@@ -94,7 +99,7 @@ def _config(folder: Path, tokens: Mapping[str, str]) -> Iterator[str]:
         people.write_text(json.dumps({"auth": auth}), encoding="utf-8")
         yield f"[auth.wfc]\npath = {json.dumps(str(people))}\npeers = {json.dumps(list(tokens))}"
         # What is wrong in itself is wrong for everyone, and the other trial shows it.
-        yield '[phases]\ncoverage.generation.mode = "positive"\nfuzzing.generation.max-examples = 10'
+        yield '[phases]\ncoverage.generation.mode = "positive"\nfuzzing.generation.max-examples = 5'
 
 
 def _fill(server: Served, token: str) -> None:

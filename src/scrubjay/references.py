@@ -61,7 +61,8 @@ async def resolve_all(
     """The memories that answer, in order and once each, and the references that nobody answers to."""
     ids: list[str] = []
     missing: list[Missing] = []
-    for ref in require_texts(refs, field="ids"):
+    # Each is looked for once, however often it is given.
+    for ref in dict.fromkeys(require_texts(refs, field="ids")):
         memory_id = await _resolve_id(store, ref, space=space, state=state)
         if memory_id is None:
             missing.append(Missing(ref=ref, suggestions=await store.nearest(space, ref, limit=_SUGGESTIONS)))

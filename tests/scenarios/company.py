@@ -79,6 +79,7 @@ class Company:
             answer = world.send(ask, token=token or self.ann_write, number=self.steps)
             world.require_clean(answer, party=self.ann, readable=[self.ann.mark])
             told.append(answer)
+            _settle(world, ask)
             if learns and answer.status < 400:
                 world.knowledge(self.ann).learn(f"{ask.said} {answer.body.decode()}")
         self.twins.require_alike(asks, told)
@@ -91,6 +92,7 @@ class Company:
         party.say(ask)
         answer = world.send(ask, token=token_of(party, "write"))
         world.require_clean(answer, party=party, readable=[party.mark])
+        _settle(world, ask)
         if turn.whose == "own" and answer.status < 400:
             world.knowledge(party).learn(f"{ask.said} {answer.body.decode()}")
         return answer
@@ -156,6 +158,11 @@ class Company:
     @staticmethod
     def _wish(what: str, party: Party, *, access: str = "read") -> TokenWish:
         return TokenWish(name=token_of(party, what), spaces=(party.space,), access=access)
+
+
+def _settle(world: World, ask: Ask) -> None:
+    if "import" in ask.path:
+        world.settle()
 
 
 def note(word: str) -> Ask:

@@ -1,6 +1,7 @@
 """One daemon for all tests of a process that need no other, and a space in it for each of them."""
 
 from collections.abc import AsyncGenerator, Iterator
+from urllib.request import urlopen
 from uuid import uuid4
 
 import pytest
@@ -18,6 +19,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         home=str(home), embedder="none", vector_index="scan", readers=1, max_body_bytes=100_000, operation_seconds=10
     )
     with background_daemon(settings) as running:
+        # What is loaded in a thread of its own is there before anybody begins.
+        with urlopen(f"{running.http}/healthz", timeout=60) as response:
+            assert response.status == 200
         yield running
 
 

@@ -41,13 +41,14 @@ class OpenShop:
 async def open_shop(
     settings: Settings,
     *,
+    http: str = "127.0.0.1:0",
     clock: Clock | None = None,
     beat: float = 15.0,
     stream_patience: float = 10.0,
     patience: Patience | None = None,
 ) -> AsyncGenerator[OpenShop]:
     """Serve a memory by HTTP until the end of the block."""
-    web = web_socket("127.0.0.1:0", must=True)
+    web = web_socket(http, must=True)
     assert web is not None
     with web:
         async with open_engine(settings) as opened, Changes(opened.store, seconds=0.05) as changes:

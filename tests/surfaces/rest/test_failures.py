@@ -177,6 +177,9 @@ async def test_a_socket_that_fails_before_it_is_opened_is_refused(
     assert response.headers["retry-after"] == "3"
     assert len(_traces(caplog)) == 1
     problem_of(await refused(failing.address, path="/socket", ours="perhaps"), 422, "invalid_input")
+    assert {record.name for record in caplog.records if record.levelno >= logging.ERROR} == {
+        "scrubjay.surfaces.web.door"
+    }
 
 
 @pytest.mark.parametrize("ours", ["true", "false"])

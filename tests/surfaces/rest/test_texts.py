@@ -7,7 +7,9 @@ from typing import Any, cast
 import pytest
 from tests.surfaces.rest.asking import Visitor
 from tests.surfaces.rest.documents import document
+from tests.surfaces.rest.wires import wired
 
+from scrubjay.surfaces.daemon.serve import Running
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.app import rest_app
 from scrubjay.surfaces.rest.description import described
@@ -73,6 +75,13 @@ async def test_of_what_is_revised_only_a_time_may_be_null(visitor: Visitor) -> N
             await visitor.refused("PATCH", f"/memories/{memory}", 422, "invalid_input", json={field: ""})
         else:
             await visitor.refused("PATCH", f"/memories/{memory}", 422, "invalid_input", json={field: None})
+
+
+@pytest.mark.parametrize("size", [65_530, 66_000, 100_000])
+async def test_an_address_has_an_end(served: Running, size: int) -> None:
+    async with wired(served.http) as wire:
+        reply = await wire.ask("GET", f"/api/v1/search?q={'x' * size}")
+    assert (reply.status, reply.problem["code"]) == (431, "request_header_fields_too_large")
 
 
 async def test_the_example_of_an_export_can_be_imported(visitor: Visitor) -> None:

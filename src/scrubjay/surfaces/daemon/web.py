@@ -21,11 +21,11 @@ from scrubjay.surfaces.web.door import Door, Rules, grant_of
 from scrubjay.surfaces.web.problems import refusal
 from scrubjay.surfaces.web.problems import told as told_problem
 from scrubjay.surfaces.web.spool import Spool, lines_of
+from scrubjay.telemetry import request_id
 
 _WAITING_FRAMES = 64
 _GONE = 499
-# Else what another method asks for would be looked for among the other routes.
-_ALL = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+_NOT_ALLOWED = 405
 
 
 def web_app(
@@ -34,9 +34,6 @@ def web_app(
     """Everything that is served over HTTP, behind the door."""
 
     async def call(request: Request) -> Response:
-        if request.method != "POST":
-            refused = problem(405, "method_not_allowed", "a verb is called by POST")
-            return told_problem(refused, headers={"allow": "POST"})
         try:
             return await _call(request, counter)
         except ClientDisconnect:
@@ -45,13 +42,19 @@ def web_app(
             return refusal(told(error, verb=request.path_params["verb"]))
 
     app = Starlette(
-        routes=[Route("/call/{verb}", call, methods=_ALL), *agents],
+        routes=[Route("/call/{verb}", call, methods=["POST"]), *agents],
         middleware=[Middleware(Door, rules=rules)],
+        exception_handlers={_NOT_ALLOWED: _not_so},
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
     app.router.default = rest
     return app
+
+
+async def _not_so(_: Request, __: Exception) -> Response:
+    refused = problem(_NOT_ALLOWED, "method_not_allowed", "a verb is called by POST", request_id=request_id.get())
+    return told_problem(refused, headers={"allow": "POST"})
 
 
 async def _call(request: Request, counter: Counter) -> Response:

@@ -1,7 +1,9 @@
 """The application of `/api/v1`: its routes, what they answer when something is wrong, and its description."""
 
+from collections import deque
+
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, iter_route_contexts
 
 from scrubjay.surfaces.rest import changes, description, links, memories, search, space, versions, wellbeing
 from scrubjay.surfaces.rest.description import Description
@@ -25,6 +27,8 @@ def make_rest(house: House) -> FastAPI:
     app.state.house = house
     app.state.streams = Streams(most=house.streams)
     app.state.description = Description(app, must=house.doorman.must)
+    # They are laid out when they are first looked through, which takes long enough to be noticed by whoever waits.
+    deque(iter_route_contexts(app.routes), maxlen=0)
     return app
 
 

@@ -33,6 +33,7 @@ _SAID = {
     415: "The body is not called JSON",
     422: "The request itself is wrong",
     429: "More than the token may ask",
+    431: "The address and the headers are too long together",
     500: "Something went wrong in the server; its log says what",
     503: "Too much at once: retry after a moment",
     507: "No room is left, or the store cannot be written",
@@ -46,6 +47,20 @@ _TAGS = {
     "space": "A space as a whole.",
     "wellbeing": "Whether the server is well.",
 }
+_NUMBERED: dict[str, Json] = {
+    "X-Request-ID": {
+        "description": "The number under which the server's log tells of it.",
+        "required": True,
+        "schema": {"type": "string"},
+    }
+}
+_LATER: dict[str, Json] = {
+    "Retry-After": {"description": "So many seconds.", "schema": {"type": "integer", "minimum": 0}}
+}
+_ASKING: dict[str, Json] = {
+    "WWW-Authenticate": {"description": "What is asked for.", "required": True, "schema": {"type": "string"}}
+}
+_HEADERS = {401: _ASKING, 429: _LATER, 503: _LATER}
 _BEARER: Json = {"type": "http", "scheme": "bearer", "description": "Made by `scrubjay tokens create`, or a JWT."}
 
 
@@ -103,7 +118,11 @@ def operations(app: FastAPI) -> Iterator[APIRoute]:
 
 def _responses(route: APIRoute) -> dict[str, Json]:
     """What a route answers, examples as they were written: FastAPI would leave out what is null in them."""
-    told = cast("dict[int, Json]", route.responses)
+    known = cast("dict[int, dict[str, Json]]", route.responses)
+    told: dict[int, Json] = {
+        status: {**one, "headers": {**cast("dict[str, Json]", one.get("headers", {})), **_NUMBERED}}
+        for status, one in known.items()
+    }
     wrong: dict[int, Json] = {
         status: {"$ref": f"#/components/responses/{_name(status)}"} for status in _statuses(route)
     }
@@ -112,7 +131,7 @@ def _responses(route: APIRoute) -> dict[str, Json]:
 
 def _statuses(route: APIRoute) -> Iterator[int]:
     """What may be wrong when something is asked of a route."""
-    yield from (403, 500)
+    yield from (403, 431, 500)
     if route.path_format in _OPEN:
         return
     yield from (401, 429)
@@ -135,4 +154,5 @@ def _name(status: int) -> str:
 
 def _problem(status: int) -> Json:
     content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}, "example": examples.PROBLEMS[status]}}
-    return cast("Json", {"description": _SAID[status], "content": content})
+    headers = _HEADERS.get(status, {}) | _NUMBERED
+    return cast("Json", {"description": _SAID[status], "headers": headers, "content": content})

@@ -211,6 +211,7 @@ PROBLEMS: dict[int, dict[str, Json]] = {
     415: _problem(415, "unsupported_media_type", "a body must be JSON, and this one says it is 'text/plain'"),
     422: _problem(422, "invalid_input", "limit must be at least 1", field="limit", errors=["limit must be at least 1"]),
     429: _problem(429, "too_many_requests", "this token may make 60 requests a minute", retry_after=1, limit=60),
+    431: _problem(431, "request_header_fields_too_large", "the head of the request is too large"),
     500: _problem(500, "error", "the request failed: ValueError", hint="The server's log says more"),
     503: _problem(503, "busy", "1,000 requests are waiting already", hint="Retry after 1 s", retry_after=1),
     507: _problem(507, "disk_full", "no room is left where the store is"),

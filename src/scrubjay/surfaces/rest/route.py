@@ -24,8 +24,8 @@ from scrubjay.telemetry import request_id
 _BAD = 400
 _UNSUPPORTED = 415
 _JSON_TYPES = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
-_VERSION = re.compile(r'(?:W/)?"([0-9]{1,18})"')
-ETAG = r'^(\*|(W/)?"[0-9]{1,18}")?$'
+_VERSION = re.compile(r'(?:W/)?"([1-9][0-9]{0,17})"')
+ETAG = r'^(\*|(W/)?"[1-9][0-9]{0,17}")?$'
 """What `version_from` takes, for the description."""
 
 

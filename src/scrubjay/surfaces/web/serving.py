@@ -12,7 +12,7 @@ from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn._types import ASGI3Application
+from uvicorn._types import ASGI3Application, ASGISendEvent
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -28,6 +28,8 @@ _START_LOOK = 0.005
 _RETRY_AFTER = 1
 # Nobody has anything to say on a WebSocket here but that it is still there.
 _LARGEST_MESSAGE = 4096
+# The parser takes no longer one.
+_LONGEST_ADDRESS = 65_535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +112,7 @@ class _Connection(HttpToolsProtocol):
         self._patience = patience
         self._late: TimerHandle | None = None
         self._head = 0
+        self.url = b""
         self._active: RequestResponseCycle | None = None
 
     @property
@@ -168,10 +171,13 @@ class _Connection(HttpToolsProtocol):
         if self._late is not None and (self._newest is None or not self._newest.more_body):
             self._head += len(data)
             if self._head > self._patience.head_bytes and not self.transport.is_closing():
-                self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the head of the request is too large")
+                self._refuse_head()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - we have words of our own
-        self._refuse(HTTPStatus.BAD_REQUEST, "this is no HTTP request")
+        if len(self.url) > _LONGEST_ADDRESS:
+            self._refuse_head()
+        else:
+            self._refuse(HTTPStatus.BAD_REQUEST, "this is no HTTP request")
 
     @property
     def _is_answering(self) -> bool:
@@ -191,6 +197,9 @@ class _Connection(HttpToolsProtocol):
                     self.loop.call_later(self._patience.farewell_seconds, self.transport.abort)
 
         super()._start_asgi_task(cycle, cast("ASGI3Application", answer))
+
+    def _refuse_head(self) -> None:
+        self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the head of the request is too large")
 
     def _refuse(self, status: HTTPStatus, detail: str) -> None:
         """Answer what never became a request, or the one that was broken off in its midst."""
@@ -240,6 +249,12 @@ class _Socket(WebSocketsSansIOProtocol):
             # It has heard the whole head, and would wait for ever for another.
             self.transport.write(_refusal(HTTPStatus.BAD_REQUEST, "this is no handshake of a WebSocket"))
             self.transport.close()
+
+    async def send(self, message: ASGISendEvent) -> None:
+        await super().send(message)
+        if self.close_sent:
+            # Else a refusal is taken for a handshake that was never finished, and complained of in the log.
+            self.handshake_complete = True
 
     def on_task_complete(self, task: asyncio.Task[None]) -> None:
         super().on_task_complete(task)

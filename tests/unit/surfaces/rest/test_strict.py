@@ -5,23 +5,26 @@ from contextlib import suppress
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
+from tests.unit.drawing import some
 
 from scrubjay.surfaces.rest.strict import NotJsonError, json_from
 
-VALUES = some.recursive(
-    some.none() | some.booleans() | some.integers() | some.floats(allow_nan=False, allow_infinity=False) | some.text(),
-    lambda inner: some.lists(inner) | some.dictionaries(some.text(), inner),
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 
 
-@given(VALUES, some.booleans())
+@some
+@given(VALUES, st.booleans())
 def test_what_is_written_is_read(value: object, ascii_only: bool) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only)
     assert json_from(text.encode("utf-8", "surrogatepass" if ascii_only else "strict")) == value
 
 
-@given(some.binary())
+@some
+@given(st.binary())
 def test_any_bytes_are_read_or_refused(body: bytes) -> None:
     with suppress(NotJsonError):
         json_from(body)

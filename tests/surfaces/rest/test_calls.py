@@ -1,0 +1,157 @@
+"""The engine's verbs over HTTP, as clients of ours call them."""
+
+import json
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+import pytest
+from tests.surfaces.rest.asking import Visitor, visiting
+from tests.surfaces.rest.documents import require_problem
+from tests.surfaces.rest.shops import OpenShop, open_shop
+
+from scrubjay import MemoryClient
+from scrubjay.errors import NotAllowed
+from scrubjay.remote.verbs import LONG, OWN, READS, VERBS, WHOLE
+from scrubjay.settings import Settings
+
+
+@pytest.fixture
+async def shop(settings: Settings) -> AsyncGenerator[OpenShop]:
+    async with open_shop(replace(settings, require_token=True)) as opened:
+        yield opened
+
+
+async def call(visitor: Visitor, verb: str, who: dict[str, Any] | None = None, **given: Any) -> httpx2.Response:
+    body = {"args": given, **({"who": who} if who else {})}
+    return await visitor.web.post(f"/call/{verb}", json=body)
+
+
+def frames(response: httpx2.Response) -> list[dict[str, Any]]:
+    assert response.status_code == 200
+    return [json.loads(line) for line in response.text.splitlines()]
+
+
+async def test_a_verb_is_called_by_post_and_nothing_else(visitor: Visitor) -> None:
+    for method in ("GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"):
+        response = await visitor.web.request(method, "/call/status")
+        assert (response.status_code, response.headers["allow"]) == (405, "POST")
+        if method != "HEAD":
+            assert require_problem(response)["code"] == "method_not_allowed"
+
+
+async def test_a_verb_is_done(visitor: Visitor) -> None:
+    who = {"space": visitor.space, "agent": "tester"}
+    told = (await call(visitor, "remember", who, draft={"text": "kept"})).json()["result"]
+    found = await visitor.get(f"/memories/{told['id']}")
+    assert found["content"] == "kept"
+    status = (await visitor.web.post("/call/status")).json()["result"]
+    assert status["daemon"]["pid"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "body", "status", "code"),
+    [
+        ("nonsense", b"{}", 422, "invalid_input"),
+        ("close", b"{}", 422, "invalid_input"),
+        ("__init__", b"{}", 422, "invalid_input"),
+        ("status", b"{", 422, "invalid_input"),
+        ("status", b"[]", 422, "invalid_input"),
+        ("status", b"\xff", 422, "invalid_input"),
+        ("status", b"[" * 50_000, 422, "invalid_input"),
+        ("status", b'{"args": []}', 422, "invalid_input"),
+        ("status", b'{"args": {"x": 1}}', 422, "invalid_input"),
+        ("status", b'{"who": []}', 422, "invalid_input"),
+        ("status", b'{"who": {"space": ""}}', 422, "invalid_input"),
+        ("status", b'{"who": {"also": [1]}}', 422, "invalid_input"),
+        ("remember", b"{}", 422, "invalid_input"),
+        ("remember", b'{"args": {"draft": {"text": ""}}}', 422, "invalid_input"),
+        ("import_", b'{"args": 1}\n', 422, "invalid_input"),
+        ("remember", b" " * 100_001, 413, "too_large"),
+        ("backup", b'{"args": {"target": "/tmp/x"}}', 403, "not_allowed"),
+    ],
+    ids=lambda given: str(given)[:30],
+)
+async def test_what_is_wrong_is_a_problem(visitor: Visitor, verb: str, body: bytes, status: int, code: str) -> None:
+    response = await visitor.web.post(f"/call/{verb}", content=body)
+    assert response.status_code == status
+    assert require_problem(response)["code"] == code
+
+
+@pytest.mark.parametrize("spoken", ["0", "999", "x", ""])
+async def test_who_speaks_another_protocol_is_told_which_side_is_behind(visitor: Visitor, spoken: str) -> None:
+    response = await visitor.web.post("/call/status", json={}, headers={"scrubjay-protocol": spoken})
+    assert response.status_code == 502
+    assert require_problem(response)["code"] == "daemon_unavailable"
+
+
+async def test_what_is_the_owners_is_nobody_elses(shop: OpenShop) -> None:
+    owner, guest = await shop.token("owner", "*"), await shop.token("guest", "work")
+    for secret, verbs in ((owner.secret, OWN), (guest.secret, OWN | WHOLE)):
+        async with visiting(shop.address, token=secret) as visitor:
+            for verb in sorted(verbs):
+                response = await call(visitor, verb)
+                assert response.status_code == 403, verb
+                assert require_problem(response)["verb"] == verb
+    async with visiting(shop.address, token=owner.secret) as visitor:
+        assert frames(await call(visitor, "doctor", deep=False))[-1]["result"]["checks"]
+
+
+async def test_a_reader_may_call_what_reads(shop: OpenShop) -> None:
+    reader = await shop.token("reader", "work", access="read")
+    async with visiting(shop.address, token=reader.secret) as visitor:
+        assert (await call(visitor, "recall", question={"query": "x"})).status_code == 200
+        assert frames(await call(visitor, "export"))[-1] == {"result": None}
+        for verb in sorted(VERBS - READS - OWN - WHOLE - {"export"}):
+            response = await call(visitor, verb)
+            assert response.status_code == 403, verb
+
+
+async def test_a_token_that_sees_figures_calls_nothing(shop: OpenShop) -> None:
+    figures = await shop.token("figures", access="metrics")
+    async with visiting(shop.address, token=figures.secret) as visitor:
+        for verb in sorted(VERBS):
+            assert (await call(visitor, verb)).status_code == 403, verb
+
+
+async def test_a_caller_stays_in_the_spaces_of_its_token(shop: OpenShop) -> None:
+    made = await shop.token("laptop", "work", "home")
+    async with visiting(shop.address, token=made.secret) as visitor:
+        told = (await call(visitor, "remember", draft={"text": "kept"})).json()["result"]
+        assert (await visitor.get(f"/memories/{told['id']}"))["space"] == "work"
+        there = {"space": "home", "also": ["work"]}
+        found = (await call(visitor, "recall", there, question={"query": "kept"})).json()["result"]
+        assert [hit["space"] for hit in found["hits"]] == ["work"]
+        for who in ({"space": "attic"}, {"space": "work", "also": ["attic"]}):
+            response = await call(visitor, "recall", who, question={"query": "kept"})
+            assert response.status_code == 403
+            assert require_problem(response)["field"] == "space"
+
+
+async def test_a_client_of_ours_with_a_token(shop: OpenShop) -> None:
+    made, reader = await shop.token("laptop", "work"), await shop.token("reader", "work", access="read")
+    async with MemoryClient(url=shop.address, token=made.secret) as memory:
+        told = await memory.remember("kept by our own client")
+        assert (await memory.read(told.id)).memories[0].space == "work"
+        lines = [line async for line in memory.export()]
+        assert (await memory.import_lines(lines)).known == 1
+        status = await memory.status()
+        assert (status.memories, status.data, status.daemon) == ({"live": 1}, "", {})
+    async with MemoryClient(url=shop.address, token=reader.secret) as memory:
+        assert (await memory.recall("kept")).hits
+        with pytest.raises(NotAllowed):
+            await memory.remember("not by this one")
+
+
+async def test_what_takes_long_is_answered_line_by_line(visitor: Visitor) -> None:
+    who = {"space": visitor.space}
+    await visitor.remember("one")
+    lines = [line for frame in frames(await call(visitor, "export", who)) for line in frame.get("lines", [])]
+    other = json.dumps({"who": {"space": f"{visitor.space}-copy"}})
+    response = await visitor.web.post("/call/import_", content="\n".join([other, *lines]).encode())
+    assert frames(response)[-1]["result"]["imported"] == 1
+    response = await visitor.web.post("/call/import_", content=f"{other}\nnonsense\n".encode())
+    assert frames(response)[-1]["error"]["code"] == "invalid_input"
+    assert frames(await call(visitor, "purge", who, selection={"refs": ["one"]}))[-1]["error"]["code"] == "wrong_state"
+    assert {"export", "import_", "purge"} <= LONG
