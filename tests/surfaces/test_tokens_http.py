@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -161,15 +161,18 @@ def test_a_token_ends_when_it_is_revoked_and_when_its_time_is_over(door: Door) -
     assert (states["short"], states["ended"]) == ("expired", "revoked")
 
 
-def test_a_stream_ends_with_its_token(door: Door) -> None:
-    good = door.token("watcher", "--spaces", "watched")
-    with door.http.stream("GET", f"{API}/changes", headers=_bearer(good)) as stream:
+@pytest.mark.parametrize("kind", ["changes", "listen"])
+def test_a_stream_ends_with_its_token(door: Door, kind: str) -> None:
+    good = door.token(f"watcher-{kind}", "--spaces", "watched")
+    with _watching(door, good) if kind == "changes" else _listening(door, good) as stream:
+        assert stream.status_code == 200
         pieces = stream.iter_raw()
         heard = next(pieces)
-        told("tokens", "revoke", "watcher")
-        kept(_SECRET_TEXT, "--space", "watched")
+        told("tokens", "revoke", f"watcher-{kind}")
+        kept(f"{_SECRET_TEXT} while {kind}", "--space", "watched")
         heard += b"".join(pieces)
-    assert b"data:" not in heard
+    assert b"created" not in heard
+    assert b"list_changed" not in heard
 
 
 def test_tokens_of_an_issuer_are_taken_while_its_keys_can_be_had(home: Path) -> None:
@@ -363,6 +366,26 @@ def _jwt(by: Signer, **changed: Any) -> str:
 
 def _trusting(jwks: str) -> dict[str, str]:
     return {"SCRUBJAY_JWT_ISSUER": ISSUER, "SCRUBJAY_JWT_AUDIENCE": AUDIENCE, "SCRUBJAY_JWT_JWKS": jwks}
+
+
+def _watching(door: Door, token: str) -> AbstractContextManager[httpx2.Response]:
+    return door.http.stream("GET", f"{API}/changes", headers=_bearer(token))
+
+
+def _listening(door: Door, token: str) -> AbstractContextManager[httpx2.Response]:
+    """An agent that asks to be told when the list of memories is another."""
+    revision = "2026-07-28"
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": revision,
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "0"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    message = {
+        "jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen",
+        "params": {"notifications": {"resourcesListChanged": True}, "_meta": meta},
+    }  # fmt: skip
+    headers = {"mcp-protocol-version": revision, "mcp-method": "subscriptions/listen"}
+    return door.http.stream("POST", "/mcp", json=message, headers={**_bearer(token), **headers})
 
 
 def _recalled(door: Door, token: str) -> Any:

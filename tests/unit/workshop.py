@@ -41,9 +41,7 @@ class Workshop:
     @property
     def shelf(self) -> Shelf:
         index = self.index or ScanIndex(self.store, MODEL, dimension=DIMENSION)
-        return Shelf(
-            store=self.store, embedder=self.embedder, index=index, limits=self.limits, answers=self.answers
-        )
+        return Shelf(store=self.store, embedder=self.embedder, index=index, limits=self.limits, answers=self.answers)
 
     def origin(self, *, run: str = "", agent: str = "tester") -> Origin:
         return an_origin(at=self.clock.now(), run=run, agent=agent)

@@ -17,16 +17,29 @@ from scrubjay.surfaces.daemon.serve import Running
 from scrubjay.surfaces.web.serving import Patience
 
 JSON = "content-type: application/json"
-HASTY = Patience(head_seconds=0.3, head_bytes=8_000, kept_seconds=20, farewell_seconds=1, connections=8)
+HASTY = Patience(head_seconds=0.5, head_bytes=8_000, kept_seconds=20, farewell_seconds=1, connections=8)
 
 
 @pytest.fixture
 async def hasty(settings: Settings) -> AsyncGenerator[OpenShop]:
-    """A server that waits for nobody."""
-    async with open_shop(replace(settings, operation_seconds=1), beat=0.05, patience=HASTY) as shop:
+    """A server that waits for no head."""
+    async with open_shop(settings, patience=HASTY) as shop:
         yield shop
-        async with visiting(shop.address) as visitor:
-            await visitor.ask("GET", "/status")
+        await _serves(shop)
+
+
+@pytest.fixture
+async def brisk(settings: Settings) -> AsyncGenerator[OpenShop]:
+    """A server that waits for no body, and takes little at once."""
+    patience = replace(HASTY, head_seconds=20.0)
+    async with open_shop(replace(settings, operation_seconds=1), beat=0.05, patience=patience) as shop:
+        yield shop
+        await _serves(shop)
+
+
+async def _serves(shop: OpenShop) -> None:
+    async with visiting(shop.address) as visitor:
+        await visitor.ask("GET", "/status")
 
 
 @pytest.mark.parametrize("begun", [b"", b"G", b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n", b"POST /"])
@@ -62,8 +75,8 @@ async def test_a_connection_that_is_kept_may_wait_between_requests(hasty: OpenSh
             await asyncio.sleep(HASTY.head_seconds * 1.5)
 
 
-async def test_a_head_without_end_is_refused(hasty: OpenShop) -> None:
-    async with wired(hasty.address) as wire:
+async def test_a_head_without_end_is_refused(brisk: OpenShop) -> None:
+    async with wired(brisk.address) as wire:
         await wire.say(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n")
         # In pieces: what comes at once is looked at as a whole.
         await asyncio.sleep(0.01)
@@ -73,9 +86,9 @@ async def test_a_head_without_end_is_refused(hasty: OpenShop) -> None:
         assert await wire.silence() == b""
 
 
-async def test_a_body_that_does_not_come_is_not_waited_for(hasty: OpenShop) -> None:
+async def test_a_body_that_does_not_come_is_not_waited_for(brisk: OpenShop) -> None:
     async def begin(path: str) -> None:
-        async with wired(hasty.address) as wire:
+        async with wired(brisk.address) as wire:
             reply = await wire.ask("POST", path, JSON, "content-length: 100", body=b'{"text": ')
             assert (reply.status, reply.problem["code"]) == (408, "too_slow")
             assert reply.headers["connection"] == "close"
@@ -85,8 +98,8 @@ async def test_a_body_that_does_not_come_is_not_waited_for(hasty: OpenShop) -> N
     await asyncio.gather(*map(begin, paths))
 
 
-async def test_a_body_that_comes_byte_by_byte_is_not_waited_for(hasty: OpenShop) -> None:
-    async with wired(hasty.address) as wire:
+async def test_a_body_that_comes_byte_by_byte_is_not_waited_for(brisk: OpenShop) -> None:
+    async with wired(brisk.address) as wire:
         await wire.say(request("POST", "/api/v1/memories", JSON, "content-length: 100"))
         asked = asyncio.create_task(wire.hear())
         while not asked.done():
@@ -131,38 +144,38 @@ async def test_who_said_the_rest_behind_the_answer_is_not_kept_for_ever(settings
         b"GET http://evil.example/ HTTP/1.1\r\nhost: 127.0.0.1\r\nx: \x00\r\n\r\n",
     ],
 )
-async def test_what_is_no_request_is_refused(hasty: OpenShop, said: bytes) -> None:
-    async with wired(hasty.address) as wire:
+async def test_what_is_no_request_is_refused(brisk: OpenShop, said: bytes) -> None:
+    async with wired(brisk.address) as wire:
         await wire.say(said)
         reply = await wire.hear()
         assert (reply.status, reply.problem["code"]) == (400, "bad_request")
         assert await wire.silence() == b""
 
 
-async def test_nonsense_behind_a_request_does_not_spoil_its_answer(hasty: OpenShop) -> None:
+async def test_nonsense_behind_a_request_does_not_spoil_its_answer(brisk: OpenShop) -> None:
     body = b'{"text": "kept"}'
     sent = request("POST", "/api/v1/memories", JSON, f"content-length: {len(body)}") + body
-    async with wired(hasty.address) as wire:
+    async with wired(brisk.address) as wire:
         await wire.say(sent, b"\x00\x01nonsense\r\n\r\n")
         reply = await wire.hear()
         assert (reply.status, reply.headers["connection"]) == (201, "close")
         assert await wire.silence() == b""
 
 
-async def test_requests_behind_each_other_are_answered_in_order(hasty: OpenShop) -> None:
-    async with wired(hasty.address) as wire:
+async def test_requests_behind_each_other_are_answered_in_order(brisk: OpenShop) -> None:
+    async with wired(brisk.address) as wire:
         paths = ["/healthz", "/api/v1/nowhere", "/api/v1/status"] * 5
         await wire.say(*(request("GET", path) for path in paths))
         assert [(await wire.hear()).status for _ in paths] == [200, 404, 200] * 5
 
 
-async def test_a_stream_with_a_request_behind_it_ends_with_its_client(hasty: OpenShop) -> None:
+async def test_a_stream_with_a_request_behind_it_ends_with_its_client(brisk: OpenShop) -> None:
     for behind in (request("GET", "/healthz"), b"\x00nonsense\r\n\r\n", UPGRADE):
-        async with wired(hasty.address) as wire:
+        async with wired(brisk.address) as wire:
             await wire.say(request("GET", "/api/v1/changes"))
-            await until_listening(hasty, 1)
+            await until_listening(brisk, 1)
             await wire.say(behind)
-        await until_listening(hasty, 0)
+        await until_listening(brisk, 0)
 
 
 UPGRADE = (
@@ -172,8 +185,8 @@ UPGRADE = (
 
 
 @pytest.mark.parametrize("extra", ["connection: upgrade\r\nupgrade: h2c", "connection: upgrade\r\nupgrade: nonsense"])
-async def test_another_protocol_is_not_spoken_but_the_request_is_answered(hasty: OpenShop, extra: str) -> None:
-    async with wired(hasty.address) as wire:
+async def test_another_protocol_is_not_spoken_but_the_request_is_answered(brisk: OpenShop, extra: str) -> None:
+    async with wired(brisk.address) as wire:
         assert (await wire.ask("GET", "/healthz", *extra.split("\r\n"))).status == 200
 
 
@@ -188,35 +201,34 @@ async def test_another_protocol_is_not_spoken_but_the_request_is_answered(hasty:
     ],
     ids=str,
 )
-async def test_half_a_handshake_is_no_websocket(hasty: OpenShop, extra: list[str]) -> None:
-    async with wired(hasty.address) as wire:
+async def test_half_a_handshake_is_no_websocket(brisk: OpenShop, extra: list[str]) -> None:
+    async with wired(brisk.address) as wire:
         await wire.say(request("GET", "/api/v1/changes", "upgrade: websocket", "connection: upgrade", *extra))
         assert (await wire.silence()).startswith(b"HTTP/1.1 4")
 
 
-async def test_a_client_that_leaves_in_the_midst_of_a_body_leaves_nothing(hasty: OpenShop) -> None:
+async def test_a_client_that_leaves_in_the_midst_of_a_body_leaves_nothing(brisk: OpenShop) -> None:
     for path in ("/api/v1/memories", "/api/v1/import", "/call/import_"):
-        async with wired(hasty.address) as wire:
+        async with wired(brisk.address) as wire:
             await wire.say(request("POST", path, JSON, "content-length: 100"), b'{"text": "half')
-    async with visiting(hasty.address) as visitor:
+    async with visiting(brisk.address) as visitor:
         assert (await visitor.get("/status"))["memories"] == {}
 
 
-async def test_a_write_whose_client_is_gone_is_finished(hasty: OpenShop) -> None:
+async def test_a_write_whose_client_is_gone_is_finished(brisk: OpenShop) -> None:
     for number in range(20):
         body = f'{{"text": "text number {number}", "intent": "new"}}'.encode()
-        async with wired(hasty.address) as wire:
+        async with wired(brisk.address) as wire:
             await wire.say(request("POST", "/api/v1/memories", JSON, f"content-length: {len(body)}"), body)
             if number % 2:
                 # One that hears no answer any more, and one that could still hear it.
                 wire.writer.transport.abort()
             else:
                 wire.writer.write_eof()
-    await _until_live(hasty, 20)
+    await _until_live(brisk, 20)
 
 
-async def test_a_reader_of_events_that_reads_nothing_is_cut_off(hasty: OpenShop, settings: Settings) -> None:
-    settings = replace(settings, home=f"{settings.home}-other")
+async def test_a_reader_of_events_that_reads_nothing_is_cut_off(settings: Settings) -> None:
     async with open_shop(settings, beat=0.05, stream_patience=0.2, patience=HASTY) as shop:
         with socket.create_connection(("127.0.0.1", int(shop.address.rpartition(":")[2]))) as deaf:
             deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -230,12 +242,12 @@ async def test_a_reader_of_events_that_reads_nothing_is_cut_off(hasty: OpenShop,
                 await until(lambda: has_figure(visitor, 'scrubjay_clients{kind="http"} 1.0'))
 
 
-async def test_too_many_clients_are_told_to_come_back(hasty: OpenShop) -> None:
-    lines = [wired(hasty.address) for _ in range(HASTY.connections)]
+async def test_too_many_clients_are_told_to_come_back(brisk: OpenShop) -> None:
+    lines = [wired(brisk.address) for _ in range(HASTY.connections)]
     wires = [await line.__aenter__() for line in lines]
     for wire in wires:
         assert (await wire.ask("GET", "/healthz")).status == 200
-    async with wired(hasty.address) as late:
+    async with wired(brisk.address) as late:
         reply = await late.ask("GET", "/healthz")
         assert (reply.status, reply.problem["code"], reply.headers["retry-after"]) == (503, "busy", "1")
         assert await late.silence() == b""
@@ -243,7 +255,7 @@ async def test_too_many_clients_are_told_to_come_back(hasty: OpenShop) -> None:
         await line.__aexit__(None, None, None)
     async with asyncio.timeout(LONGEST):
         while True:
-            async with wired(hasty.address) as wire:
+            async with wired(brisk.address) as wire:
                 if (await wire.ask("GET", "/healthz")).status == 200:
                     break
 

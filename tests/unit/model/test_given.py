@@ -81,4 +81,4 @@ def test_a_surrogate_is_told_with_its_place() -> None:
 @pytest.mark.parametrize("options", [{"space": ""}, {"space": "  "}, {"space": "\ud800"}, {"agent": 5}, {"run": None}])
 def test_a_caller_has_names_that_can_be_kept(options: dict[str, str]) -> None:
     with pytest.raises(InvalidInput):
-        Caller(**options)
+        Caller(**options)  # pyright: ignore[reportArgumentType]

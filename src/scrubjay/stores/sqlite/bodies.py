@@ -4,28 +4,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from copy import deepcopy
-from dataclasses import replace
-from functools import lru_cache
 
 import apsw
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import Memory
-from scrubjay.model.moment import from_micros
-from scrubjay.model.snapshot import from_body, to_body
-from scrubjay.stores.codec import Dictionary, Encoded, Encoding, decode, encode, generic_dictionary
+from scrubjay.model.snapshot import to_body
+from scrubjay.stores.codec import Dictionary, Encoded, Encoding, encode, generic_dictionary
+from scrubjay.stores.packing import BATCH, SAMPLES, Unpacking, damaged_memory, is_training_due
+from scrubjay.stores.rows import id_text
 from scrubjay.stores.sqlite.meta import purges
-from scrubjay.stores.sqlite.rows import id_text
-
-# A first dictionary pays off early; after that one for every tenfold growth is enough.
-_FIRST_TRAINING = 200
-_GROWTH = 10
-_SAMPLES = 2000
-_BATCH = 500
-# Who is found often is unpacked once: so many bodies of at most so many bytes.
-_UNPACKED = 2048
-_SMALL = 8 * 1024
 
 # The columns that `read_memory` needs, in order.
 MEMORY_COLUMNS = """
@@ -45,8 +33,7 @@ class Bodies:
     def __init__(self) -> None:
         self._known: dict[int, Dictionary] = {}
         self._lock = threading.Lock()
-        # By all of what is stored, so that a body that was changed on the disk is never taken for the one before.
-        self._unpacked = lru_cache(maxsize=_UNPACKED)(_unpacked)
+        self._unpacking = Unpacking()
 
     def pack(self, connection: apsw.Connection, memory: Memory, *, space_no: int) -> Encoded:
         """A memory's body, packed with the newest sound dictionary of its space."""
@@ -65,7 +52,8 @@ class Bodies:
                 connection, packed, memory_id=memory_id, space=space, version=version, accessed=accessed, count=count
             )
         except BodyDamaged as error:
-            raise self._damaged(connection, number, memory_id, space, version, error) from error
+            good = self._last_good(connection, number, version)
+            raise damaged_memory(error, memory_id=memory_id, space=space, version=version, last_good=good) from error
 
     def unpack(
         self,
@@ -81,16 +69,14 @@ class Bodies:
         """The memory that (encoding, dictionary, sha256, size, body) hold."""
         encoding, dictionary, sha256, size, data = packed
         encoded = Encoded(bytes(data), Encoding(encoding), int(dictionary), bytes(sha256), int(size))
-        unpacked = self._unpacked if encoded.size <= _SMALL else _unpacked
-        memory = unpacked(encoded, self._dictionary(connection, encoded.dictionary), memory_id, space, version)
-        read = None if accessed is None else from_micros(accessed)
-        # What a caller does to the one thing that can be changed is nobody else's matter.
-        own = deepcopy(memory.metadata) if memory.metadata else memory.metadata
-        return replace(memory, last_accessed=read, access_count=count, metadata=own)
+        return self._unpacking.memory(
+            encoded, self._dictionary(connection, encoded.dictionary), memory_id=memory_id, space=space,
+            version=version, accessed=accessed, count=count,
+        )  # fmt: skip
 
     def forget_unpacked(self) -> None:
         """Keep nothing of what was unpacked: some of it has been purged."""
-        self._unpacked.cache_clear()
+        self._unpacking.forget()
 
     def training_due(self, connection: apsw.Connection, space: str) -> bool:
         """Whether the space has outgrown its dictionary."""
@@ -102,7 +88,7 @@ class Bodies:
         if row is None:
             return False
         bodies, trained_on = row
-        return bodies >= (_FIRST_TRAINING if trained_on is None else trained_on * _GROWTH)
+        return is_training_due(bodies, trained_on)
 
     def samples(self, connection: apsw.Connection, space: str) -> tuple[list[bytes], int]:
         """Plain bodies to learn from, spread over the whole space, and how many purges there were before."""
@@ -110,7 +96,7 @@ class Bodies:
             """SELECT v.encoding, v.dictionary, v.sha256, v.size, v.body
                FROM memories m JOIN versions v ON v.memory_no = m.no AND v.number = m.version
                WHERE m.space_no = (SELECT no FROM spaces WHERE name = ?) ORDER BY (m.no * 7919) % 10007 LIMIT ?""",
-            (space, _SAMPLES),
+            (space, SAMPLES),
         )
         return list(self._plain_bodies(connection, rows)), purges(connection)
 
@@ -132,7 +118,7 @@ class Bodies:
                WHERE (v.memory_no, v.number) > (?, ?)
                  AND (v.encoding = ? OR v.dictionary IN (SELECT no FROM dictionaries WHERE tainted = 1))
                ORDER BY v.memory_no, v.number LIMIT ?""",
-            (*after, int(Encoding.FLAGGED), _BATCH),
+            (*after, int(Encoding.FLAGGED), BATCH),
         ).fetchall()
         for memory_no, number, space_no, *packed in rows:
             self._repack(connection, int(memory_no), int(number), int(space_no), packed)
@@ -183,30 +169,6 @@ class Bodies:
                 self._known[number] = Dictionary(number, row[0])
             return self._known[number]
 
-    def _damaged(
-        self,
-        connection: apsw.Connection,
-        number: int,
-        memory_id: str,
-        space: str,
-        version: int,
-        error: BodyDamaged,
-    ) -> BodyDamaged:
-        good = self._last_good(connection, number, version)
-        hint = (
-            f"Go back with `scrubjay revert {memory_id} --to {good}`"
-            if good
-            else "No older version is sound; restore it from a backup"
-        )
-        return BodyDamaged(
-            f"memory {memory_id} (version {version}): {error.message}",
-            hint=hint,
-            memory_id=memory_id,
-            space=space,
-            version=version,
-            last_good_version=good,
-        )
-
     def _last_good(self, connection: apsw.Connection, number: int, version: int) -> int | None:
         rows = connection.execute(
             """SELECT number, encoding, dictionary, sha256, size, body FROM versions
@@ -220,8 +182,3 @@ class Bodies:
                 continue
             return int(older)
         return None
-
-
-def _unpacked(encoded: Encoded, dictionary: Dictionary, memory_id: str, space: str, version: int) -> Memory:
-    body = decode(encoded, dictionary=dictionary)
-    return from_body(body, memory_id=memory_id, space=space, version=version)

@@ -5,10 +5,8 @@ belongs to its own space, and no statistic that SQLite keeps can tell one space 
 """
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import apsw
 import numpy as np
@@ -19,21 +17,12 @@ from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage, StoredPassage, passage_id
 from scrubjay.model.query import Facet, Filter
 from scrubjay.ports import TermStatistics
-from scrubjay.stores.sqlite.rows import STATES, id_text, lexicon_number, marks, space_number
+from scrubjay.stores.rows import STATES, id_text
+from scrubjay.stores.sqlite.rows import lexicon_number, marks, space_number
+from scrubjay.stores.weighing import Weighed, rare_of, weigh
 
-# A common word visits every passage that has it. So at least one rare word must be there, and the rare words stand
-# in so many passages together at most; the common ones count only where a rare one stands too.
-_RARE_PASSAGES = 3000
 _PASSAGE_COLUMNS = "p.id, p.memory_id, p.observation, p.start, p.end, p.hash, p.terms"
 _PASSAGE_TABLES = f"passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}"
-
-
-class _Weighed(NamedTuple):
-    """A term, how many passages have it, and what having it tells."""
-
-    term: str
-    passages: int
-    weight: float
 
 
 def index_passages(
@@ -88,7 +77,7 @@ def lexical_candidates(
         return []
     lexicon_no = lexicon_number(space_no, wanted.state)
     weighed = _weigh(connection, lexicon_no, terms)
-    rare = _rare(weighed)
+    rare = rare_of(weighed)
     found = _candidates(connection, lexicon_no, rare, weighed[len(rare) :], wanted, limit=limit)
     if len(found) < limit and len(rare) < len(weighed) and not wanted.is_empty:
         # The filter leaves few of the rare words' passages: now the common words must help out.
@@ -99,8 +88,8 @@ def lexical_candidates(
 def _candidates(
     connection: apsw.Connection,
     lexicon_no: int,
-    rare: Sequence[_Weighed],
-    common: Sequence[_Weighed],
+    rare: Sequence[Weighed],
+    common: Sequence[Weighed],
     wanted: Filter,
     *,
     limit: int,
@@ -205,22 +194,10 @@ def _date_test(wanted: Filter) -> str:
     return since + ("AND p.date < ?" if wanted.until else "")
 
 
-def _weigh(connection: apsw.Connection, lexicon_no: int, terms: Sequence[str]) -> list[_Weighed]:
+def _weigh(connection: apsw.Connection, lexicon_no: int, terms: Sequence[str]) -> list[Weighed]:
     """The terms that occur at all, rarest first."""
-    frequencies = _frequencies(connection, lexicon_no, terms)
     total, _ = _size(connection, lexicon_no)
-    weighed = [_Weighed(term, passages, math.log(1 + total / passages)) for term, passages in frequencies.items()]
-    return sorted(weighed, key=lambda one: one.passages)
-
-
-def _rare(weighed: list[_Weighed]) -> list[_Weighed]:
-    """At least one term, and as many as stand in few enough passages together."""
-    visited = 0
-    for place, one in enumerate(weighed):
-        visited += one.passages
-        if place and visited > _RARE_PASSAGES:
-            return weighed[:place]
-    return weighed
+    return weigh(_frequencies(connection, lexicon_no, terms), total=total)
 
 
 def _passing_match(lexicon_no: int, wanted: Filter) -> str:

@@ -8,7 +8,8 @@ from scrubjay.model.change import Action, Change, Origin
 from scrubjay.model.moment import from_micros, to_micros
 from scrubjay.model.relation import Relation
 from scrubjay.ports import Run
-from scrubjay.stores.sqlite.rows import id_bytes, id_text, relation_from_text, relation_to_text, space_number
+from scrubjay.stores.rows import id_bytes, id_text, relation_from_text, relation_to_text
+from scrubjay.stores.sqlite.rows import space_number
 
 _COLUMNS = """c.seq, c.place, s.name, c.memory_id, c.memory_no, c.action, c.version, c.base, c.passages_before, c.at,
     r.agent, r.id, c.relation"""

@@ -7,12 +7,13 @@ import apsw
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.change import Action, Origin
+from scrubjay.stores.rows import STATES, id_bytes
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.lexicon import unindex_passages
 from scrubjay.stores.sqlite.log import append_change, run_number
 from scrubjay.stores.sqlite.meta import note_purge
 from scrubjay.stores.sqlite.records import make_space, stored_facets
-from scrubjay.stores.sqlite.rows import STATES, id_bytes, lexicon_number
+from scrubjay.stores.sqlite.rows import lexicon_number
 from scrubjay.stores.sqlite.shelf import drop_unused
 from scrubjay.text.passages import passages_of
 

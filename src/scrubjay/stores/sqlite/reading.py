@@ -14,18 +14,11 @@ from scrubjay.model.query import Filter, facet
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
 from scrubjay.ports import Handle
+from scrubjay.stores.packing import damaged_version
+from scrubjay.stores.rows import STATE_NUMBERS, STATES, id_bytes, id_text, key_of
 from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies
 from scrubjay.stores.sqlite.lexicon import date_bounds, facet_match, lexical_candidates
-from scrubjay.stores.sqlite.rows import (
-    STATE_NUMBERS,
-    STATES,
-    id_bytes,
-    id_text,
-    key_of,
-    lexicon_number,
-    marks,
-    space_number,
-)
+from scrubjay.stores.sqlite.rows import lexicon_number, marks, space_number
 from scrubjay.text.slug import bare_slug, slug
 from scrubjay.text.tokens import terms_of
 
@@ -268,12 +261,7 @@ def _version(
     try:
         memory = bodies.unpack(connection, packed, memory_id=memory_id, space=space, version=number)
     except BodyDamaged as error:
-        raise BodyDamaged(
-            f"memory {memory_id} (version {number}): {error.message}",
-            hint="Read the other versions one by one with `read --version`, or restore a backup",
-            memory_id=memory_id,
-            version=number,
-        ) from error
+        raise damaged_version(error, memory_id=memory_id, version=number) from error
     return Version(
         number=number,
         memory=memory,

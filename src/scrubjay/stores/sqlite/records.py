@@ -1,6 +1,5 @@
 """Applying a commit: each function runs on the writer's connection, inside its transaction."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,10 +15,11 @@ from scrubjay.model.query import facets_of
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
 from scrubjay.ports import Commit, Committed, Dossier, Edge, Write
+from scrubjay.stores.rows import STATE_NUMBERS, STATES, id_bytes, id_text, index_key_of, key_of
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.lexicon import index_passages, unindex_passages
 from scrubjay.stores.sqlite.log import append_change, last_seq, run_number
-from scrubjay.stores.sqlite.rows import STATE_NUMBERS, STATES, id_bytes, id_text, key_of, lexicon_number
+from scrubjay.stores.sqlite.rows import lexicon_number
 from scrubjay.stores.sqlite.shelf import shelve
 from scrubjay.text.slug import bare_slug
 
@@ -235,15 +235,6 @@ def _insert_version(
         ),
     )  # fmt: skip
     connection.execute("UPDATE spaces SET bodies = bodies + 1 WHERE no = ?", (space_no,))
-
-
-def index_key_of(memory: Memory, passages: Sequence[Passage]) -> bytes:
-    """Changes when anything does that a memory is found by."""
-    digest = hashlib.blake2b(digest_size=12)
-    digest.update(repr((memory.state, to_micros(memory.date), facets_of(memory))).encode("utf-8", "surrogatepass"))
-    for passage in passages:
-        digest.update(repr((passage.observation, passage.start, passage.end, passage.hash, passage.terms)).encode())
-    return digest.digest()
 
 
 def _reindex(

@@ -13,8 +13,9 @@ from scrubjay.model.change import Action
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector
 from scrubjay.model.query import facet
 from scrubjay.ports import Embedded
+from scrubjay.stores.rows import STATES, id_bytes, id_text
 from scrubjay.stores.sqlite.log import append_change
-from scrubjay.stores.sqlite.rows import STATES, id_bytes, id_text, marks, space_number
+from scrubjay.stores.sqlite.rows import marks, space_number
 
 # Cosines of half-precision vectors differ from exact ones in the fourth digit, at half the size.
 _STORED = np.float16

@@ -31,11 +31,11 @@ from scrubjay.ports import (
     TermStatistics,
 )
 from scrubjay.stores.codec import Encoding, train
+from scrubjay.stores.recent import Recent
 from scrubjay.stores.sqlite import lexicon, log, meta, purging, reading, records, shelf, tokens, upkeep
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.connection import connect, mapped_errors
 from scrubjay.stores.sqlite.readers import Readers
-from scrubjay.stores.sqlite.recent import Recent
 from scrubjay.stores.sqlite.schema import migrate
 from scrubjay.stores.sqlite.writer import Writer
 from scrubjay.text.passages import passages_of

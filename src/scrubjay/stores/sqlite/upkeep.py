@@ -9,9 +9,10 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.memory import State
 from scrubjay.ports import Progress, StoreStatistics
 from scrubjay.stores.codec import Encoding
+from scrubjay.stores.rows import STATES
 from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, Bodies
 from scrubjay.stores.sqlite.connection import connect, make_private, mapped_errors
-from scrubjay.stores.sqlite.rows import STATES, lexicon_number, space_number
+from scrubjay.stores.sqlite.rows import lexicon_number, space_number
 from scrubjay.stores.sqlite.schema import migrate
 
 _EVERY_VERSION = "versions v JOIN memories m ON m.no = v.memory_no JOIN spaces s ON s.no = m.space_no"

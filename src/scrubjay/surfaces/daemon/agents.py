@@ -1,7 +1,9 @@
 """Agents: clients that speak MCP, over the socket or over HTTP."""
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 from starlette.requests import Request
 
@@ -18,6 +20,9 @@ from scrubjay.surfaces.mcp.tool import Desk
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.surfaces.mcp.web import Site, mcp_site
 from scrubjay.surfaces.web.door import grant_of
+
+Still = Callable[[Grant], Awaitable[bool]]
+"""Whether a grant still holds."""
 
 _LONGEST_NAME = 100
 _NOBODY = Wishes(space="", agent="", project="", tools="")
@@ -51,16 +56,18 @@ class Agents:
 
         return talk
 
-    def site(self) -> Site:
+    def site(self, still: Still) -> Site:
         """What agents find on the web."""
-        return mcp_site(self.tools, desk=self._desk_by_web, gate=self.gate, changes=self.changes)
+        desk = partial(self._desk_by_web, still=still)
+        return mcp_site(self.tools, desk=desk, gate=self.gate, changes=self.changes)
 
-    def _desk_by_web(self, ctx: Context) -> Desk:
+    def _desk_by_web(self, ctx: Context, *, still: Still) -> Desk:
         """The desk of whoever the door has let in; without its word nobody gets one."""
         request: object = ctx.request
         if not isinstance(request, Request):
             raise NotAllowed("nobody has vouched for this request", hint="Send it by HTTP")
-        return self._desk(_NOBODY, ctx, grant_of(request.scope))
+        grant = grant_of(request.scope)
+        return replace(self._desk(_NOBODY, ctx, grant), holds=partial(still, grant))
 
     def _desk(self, wishes: Wishes, ctx: Context | None, grant: Grant) -> Desk:
         who = grant.caller(space=wishes.space, agent=wishes.agent or _client_name(ctx), default=self.space)

@@ -51,7 +51,8 @@ class Shop:
     async def open(self, web: socket.socket) -> AsyncGenerator[None]:
         """Serve on a bound socket."""
         host, port = web.getsockname()[:2]
-        doorman, site = await self._doorman(host), self.agents.site()
+        doorman = await self._doorman(host)
+        site = self.agents.site(doorman.still)
         async with made_beside(lambda: self._rest(doorman)) as rest:
             app = web_app(
                 self.counter, rules=self._rules(doorman, host, port), rest=rest, agents=site.routes,

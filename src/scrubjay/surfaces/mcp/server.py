@@ -191,7 +191,10 @@ class _Counter:
             ctx, "subscriptions/listen", lambda desk: resources.find_all(desk, uris, fixed=self.fixed)
         )
         try:
-            return await listen(ctx, params, changes=self.changes, space=self.desk(ctx).who.space, watched=watched)
+            desk = self.desk(ctx)
+            return await listen(
+                ctx, params, changes=self.changes, space=desk.who.space, watched=watched, holds=desk.holds
+            )
         except ScrubjayError as error:
             raise protocol_error(error) from error
 

@@ -1,7 +1,7 @@
 """Change notifications over MCP: what a lasting connection has subscribed to, and streams that a client opens."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from mcp.server.context import ServerRequestContext
@@ -11,6 +11,9 @@ from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResul
 
 from scrubjay.errors import TooLarge
 from scrubjay.surfaces.mcp.changes import Changed, Changes
+
+Holds = Callable[[], Awaitable[bool]]
+"""Whether somebody may still hear of changes."""
 
 EVERYTHING = ""
 """Stands for all memories of a space where the id of one is watched."""
@@ -90,12 +93,16 @@ async def listen(
     changes: Changes,
     space: str,
     watched: Mapping[str, str],
+    holds: Holds,
 ) -> SubscriptionsListenResult:
-    """Serve one stream of changes until the client leaves; `watched` are the memories behind the URIs it names."""
+    """Serve one stream of changes until the client leaves, or may not hear of them any more.
+
+    `watched` are the memories behind the URIs that it names.
+    """
     bus = _Bus(watched)
     handler = ListenHandler(bus)
     own = params.notifications.model_copy(update={"resource_subscriptions": list(watched)})
-    async with changes.listening(space, bus.hear, leave=handler.close):
+    async with changes.listening(space, bus.hear, leave=handler.close), bus.telling(holds, leave=handler.close):
         return await handler(ctx, params.model_copy(update={"notifications": own}))
 
 
@@ -104,13 +111,37 @@ class _Bus:
 
     def __init__(self, watched: Mapping[str, str]) -> None:
         self._watched = watched
+        self._heard: list[Changed] = []
+        self._stir = asyncio.Event()
         self._deliver: Callable[[ServerEvent], None] = lambda _: None
 
     def hear(self, changed: Changed) -> None:
-        events: list[ServerEvent] = [ResourcesListChanged()] if changed.listed else []
-        events += [ResourceUpdated(uri=uri) for uri in _touched(self._watched, changed)]
-        for event in events:
-            self._deliver(event)
+        self._heard.append(changed)
+        self._stir.set()
+
+    @asynccontextmanager
+    async def telling(self, holds: Holds, *, leave: Callable[[], None]) -> AsyncGenerator[None]:
+        """Pass on what is heard, as long as the listener may hear it; then `leave` is called."""
+        task = asyncio.create_task(self._tell(holds, leave))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _tell(self, holds: Holds, leave: Callable[[], None]) -> None:
+        while await self._stir.wait():
+            self._stir.clear()
+            if not await holds():
+                leave()
+                return
+            heard, self._heard = self._heard, []
+            for event in [event for changed in heard for event in self._events(changed)]:
+                self._deliver(event)
+
+    def _events(self, changed: Changed) -> list[ServerEvent]:
+        listed: list[ServerEvent] = [ResourcesListChanged()] if changed.listed else []
+        return [*listed, *(ResourceUpdated(uri=uri) for uri in _touched(self._watched, changed))]
 
     async def publish(self, event: ServerEvent) -> None:
         self._deliver(event)

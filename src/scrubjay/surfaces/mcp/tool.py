@@ -14,6 +14,10 @@ from scrubjay.ports import Progress
 T = TypeVar("T")
 
 
+async def _for_ever() -> bool:
+    return True
+
+
 class Gate(Protocol):
     """Lets so much work in at once, for so long."""
 
@@ -24,13 +28,17 @@ class Gate(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """Where a tool works: the memory, who calls and what is open to it, and how it tells of its progress."""
+    """Where a tool works: the memory, who calls and what is open to it, and how it tells of its progress.
+
+    `holds` says whether all that is still open: for streams, which may outlive the token that opened them.
+    """
 
     engine: Engine
     who: Caller
     project: str = ""
     progress: Progress | None = None
     grant: Grant = OWNER
+    holds: Callable[[], Awaitable[bool]] = _for_ever
 
     @property
     def memory(self) -> MemoryClient:

@@ -1,0 +1,77 @@
+"""Small translations between what stores keep and the model, shared by every store."""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+
+from scrubjay.model.memory import Json, Memory, State
+from scrubjay.model.moment import from_micros, to_micros
+from scrubjay.model.passage import Passage
+from scrubjay.model.query import facets_of
+from scrubjay.model.relation import Relation
+
+STATES = (State.LIVE, State.MERGED, State.ARCHIVED, State.TRASHED)
+STATE_NUMBERS = {state: number for number, state in enumerate(STATES)}
+
+
+def id_bytes(memory_id: str) -> bytes:
+    """An id as 16 bytes; what is no id matches nothing."""
+    try:
+        return uuid.UUID(memory_id).bytes
+    except ValueError:
+        return b""
+
+
+def id_text(data: bytes) -> str:
+    """An id from its 16 bytes; cut by hand, because a UUID object costs more than reading the row."""
+    digits = data.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def key_of(text: str) -> int:
+    """A 64-bit key to look a text up by; 0 stands for the empty text."""
+    if not text:
+        return 0
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True) or 1
+
+
+def index_key_of(memory: Memory, passages: Sequence[Passage]) -> bytes:
+    """Changes when anything does that a memory is found by."""
+    digest = hashlib.blake2b(digest_size=12)
+    digest.update(repr((memory.state, to_micros(memory.date), facets_of(memory))).encode("utf-8", "surrogatepass"))
+    for passage in passages:
+        digest.update(repr((passage.observation, passage.start, passage.end, passage.hash, passage.terms)).encode())
+    return digest.digest()
+
+
+def relation_to_text(relation: Relation) -> str:
+    """A relation for the change log."""
+    return json.dumps(
+        {
+            "source": relation.source,
+            "target": relation.target,
+            "type": relation.type,
+            "text": relation.text,
+            "strength": relation.strength,
+            "metadata": dict(relation.metadata),
+            "created_at": to_micros(relation.created_at),
+        },
+        ensure_ascii=False,
+    )
+
+
+def relation_from_text(text: str) -> Relation:
+    """The relation that the change log tells of."""
+    given: dict[str, Json] = json.loads(text)
+    metadata = given["metadata"]
+    return Relation(
+        source=str(given["source"]),
+        target=str(given["target"]),
+        type=str(given["type"]),
+        text=str(given["text"]),
+        strength=float(str(given["strength"])),
+        metadata=metadata if isinstance(metadata, Mapping) else {},
+        created_at=from_micros(int(str(given["created_at"]))),
+    )
