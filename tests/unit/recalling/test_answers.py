@@ -2,10 +2,11 @@
 
 from datetime import timedelta
 
+from tests.unit.workshop import SPACE, Workshop
+
 from scrubjay.model.draft import Draft
 from scrubjay.model.query import Filter, Question
 from scrubjay.testing.build import a_commit, a_memory
-from tests.unit.workshop import SPACE, Workshop
 
 
 async def test_the_same_question_gets_the_very_same_answer(shop: Workshop) -> None:
