@@ -98,8 +98,9 @@ $(DONE)/test: $(DONE)/core requirements/test.txt requirements/mcp1.txt requireme
 	$(INSTALL) --no-deps --target $(VENV)/mcp1 -r requirements/mcp1.txt
 	@touch $@
 
-$(DONE)/check: $(DONE)/test requirements/check.txt
-	$(INSTALL) -r requirements/core.txt -r requirements/test.txt -r requirements/check.txt
+# The types of what `make interop` uses are checked too.
+$(DONE)/check: $(DONE)/test requirements/check.txt requirements/interop.txt
+	$(INSTALL) -r requirements/core.txt -r requirements/test.txt -r requirements/check.txt -r requirements/interop.txt
 	@touch $@
 
 # Scripts of packages are not run; the Node that they need comes as one of them, whatever Node npm itself runs on.
