@@ -282,11 +282,13 @@ def test_whoever_reads_several_spaces_is_told_of_each_hit_where_it_is(door: Door
     frame = {"args": {"question": {"query": "acorn"}}}
     called = door.post("/call/recall", frame, both).json()["result"]["hits"]
     assert {hit["name"]: hit["space"] for hit in called} == where
-    answer = _recalled(door, both)
+    answer = _called(door, both, "core", "recall")
     assert {hit["name"]: hit["space"] for hit in answer["structuredContent"]["hits"]} == where
     assert "acorn-elm (in elm, " in answer["content"][0]["text"]
+    items = _called(door, both, "items", "memory_recall")["structuredContent"]["results"]
+    assert {item["space"] for item in items} == {"oak", "elm"}
     # Who reads one space need not be told which, and pays for every word.
-    alone = _recalled(door, one)
+    alone = _called(door, one, "core", "recall")
     assert ["space" in hit for hit in alone["structuredContent"]["hits"]] == [False]
     assert "(in " not in alone["content"][0]["text"]
     assert door.get(f"{API}/memories/acorn-elm", both).json()["space"] == "elm"
@@ -388,12 +390,12 @@ def _listening(door: Door, token: str) -> AbstractContextManager[httpx2.Response
     return door.http.stream("POST", "/mcp", json=message, headers={**_bearer(token), **headers})
 
 
-def _recalled(door: Door, token: str) -> Any:
+def _called(door: Door, token: str, toolset: str, tool: str) -> Any:
     message = {
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": {"name": "recall", "arguments": {"query": "acorn"}},
+        "params": {"name": tool, "arguments": {"query": "acorn"}},
     }  # fmt: skip
-    return door.post("/mcp/core", message, token).json()["result"]
+    return door.post(f"/mcp/{toolset}", message, token).json()["result"]
 
 
 def _tokens() -> Any:

@@ -45,7 +45,8 @@ async def memory_recall(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     found = await desk.memory.recall(given.text("query"), limit=count, max_tokens=_PLENTY, detail="full")
     # What is pinned is told with every answer; here only where there is a place left for it.
     hits = [*found.hits, *found.pinned][:count]
-    entries = fit([_item(hit, room) for hit in hits], room=room)
+    # Where there is one space only, every item would say the same.
+    entries = fit([_item(hit, room, names_space=bool(desk.who.also)) for hit in hits], room=room)
     told = [entry.line for entry in entries] or ([] if hits else ["Nothing found."])
     if any("of" in entry.structured for entry in entries):
         told.append("(texts that are too long are told in part, with their length as `of`)")
@@ -84,7 +85,7 @@ def _desk_of(desk: Desk, user: str) -> Desk:
     return replace(desk, who=replace(desk.who, space=desk.grant.require(user), also=()))
 
 
-def _item(hit: Hit, room: int) -> Entry:
+def _item(hit: Hit, room: int, *, names_space: bool) -> Entry:
     assert hit.memory is not None
     whole = text = hit.memory.content or "\n".join(one.text for one in hit.memory.observations)
     if cost_of(text, {"text": text}) > room - _BESIDE:
@@ -92,6 +93,7 @@ def _item(hit: Hit, room: int) -> Entry:
         text = beginning(hit.passage, tokens=(room - _BESIDE) // 3)
     structured: dict[str, Json] = {
         "id": hit.id,
+        "space": hit.space if names_space else "",
         "text": text,
         "of": len(whole) if text != whole else None,
         "metadata": dict(hit.memory.metadata),
