@@ -29,6 +29,8 @@ class Caller:
         if not self.space.strip():
             raise InvalidInput("a space needs a name", hint="The default is `default`", field="space")
         require_texts(self.also, field="also")
+        if "*" in self.spaces:
+            raise InvalidInput("* stands for all spaces and is the name of none", hint="Name one", field="space")
 
     @property
     def spaces(self) -> tuple[str, ...]:

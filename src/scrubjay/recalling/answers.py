@@ -1,5 +1,6 @@
 """Answers that were given a moment ago: the same question is not worked on again while nothing has changed."""
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from scrubjay.model.query import Question
 from scrubjay.model.results import Recalled
 
 _MOST = 1024
+# Longer ones are pages of a listing, which nobody asks for twice.
+_LARGEST = 32
 # Nothing but time passes meanwhile, and no ranking is as fine as this.
 _LONGEST = timedelta(minutes=1)
 
@@ -41,7 +44,9 @@ class Answers:
     def put(
         self, key: Key, answer: Recalled, *, places: tuple[int, ...], now: datetime, told: Iterable[Memory]
     ) -> None:
-        """Keep an answer, until one of the memories that it tells expires."""
+        """Keep a small answer, until one of the memories that it tells expires."""
+        if len(answer.hits) + len(answer.pinned) > _LARGEST:
+            return
         ends = [memory.expires_at for memory in told if memory.expires_at is not None]
         self._kept[key] = _Kept(answer, places, min([now + _LONGEST, *ends]))
         self._kept.move_to_end(key)
@@ -56,4 +61,6 @@ class Answers:
 def key_of(question: Question, *, spaces: Sequence[str], cursor: str) -> Key | None:
     """What makes a question the same; None for one whose answer shows more than changes tell of."""
     # Whole memories show how often they were read.
-    return None if question.detail == "full" else (repr(question), tuple(spaces), cursor)
+    if question.detail == "full":
+        return None
+    return hashlib.sha256(repr((question, tuple(spaces), cursor)).encode("utf-8", "surrogatepass")).digest()

@@ -54,6 +54,19 @@ async def test_each_user_has_items_of_his_own(settings: Settings, era: str) -> N
         assert "a space needs a name" in await refusal(client, "memory_store", text="x", session_user_id=" ")
 
 
+async def test_the_items_of_one_user_are_not_mixed_with_anothers(settings: Settings, era: str) -> None:
+    async with house(settings) as home:
+        await home.desk(space="b").memory.remember("tea is a secret of b")
+        await home.desk(space="a").memory.remember("tea is for a")
+        desk = home.desk(space="a")
+        both = replace(desk, who=replace(desk.who, also=("b",)), grant=Grant(spaces=("a", "b")))
+        async with home.client(era, tools="items", desk=both) as client:
+            for user, told in (("a", ["tea is for a"]), ("b", ["tea is a secret of b"])):
+                found = (await call(client, "memory_recall", query="tea", session_user_id=user))["results"]
+                assert [one["text"] for one in found] == told
+            assert len((await call(client, "memory_recall", query="tea"))["results"]) == 2
+
+
 async def test_who_was_given_a_space_may_name_no_other(settings: Settings, era: str) -> None:
     async with house(settings) as home:
         await home.desk(space="b").memory.remember("tea is a secret of b")

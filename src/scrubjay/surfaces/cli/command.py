@@ -136,7 +136,8 @@ def _settings(shared: dict[str, object]) -> Settings:
         space=cast("str | None", shared["space"]),
         agent=cast("str | None", shared["agent"]),
     )
-    return replace(loaded, agent=loaded.agent or DEFAULT_AGENT)
+    # A server knows whose token it is shown.
+    return replace(loaded, agent=loaded.agent or ("" if loaded.url and loaded.token else DEFAULT_AGENT))
 
 
 async def _with_client(function: Verb, settings: Settings, options: dict[str, object], *, space: str | None) -> object:

@@ -70,7 +70,9 @@ class Agents:
         return replace(self._desk(_NOBODY, ctx, grant), holds=partial(still, grant))
 
     def _desk(self, wishes: Wishes, ctx: Context | None, grant: Grant) -> Desk:
-        who = grant.caller(space=wishes.space, agent=wishes.agent or _client_name(ctx), default=self.space)
+        # Whoever has a token is known by its name; what a program calls itself would be the same for many.
+        name = wishes.agent or (grant.name if grant.id else _client_name(ctx))
+        who = grant.caller(space=wishes.space, agent=name, default=self.space)
         # Whoever was configured with a space stays in it.
         own = grant.within(wishes.space) if wishes.space else grant
         return Desk(engine=self.engine, who=who, project=wishes.project, grant=own)

@@ -53,7 +53,7 @@ class Counter:
         """Do it and give the answer; `tell` hears of progress, and gets lines as they come."""
         work = self._export(call, tell, flow) if call.verb == "export" else self._do(call, tell, spool)
         try:
-            return await self.gate.run(call.verb, work, reads=call.verb in READS, long=call.verb in LONG)
+            return await self.gate.run(call.verb, work, reads=_only_reads(call.verb), long=call.verb in LONG)
         except Busy as error:
             if error.fields.get("refused") and spool is not None:
                 spool.close()
@@ -104,8 +104,13 @@ def call_from(verb: str, frame: Frame, *, grant: Grant = OWNER) -> Call:
     who = caller_from(said)
     if grant is not OWNER:
         who = _within(grant, who, names_space=isinstance(said, dict) and "space" in said)
-        (grant.require_read if verb in READS or verb == "export" else grant.require_write)(verb)
+        (grant.require_read if _only_reads(verb) else grant.require_write)(verb)
     return Call(verb=verb, who=who, arguments=arguments, grant=grant)
+
+
+def _only_reads(verb: str) -> bool:
+    """Whether a verb changes nothing: then it is given up with whoever waits for it, however long it takes."""
+    return verb in READS or verb == "export"
 
 
 def _within(grant: Grant, who: Caller, *, names_space: bool) -> Caller:

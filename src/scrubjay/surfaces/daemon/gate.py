@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Collection, Coroutine
+from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
 
 from scrubjay import telemetry
@@ -55,6 +55,18 @@ class Gate:
             except ScrubjayError as error:
                 request.outcome = _outcome(error)
                 raise
+
+    @asynccontextmanager
+    async def staying(self, verb: str) -> AsyncGenerator[None]:
+        """Be counted for as long as a block lasts: for what is read little by little."""
+        with telemetry.request(verb if verb in self._known else OTHER):
+            if self._is_closing or self.inside >= self._most:
+                raise self._refusal()
+            self.inside += 1
+            try:
+                yield
+            finally:
+                self._leave()
 
     async def close(self, *, seconds: float) -> int:
         """Let nobody in any more and wait for those inside; returns how many were still there after the time."""

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from types import FrameType
 from pathlib import Path
 
 from scrubjay import telemetry
@@ -168,8 +169,15 @@ def _obey_signals(running: Running) -> None:
         running.restart = restart
         running.leaving.set()
 
+    def obey(number: int, *, restart: bool) -> None:
+        # Not by the loop's own handler: that drops a signal that comes while its pipe is full.
+        def come(_: int, __: FrameType | None) -> None:
+            loop.call_soon_threadsafe(partial(leave, restart=restart))
+
+        signal.signal(number, come)
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, partial(leave, restart=False))
+        obey(number, restart=False)
     # `nohup` asks for a hang-up to be ignored.
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        loop.add_signal_handler(signal.SIGHUP, partial(leave, restart=True))
+        obey(signal.SIGHUP, restart=True)

@@ -81,11 +81,12 @@ class Shop:
             issuer=chosen.jwt_issuer, audience=chosen.jwt_audience, jwks=chosen.jwt_jwks,
             spaces_claim=chosen.jwt_spaces_claim,
         )  # fmt: skip
-        is_here = host in LOOPBACK
+        # Whoever has another name for this server comes from elsewhere, through a proxy for example.
+        is_here = host in LOOPBACK and not self._names
         if not is_here and trust is None and not await _has_token(engine):
             raise InvalidInput(
-                f"HTTP on {host} needs a token, and there is none",
-                hint="Make one with `scrubjay tokens create`, or serve on 127.0.0.1",
+                f"HTTP on {', '.join((host, *self._names))} needs a token, and there is none",
+                hint="Make one with `scrubjay tokens create`, or serve on 127.0.0.1 without SCRUBJAY_HOSTS",
                 setting=_SETTING,
             )
         if not is_here:
@@ -93,10 +94,14 @@ class Shop:
         must = chosen.require_token or not is_here
         return Doorman(engine.store, clock=engine.clock, must=must, verifier=_verifier(trust, engine))
 
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """What others call this server."""
+        return tuple(name.strip() for name in self.settings.hosts.split(",") if name.strip())
+
     def _rules(self, doorman: Doorman, host: str, port: int) -> Rules:
         chosen = self.settings
-        named = [name.strip() for name in chosen.hosts.split(",") if name.strip()]
-        hosts = (*LOOPBACK, *named, *(() if host in _EVERYWHERE else (host,)))
+        hosts = (*LOOPBACK, *self._names, *(() if host in _EVERYWHERE else (host,)))
         return Rules(
             guard=Guard(hosts=hosts, port=port, numbers=host in _EVERYWHERE),
             doorman=doorman,

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from scrubjay.errors import Busy, StoreError
+from scrubjay.errors import Busy, StoreError, TooManyRequests
 from scrubjay.model.change import Action, Change
 from scrubjay.ports import ChangeLog
 
 _SECONDS = 1.0
 _PAGE = 500
 _MOST_LISTENERS = 1_024
+_MOST_OF_ONE = 64
+_RETRY_AFTER = 30
 # These leave every memory as it was, and where it was in the list.
 _UNSEEN = frozenset({Action.EMBEDDED})
 _UNLISTED = frozenset({Action.RELATED, Action.UNRELATED})
@@ -35,6 +37,7 @@ class _Listener:
     space: str
     hear: Hear
     leave: Callable[[], None]
+    caller: str = ""
 
 
 class Changes:
@@ -63,12 +66,23 @@ class Changes:
 
     @asynccontextmanager
     async def listening(
-        self, space: str, hear: Hear, *, leave: Callable[[], None] = lambda: None
+        self, space: str, hear: Hear, *, leave: Callable[[], None] = lambda: None, caller: str = ""
     ) -> AsyncGenerator[None]:
-        """Hear of what changes in a space from now on; `leave` is called when there will be nothing more to hear."""
+        """Hear of what changes in a space from now on; `leave` is called when there will be nothing more to hear.
+
+        A `caller` that is named may listen so many times at once and no more: others want to hear, too.
+        """
         if len(self._listeners) >= _MOST_LISTENERS:
-            raise Busy(f"{_MOST_LISTENERS:,} clients listen already", hint="Retry later, or ask now and then")
-        listener = _Listener(space, hear, leave)
+            raise Busy(
+                f"{_MOST_LISTENERS:,} clients listen already",
+                hint="Retry later, or ask now and then",
+                retry_after=_RETRY_AFTER,
+            )
+        if caller and sum(one.caller == caller for one in self._listeners) >= _MOST_OF_ONE:
+            raise TooManyRequests(
+                f"{_MOST_OF_ONE} streams are open already", hint="Close some", retry_after=_RETRY_AFTER
+            )
+        listener = _Listener(space, hear, leave, caller)
         async with self._looking:
             if not self._listeners:
                 self._after = await self._log.last_seq()

@@ -193,8 +193,9 @@ class _Counter:
         try:
             desk = self.desk(ctx)
             return await listen(
-                ctx, params, changes=self.changes, space=desk.who.space, watched=watched, holds=desk.holds
-            )
+                ctx, params, changes=self.changes, space=desk.who.space, watched=watched, holds=desk.holds,
+                caller=desk.grant.id,
+            )  # fmt: skip
         except ScrubjayError as error:
             raise protocol_error(error) from error
 

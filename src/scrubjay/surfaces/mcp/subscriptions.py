@@ -94,6 +94,7 @@ async def listen(
     space: str,
     watched: Mapping[str, str],
     holds: Holds,
+    caller: str = "",
 ) -> SubscriptionsListenResult:
     """Serve one stream of changes until the client leaves, or may not hear of them any more.
 
@@ -102,7 +103,8 @@ async def listen(
     bus = _Bus(watched)
     handler = ListenHandler(bus)
     own = params.notifications.model_copy(update={"resource_subscriptions": list(watched)})
-    async with changes.listening(space, bus.hear, leave=handler.close), bus.telling(holds, leave=handler.close):
+    hearing = changes.listening(space, bus.hear, leave=handler.close, caller=caller)
+    async with hearing, bus.telling(holds, leave=handler.close):
         return await handler(ctx, params.model_copy(update={"notifications": own}))
 
 

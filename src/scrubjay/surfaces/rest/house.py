@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Coroutine
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Protocol, TypeVar, cast
 
@@ -31,6 +31,10 @@ class Gate(Protocol):
 
     async def run(self, verb: str, work: Coroutine[object, object, T], *, reads: bool = False, long: bool = False) -> T:
         """Do the work or raise Busy."""
+        ...
+
+    def staying(self, verb: str) -> AbstractAsyncContextManager[None]:
+        """Be counted for as long as a block lasts; raises Busy."""
         ...
 
 

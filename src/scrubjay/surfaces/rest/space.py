@@ -7,18 +7,21 @@ from typing import Annotated, Literal
 
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import Busy, InvalidInput
 from scrubjay.model.results import Status
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.house import Visit, Watching, Writing
+from scrubjay.surfaces.rest.house import House, Visit, Watching, Writing
 from scrubjay.surfaces.rest.route import answer, router
 from scrubjay.surfaces.rest.schemas import gives
+from scrubjay.surfaces.web.bodies import HungUp
 from scrubjay.surfaces.web.spool import Spool, lines_of
 from scrubjay.transfer.intake import Imported
 
 routes = router("space")
 _LINES = "application/x-ndjson"
+_LINES_A_LOOK = 200
 _TEXT = {"type": "string", "minLength": 1}
 _BODY = {"requestBody": {"required": True, "content": {_LINES: {"schema": _TEXT, "example": examples.LINES}}}}
 
@@ -49,7 +52,7 @@ async def export(
     lines = visit.house.engine.export(who=visit.who, format=format)
     # What stands against it is told before anything is: an answer that has begun cannot become a refusal.
     first = await anext(lines, None)
-    return StreamingResponse(_written(first, lines), media_type=_LINES)
+    return _Exported(_written(first, lines, visit), house=visit.house)
 
 
 @routes.post("/import", summary="Import", responses=gives(Imported, examples.IMPORTED), openapi_extra=_BODY)
@@ -75,11 +78,29 @@ async def _taken_in(spool: Spool, visit: Visit) -> Imported:
         return await visit.house.engine.import_(spool.lines, who=visit.who)
 
 
-async def _written(first: str | None, lines: AsyncIterator[str]) -> AsyncIterator[bytes]:
+class _Exported(StreamingResponse):
+    """Lines on their way to a caller, who is counted until the last of them is sent."""
+
+    def __init__(self, lines: AsyncIterator[bytes], *, house: House) -> None:
+        super().__init__(lines, media_type=_LINES)
+        self._house = house
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them; raises Busy before anything is sent."""
+        async with self._house.gate.staying("export"):
+            await super().__call__(scope, receive, send)
+
+
+async def _written(first: str | None, lines: AsyncIterator[str], visit: Visit) -> AsyncIterator[bytes]:
     if first is not None:
         yield _line(first)
+    number = 0
     async for line in lines:
         yield _line(line)
+        number += 1
+        if number % _LINES_A_LOOK == 0 and not await visit.house.doorman.still(visit.grant):
+            # Cut off, so that nobody takes it for the whole.
+            raise HungUp
         # Each line is quickly made: others want their turn.
         await asyncio.sleep(0)
 

@@ -49,15 +49,15 @@ class Bodies:
         """It has been dealt with."""
         self.held -= len(body or b"")
 
-    def paced(self, receive: Receive) -> Receive:
-        """A stream whose pieces must keep coming, and come to an end."""
+    def paced(self, receive: Receive, *, limit: int = 0) -> Receive:
+        """A stream whose pieces must keep coming, and come to an end; without a limit of its caller's at our own."""
         taken = 0
 
         async def next_piece() -> Message:
             nonlocal taken
             message = await self._next(receive)
             taken += len(message.get("body", b""))
-            _require_within(taken, self.stream_bytes)
+            _require_within(taken, limit or self.stream_bytes)
             return message
 
         return next_piece

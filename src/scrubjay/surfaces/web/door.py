@@ -107,7 +107,8 @@ class Door:
             if scope["type"] == "http" and scope["method"] in _WITH_BODY:
                 limit = visit.grant.body_bytes or self._rules.body_bytes
                 body = await self._rules.bodies.read(scope, receive, limit=limit)
-                receive = self._rules.bodies.paced(receive) if body is None else replayed(body, receive)
+                paced = self._rules.bodies.paced(receive, limit=visit.grant.body_bytes)
+                receive = paced if body is None else replayed(body, receive)
         except ScrubjayError as error:
             telemetry.count("refused", why=_why(error))
             await refusal(error)(scope, receive, visit.tell)
@@ -131,7 +132,8 @@ class Door:
         headers = Headers(scope=scope)
         self._rules.guard.check(headers)
         if scope["path"] in _OPEN:
-            return Grant(spaces=())
+            # Nobody has anything to bring here: what anyone may send must not take the room of others.
+            return Grant(spaces=(), body_bytes=1)
         shown = headers.getlist("authorization")
         # Two of them: whoever stands between us and the caller may have read the other one.
         grant = await self._rules.doorman.admit(None if not shown else ", ".join(shown))
