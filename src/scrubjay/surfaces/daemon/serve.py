@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from types import FrameType
 from pathlib import Path
+from types import FrameType
 
 from scrubjay import telemetry
 from scrubjay.app import open_engine
@@ -31,6 +31,7 @@ from scrubjay.surfaces.daemon.reception import Reception
 from scrubjay.surfaces.daemon.shop import Shop, address_of, web_socket
 from scrubjay.surfaces.mcp.changes import Changes
 from scrubjay.surfaces.mcp.toolsets import pick
+from scrubjay.surfaces.web.serving import Served
 
 _log = logging.getLogger(__name__)
 # Accepted work gets this much longer than one operation may take before the daemon leaves without it.
@@ -98,13 +99,18 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
         agents = Agents(engine=engine, gate=gate, changes=changes, space=settings.space, tools=orders.tools)
         counter = Counter(engine=engine, gate=gate)
         note_daemon(settings.data, socket=running.socket, http=running.http)
+        served: Served | None = None
         if web is not None:
             shop = Shop(counter=counter, agents=agents, metrics=metrics, settings=settings)
-            await stack.enter_async_context(shop.open(web))
+            served = await stack.enter_async_context(shop.open(web))
         # The socket last: whoever gets in finds everything else open.
         reception = await stack.enter_async_context(_local(running.socket, counter=counter, agents=agents))
         metrics.clients("socket", lambda: reception.guests)
-        async with _beside(_warm_up(engine), _leave_when_idle(orders.idle, running, reception, gate)):
+
+        def guests() -> int:
+            return reception.guests + (served.connections if served else 0)
+
+        async with _beside(_warm_up(engine), _leave_when_idle(orders.idle, running, gate, guests=guests)):
             yield running
         # Nobody is let in from here on, and who is in gets an answer before the doors close.
         changes.close()
@@ -150,11 +156,11 @@ async def _warm_up(engine: Engine) -> None:
         await engine.embedder.embed_query("warm")
 
 
-async def _leave_when_idle(seconds: float, running: Running, reception: Reception, gate: Gate) -> None:
+async def _leave_when_idle(seconds: float, running: Running, gate: Gate, *, guests: Callable[[], int]) -> None:
     served, since = gate.served, time.monotonic()
     while seconds > 0:
         await asyncio.sleep(min(_IDLE_LOOK, seconds))
-        if reception.guests or gate.inside or gate.served != served:
+        if guests() or gate.inside or gate.served != served:
             served, since = gate.served, time.monotonic()
         elif time.monotonic() - since >= seconds:
             _log.info("nobody was here for a while", extra={"fields": {"seconds": seconds}})

@@ -25,7 +25,7 @@ from scrubjay.surfaces.daemon.web import web_app
 from scrubjay.surfaces.web.bodies import Bodies
 from scrubjay.surfaces.web.door import Passed, Rules
 from scrubjay.surfaces.web.guard import LOOPBACK, Guard
-from scrubjay.surfaces.web.serving import Patience, serve_web
+from scrubjay.surfaces.web.serving import Patience, Served, serve_web
 
 _log = logging.getLogger(__name__)
 _LARGEST_PORT = 65535
@@ -48,7 +48,7 @@ class Shop:
     stream_patience: float = 10.0
 
     @asynccontextmanager
-    async def open(self, web: socket.socket) -> AsyncGenerator[None]:
+    async def open(self, web: socket.socket) -> AsyncGenerator[Served]:
         """Serve on a bound socket."""
         host, port = web.getsockname()[:2]
         doorman = await self._doorman(host)
@@ -61,7 +61,7 @@ class Shop:
             async with serve_web(app, web, patience=self.patience) as served:
                 self.metrics.clients("http", lambda: served.connections)
                 _log.info("listening", extra={"fields": {"http": address_of(web)}})
-                yield
+                yield served
 
     def _rest(self, doorman: Doorman) -> ASGIApp:
         # A third of a second that the socket need not wait for.
