@@ -157,7 +157,7 @@ def test_whatever_anybody_does_nobody_sees_what_is_not_theirs(twins: Twins) -> N
         Isolation,
         # The same series every time, and no shrinking: a step is a handful of requests to real servers.
         settings=settings(
-            max_examples=15,
+            max_examples=10,
             stateful_step_count=25,
             deadline=None,
             derandomize=True,
