@@ -1,0 +1,71 @@
+"""Waking others: a commit rings a bell that every server of the database hears, so that none has to keep asking."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import psycopg
+
+from scrubjay.errors import StoreError
+from scrubjay.stores.postgres.address import Address
+from scrubjay.stores.postgres.database import Database
+from scrubjay.stores.postgres.schema import connect
+
+_CHANNEL = "scrubjay"
+# Whoever notifies holds up all others who do until it has committed. So the bell is no part of a commit: it is rung
+# beside, once for all that was committed in this time.
+_GATHERED = 0.02
+_HEARTBEAT = 30.0
+_FIRST_NAP, _LONGEST_NAP = 0.1, 5.0
+
+
+class Bell:
+    """Rings after commits. It says nothing of what has changed: everybody may listen."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._task: asyncio.Task[None] | None = None
+
+    def ring(self) -> None:
+        """Let others know, soon, that there is something new in the log."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._ring())
+
+    async def settle(self) -> None:
+        """Wait until it has rung."""
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _ring(self) -> None:
+        await asyncio.sleep(_GATHERED)
+        # Nothing is lost with it: whoever listens also looks by itself now and then.
+        with suppress(StoreError):
+            await self._database.rows("SELECT pg_notify(%s, '')", _CHANNEL)
+
+
+@asynccontextmanager
+async def listening(address: Address, hear: Callable[[], None]) -> AsyncGenerator[None]:
+    """Call `hear` whenever somebody has committed something, and whenever that may have been missed."""
+    task = asyncio.create_task(_listen(address, hear))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _listen(address: Address, hear: Callable[[], None]) -> None:
+    nap = _FIRST_NAP
+    while True:
+        with suppress(psycopg.Error):
+            async with await connect(address.direct, address) as connection:
+                await connection.execute(f"LISTEN {_CHANNEL}")
+                nap = _FIRST_NAP
+                # While nobody listened the bell may have rung.
+                hear()
+                while True:
+                    async for _ in connection.notifies(timeout=_HEARTBEAT):
+                        hear()
+                    await connection.execute("SELECT 1")
+        await asyncio.sleep(nap)
+        nap = min(2 * nap, _LONGEST_NAP)
