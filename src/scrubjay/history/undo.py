@@ -56,6 +56,9 @@ async def undo(*, run: str, agent: str, space: str, origin: Origin, store: Recor
         return _undone(known)
     found = await store.run(space, run) if require_text(run, field="run") else await store.last_run(space, agent=agent)
     if found is None:
+        # Nothing may be left because the same request took it back a moment ago.
+        if (known := await ask.answered(store, space=space)) is not None:
+            return _undone(known)
         raise NotFound(
             f"there is no run {run!r}" if run else "there is nothing to undo",
             hint="`history` shows what happened to a memory",

@@ -45,14 +45,14 @@ async def remember(draft: Draft, *, space: str, origin: Origin, desk: Desk) -> R
     """Take a draft through the whole write path."""
     with telemetry.stage("write.validate"):
         draft = validate(draft, limits=desk.limits)
-    if draft.idempotency_key:
-        answer = await desk.store.answered(space, draft.idempotency_key, _digest(draft))
-        if answer is not None:
-            telemetry.count("writes", action="repeated")
-            return _from_text(answer)
+    if (first := await _first(draft, space=space, store=desk.store)) is not None:
+        return first
     with telemetry.stage("write.duplicate"):
         known = await exact_duplicates(draft, space=space, records=desk.store)
     if known:
+        # The duplicate may be what the same request made a moment ago.
+        if (first := await _first(draft, space=space, store=desk.store)) is not None:
+            return first
         telemetry.count("writes", len(known), action="unchanged")
         return _unchanged(draft, known)
     draft = _decided(draft, "duplicate", "none")
@@ -67,6 +67,17 @@ async def remember(draft: Draft, *, space: str, origin: Origin, desk: Desk) -> R
     draft = _decided(draft, "embed", f"{len(embedded.vectors) if embedded else 0} new vectors")
     commit = Commit(space=space, origin=origin, embedded=embedded)
     return await _commit(draft, sliced, commit, store=desk.store)
+
+
+async def _first(draft: Draft, *, space: str, store: RecordStore) -> Remembered | None:
+    """What the same request was answered before."""
+    if not draft.idempotency_key:
+        return None
+    answer = await store.answered(space, draft.idempotency_key, _digest(draft))
+    if answer is None:
+        return None
+    telemetry.count("writes", action="repeated")
+    return _from_text(answer)
 
 
 async def slice_memory(memory: Memory) -> tuple[Passage, ...]:

@@ -38,17 +38,19 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
     if edit.expected_version is not None:
         require_whole(edit.expected_version, field="expected_version")
     ask = asking(edit.idempotency_key, {"verb": "revise", "ref": ref, "edit": asdict(edit)})
-    if (known := await ask.answered(desk.store, space=space)) is not None:
-        return Written.from_json(known)
+    if (first := await _first(ask, space=space, desk=desk)) is not None:
+        return first
     memory = await resolve(desk.store, ref, space=space)
     for _ in range(_TRIES):
         if edit.expected_version not in (None, memory.version):
             # It may be stale because the same request was done a moment ago.
-            if (known := await ask.answered(desk.store, space=space)) is not None:
-                return Written.from_json(known)
+            if (first := await _first(ask, space=space, desk=desk)) is not None:
+                return first
             raise _stale(memory, edit.expected_version)
         edited, warnings = apply_edit(memory, edit, now=origin.at, limits=desk.limits)
         if edited == memory:
+            if (first := await _first(ask, space=space, desk=desk)) is not None:
+                return first
             telemetry.count("writes", action="unchanged")
             return Written(
                 action="unchanged", id=memory.id, name=memory.name, version=memory.version, warnings=warnings
@@ -72,6 +74,12 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
         memory_id=memory.id,
         current=memory.version,
     )
+
+
+async def _first(ask: Ask, *, space: str, desk: Desk) -> Written | None:
+    """What the same request was answered before."""
+    known = await ask.answered(desk.store, space=space)
+    return None if known is None else Written.from_json(known)
 
 
 async def commit_version(

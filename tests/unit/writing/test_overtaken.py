@@ -1,0 +1,76 @@
+"""Whoever is overtaken by their own request, sent twice, gets the answer of the first."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from tests.unit.workshop import SPACE, Workshop
+
+from scrubjay.history.undo import undo
+from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.results import Remembered, Undone, Written
+from scrubjay.testing import FakeStore
+
+Answer = TypeVar("Answer")
+KEY = "once"
+
+
+class Overtaken(FakeStore):
+    """A store in which, when asked for, something happens right after somebody looked for their answer."""
+
+    faster: Callable[[], Awaitable[object]] | None = None
+
+    async def answered(self, space: str, key: str, digest: bytes) -> str | None:
+        answer = await super().answered(space, key, digest)
+        if (faster := self.faster) is not None:
+            self.faster = None
+            await faster()
+        return answer
+
+
+async def both(store: Overtaken, ask: Callable[[], Awaitable[Answer]]) -> tuple[Answer, Answer]:
+    """The answers of the one who was faster and of the one who was overtaken."""
+    first: list[Answer] = []
+
+    async def faster() -> None:
+        first.append(await ask())
+
+    store.faster = faster
+    late = await ask()
+    return first[0], late
+
+
+async def test_by_a_remember() -> None:
+    store = Overtaken()
+    shop = Workshop(store=store)
+
+    async def ask() -> Remembered:
+        return await shop.remember(Draft(text="Sarah prefers tea", idempotency_key=KEY))
+
+    first, late = await both(store, ask)
+    assert (late.action, late.id, late.version) == ("created", first.id, 1)
+
+
+async def test_by_a_revise() -> None:
+    store = Overtaken()
+    shop = Workshop(store=store)
+    memory = await shop.kept("tea")
+
+    async def ask() -> Written:
+        return await shop.revise(memory.id, Edit(fields={"content": "coffee"}, idempotency_key=KEY))
+
+    first, late = await both(store, ask)
+    assert late == first
+    assert (late.action, late.version) == ("updated", 2)
+
+
+async def test_by_an_undo() -> None:
+    store = Overtaken()
+    shop = Workshop(store=store)
+    await shop.remember("tea")
+
+    async def ask() -> Undone:
+        return await undo(run="", agent="tester", space=SPACE, origin=shop.origin(), store=store, key=KEY)
+
+    first, late = await both(store, ask)
+    assert late == first
+    assert len(late.done) == 1
