@@ -10,6 +10,9 @@ INSTALL := $(PIP) install --quiet --require-hashes --no-build-isolation
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
+# Wherever it may be set: tests start hundreds of processes, each of which would compile every module for itself.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Branch coverage of each of these is at least COVERAGE percent.
 COVERED := model writing recalling stores
 COVERAGE := 95
@@ -20,13 +23,14 @@ WORKERS ?= auto
 # How many memories the bench measures with, smallest first.
 BENCH_SIZES ?= 1000 10000
 BENCH_FULL_SIZES ?= 1000 10000 100000
+SCALE_SIZES ?= 1000 10000 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help run tour test check interop bench bench-full docs lock lock-interop clean
+.PHONY: help run tour test test-postgres check interop bench bench-full bench-scale docs lock lock-interop clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
-		while IFS='|' read -r target meaning; do printf '  make %-12s %s\n' "$$target" "$$meaning"; done
+		while IFS='|' read -r target meaning; do printf '  make %-14s %s\n' "$$target" "$$meaning"; done
 
 run: $(DONE)/core ## serve memory on the embedded default, until Ctrl-C (ARGS="--http 127.0.0.1:3000")
 	@$(BIN)/scrubjay serve $(ARGS)
@@ -40,6 +44,9 @@ test: $(DONE)/test ## run all tests and hold the coverage
 		echo "branch coverage of $$package, at least $(COVERAGE) %:"; \
 		$(BIN)/python -m coverage report --include="src/scrubjay/$$package/*" --fail-under=$(COVERAGE) || exit 1; \
 	done
+
+test-postgres: $(DONE)/test ## run the tests of all surfaces once more, on PostgreSQL
+	SCRUBJAY_TEST_BACKEND=postgres $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=5 --durations-min=1 tests/surfaces $(ARGS)
 
 check: $(DONE)/check ## format, lint, types, layers
 	$(BIN)/ruff format --check .
@@ -56,6 +63,9 @@ bench: $(DONE)/test ## measure at 1,000 and 10,000 memories (BENCH_SIZES)
 bench-full: $(DONE)/test ## measure up to 100,000 memories (BENCH_FULL_SIZES)
 	$(BIN)/python -m benchmarks.run $(BENCH_FULL_SIZES)
 
+bench-scale: $(DONE)/test ## measure PostgreSQL beside the embedded store (SCALE_SIZES)
+	$(BIN)/python -m benchmarks.scale $(SCALE_SIZES)
+
 docs: $(DONE)/core ## write docs/reference from the code
 	$(BIN)/python scripts/reference.py
 
@@ -63,6 +73,8 @@ lock: $(DONE)/check ## resolve the newest versions that fit pyproject.toml into 
 	$(LOCK) --upgrade pyproject.toml --output-file requirements/core.txt
 	$(LOCK) --upgrade --group build --constraints requirements/core.txt --output-file requirements/build.txt
 	$(LOCK) --upgrade --group test --constraints requirements/core.txt --output-file requirements/test.txt
+	$(LOCK) --upgrade --extra postgres --extra qdrant --extra otel pyproject.toml --constraints requirements/core.txt \
+		--constraints requirements/test.txt --output-file requirements/server.txt
 	$(LOCK) --upgrade --group check --constraints requirements/core.txt --constraints requirements/test.txt \
 		--output-file requirements/check.txt
 	$(LOCK) --upgrade --group interop --constraints requirements/core.txt --constraints requirements/test.txt \

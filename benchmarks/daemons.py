@@ -63,7 +63,12 @@ def settings_for(home: Path, *, embedder: str = "minilm") -> Settings:
 def environment_for(settings: Settings) -> dict[str, str]:
     """What a child of the product is started with."""
     mine = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
-    return {**mine, "SCRUBJAY_EMBEDDER": settings.embedder, "SCRUBJAY_HTTP": settings.http}
+    chosen = {
+        "SCRUBJAY_EMBEDDER": settings.embedder,
+        "SCRUBJAY_HTTP": settings.http,
+        "SCRUBJAY_DATABASE_URL": settings.database_url,
+    }
+    return {**mine, **chosen}
 
 
 def copy_store(store: Path, home: Path) -> Path:

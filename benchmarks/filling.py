@@ -48,9 +48,7 @@ async def fill(ground: Ground, sentences: Sequence[str], *, first: int, progress
     waiting = drafts(sentences, first=first)
     async with opened(ground.settings, ground.embedder) as engine:
         began = time.perf_counter()
-        for start in range(0, len(waiting), _AT_ONCE):
-            await _remember_at_once(engine, waiting[start : start + _AT_ONCE])
-            progress(start + _AT_ONCE, len(waiting))
+        await remember_all(engine, waiting, progress=progress)
         remembering = time.perf_counter() - began
         began = time.perf_counter()
         await engine.index.rebuild()
@@ -62,6 +60,13 @@ async def fill(ground: Ground, sentences: Sequence[str], *, first: int, progress
         imported_per_second=len(waiting) / importing,
         index_seconds=indexing,
     )
+
+
+async def remember_all(engine: Engine, waiting: Sequence[Draft], *, progress: Progress) -> None:
+    """Remember many, as many at once as a busy server would."""
+    for start in range(0, len(waiting), _AT_ONCE):
+        await _remember_at_once(engine, waiting[start : start + _AT_ONCE])
+        progress(start + _AT_ONCE, len(waiting))
 
 
 async def share_commits(ground: Ground, sentences: Sequence[str]) -> Sharing:

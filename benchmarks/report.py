@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.figures import Measured, Reference, Results
 from benchmarks.serving_report import serving_facts, serving_tables, serving_verdicts
-from benchmarks.tables import Table, Verdict, at_most, both, ms
+from benchmarks.tables import Table, Verdict, at_most, both, ms, rows_of
 from benchmarks.timing import Spread
 
 MOST_WRITE_MS = 5.0
@@ -85,8 +85,7 @@ def markdown(results: Results) -> str:
     """The run as a fragment of a page."""
     lines = [f"- {fact}" for fact in facts(results)]
     for table in tables(results):
-        lines += ["", f"### {table.title}", "", _line(table.head), _line([":--", *("--:" for _ in table.head[1:])])]
-        lines += [_line(row) for row in table.rows]
+        lines += ["", f"### {table.title}", "", *rows_of(table)]
     lines += ["", "### Promises", ""]
     lines += [f"- {'kept' if kept else '**missed**'}: {promise}" for promise, kept in verdicts(results)]
     return "\n".join(lines) + "\n"
@@ -187,7 +186,3 @@ _reference: list[Row] = [
 def _there(one: Measured) -> Reference:
     assert one.reference is not None
     return one.reference
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -98,9 +98,9 @@ async def measure_requests(running: Daemon, questions: Sequence[str]) -> Request
         for question in job.questions:
             await client.recall(question)
     busy = running.busy
-    shift = await _load(job)
+    shift = await load(job)
     busy = running.busy - busy
-    repeated = await _load(replace(job, is_repeated=True))
+    repeated = await load(replace(job, is_repeated=True))
     return Requests(
         connections=job.connections,
         questions=len(job.questions),
@@ -114,7 +114,8 @@ async def measure_requests(running: Daemon, questions: Sequence[str]) -> Request
     )
 
 
-async def _load(job: Job) -> Shift:
+async def load(job: Job) -> Shift:
+    """Have a process of its own ask as fast as it is answered."""
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "benchmarks.rest", cwd=_ROOT,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,

@@ -17,6 +17,12 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
+def rows_of(table: Table) -> list[str]:
+    """A table as lines of Markdown."""
+    rule = (":--", *("--:" for _ in table.head[1:]))
+    return [f"| {' | '.join(row)} |" for row in (table.head, rule, *table.rows)]
+
+
 def ms(value: float) -> str:
     """Milliseconds, as exactly as they are worth."""
     return f"{value:.1f}" if value < 100 else f"{value:,.0f}"

@@ -63,6 +63,10 @@ class Index(Protocol):
         """Take in what was just committed."""
         ...
 
+    async def after_purge(self) -> None:
+        """Be rid of what was purged, not only hide it."""
+        ...
+
     async def rebuild(self) -> None:
         """Build the index anew."""
         ...
@@ -144,7 +148,7 @@ class Engine:
         done = await dispose.purge(selection, space=who.space, origin=self._origin(who), store=self.store)
         if done.done and not done.dry_run:
             self.answers.clear()
-            await self.index.rebuild()
+            await self.index.after_purge()
         return done
 
     async def relate(
@@ -207,6 +211,14 @@ class Engine:
     async def status(self, *, who: Caller) -> Status:
         """Health and sizes."""
         return await examining.status(await self._patient(), space=who.space)
+
+    async def ready(self) -> None:
+        """See that the store can be used, at the cost of one question; raises what is wrong."""
+        await self.store.last_place("")
+
+    async def index_problem(self) -> str:
+        """Why meanings cannot be searched for as they should, if they cannot."""
+        return str((await self.index.describe()).get("problem", ""))
 
     async def doctor(self, *, who: Caller, deep: bool = False, repair: bool = False) -> Examination:
         """Look at everything, after repairing what can be when asked."""

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from scrubjay.errors import EmbeddingUnavailable, ScrubjayError
 from scrubjay.model.results import Check, Examination, Status
-from scrubjay.ports import Embedder, RecordStore
+from scrubjay.ports import Embedder, RecordStore, StoreStatistics
 from scrubjay.version import VERSION
 
 _LITTLE_ROOM = 100 * 1024 * 1024
 _SURVEY = 1000
+_RESTORE = "Do what it says, if it says what; else restore a backup: `scrubjay backup restore FILE`"
 Description = dict[str, str | int | bool]
 
 
@@ -56,10 +57,13 @@ async def status(patient: Patient, *, space: str) -> Status:
 
 async def doctor(patient: Patient, *, space: str, deep: bool) -> Examination:
     """Look at the store, the folder, the model, the vectors and the index."""
+    sound = await _store_check(patient.store, deep=deep)
+    found = await patient.store.statistics(space)
     return Examination(
         checks=(
-            await _store_check(patient.store, deep=deep),
-            await _compression_check(patient.store, space),
+            _backend_check(found),
+            sound,
+            _compression_check(found),
             _folder_check(patient.data),
             _room_check(patient.data),
             await _embedding_check(patient.embedder),
@@ -84,13 +88,19 @@ async def _store_check(store: RecordStore, *, deep: bool) -> Check:
         problems = [str(error)]
     if not problems:
         return Check(name="store", ok=True, detail="every page and body read" if deep else "sound")
-    return Check(
-        name="store", ok=False, detail="; ".join(problems[:5]), fix="Restore a backup: `scrubjay backup restore FILE`"
-    )
+    return Check(name="store", ok=False, detail="; ".join(problems[:5]), fix=_RESTORE)
 
 
-async def _compression_check(store: RecordStore, space: str) -> Check:
-    flagged = (await store.statistics(space)).flagged_bodies
+def _backend_check(found: StoreStatistics) -> Check:
+    """What the store is; whether it is well is another question."""
+    details = {name: value for name, value in found.details.items() if value != "" and value is not False}
+    kind = str(details.pop("backend", "nothing is known of it"))
+    told = (name if value is True else f"{name} {value}" for name, value in details.items())
+    return Check(name="backend", ok=True, detail=", ".join((kind, *told)))
+
+
+def _compression_check(found: StoreStatistics) -> Check:
+    flagged = found.flagged_bodies
     return Check(
         name="compression",
         ok=not flagged,

@@ -6,13 +6,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from scrubjay.model.answer import Answer
 from scrubjay.model.change import Action, Change, Origin
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
-from scrubjay.model.version import Version
+from scrubjay.model.version import Dossier, Version
 
 Progress = Callable[[int, int], None]
 """Told how much of how much is done."""
@@ -76,14 +77,6 @@ class Committed:
 
     seq: int
     answer: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dossier:
-    """One memory with its whole past: what export writes and import takes."""
-
-    memory: Memory
-    versions: tuple[Version, ...]
 
 
 # ---- what comes out -------------------------------------------------------------------------------
@@ -313,6 +306,46 @@ class Tokens(Protocol):
         ...
 
 
+class Inventory(Protocol):
+    """All that a store holds, page by page and in a fixed order: for whoever moves it elsewhere or compares it."""
+
+    async def spaces(self) -> list[str]:
+        """The names of all spaces, in order."""
+        ...
+
+    async def ids(self, space: str, *, after: str = "", limit: int) -> list[str]:
+        """Ids of memories in every state, in order, from after the given one on."""
+        ...
+
+    async def dossiers(self, space: str, ids: Sequence[str], *, most_bytes: int) -> list[Dossier]:
+        """The first of these memories with their whole past, oldest version first, in the order asked for.
+
+        As many as have no more than so many bytes of text together, but at least one; those that are gone are left
+        out. Raises BodyDamaged when a version of one cannot be read.
+        """
+        ...
+
+    async def models(self) -> dict[str, int]:
+        """The models that have embedded something, and the length of their vectors."""
+        ...
+
+    async def shelved(self, space: str, model: str, *, after: bytes = b"", limit: int) -> dict[bytes, Vector]:
+        """Vectors of a space, also of texts that no memory has now, in the order of their hashes."""
+        ...
+
+    async def answers(self, space: str, *, after: str | bytes | None = None, limit: int) -> list[Answer]:
+        """What was answered under idempotency keys, in the order of the keys."""
+        ...
+
+    async def keep_answers(self, space: str, answers: Sequence[Answer], *, origin: Origin) -> int:
+        """Keep answers that another store has given; returns how many were not there yet."""
+        ...
+
+    async def token_digests(self) -> dict[str, bytes]:
+        """The digests of all tokens' secrets, by the tokens' ids."""
+        ...
+
+
 class Upkeep(Protocol):
     """What keeps a store healthy."""
 
@@ -342,7 +375,7 @@ class Upkeep(Protocol):
         ...
 
 
-class RecordStore(Records, Lexicon, VectorShelf, ChangeLog, Tokens, Upkeep, Protocol):
+class RecordStore(Records, Lexicon, VectorShelf, ChangeLog, Tokens, Inventory, Upkeep, Protocol):
     """The truth: all that the engine asks of a store."""
 
 

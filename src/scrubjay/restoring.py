@@ -1,5 +1,6 @@
-"""`backup restore`: a verified backup takes the place of the store, which is kept beside it."""
+"""`backup restore`: a verified backup takes the place of the store, which is kept beside it, or fills a database."""
 
+import asyncio
 import os
 import shutil
 from dataclasses import dataclass
@@ -7,7 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from scrubjay.app import hold_folder
-from scrubjay.errors import Conflict, DiskFull, StoreDamaged
+from scrubjay.app.stores import postgres_address
+from scrubjay.errors import Conflict, DiskFull, InvalidInput, StoreDamaged
 from scrubjay.keys import encryption_key
 from scrubjay.paths import database_file
 from scrubjay.settings import Settings
@@ -31,10 +33,29 @@ class Restored:
 
 def restore_backup(settings: Settings, backup: Path, *, force: bool = False) -> Restored:
     """Verify a backup, then put it in place; nothing is touched when it is not sound."""
-    target = database_file(settings.data)
-    key = encryption_key(settings)
     if not backup.is_file():
         raise StoreDamaged(f"there is no backup at {backup}", hint="Check the path", path=str(backup))
+    if settings.database_url:
+        return asyncio.run(_into_database(settings, backup, force=force))
+    return _into_folder(settings, backup, force=force)
+
+
+async def _into_database(settings: Settings, backup: Path, *, force: bool) -> Restored:
+    """A database is made anew or not at all: nothing in it is ever replaced."""
+    address = postgres_address(settings)
+    if force:
+        raise InvalidInput(
+            "a database that holds memories is not replaced", hint="Create an empty database and restore into that"
+        )
+    from scrubjay.stores.postgres import restore_backup  # noqa: PLC0415 - an extra, which not everybody has
+
+    memories = await restore_backup(address, backup, partitions=settings.database_partitions)
+    return Restored(memories=memories, store=address.shown, kept="")
+
+
+def _into_folder(settings: Settings, backup: Path, *, force: bool) -> Restored:
+    target = database_file(settings.data)
+    key = encryption_key(settings)
     lock = hold_folder(settings.data, alone=True)
     partial = target.with_name(target.name + ".restoring")
     try:

@@ -14,6 +14,7 @@ _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
 _AT_LEAST_ONE = (
     "embedding_threads", "readers", "max_text_bytes", "max_body_bytes", "max_requests", "operation_seconds",
+    "database_connections", "qdrant_shards", "qdrant_replicas",
 )  # fmt: skip
 
 
@@ -68,8 +69,47 @@ class Settings:
     vector_index: str = _setting(
         "auto",
         "SCRUBJAY_VECTOR_INDEX",
-        "`auto` (embedded Qdrant when this process can hold it), or `scan` (exact, in memory).",
+        "`auto` (Qdrant when SCRUBJAY_QDRANT_URL is set, else pgvector's HNSW in PostgreSQL, else embedded Qdrant), "
+        "`hnsw` or `ivfflat` (pgvector's), or `scan` (exact, in memory).",
     )
+    vector_precision: str = _setting(
+        "half",
+        "SCRUBJAY_VECTOR_PRECISION",
+        "What pgvector's index is made of: `half` (16 bits a number) or `full` (32).",
+    )
+    database_url: str = _setting(
+        "",
+        "SCRUBJAY_DATABASE_URL",
+        "A PostgreSQL database to remember in, instead of a file: postgresql://user:password@host/database.",
+        secret=True,
+    )
+    database_owner_url: str = _setting(
+        "",
+        "SCRUBJAY_DATABASE_OWNER_URL",
+        "The same database for the role that may change its tables, if the server's own may not.",
+        secret=True,
+    )
+    database_direct_url: str = _setting(
+        "",
+        "SCRUBJAY_DATABASE_DIRECT_URL",
+        "The same database past a pooler such as PgBouncer, for what needs a connection of its own.",
+        secret=True,
+    )
+    database_connections: int = _setting(
+        10, "SCRUBJAY_DATABASE_CONNECTIONS", "So many connections to the database at most."
+    )
+    database_partitions: int = _setting(
+        0,
+        "SCRUBJAY_DATABASE_PARTITIONS",
+        "Split the tables of a new database by space into so many partitions; 0 splits nothing.",
+    )
+    qdrant_url: str = _setting(
+        "", "SCRUBJAY_QDRANT_URL", "A Qdrant server or cluster to search vectors in, for example http://127.0.0.1:6333."
+    )
+    qdrant_key: str = _setting("", "SCRUBJAY_QDRANT_KEY", "Its API key. Never shown or logged.", secret=True)
+    qdrant_collection: str = _setting("scrubjay", "SCRUBJAY_QDRANT_COLLECTION", "The collection to use there.")
+    qdrant_shards: int = _setting(1, "SCRUBJAY_QDRANT_SHARDS", "Shards of a new collection.")
+    qdrant_replicas: int = _setting(1, "SCRUBJAY_QDRANT_REPLICAS", "Copies of each shard of a new collection.")
     readers: int = _setting(4, "SCRUBJAY_READERS", "Reading threads of the store.")
     http: str = _setting("127.0.0.1:7272", "SCRUBJAY_HTTP", "Where the daemon serves HTTP beside its socket, or `off`.")
     hosts: str = _setting(

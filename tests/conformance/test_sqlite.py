@@ -11,6 +11,7 @@ from scrubjay.testing.conformance import (
     ChangeLogSuite,
     ConcurrencySuite,
     DurabilitySuite,
+    InventorySuite,
     LexiconSuite,
     OpenStore,
     RecordsSuite,
@@ -53,6 +54,10 @@ class TestChangeLog(ChangeLogSuite):
 
 
 class TestTokens(TokensSuite):
+    pass
+
+
+class TestInventory(InventorySuite):
     pass
 
 

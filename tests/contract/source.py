@@ -24,8 +24,8 @@ class Module:
     def lines(self) -> int:
         return len(self.text.splitlines())
 
-    def nodes(self) -> Iterator[ast.AST]:
-        return ast.walk(self.tree)
+    def nodes(self) -> tuple[ast.AST, ...]:
+        return _nodes(self)
 
     def functions(self) -> Iterator[Function]:
         return (node for node in self.nodes() if isinstance(node, Function))
@@ -67,6 +67,12 @@ def dotted(node: ast.AST) -> str:
     return ""
 
 
+@cache
+def _nodes(module: Module) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(module.tree))
+
+
+@cache
 def _read(path: Path) -> Module:
     text = path.read_text(encoding="utf-8")
     return Module(name=path.relative_to(ROOT).as_posix(), text=text, tree=ast.parse(text, filename=str(path)))

@@ -20,6 +20,7 @@ BROAD_HANDLERS = {
     "src/scrubjay/telemetry.py": 1,
     "src/scrubjay/embedding/batching.py": 1,
     "src/scrubjay/indexing/keeper.py": 1,
+    "src/scrubjay/indexing/shared_keeping.py": 1,
     "src/scrubjay/stores/sqlite/writer.py": 3,
     "src/scrubjay/surfaces/daemon/conversation.py": 1,
     "src/scrubjay/surfaces/daemon/reception.py": 1,

@@ -28,8 +28,11 @@ ROOMS = {
     "onnxruntime": ("embedding/",),
     "opentelemetry": ("observing/",),
     "prometheus_client": ("observing/",),
+    "psycopg": ("stores/postgres/",),
+    "psycopg_pool": ("stores/postgres/",),
     "pydantic": ("surfaces/mcp/", "surfaces/rest/"),
     "pytest": ("testing/",),
+    "qdrant_client": ("vectors/",),
     "qdrant_edge": ("vectors/",),
     "rapidfuzz": ("stores/", "remote/", "surfaces/mcp/"),
     "rich": ("surfaces/cli/",),
@@ -81,7 +84,20 @@ def test_every_dependency_is_used_and_every_used_package_is_declared() -> None:
 
 
 @pytest.mark.parametrize(
-    "package", ["apsw", "qdrant_edge", "onnxruntime", "typer", "rich", "httpx2", "mcp", "fastapi", "jwt"]
+    "package",
+    [
+        "apsw",
+        "qdrant_edge",
+        "onnxruntime",
+        "typer",
+        "rich",
+        "httpx2",
+        "mcp",
+        "fastapi",
+        "jwt",
+        "psycopg",
+        "qdrant_client",
+    ],
 )
 def test_importing_the_package_loads_no_heavy_one(package: str) -> None:
     code = f"import sys, scrubjay; sys.exit({package!r} in sys.modules)"

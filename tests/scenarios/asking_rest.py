@@ -240,7 +240,7 @@ _ROUTES: dict[str, Make] = {
     "POST /import": _import,
 }
 _READING = ("POST /memories/read", "POST /search")
-OPEN = Deed(name="GET /healthz", make=_outside("/healthz"))
+OPEN = tuple(Deed(name=f"GET {path}", make=_outside(path)) for path in ("/healthz", "/readyz"))
 FIGURES = Deed(name="GET /metrics", make=_outside("/metrics"), closed=True)
 ROUTES: tuple[Deed, ...] = (
     *(

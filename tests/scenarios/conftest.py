@@ -8,6 +8,7 @@ import pytest
 
 from scrubjay.client import MemoryClient
 from tests.scenarios.house import House, open_house, quick_place
+from tests.scenarios.worlds import Twins
 
 
 @pytest.fixture
@@ -25,3 +26,9 @@ async def house(home: Path) -> AsyncIterator[House]:
 @pytest.fixture
 def memory(house: House) -> MemoryClient:
     return house.client()
+
+
+@pytest.fixture(scope="module")
+def twins() -> Iterator[Twins]:
+    with tempfile.TemporaryDirectory(prefix="scrubjay-", dir=quick_place()) as folder, Twins.open(Path(folder)) as both:
+        yield both

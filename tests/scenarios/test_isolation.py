@@ -4,8 +4,7 @@ Every request of Ann's goes to two servers. On one of them Bob and Eve are busy,
 answers must be the same, so that no count, score, number, suggestion or error can tell her that there is anybody else.
 """
 
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import cast, get_args
@@ -19,11 +18,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from scrubjay.remote.verbs import VERBS
 from scrubjay.surfaces.daemon.gate import KNOWN
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
+from tests.backends import BACKENDS
 from tests.scenarios.asking_mcp import METHODS, TOOLS, uri_of
 from tests.scenarios.asking_rest import OPEN, ROUTES
 from tests.scenarios.asking_verbs import CALLS
 from tests.scenarios.company import Company, note, retitled
-from tests.scenarios.house import quick_place
 from tests.scenarios.parties import By, Deed, Turn, Whose
 from tests.scenarios.streams import by_websocket, listening, server_sent
 from tests.scenarios.worlds import Told, Twins, World
@@ -46,16 +45,10 @@ foreign_turns = st.builds(
 )
 
 
-@pytest.fixture(scope="module")
-def twins() -> Iterator[Twins]:
-    with tempfile.TemporaryDirectory(prefix="scrubjay-", dir=quick_place()) as folder, Twins.open(Path(folder)) as both:
-        yield both
-
-
 def test_every_route_has_a_rule(twins: Twins) -> None:
     described = httpx2.get(f"{twins.quiet.url}/openapi.json", trust_env=False).json()
     operations = {f"{method.upper()} {path}" for path, methods in described["paths"].items() for method in methods}
-    assert {deed.name for deed in (*ROUTES, OPEN)} == operations
+    assert {deed.name for deed in (*ROUTES, *OPEN)} == operations
 
 
 def test_every_tool_method_and_verb_has_a_rule() -> None:
@@ -151,13 +144,19 @@ class Isolation(RuleBasedStateMachine):
 
 
 @pytest.mark.slow
-def test_whatever_anybody_does_nobody_sees_what_is_not_theirs(twins: Twins) -> None:
-    Isolation.servers = twins
+@pytest.mark.parametrize("on", BACKENDS)
+def test_whatever_anybody_does_nobody_sees_what_is_not_theirs(tmp_path: Path, on: str) -> None:
+    with Twins.open(tmp_path, on=on) as twins:
+        Isolation.servers = twins
+        _walk(Isolation)
+
+
+def _walk(machine: type[Isolation]) -> None:
     run_state_machine_as_test(
-        Isolation,
+        machine,
         # The same series every time, and no shrinking: a step is a handful of requests to real servers.
         settings=settings(
-            max_examples=10,
+            max_examples=5,
             stateful_step_count=25,
             deadline=None,
             derandomize=True,

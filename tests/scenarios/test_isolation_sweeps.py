@@ -1,20 +1,16 @@
 """Every route, tool and verb once with every sort of token and reference: what is open to whom, and what it tells."""
 
-import tempfile
-from collections.abc import Iterator
 from itertools import count, product
-from pathlib import Path
 from typing import get_args
 
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.scenarios.asking_mcp import METHODS, SAME_FOR_ALL, TOOLS, tool_call
-from tests.scenarios.asking_rest import API, FIGURES, JSON, OPEN, ROUTES
+from tests.scenarios.asking_mcp import METHODS, SAME_FOR_ALL, TOOLS
+from tests.scenarios.asking_rest import API, FIGURES, OPEN, ROUTES
 from tests.scenarios.asking_verbs import CALLS, call
-from tests.scenarios.company import Company, note, token_of
-from tests.scenarios.house import quick_place
+from tests.scenarios.company import Company
 from tests.scenarios.parties import WORD, Ask, By, Deed, Party, Turn, Whose, given_for
 from tests.scenarios.worlds import Told, Twins
 
@@ -25,12 +21,6 @@ surfaces = pytest.mark.parametrize("surface", SURFACES)
 
 
 @pytest.fixture(scope="module")
-def twins() -> Iterator[Twins]:
-    with tempfile.TemporaryDirectory(prefix="scrubjay-", dir=quick_place()) as folder, Twins.open(Path(folder)) as both:
-        yield both
-
-
-@pytest.fixture
 def company(twins: Twins) -> Company:
     """Ann, Bob and Eve, with something of every sort in each one's space."""
     found = Company(twins=twins)
@@ -81,10 +71,10 @@ def test_who_may_only_read_changes_nothing(company: Company, surface: str) -> No
 
 def test_who_sees_figures_sees_nothing_else(company: Company) -> None:
     before = company.place(company.twins.busy)
-    for deed in (*DEEDS, OPEN):
+    for deed in (*DEEDS, *OPEN):
         told = company.sent(deed, token=company.figures)
         assert not WORD.search(told.text.casefold()), (deed, told)
-        if deed in (FIGURES, OPEN):
+        if deed in (FIGURES, *OPEN):
             assert told.status == 200
         elif deed in SAME_FOR_ALL:
             assert told == company.sent(deed, token=company.ann_write)
@@ -128,32 +118,6 @@ def test_no_stream_is_opened_for_whoever_may_not_read_it(company: Company) -> No
         assert (told.status, dict(told.headers)["content-type"]) == (status, "application/problem+json")
         for body in (bytes(refused.value.response.body or b""), told.body):
             world.require_clean(Told(status=status, headers=(), body=body), party=visitor, readable=[company.ann.mark])
-
-
-def test_the_same_question_gets_no_neighbours_answer(twins: Twins) -> None:
-    # As many changes in each space: nothing but the space itself tells the answers apart that are kept for a while.
-    company, world = Company(twins=twins), twins.busy
-    for _ in range(3):
-        company.ann_notes()
-        assert world.send(note(company.bob.fresh()[0]), token=token_of(company.bob, "write")).status == 201
-    asks = (
-        Ask(method="POST", path=f"{API}/search", headers=JSON, body={"query": "what did the jay hide?"}),
-        Ask(
-            method="POST", path="/call/recall", headers=JSON,
-            body={"args": {"question": {"query": "what did the jay hide?"}}},
-        ),
-        tool_call("recall", {"query": "what did the jay hide?"}),
-        tool_call("memory_recall", {"query": "what did the jay hide?"}, toolset="items"),
-    )  # fmt: skip
-    for ask in (*asks, *asks):
-        for token, marks in (
-            (token_of(company.bob, "write"), [company.bob.mark]),
-            (company.ann_read, [company.ann.mark]),
-            (company.both_read, [company.ann.mark, company.bob.mark]),
-        ):
-            told = world.send(ask, token=token)
-            assert {found[1] for found in WORD.finditer(told.text)} == set(marks), told
-        company.ann_sends([ask, ask])
 
 
 def test_a_frame_may_look_in_the_spaces_of_its_token_only(company: Company) -> None:

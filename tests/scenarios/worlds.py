@@ -16,13 +16,13 @@ from typing import Self
 import httpx2
 
 from scrubjay.admitting.secret import digest_of, new_secret
+from scrubjay.app import open_store
 from scrubjay.model.grant import Access
 from scrubjay.model.identity import new_id
 from scrubjay.model.token import Token, TokenWish
-from scrubjay.paths import database_file
 from scrubjay.settings import Settings
-from scrubjay.stores.sqlite import SqliteStore
 from scrubjay.way import Way
+from tests.backends import Choice, backend
 from tests.scenarios.parties import ID, WORD, Ask, Known, Party
 from tests.surfaces.daemons import background_daemon
 from tests.unit.embedding.embedding_server import EmbeddingServer
@@ -38,6 +38,8 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|\+00:00))?")
 _COUNTED = re.compile(
     r',(?:\\n|\s)*\\*"(?:access_count|last_accessed)\\*": *(?:\d+|\\*"[^"\\]*\\*")|(?<="tokens":)\s*\d+'
 )
+# How often it is told how far something has come depends on how long it takes.
+_PROGRESS = re.compile(r'\{"progress": *\[\d+, *\d+\]\}\n')
 _TAIL = 6
 _OWNER = "everywhere"
 
@@ -107,7 +109,7 @@ class World:
         text = ID.sub(lambda found: f"<id {self.numbers.setdefault(found[0], len(self.numbers))}>", text)
         for one, number in self.numbers.items():
             text = text.replace(f"-{one[-_TAIL:]}", f"-<tail {number}>")
-        return _COUNTED.sub("", _TIME.sub("<time>", text))
+        return _COUNTED.sub("", _PROGRESS.sub("", _TIME.sub("<time>", text)))
 
     def require_clean(self, told: Told, *, party: Party, readable: Sequence[str]) -> None:
         """Nothing of a space that is not open to the caller, unless the caller itself has said it."""
@@ -148,11 +150,14 @@ class Twins:
 
     @classmethod
     @contextmanager
-    def open(cls, folder: Path) -> Generator[Self]:
-        """Both, each in a folder of its own."""
+    def open(cls, folder: Path, *, on: str = "sqlite") -> Generator[Self]:
+        """Both, each in a folder of its own and on the same kind of backend."""
         with ExitStack() as stack:
             model = stack.enter_context(EmbeddingServer())
-            busy, quiet = (stack.enter_context(_world(folder / name, model.url)) for name in ("busy", "quiet"))
+            busy, quiet = (
+                stack.enter_context(_world(folder / name, model.url, stack.enter_context(backend(on))))
+                for name in ("busy", "quiet")
+            )
             yield cls(busy=busy, quiet=quiet)
 
     @property
@@ -175,10 +180,10 @@ class Twins:
 
 
 @contextmanager
-def _world(home: Path, model: str) -> Generator[World]:
+def _world(home: Path, model: str, choice: Choice) -> Generator[World]:
     settings = Settings(
-        home=str(home), embedder="openai", embedding_model="hashes", embedding_url=model, vector_index="scan",
-        readers=1, require_token=True, requests_per_minute=0,
+        home=str(home), embedder="openai", embedding_model="hashes", embedding_url=model,
+        vector_index="auto" if choice else "scan", readers=1, require_token=True, requests_per_minute=0, **choice,
     )  # fmt: skip
     with (
         background_daemon(settings) as running,
@@ -193,7 +198,7 @@ def _world(home: Path, model: str) -> Generator[World]:
 
 async def _expired(settings: Settings, name: str) -> str:
     """The secret of a token whose time is over: none can be made so, it has to have been made earlier."""
-    store = await SqliteStore.open(database_file(settings.data), readers=1)
+    store = await open_store(settings)
     secret, now = new_secret(), datetime.now(UTC)
     token = Token(
         id=new_id(), name=name, spaces=("*",), access=Access.WRITE, created_at=now - timedelta(days=2),

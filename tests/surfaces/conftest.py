@@ -1,24 +1,35 @@
 """A folder of one's own, and none of the settings of whoever runs the tests."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.surfaces.backend import IS_EMBEDDED, database_of, drop_database_of
 
 from scrubjay.settings import Settings
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The data folder, which the environment points to; without a model, which would take a second to load."""
     for name in [name for name in os.environ if name.startswith(("SCRUBJAY_", "MEMORY_DIR"))]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("SCRUBJAY_HOME", str(tmp_path / "data"))
+    folder = tmp_path / "data"
+    monkeypatch.setenv("SCRUBJAY_HOME", str(folder))
+    monkeypatch.setenv("SCRUBJAY_DATABASE_URL", database_of(folder))
     monkeypatch.setenv("SCRUBJAY_EMBEDDER", "none")
     monkeypatch.setenv("NO_COLOR", "1")
-    return tmp_path / "data"
+    yield folder
+    drop_database_of(folder)
 
 
 @pytest.fixture
 def settings(home: Path) -> Settings:
-    return Settings(home=str(home), embedder="none", vector_index="scan", readers=1)
+    return Settings(home=str(home), embedder="none", vector_index="scan", readers=1, database_url=database_of(home))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is about the embedded file itself is left out where there is none."""
+    if not IS_EMBEDDED:
+        items[:] = [item for item in items if item.get_closest_marker("embedded") is None]

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
+from tests.surfaces.backend import database_of
+
 from scrubjay.paths import socket_file
 
 _LONGEST = 60.0
@@ -34,6 +36,7 @@ class Daemon:
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")},
             "SCRUBJAY_EMBEDDER": "none",
+            "SCRUBJAY_DATABASE_URL": database_of(home),
             **environment,
         }
         self._log = home.with_name(f"{home.name}.log")

@@ -181,6 +181,7 @@ def test_a_twin_that_is_not_open_says_so_and_can_be_opened_again(settings: Setti
             memory.recall("tea")
 
 
+@pytest.mark.embedded
 def test_a_twin_that_cannot_be_opened_leaves_no_thread(settings: Settings, home: Path) -> None:
     home.mkdir()
     (home / "memory.db").write_bytes(b"nonsense" * 1000)

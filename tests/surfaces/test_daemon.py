@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from tests.surfaces.backend import IS_EMBEDDED
 from tests.surfaces.daemons import background_daemon
 
 from scrubjay import MemoryClient, Settings
@@ -310,7 +311,7 @@ async def test_a_backup_replaces_nothing(running: Running, settings: Settings, h
     (tmp_path / "mine.txt").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     async with MemoryClient(settings=settings) as memory:
-        for target in (home / "memory.db", tmp_path / "mine.txt", tmp_path / "link", tmp_path):
+        for target in (*[home / "memory.db"][:IS_EMBEDDED], tmp_path / "mine.txt", tmp_path / "link", tmp_path):
             with pytest.raises(InvalidInput, match="there already"):
                 await memory.backup(target)
         copy = await memory.backup(tmp_path / "copy.db")

@@ -122,6 +122,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert "there is no file" in answer.err
 
 
+@pytest.mark.embedded
 def test_a_backup_is_made_verified_and_restored(tmp_path: Path, home: Path) -> None:
     kept("green tea", "--name", "tea")
     file = tmp_path / "copy.db"
@@ -141,6 +142,7 @@ def test_a_backup_is_made_verified_and_restored(tmp_path: Path, home: Path) -> N
     assert kept_as.exists()
 
 
+@pytest.mark.embedded
 def test_a_backup_is_restored_into_a_new_folder(tmp_path: Path) -> None:
     kept("green tea")
     file = tmp_path / "copy.db"

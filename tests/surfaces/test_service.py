@@ -104,6 +104,7 @@ def refused(answer: Answer, error: type[Exception], *words: str) -> None:
         assert word in answer.err
 
 
+@pytest.mark.embedded
 def test_it_is_written_enabled_and_started(linux: Machine, home: Path) -> None:
     answer = run("service", "install")
     assert answer.code == 0, answer.err

@@ -118,6 +118,7 @@ def test_by_a_daemon_it_is_the_same(settings: Settings) -> None:
     assert row["state"] == "revoked"
 
 
+@pytest.mark.embedded
 def test_no_file_and_no_export_has_a_secret_and_a_backup_brings_tokens_back(home: Path, tmp_path: Path) -> None:
     kept("tea at four")
     new = made()

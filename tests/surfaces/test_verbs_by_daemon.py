@@ -11,7 +11,7 @@ from scrubjay.settings import Settings
 
 
 @pytest.fixture(autouse=True)
-def _daemon(home: Path) -> Iterator[None]:
-    with background_daemon(Settings(home=str(home), embedder="none", vector_index="scan", readers=1)) as running:
+def _daemon(home: Path, settings: Settings) -> Iterator[None]:
+    with background_daemon(settings, http="") as running:
         yield
         assert running.socket.exists()

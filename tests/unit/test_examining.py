@@ -106,7 +106,7 @@ async def test_a_healthy_patient_needs_nothing(data: Path) -> None:
     found = await doctor(given, space=SPACE, deep=True)
     assert found.ok
     assert {check.name for check in found.checks} == {
-        "store", "compression", "folder", "disk", "embedding", "vectors", "index",
+        "backend", "store", "compression", "folder", "disk", "embedding", "vectors", "index",
     }  # fmt: skip
     assert all(not check.fix for check in found.checks)
     assert (await checks(given, deep=True))["store"].detail != (await checks(given))["store"].detail

@@ -34,7 +34,7 @@ class Rates:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
         self._most = most
 
-    def take(self, grant_id: str, per_minute: int = 0) -> None:
+    async def take(self, grant_id: str, per_minute: int = 0) -> None:
         """Count a request, against the token's own limit if it has one; raises TooManyRequests.
 
         Whoever comes without a token, as the owner does, is not counted.

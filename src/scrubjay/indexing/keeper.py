@@ -80,6 +80,10 @@ class IndexKeeper:
             # The commit is done, whatever ails the store now; the next search catches up.
             return
 
+    async def after_purge(self) -> None:
+        """Replace the index: one on disk only hides what it deletes."""
+        await self.rebuild()
+
     async def rebuild(self) -> None:
         """Replace the index by a new one, if this process holds it; nothing of the old one stays."""
         if self._generations is None:

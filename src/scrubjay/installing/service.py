@@ -90,7 +90,8 @@ def install_service(supervisor: Supervisor, job: Job, *, start: bool = True, dry
         supervisor=supervisor.name,
         file=str(found.path),
         warnings=tuple(
-            f"{one} is set here, and secrets are not written into a service: use a key file or the keyring"
+            f"{one} is set here, and secrets are not written into a service: "
+            "use a key file or the keyring, or an EnvironmentFile that only you can read"
             for one in job.secrets
         ),
         dry_run=dry_run,

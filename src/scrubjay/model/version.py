@@ -26,6 +26,14 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dossier:
+    """One memory with its whole past: what export writes and import takes."""
+
+    memory: Memory
+    versions: tuple[Version, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FieldDiff:
     """How one field differs between two versions; `lines` is a unified diff for texts."""
 

@@ -44,6 +44,11 @@ _COUNTED: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "recall_cache": ("Questions, by whether the answer was known.", "result", ("hit", "miss")),
     "embedding_cache": ("Questions to be embedded, by whether the vector was known.", "result", ("hit", "miss")),
+    "store_retries": (
+        "Transactions that were tried again, by why: the connection was lost, or two got in each other's way.",
+        "why",
+        ("lost", "conflict"),
+    ),
     "refused": (
         "Requests that were turned away at the door, by why.",
         "why",
@@ -126,6 +131,7 @@ class Metrics:
         """All of it, as it is now: the content type and the text, in OpenMetrics for whoever accepts that."""
         self._now.inside.set(self._gate.inside)
         self._now.queue.set(gauges().get("write_queue", 0.0))
+        self._now.leading.set(gauges().get("leading", 0.0))
         self._now.lag.set(await self._lag())
         for kind, read in self._clients.items():
             self._now.clients.labels(kind).set(read())
@@ -202,7 +208,10 @@ class _Now:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.inside = Gauge("scrubjay_requests_inside", "Requests that are being worked on.", registry=registry)
-        self.queue = Gauge("scrubjay_write_queue", "Writes that wait for the store's writer.", registry=registry)
+        self.queue = Gauge("scrubjay_write_queue", "Requests that wait for the store.", registry=registry)
+        self.leading = Gauge(
+            "scrubjay_leading", "1 where this server does the background work of all.", registry=registry
+        )
         self.lag = Gauge(
             "scrubjay_index_lag_changes", "Changes that the vector index has not taken in.", registry=registry
         )

@@ -33,7 +33,8 @@ def fuse(candidates: Candidates, terms: tuple[str, ...]) -> list[Scored]:
     scored: list[Scored] = []
     for passage in candidates.passages:
         lexical, cosine = _lexical(passage.terms, weights, average), cosines.get(passage.id, 0.0)
-        if (score := lexical + weight * cosine) > 0:
+        # Whoever has a word of the question is told, however little the meaning fits.
+        if (score := lexical + weight * cosine) > 0 or lexical > 0:
             scored.append(Scored(passage, score, lexical, cosine))
     return sorted(scored, key=lambda one: (-one.score, -one.passage.id))
 

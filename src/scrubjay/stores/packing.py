@@ -1,5 +1,6 @@
 """What every store does with bodies: unpacks each once, says which one is damaged, and knows when to learn anew."""
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import lru_cache
@@ -8,6 +9,7 @@ from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import Memory
 from scrubjay.model.moment import from_micros
 from scrubjay.model.snapshot import from_body
+from scrubjay.model.version import Dossier, Version
 from scrubjay.stores.codec import Dictionary, Encoded, decode
 
 # A dictionary is learned from so many bodies at most; so many are packed anew in one transaction.
@@ -81,6 +83,19 @@ def damaged_version(error: BodyDamaged, *, memory_id: str, version: int) -> Body
         memory_id=memory_id,
         version=version,
     )
+
+
+def dossier_of(
+    versions: Sequence[Version], *, memory_id: str, current: int, accessed: int | None, count: int
+) -> Dossier:
+    """A memory with its past; raises BodyDamaged when the version that it is at is not there."""
+    memory = next((version.memory for version in versions if version.number == current), None)
+    if memory is None:
+        raise BodyDamaged(
+            f"memory {memory_id} (version {current}): it has no body", hint="Restore a backup", memory_id=memory_id
+        )
+    read = None if accessed is None else from_micros(accessed)
+    return Dossier(memory=replace(memory, last_accessed=read, access_count=count), versions=tuple(versions))
 
 
 def _unpacked(encoded: Encoded, dictionary: Dictionary, memory_id: str, space: str, version: int) -> Memory:

@@ -4,12 +4,16 @@ import hashlib
 import json
 import uuid
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
+from scrubjay.model.change import Action, Change
+from scrubjay.model.grant import Access
 from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.moment import from_micros, to_micros
 from scrubjay.model.passage import Passage
 from scrubjay.model.query import facets_of
 from scrubjay.model.relation import Relation
+from scrubjay.model.token import Token
 
 STATES = (State.LIVE, State.MERGED, State.ARCHIVED, State.TRASHED)
 STATE_NUMBERS = {state: number for number, state in enumerate(STATES)}
@@ -44,6 +48,69 @@ def index_key_of(memory: Memory, passages: Sequence[Passage]) -> bytes:
     for passage in passages:
         digest.update(repr((passage.observation, passage.start, passage.end, passage.hash, passage.terms)).encode())
     return digest.digest()
+
+
+def first_within(most: int, sized: Sequence[tuple[str, int]]) -> list[str]:
+    """The first of some things that have no more than so many bytes together; at least one."""
+    taken, total = list[str](), 0
+    for name, size in sized:
+        total += size
+        if taken and total > most:
+            break
+        taken.append(name)
+    return taken
+
+
+def micros_of(moment: datetime | None) -> int | None:
+    """A moment that need not be, as stores keep it."""
+    return None if moment is None else to_micros(moment)
+
+
+def moment_of(micros: int | None) -> datetime | None:
+    """The moment that was kept, if there was one."""
+    return None if micros is None else from_micros(micros)
+
+
+TokenRow = tuple[str, str, Sequence[str], str, int, int | None, int | None, int, int]
+
+
+def token_of(row: TokenRow) -> Token:
+    """A token from its columns."""
+    token_id, name, spaces, access, created_at, expires_at, revoked_at, requests_per_minute, body_bytes = row
+    return Token(
+        id=token_id,
+        name=name,
+        spaces=tuple(spaces),
+        access=Access(access),
+        created_at=from_micros(created_at),
+        expires_at=moment_of(expires_at),
+        revoked_at=moment_of(revoked_at),
+        requests_per_minute=requests_per_minute,
+        body_bytes=body_bytes,
+    )
+
+
+ChangeRow = tuple[int, int, str, str, int, str, int, int | None, int, int, str, str, str | None]
+
+
+def change_of(row: ChangeRow) -> Change:
+    """An entry of the log from its columns."""
+    seq, place, space, memory_id, number, action, version, base, before, at, agent, run, relation = row
+    return Change(
+        seq=seq,
+        place=place,
+        space=space,
+        memory_id=memory_id,
+        number=number,
+        action=Action(action),
+        version=version,
+        base=base,
+        passages_before=before,
+        at=from_micros(at),
+        agent=agent,
+        run=run,
+        relation=None if relation is None else relation_from_text(relation),
+    )
 
 
 def relation_to_text(relation: Relation) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.errors import InvalidInput, KeyReused, NameTaken, NotFound, StaleVersion
+from scrubjay.model.answer import Answer, key_digest
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.relation import Relation
@@ -34,7 +35,10 @@ class FakeWriter(Housed):
         if commit.embedded:
             _shelve(draft, commit.embedded, written={write.memory.id for write in commit.writes})
         if once:
-            draft.room.answers[once.key] = (once, commit.origin.run)
+            origin = commit.origin
+            draft.room.answers[key_digest(once.key)] = Answer(
+                key=once.key, digest=once.digest, answer=once.answer, run=origin.run, agent=origin.agent, at=origin.at
+            )
         return Committed(seq=draft.accept())
 
     async def answered(self, space: str, key: str, digest: bytes) -> str | None:
@@ -79,7 +83,8 @@ class FakeWriter(Housed):
         unused = {each for entry in gone for each in entry.hashes} - in_use
         room.vectors = {key: vector for key, vector in room.vectors.items() if key[1] not in unused}
         runs = {change.run for change in self._house.changes if change.space == space and change.memory_id in purged}
-        room.answers = {key: answer for key, answer in room.answers.items() if answer[1] not in runs}
+        runs |= {version.run for entry in gone for version in entry.versions}
+        room.answers = {key: answer for key, answer in room.answers.items() if answer.run not in runs}
         draft.forget_relations(purged)
         draft.accept()
         return len(gone)
@@ -99,10 +104,9 @@ class FakeWriter(Housed):
         draft.accept()
 
     def _answer(self, space: str, key: str, digest: bytes) -> str | None:
-        known = self._house.room(space).answers.get(key)
-        if known is None:
+        first = self._house.room(space).answers.get(key_digest(key))
+        if first is None:
             return None
-        first, _ = known
         if first.digest != digest:
             raise KeyReused(f"the idempotency key {key!r} belongs to another request", key=key)
         return first.answer

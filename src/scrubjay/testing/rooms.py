@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from scrubjay.model.answer import Answer
 from scrubjay.model.change import Action, Change, Origin
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, StoredPassage, Vector, passage_id
@@ -10,7 +11,6 @@ from scrubjay.model.query import Filter, facets_of
 from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
 from scrubjay.model.version import Version
-from scrubjay.ports import Once
 
 Key = tuple[str, str, str]
 
@@ -33,7 +33,7 @@ class Room:
     entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
     relations: dict[Key, Relation] = field(default_factory=dict[Key, Relation])
     vectors: dict[tuple[str, bytes], Vector] = field(default_factory=dict[tuple[str, bytes], Vector])
-    answers: dict[str, tuple[Once, str]] = field(default_factory=dict[str, tuple[Once, str]])
+    answers: dict[bytes, Answer] = field(default_factory=dict[bytes, Answer])
     names: dict[str, str] = field(default_factory=dict[str, str])
 
     def copy(self) -> "Room":

@@ -12,6 +12,7 @@ from scrubjay.model.snapshot import to_body
 from scrubjay.ports import Progress, StoreStatistics
 from scrubjay.testing.committing import FakeWriter
 from scrubjay.testing.finding import FakeReader
+from scrubjay.testing.inventory import FakeInventory
 from scrubjay.testing.lexicon import FakeLexicon
 from scrubjay.testing.log import FakeLog
 from scrubjay.testing.rooms import House
@@ -19,7 +20,7 @@ from scrubjay.testing.shelf import FakeShelf
 from scrubjay.testing.tokens import FakeTokens
 
 
-class FakeStore(FakeWriter, FakeReader, FakeLexicon, FakeShelf, FakeLog, FakeTokens):
+class FakeStore(FakeWriter, FakeReader, FakeLexicon, FakeShelf, FakeLog, FakeTokens, FakeInventory):
     """The whole port `RecordStore`, for tests. A backup shows what it holds, but cannot be opened."""
 
     def __init__(self, house: House | None = None) -> None:

@@ -36,6 +36,11 @@ def suffixed(name: str, memory_id: str) -> str:
     return f"{name}-{memory_id[-_SUFFIX_CHARACTERS:]}"
 
 
+def unsuffixed(name: str, memory_id: str) -> str:
+    """The name without that piece, if it has it."""
+    return name.removesuffix(suffixed("", memory_id))
+
+
 def _spelled(text: str) -> str:
     """Letters, digits and the marks on them; a hyphen for anything else."""
     found = ""

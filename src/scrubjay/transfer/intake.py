@@ -40,7 +40,7 @@ async def import_lines(
         dossiers = [_in_space(one, space) for one in batch if isinstance(one, Dossier)]
         relations += [one for one in batch if isinstance(one, Relation)]
         names: dict[str, str] = {}
-        fresh = await _with_free_names(dossiers, names, space=space, store=store)
+        fresh = await with_free_names(dossiers, names, space=space, store=store)
         taken = await store.adopt(space, fresh, origin=origin)
         renamed += [names[memory_id] for memory_id in taken if memory_id in names]
         imported += len(taken)
@@ -50,6 +50,28 @@ async def import_lines(
             progress(done, total)
     count = await _relate(relations, space=space, origin=origin, store=store)
     return Imported(imported=imported, known=known, relations=count, renamed=tuple(renamed))
+
+
+async def with_free_names(
+    dossiers: Sequence[Dossier], renamed: dict[str, str], *, space: str, store: RecordStore
+) -> list[Dossier]:
+    """The same memories under names that are free; notes in `renamed` which got another."""
+    free: list[Dossier] = []
+    claimed: dict[str, str] = {}
+    for dossier in dossiers:
+        memory = dossier.memory
+        holders = await store.find(space, memory.name, state=State.LIVE) if memory.state is State.LIVE else ()
+        taken = any(holder.name == memory.name and holder.id != memory.id for holder in holders)
+        # A file that was written while a name passed from one memory to another has it twice.
+        if memory.state is State.LIVE:
+            taken = claimed.setdefault(memory.name, memory.id) != memory.id or taken
+        if taken:
+            name = suffixed(memory.name, memory.id)
+            renamed[memory.id] = f"{memory.name} -> {name}"
+            free.append(replace(dossier, memory=replace(memory, name=name), versions=_renamed(dossier, name)))
+        else:
+            free.append(dossier)
+    return free
 
 
 def check_lines(lines: Lines) -> int:
@@ -88,27 +110,6 @@ def _in_space(dossier: Dossier, space: str) -> Dossier:
 
     versions = tuple(replace(version, memory=moved(version.memory)) for version in dossier.versions)
     return Dossier(memory=moved(dossier.memory), versions=versions)
-
-
-async def _with_free_names(
-    dossiers: Sequence[Dossier], renamed: dict[str, str], *, space: str, store: RecordStore
-) -> list[Dossier]:
-    free: list[Dossier] = []
-    claimed: dict[str, str] = {}
-    for dossier in dossiers:
-        memory = dossier.memory
-        holders = await store.find(space, memory.name, state=State.LIVE) if memory.state is State.LIVE else ()
-        taken = any(holder.name == memory.name and holder.id != memory.id for holder in holders)
-        # A file that was written while a name passed from one memory to another has it twice.
-        if memory.state is State.LIVE:
-            taken = claimed.setdefault(memory.name, memory.id) != memory.id or taken
-        if taken:
-            name = suffixed(memory.name, memory.id)
-            renamed[memory.id] = f"{memory.name} -> {name}"
-            free.append(replace(dossier, memory=replace(memory, name=name), versions=_renamed(dossier, name)))
-        else:
-            free.append(dossier)
-    return free
 
 
 def _renamed(dossier: Dossier, name: str) -> tuple[Version, ...]:

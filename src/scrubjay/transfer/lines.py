@@ -35,6 +35,11 @@ def check_header(given: Mapping[str, Json]) -> None:
 
 def dossier_line(dossier: Dossier) -> str:
     """A memory with all its versions."""
+    return json.dumps(dossier_json(dossier), ensure_ascii=False)
+
+
+def dossier_json(dossier: Dossier) -> dict[str, Json]:
+    """The same before it is written."""
     memory = dossier.memory
     beside: dict[str, Json] = {"id": memory.id, "version": memory.version}
     if memory.access_count:
@@ -42,11 +47,16 @@ def dossier_line(dossier: Dossier) -> str:
     if memory.last_accessed:
         beside["last_accessed"] = to_iso(memory.last_accessed)
     versions: list[Json] = [_version_json(version) for version in dossier.versions]
-    return json.dumps({"memory": beside, "versions": versions}, ensure_ascii=False)
+    return {"memory": beside, "versions": versions}
 
 
 def relation_line(relation: Relation) -> str:
     """A relation."""
+    return json.dumps(relation_json(relation), ensure_ascii=False)
+
+
+def relation_json(relation: Relation) -> dict[str, Json]:
+    """The same before it is written."""
     told: dict[str, Json] = {
         "source": relation.source,
         "target": relation.target,
@@ -56,7 +66,7 @@ def relation_line(relation: Relation) -> str:
         "metadata": dict(relation.metadata),
         "created_at": to_iso(relation.created_at),
     }
-    return json.dumps({"relation": told}, ensure_ascii=False)
+    return {"relation": told}
 
 
 def parse_line(text: str) -> Dossier | Relation | None:

@@ -7,6 +7,7 @@ from typing import Protocol
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter, facet
 from scrubjay.ports import ChangeLog, VectorShelf
+from scrubjay.sharing import whole_up_to
 from scrubjay.vectors.rows import Rows
 from scrubjay.vectors.sound import is_sound, require_sound
 
@@ -90,7 +91,7 @@ class ScanIndex:
     async def _read_all(self) -> Rows:
         rows = Rows(dimension=self._dimension)
         # What changes while we read is read again from here.
-        cursor = await self._store.last_seq()
+        cursor = await whole_up_to(self._store)
         after = -1
         while page := await self._store.points(self._model, after=after, limit=_PAGE):
             rows.put(self._sound(page))

@@ -7,11 +7,9 @@ from pathlib import Path
 import qdrant_edge as edge
 
 from scrubjay.errors import IndexUnavailable
-from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import Point, Vector
-from scrubjay.model.query import Facet, Filter, facet
-
-_STATE = facet("state", "")
+from scrubjay.model.query import Filter
+from scrubjay.vectors.payload import AT, FACETS, HOME, Between, Condition, conditions_of, payload_of
 
 
 @contextmanager
@@ -46,26 +44,17 @@ def create_shard(folder: Path, *, dimension: int, links_from: int, exact_up_to: 
     shard = edge.EdgeShard.create(str(folder), config)
     # Links for a payload field make optimising several times slower: only the tenant's pay for themselves.
     for field, schema in (
-        ("home", edge.KeywordIndexParams(is_tenant=True, enable_hnsw=True)),
-        ("facets", edge.KeywordIndexParams(enable_hnsw=False)),
-        ("at", edge.IntegerIndexParams(lookup=False, range=True, enable_hnsw=False)),
+        (HOME, edge.KeywordIndexParams(is_tenant=True, enable_hnsw=True)),
+        (FACETS, edge.KeywordIndexParams(enable_hnsw=False)),
+        (AT, edge.IntegerIndexParams(lookup=False, range=True, enable_hnsw=False)),
     ):
         shard.update(edge.UpdateOperation.create_field_index(field, schema))
     return shard
 
 
 def edge_point(point: Point) -> edge.Point:
-    """A point as Edge keeps it. Space and state are one field: every search asks for both."""
-    state = next((one for one in point.facets if one.startswith(_STATE)), _STATE)
-    return edge.Point(
-        point.id,
-        point.vector.tolist(),
-        {
-            "home": _home(point.space, state),
-            "facets": [_text(one) for one in point.facets if one != state],
-            "at": point.at,
-        },
-    )
+    """A point as Edge keeps it."""
+    return edge.Point(point.id, point.vector.tolist(), payload_of(point))
 
 
 def edge_query(vector: Vector, passing: edge.Filter, *, limit: int, ef: int, exact: bool) -> edge.QueryRequest:
@@ -83,30 +72,16 @@ def edge_query(vector: Vector, passing: edge.Filter, *, limit: int, ef: int, exa
 
 def edge_filter(space: str, wanted: Filter) -> edge.Filter:
     """A filter as Edge understands it."""
-    must: list[edge.ConditionType] = [
-        edge.FieldCondition(key="home", match=edge.MatchValue(_home(space, facet("state", wanted.state))))
-    ]
-    must += [
-        edge.FieldCondition(
-            key="facets",
-            match=edge.MatchValue(_text(group[0])) if len(group) == 1 else edge.MatchAny([_text(one) for one in group]),
-        )
-        for group in wanted.facet_groups
-    ]
-    if wanted.since is not None or wanted.until is not None:
-        since = None if wanted.since is None else float(to_micros(wanted.since))
-        until = None if wanted.until is None else float(to_micros(wanted.until))
-        must.append(edge.FieldCondition(key="at", range=edge.RangeFloat(gte=since, lt=until)))
-    return edge.Filter(must=must)
+    return edge.Filter(must=[_condition(one) for one in conditions_of(space, wanted)])
 
 
-def _home(space: str, state: Facet) -> str:
-    return _text(f"{state}/{space}")
-
-
-def _text(text: str) -> str:
-    # Edge refuses half of a surrogate pair, which a Python string can hold.
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+def _condition(one: Condition) -> edge.FieldCondition:
+    if isinstance(one, Between):
+        return edge.FieldCondition(key=one.field, range=edge.RangeFloat(gte=one.since, lt=one.until))
+    first, *others = one.texts
+    return edge.FieldCondition(
+        key=one.field, match=edge.MatchAny(list(one.texts)) if others else edge.MatchValue(first)
+    )
 
 
 def _kilobytes(points: int, *, dimension: int) -> int:

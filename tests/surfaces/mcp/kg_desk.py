@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from tests.surfaces.backend import database_of, drop_database_of
+
 from scrubjay.app import open_engine
 from scrubjay.errors import ScrubjayError
 from scrubjay.model.draft import Caller
@@ -33,9 +35,14 @@ Ask = Callable[[str, Mapping[str, Json]], Awaitable[Heard]]
 @asynccontextmanager
 async def a_desk(folder: Path, *, space: str = "default") -> AsyncGenerator[Desk]:
     """A desk over a store of its own, without a model."""
-    settings = Settings(home=str(folder), embedder="none", vector_index="scan", readers=1)
-    async with open_engine(settings) as engine:
-        yield Desk(engine=engine, who=Caller(space=space, agent="tester"))
+    settings = Settings(
+        home=str(folder), embedder="none", vector_index="scan", readers=1, database_url=database_of(folder)
+    )
+    try:
+        async with open_engine(settings) as engine:
+            yield Desk(engine=engine, who=Caller(space=space, agent="tester"))
+    finally:
+        drop_database_of(folder)
 
 
 def asking(desk: Desk) -> Ask:

@@ -5,6 +5,7 @@ from urllib.request import urlopen
 from uuid import uuid4
 
 import pytest
+from tests.surfaces.backend import database_of
 from tests.surfaces.daemons import background_daemon
 from tests.surfaces.rest.asking import Visitor
 
@@ -16,7 +17,13 @@ from scrubjay.surfaces.daemon.serve import Running
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     home = tmp_path_factory.mktemp("served") / "data"
     settings = Settings(
-        home=str(home), embedder="none", vector_index="scan", readers=1, max_body_bytes=100_000, operation_seconds=10
+        home=str(home),
+        embedder="none",
+        vector_index="scan",
+        readers=1,
+        max_body_bytes=100_000,
+        operation_seconds=10,
+        database_url=database_of(home),
     )
     with background_daemon(settings) as running:
         # What is loaded in a thread of its own is there before anybody begins.

@@ -28,7 +28,7 @@ def validator(ref: str) -> Draft202012Validator:
 
 def responses_of(method: str, path: str) -> dict[str, Any] | None:
     """What the document says of an operation's answers; None where it says nothing."""
-    named = path.removeprefix("/api/v1") if path.endswith(("/healthz", "/metrics")) else path
+    named = path.removeprefix("/api/v1") if path.endswith(("/healthz", "/readyz", "/metrics")) else path
     for template, operations in document()["paths"].items():
         pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(template))
         operation = operations.get("get" if method == "HEAD" else method.lower())

@@ -165,6 +165,16 @@ async def test_a_stream_ends_when_its_token_expires(settings: Settings) -> None:
             await stream.end()
 
 
+async def test_a_stream_ends_when_the_store_is_gone(shop: OpenShop, caplog: pytest.LogCaptureFixture) -> None:
+    """Its reader comes back, to this server or another; nothing is wrong with the request."""
+    async with visiting(shop.address) as visitor, streaming(visitor.web) as stream:
+        await shop.engine.store.close()
+        assert all(told.data is None for told in await stream.end())
+        problem = await visitor.web.get("/readyz")
+        assert (problem.status_code, problem.json()["code"], problem.headers["retry-after"]) == (503, "store_busy", "1")
+    assert "a request failed" not in caplog.text
+
+
 async def test_a_stream_ends_when_the_server_does(settings: Settings) -> None:
     async with asyncio.timeout(LONGEST):
         async with open_shop(settings, beat=3600, patience=Patience(farewell_seconds=20)) as shop:

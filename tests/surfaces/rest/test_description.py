@@ -21,10 +21,11 @@ from scrubjay.surfaces.rest.description import Description
 from scrubjay.surfaces.rest.route import Route
 from scrubjay.surfaces.rest.schemas import schemas
 
+OPEN = ("/healthz", "/readyz")
 VERBS = {
     "remember", "read_many", "forget_many", "restore_many", "purge_many", "read", "revise", "forget", "restore",
     "purge", "search", "search_by_body", "versions", "diff", "revert", "undo", "links", "relate", "unrelate", "changes",
-    "status", "export", "import", "health", "metrics",
+    "status", "export", "import", "health", "ready", "metrics",
 }  # fmt: skip
 
 
@@ -88,13 +89,13 @@ def test_an_operation_is_described_whole(method: str, path: str, operation: dict
             assert set(answer["content"]) == {PROBLEM}
             assert answer["content"][PROBLEM]["example"]["status"] == int(status)
     assert {"403", "500"} <= set(answers)
-    if path != "/healthz":
+    if path not in OPEN:
         assert {"401", "429"} <= set(answers)
     if "requestBody" in operation:
         assert {"400", "408", "413", "415", "422"} <= set(answers)
     if any(one["name"] == "If-Match" for one in operation.get("parameters", [])):
         assert "412" in answers
-    assert operation["security"] == ([] if path == "/healthz" else [{}, {"bearer": []}])
+    assert operation["security"] == ([] if path in OPEN else [{}, {"bearer": []}])
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
@@ -154,7 +155,7 @@ def test_what_is_described_is_what_is_served() -> None:
     }
     described = {(method, path) for method, path, _ in operations()}
     # The same under the prefix, and the description itself.
-    twice = {("get", f"{prefix}{path}") for prefix in ("", API) for path in ("/healthz", "/metrics", "/openapi.json")}
+    twice = {("get", f"{prefix}{path}") for prefix in ("", API) for path in (*OPEN, "/metrics", "/openapi.json")}
     assert served == described | twice
 
 

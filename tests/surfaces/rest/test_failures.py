@@ -35,7 +35,7 @@ class Admitting:
 
 
 class Endless:
-    def take(self, grant_id: str, per_minute: int) -> None:
+    async def take(self, grant_id: str, per_minute: int) -> None:
         return None
 
 

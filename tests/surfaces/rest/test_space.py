@@ -109,6 +109,8 @@ async def test_figures_health_and_description(visitor: Visitor) -> None:
     for prefix in ("", API):
         health = await visitor.web.get(f"{prefix}/healthz")
         assert health.json()["ok"] is True
+        ready = await visitor.web.get(f"{prefix}/readyz")
+        assert (ready.json()["ready"], ready.json()["index"]) == (True, "ok")
         figures = await visitor.web.get(f"{prefix}/metrics")
         assert figures.headers["content-type"].startswith("text/plain")
         assert "scrubjay_requests_total" in figures.text

@@ -9,61 +9,61 @@ from scrubjay.admitting.rates import Rates
 from scrubjay.errors import TooManyRequests
 
 
-def test_a_minutes_worth_may_come_at_once_and_no_more() -> None:
+async def test_a_minutes_worth_may_come_at_once_and_no_more() -> None:
     rates = Rates(10, monotonic=Ticking())
     for _ in range(10):
-        rates.take("a")
+        await rates.take("a")
     with pytest.raises(TooManyRequests) as caught:
-        rates.take("a")
+        await rates.take("a")
     assert caught.value.fields == {"retry_after": 6, "limit": 10}
 
 
-def test_it_fills_up_as_time_passes_but_not_beyond() -> None:
+async def test_it_fills_up_as_time_passes_but_not_beyond() -> None:
     clock = Ticking()
     rates = Rates(60, monotonic=clock)
-    assert taken(rates, "a", most=100) == 60
+    assert await taken(rates, "a", most=100) == 60
     clock.seconds += 5
-    assert taken(rates, "a", most=100) == 5
+    assert await taken(rates, "a", most=100) == 5
     clock.seconds += 3600
-    assert taken(rates, "a", most=100) == 60
+    assert await taken(rates, "a", most=100) == 60
 
 
-def test_tokens_do_not_pay_for_each_other() -> None:
+async def test_tokens_do_not_pay_for_each_other() -> None:
     rates = Rates(2, monotonic=Ticking())
-    assert taken(rates, "a", most=5) == 2
-    assert taken(rates, "b", most=5) == 2
+    assert await taken(rates, "a", most=5) == 2
+    assert await taken(rates, "b", most=5) == 2
 
 
-def test_a_token_may_have_a_limit_of_its_own() -> None:
+async def test_a_token_may_have_a_limit_of_its_own() -> None:
     rates = Rates(2, monotonic=Ticking())
-    assert taken(rates, "a", per_minute=7, most=20) == 7
-    assert taken(Rates(0, monotonic=Ticking()), "a", per_minute=3, most=20) == 3
+    assert await taken(rates, "a", per_minute=7, most=20) == 7
+    assert await taken(Rates(0, monotonic=Ticking()), "a", per_minute=3, most=20) == 3
 
 
-def test_a_limit_that_is_lowered_holds_at_once() -> None:
+async def test_a_limit_that_is_lowered_holds_at_once() -> None:
     rates = Rates(100, monotonic=Ticking())
-    rates.take("a")
-    assert taken(rates, "a", per_minute=5, most=20) == 5
+    await rates.take("a")
+    assert await taken(rates, "a", per_minute=5, most=20) == 5
 
 
-def test_no_limit_is_no_limit() -> None:
-    assert taken(Rates(0, monotonic=Ticking()), "a", most=1000) == 1000
+async def test_no_limit_is_no_limit() -> None:
+    assert await taken(Rates(0, monotonic=Ticking()), "a", most=1000) == 1000
 
 
-def test_who_comes_without_a_token_is_not_counted() -> None:
-    assert taken(Rates(1, monotonic=Ticking()), "", most=100) == 100
+async def test_who_comes_without_a_token_is_not_counted() -> None:
+    assert await taken(Rates(1, monotonic=Ticking()), "", most=100) == 100
 
 
-def test_the_least_recently_used_is_forgotten_first() -> None:
+async def test_the_least_recently_used_is_forgotten_first() -> None:
     rates = Rates(2, monotonic=Ticking(), most=3)
     for name in "abc":
-        rates.take(name)
-    rates.take("a")
-    rates.take("d")
-    assert taken(rates, "a", most=5) == 0
-    assert taken(rates, "b", most=5) == 2
+        await rates.take(name)
+    await rates.take("a")
+    await rates.take("d")
+    assert await taken(rates, "a", most=5) == 0
+    assert await taken(rates, "b", most=5) == 2
     for number in range(1000):
-        rates.take(f"id {number}")
+        await rates.take(f"id {number}")
     assert len(rates._buckets) == 3
 
 
@@ -72,27 +72,27 @@ def test_the_least_recently_used_is_forgotten_first() -> None:
     limit=st.integers(1, 5_000),
     uses=st.lists(st.floats(0, 100, allow_nan=False), min_size=1, max_size=30),
 )
-def test_who_waits_as_long_as_told_is_served(limit: int, uses: list[float]) -> None:
+async def test_who_waits_as_long_as_told_is_served(limit: int, uses: list[float]) -> None:
     clock = Ticking()
     rates = Rates(limit, monotonic=clock)
-    taken(rates, "a", most=limit)
+    await taken(rates, "a", most=limit)
     for seconds in uses:
         clock.seconds += seconds
         try:
-            rates.take("a")
+            await rates.take("a")
         except TooManyRequests as error:
             wait = error.fields["retry_after"]
             assert isinstance(wait, int)
             assert 1 <= wait <= 60
             clock.seconds += wait
-            rates.take("a")
+            await rates.take("a")
 
 
-def taken(rates: Rates, name: str, *, most: int, per_minute: int = 0) -> int:
+async def taken(rates: Rates, name: str, *, most: int, per_minute: int = 0) -> int:
     """How many requests pass before one is refused."""
     for count in range(most):
         try:
-            rates.take(name, per_minute)
+            await rates.take(name, per_minute)
         except TooManyRequests:
             return count
     return most

@@ -94,6 +94,14 @@ def test_a_word_in_every_passage_still_counts_for_something() -> None:
     assert scored(passage(1, "tea"), terms=("tea",), frequencies={"tea": 1}, total=1)[0].score > 0
 
 
+def test_a_word_is_heard_where_the_meaning_points_away() -> None:
+    found = scored(
+        passage(1, "tea"), passage(2, "jay"), terms=("tea",), frequencies={"tea": 99}, query=EAST,
+        vectors={bytes([1]): -EAST, bytes([2]): -EAST},
+    )  # fmt: skip
+    assert order(found) == [1]
+
+
 def test_an_empty_space_has_nothing_to_rank() -> None:
     assert scored(terms=("tea",), total=0) == []
 

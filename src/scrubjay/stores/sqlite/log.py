@@ -5,10 +5,10 @@ from datetime import datetime
 import apsw
 
 from scrubjay.model.change import Action, Change, Origin
-from scrubjay.model.moment import from_micros, to_micros
+from scrubjay.model.moment import to_micros
 from scrubjay.model.relation import Relation
 from scrubjay.ports import Run
-from scrubjay.stores.rows import id_bytes, id_text, relation_from_text, relation_to_text
+from scrubjay.stores.rows import change_of, id_bytes, id_text, relation_to_text
 from scrubjay.stores.sqlite.rows import space_number
 
 _COLUMNS = """c.seq, c.place, s.name, c.memory_id, c.memory_no, c.action, c.version, c.base, c.passages_before, c.at,
@@ -136,19 +136,4 @@ def _run(connection: apsw.Connection, run_no: int) -> Run:
 
 
 def _change(row: tuple[int, int, str, bytes, int, str, int, int | None, int, int, str, str, str | None]) -> Change:
-    seq, place, space, memory_id, number, action, version, base, before, at, agent, run, relation = row
-    return Change(
-        seq=seq,
-        place=place,
-        space=space,
-        memory_id=id_text(memory_id),
-        number=number,
-        action=Action(action),
-        version=version,
-        base=base,
-        passages_before=before,
-        at=from_micros(at),
-        agent=agent,
-        run=run,
-        relation=None if relation is None else relation_from_text(relation),
-    )
+    return change_of((*row[:3], id_text(row[3]), *row[4:]))

@@ -63,7 +63,12 @@ def _erase(
     facets = stored_facets(connection, number)
     lexicon_no = lexicon_number(space_no, STATES[state])
     unindex_passages(connection, number, passages, lexicon_no=lexicon_no, facets=facets)
-    connection.execute("DELETE FROM once WHERE run_no IN (SELECT run_no FROM changes WHERE memory_no = ?)", (number,))
+    # What moved here from another store is known by its versions: the log does not tell of what was before.
+    connection.execute(
+        """DELETE FROM once WHERE run_no IN (SELECT run_no FROM changes WHERE memory_no = ?1
+             UNION SELECT run_no FROM versions WHERE memory_no = ?1)""",
+        (number,),
+    )
     for end in ("memory_no", "target_no"):
         connection.execute(f"UPDATE changes SET relation = NULL WHERE {end} = ? AND relation IS NOT NULL", (number,))
     connection.execute("DELETE FROM relations WHERE source_no = ?1 OR target_no = ?1", (number,))

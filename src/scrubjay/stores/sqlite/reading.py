@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Sequence
 
 import apsw
-from rapidfuzz import fuzz, process
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import Memory, State
@@ -14,6 +13,7 @@ from scrubjay.model.query import Filter, facet
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
 from scrubjay.ports import Handle
+from scrubjay.stores.alike import most_alike
 from scrubjay.stores.packing import damaged_version
 from scrubjay.stores.rows import STATE_NUMBERS, STATES, id_bytes, id_text, key_of
 from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies
@@ -22,9 +22,9 @@ from scrubjay.stores.sqlite.rows import lexicon_number, marks, space_number
 from scrubjay.text.slug import bare_slug, slug
 from scrubjay.text.tokens import terms_of
 
-_VERSION_COLUMNS = """v.number, v.parent, v.action, v.created_at, r.agent, r.id, v.message,
+VERSION_COLUMNS = """v.number, v.parent, v.action, v.created_at, r.agent, r.id, v.message,
     v.encoding, v.dictionary, v.sha256, v.size, v.body"""
-_VERSION_TABLES = """memories m JOIN spaces s ON s.no = m.space_no JOIN versions v ON v.memory_no = m.no
+VERSION_TABLES = """memories m JOIN spaces s ON s.no = m.space_no JOIN versions v ON v.memory_no = m.no
     JOIN runs r ON r.no = v.run_no"""
 _RELATION_COLUMNS = "a.id, e.type, b.id, e.text, e.strength, e.metadata, e.created_at"
 _RELATION_ENDS = "JOIN memories a ON a.no = e.source_no JOIN memories b ON b.no = e.target_no"
@@ -43,7 +43,6 @@ _BY_BARE = """
 _LAST_CHARACTER = "\U0010ffff"
 _MOST_MATCHES = 20
 _MOST_NAMES = 200
-_CLOSE_ENOUGH = 60
 
 
 def get(connection: apsw.Connection, space: str, ids: Sequence[str], *, bodies: Bodies) -> dict[str, Memory]:
@@ -100,9 +99,7 @@ def nearest(connection: apsw.Connection, space: str, ref: str, *, limit: int) ->
     names += connection.execute(
         f"SELECT name FROM memories WHERE space_no = ? AND no IN ({marks(numbers)})", (space_no, *numbers)
     ).fetchall()
-    candidates = dict.fromkeys(str(name) for (name,) in names)
-    best = process.extract(slug(ref), candidates.keys(), scorer=fuzz.WRatio, limit=limit, score_cutoff=_CLOSE_ENOUGH)
-    return tuple(name for name, _, _ in best)
+    return most_alike(ref, (str(name) for (name,) in names), limit=limit)
 
 
 def labels(connection: apsw.Connection, space: str, field: str, *, prefix: str, limit: int) -> tuple[str, ...]:
@@ -142,20 +139,20 @@ def versions(
 ) -> list[Version]:
     """Versions of a memory, newest first."""
     rows = connection.execute(
-        f"""SELECT {_VERSION_COLUMNS} FROM {_VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number < ?
+        f"""SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number < ?
             ORDER BY v.number DESC LIMIT ?""",
         (id_bytes(memory_id), space, before or 1 << 62, limit),
     ).fetchall()
-    return [_version(connection, row, memory_id=memory_id, space=space, bodies=bodies) for row in rows]
+    return [version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies) for row in rows]
 
 
 def version(connection: apsw.Connection, space: str, memory_id: str, number: int, *, bodies: Bodies) -> Version | None:
     """One version of a memory."""
     row = connection.execute(
-        f"SELECT {_VERSION_COLUMNS} FROM {_VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number = ?",
+        f"SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number = ?",
         (id_bytes(memory_id), space, number),
     ).fetchone()
-    return None if row is None else _version(connection, row, memory_id=memory_id, space=space, bodies=bodies)
+    return None if row is None else version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies)
 
 
 def relations(connection: apsw.Connection, space: str, ids: Sequence[str]) -> list[Relation]:
@@ -215,6 +212,32 @@ def members(connection: apsw.Connection, space: str, group: str) -> list[str]:
     return [id_text(row[0]) for row in rows]
 
 
+def version_of(
+    connection: apsw.Connection,
+    row: tuple[int, int | None, str, int, str, str, str, int, int, bytes, int, bytes],
+    *,
+    memory_id: str,
+    space: str,
+    bodies: Bodies,
+) -> Version:
+    """The version of a row of VERSION_COLUMNS; a damaged one is named."""
+    number, parent, action, created_at, agent, run, message, *packed = row
+    try:
+        memory = bodies.unpack(connection, packed, memory_id=memory_id, space=space, version=number)
+    except BodyDamaged as error:
+        raise damaged_version(error, memory_id=memory_id, version=number) from error
+    return Version(
+        number=number,
+        memory=memory,
+        parent=parent,
+        action=action,
+        created_at=from_micros(created_at),
+        agent=agent,
+        run=run,
+        message=message,
+    )
+
+
 def _slices(ids: Sequence[str]) -> Iterator[list[bytes]]:
     """Ids in portions that fit into one statement."""
     raw = [id_bytes(one) for one in dict.fromkeys(ids)]
@@ -247,28 +270,3 @@ def _handles(
         return tuple(handle for handle in found if handle.state is state)
     live = tuple(handle for handle in found if handle.state is State.LIVE)
     return live or tuple(found)
-
-
-def _version(
-    connection: apsw.Connection,
-    row: tuple[int, int | None, str, int, str, str, str, int, int, bytes, int, bytes],
-    *,
-    memory_id: str,
-    space: str,
-    bodies: Bodies,
-) -> Version:
-    number, parent, action, created_at, agent, run, message, *packed = row
-    try:
-        memory = bodies.unpack(connection, packed, memory_id=memory_id, space=space, version=number)
-    except BodyDamaged as error:
-        raise damaged_version(error, memory_id=memory_id, version=number) from error
-    return Version(
-        number=number,
-        memory=memory,
-        parent=parent,
-        action=action,
-        created_at=from_micros(created_at),
-        agent=agent,
-        run=run,
-        message=message,
-    )

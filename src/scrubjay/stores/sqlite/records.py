@@ -7,6 +7,7 @@ from dataclasses import replace
 import apsw
 
 from scrubjay.errors import KeyReused, NameTaken, NotFound, StaleVersion
+from scrubjay.model.answer import key_digest
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.moment import from_micros, to_micros
@@ -54,8 +55,8 @@ def apply_commit(connection: apsw.Connection, commit: Commit, *, bodies: Bodies)
 def answered(connection: apsw.Connection, space: str, key: str, digest: bytes) -> str | None:
     """The answer that was given under an idempotency key."""
     row = connection.execute(
-        "SELECT digest, answer FROM once WHERE space_no = (SELECT no FROM spaces WHERE name = ?) AND key = ?",
-        (space, key),
+        "SELECT digest, answer FROM once WHERE space_no = (SELECT no FROM spaces WHERE name = ?) AND key IN (?, ?)",
+        (space, key, key_digest(key)),
     ).fetchone()
     if row is None:
         return None

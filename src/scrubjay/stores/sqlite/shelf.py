@@ -64,11 +64,16 @@ def vectors(connection: apsw.Connection, space: str, model: str, hashes: Sequenc
         f"SELECT hash, vector FROM vectors WHERE space_no = ? AND model_no = ? AND hash IN ({marks(distinct)})",
         (space_no, model_no, *distinct),
     ).fetchall()
-    if not rows:
-        return {}
-    # Unpacked in one piece: one by one, most of the time would go into making arrays.
-    matrix = _unpacked(b"".join(data for _, data in rows)).reshape(len(rows), -1)
-    return {digest: vector for (digest, _), vector in zip(rows, matrix, strict=True)}
+    return _by_hash(rows)
+
+
+def shelved(connection: apsw.Connection, space: str, model: str, *, after: bytes, limit: int) -> dict[bytes, Vector]:
+    """Vectors of a space in the order of their hashes, from after one on."""
+    rows = connection.execute(
+        """SELECT hash, vector FROM vectors WHERE space_no = ? AND model_no = ? AND hash > ? ORDER BY hash LIMIT ?""",
+        (space_number(connection, space), model_number(connection, model), after, limit),
+    ).fetchall()
+    return _by_hash(rows)
 
 
 def without_vectors(connection: apsw.Connection, model: str, *, limit: int) -> list[tuple[str, str]]:
@@ -164,6 +169,14 @@ def _packed(vector: Vector, dimension: int) -> bytes:
 
 def _unpacked(data: bytes) -> Vector:
     return np.frombuffer(data, dtype=_STORED).astype(np.float32)
+
+
+def _by_hash(rows: Sequence[tuple[bytes, bytes]]) -> dict[bytes, Vector]:
+    if not rows:
+        return {}
+    # Unpacked in one piece: one by one, most of the time would go into making arrays.
+    matrix = _unpacked(b"".join(data for _, data in rows)).reshape(len(rows), -1)
+    return {digest: vector for (digest, _), vector in zip(rows, matrix, strict=True)}
 
 
 def _points(rows: Sequence[tuple[int, int, str, str, int, bytes]]) -> list[Point]:

@@ -11,6 +11,7 @@ from typing import Self, TypeVar
 import apsw
 
 from scrubjay.errors import StoreError
+from scrubjay.model.answer import Answer
 from scrubjay.model.change import Change, Origin
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.moment import to_micros
@@ -18,11 +19,10 @@ from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
-from scrubjay.model.version import Version
+from scrubjay.model.version import Dossier, Version
 from scrubjay.ports import (
     Commit,
     Committed,
-    Dossier,
     Embedded,
     Handle,
     Progress,
@@ -32,7 +32,7 @@ from scrubjay.ports import (
 )
 from scrubjay.stores.codec import Encoding, train
 from scrubjay.stores.recent import Recent
-from scrubjay.stores.sqlite import lexicon, log, meta, purging, reading, records, shelf, tokens, upkeep
+from scrubjay.stores.sqlite import inventory, lexicon, log, meta, purging, reading, records, shelf, tokens, upkeep
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.connection import connect, mapped_errors
 from scrubjay.stores.sqlite.readers import Readers
@@ -252,6 +252,32 @@ class SqliteStore:
 
     async def revoke_token(self, token_id: str, *, at: datetime) -> Token | None:
         return await self._writer.run(partial(tokens.revoke, token_id=token_id, at=at))
+
+    # ---- all that there is ----
+
+    async def spaces(self) -> list[str]:
+        return await self._read(inventory.spaces)
+
+    async def ids(self, space: str, *, after: str = "", limit: int) -> list[str]:
+        return await self._read(inventory.ids, space, after=after, limit=limit)
+
+    async def dossiers(self, space: str, ids: Sequence[str], *, most_bytes: int) -> list[Dossier]:
+        return await self._read(inventory.dossiers, space, ids, most_bytes=most_bytes, bodies=self._bodies)
+
+    async def models(self) -> dict[str, int]:
+        return await self._read(inventory.models)
+
+    async def shelved(self, space: str, model: str, *, after: bytes = b"", limit: int) -> dict[bytes, Vector]:
+        return await self._read(shelf.shelved, space, model, after=after, limit=limit)
+
+    async def answers(self, space: str, *, after: str | bytes | None = None, limit: int) -> list[Answer]:
+        return await self._read(inventory.answers, space, after=after, limit=limit)
+
+    async def keep_answers(self, space: str, answers: Sequence[Answer], *, origin: Origin) -> int:
+        return await self._writer.run(partial(inventory.keep_answers, space=space, answers=answers, origin=origin))
+
+    async def token_digests(self) -> dict[str, bytes]:
+        return await self._read(tokens.digests)
 
     # ---- upkeep ----
 

@@ -6,9 +6,9 @@ from datetime import datetime
 import apsw
 
 from scrubjay.errors import Conflict
-from scrubjay.model.grant import Access
-from scrubjay.model.moment import from_micros, to_micros
+from scrubjay.model.moment import to_micros
 from scrubjay.model.token import Token
+from scrubjay.stores.rows import micros_of, token_of
 
 _COLUMNS = "id, name, spaces, access, created_at, expires_at, revoked_at, requests_per_minute, body_bytes"
 _Row = tuple[str, str, str, str, int, int | None, int | None, int, int]
@@ -18,7 +18,7 @@ def add(connection: apsw.Connection, *, token: Token, digest: bytes) -> None:
     """Keep a new token."""
     row = (
         digest, token.id, token.name, json.dumps(token.spaces, ensure_ascii=False), token.access.value,
-        to_micros(token.created_at), _micros(token.expires_at), _micros(token.revoked_at),
+        to_micros(token.created_at), micros_of(token.expires_at), micros_of(token.revoked_at),
         token.requests_per_minute, token.body_bytes,
     )  # fmt: skip
     connection.execute(
@@ -45,6 +45,11 @@ def every(connection: apsw.Connection) -> list[Token]:
     return [token for row in rows if (token := _token(row)) is not None]
 
 
+def digests(connection: apsw.Connection) -> dict[str, bytes]:
+    """The digests of all secrets, by the tokens' ids."""
+    return {str(row[0]): bytes(row[1]) for row in connection.execute("SELECT id, digest FROM tokens")}
+
+
 def revoke(connection: apsw.Connection, *, token_id: str, at: datetime) -> Token | None:
     """End a token; one that has ended keeps its moment."""
     connection.execute(
@@ -56,23 +61,4 @@ def revoke(connection: apsw.Connection, *, token_id: str, at: datetime) -> Token
 def _token(row: _Row | None) -> Token | None:
     if row is None:
         return None
-    token_id, name, spaces, access, created_at, expires_at, revoked_at, requests_per_minute, body_bytes = row
-    return Token(
-        id=token_id,
-        name=name,
-        spaces=tuple(json.loads(spaces)),
-        access=Access(access),
-        created_at=from_micros(created_at),
-        expires_at=_moment(expires_at),
-        revoked_at=_moment(revoked_at),
-        requests_per_minute=requests_per_minute,
-        body_bytes=body_bytes,
-    )
-
-
-def _micros(moment: datetime | None) -> int | None:
-    return None if moment is None else to_micros(moment)
-
-
-def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else from_micros(micros)
+    return token_of((*row[:2], json.loads(row[2]), *row[3:]))

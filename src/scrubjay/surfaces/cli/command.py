@@ -13,7 +13,6 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import CODES, NotFound, ScrubjayError, codes_of
-from scrubjay.model.results import Examination
 from scrubjay.remote.shapes import plain, plain_error
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.render import show
@@ -108,7 +107,7 @@ def _exit_code(answer: object) -> int:
     """A script must be able to tell that something is missing or unwell, though the command did its work."""
     if getattr(answer, "missing", ()):
         return CODES[NotFound].exit
-    if isinstance(answer, Examination) and not answer.ok:
+    if getattr(answer, "ok", True) is False:
         return CODES[ScrubjayError].exit
     return 0
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from scrubjay.surfaces.cli import daemon, files, install, service, tokens, verbs
+from scrubjay.surfaces.cli import daemon, files, install, migrate, service, tokens, verbs
 from scrubjay.version import VERSION
 
 app = typer.Typer(
@@ -15,6 +15,7 @@ app = typer.Typer(
 )
 app.add_typer(verbs.app)
 app.add_typer(files.app)
+app.add_typer(migrate.app)
 app.add_typer(tokens.app)
 app.add_typer(daemon.app)
 app.add_typer(install.app)

@@ -56,6 +56,11 @@ class Gate:
                 request.outcome = _outcome(error)
                 raise
 
+    def require_open(self) -> None:
+        """Raise Busy when the daemon is leaving, so that new requests go elsewhere."""
+        if self._is_closing:
+            raise self._refusal()
+
     @asynccontextmanager
     async def staying(self, verb: str) -> AsyncGenerator[None]:
         """Be counted for as long as a block lasts: for what is read little by little."""

@@ -15,7 +15,7 @@ LEVELS = ("debug", "info", "warning", "error")
 HIDDEN = "[hidden]"
 _access = logging.getLogger("scrubjay.access")
 # Whoever watches the daemon asks for these all day.
-_WATCHED = ("/healthz", "/metrics")
+_WATCHED = ("/healthz", "/readyz", "/metrics")
 _CLIENT_ERROR = 400
 # What tells that it is a secret stays, what is secret goes.
 _SECRETS = (

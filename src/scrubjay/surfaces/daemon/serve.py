@@ -29,6 +29,7 @@ from scrubjay.surfaces.daemon.listen import bound_socket
 from scrubjay.surfaces.daemon.lock import hold_daemon_lock, note_daemon
 from scrubjay.surfaces.daemon.reception import Reception
 from scrubjay.surfaces.daemon.shop import Shop, address_of, web_socket
+from scrubjay.surfaces.daemon.upkeep import keep_up
 from scrubjay.surfaces.mcp.changes import Changes
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.surfaces.web.serving import Served
@@ -95,7 +96,7 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
         metrics = Metrics(engine=engine, gate=gate)
         stack.enter_context(telemetry.observe(metrics))
         await stack.enter_async_context(tracing(settings.traces))
-        changes = await stack.enter_async_context(Changes(engine.store))
+        changes = await stack.enter_async_context(Changes(engine.store, purged=engine.answers.clear))
         agents = Agents(engine=engine, gate=gate, changes=changes, space=settings.space, tools=orders.tools)
         counter = Counter(engine=engine, gate=gate)
         note_daemon(settings.data, socket=running.socket, http=running.http)
@@ -110,7 +111,8 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
         def guests() -> int:
             return reception.guests + (served.connections if served else 0)
 
-        async with _beside(_warm_up(engine), _leave_when_idle(orders.idle, running, gate, guests=guests)):
+        idle = _leave_when_idle(orders.idle, running, gate, guests=guests)
+        async with _beside(_warm_up(engine), keep_up(engine), idle):
             yield running
         # Nobody is let in from here on, and who is in gets an answer before the doors close.
         changes.close()

@@ -11,12 +11,14 @@ from starlette.types import ASGIApp
 
 from scrubjay.admitting.doorman import Doorman, Verifier
 from scrubjay.admitting.rates import Rates
+from scrubjay.admitting.shared_rates import SharedRates
 from scrubjay.admitting.trust import Trust, trust_of
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput
 from scrubjay.model.token import TokenState
 from scrubjay.observing.prometheus import Metrics
 from scrubjay.settings import Settings
+from scrubjay.sharing import Shared
 from scrubjay.surfaces.daemon.agents import Agents
 from scrubjay.surfaces.daemon.calls import Counter
 from scrubjay.surfaces.daemon.later import made_beside
@@ -105,11 +107,16 @@ class Shop:
         return Rules(
             guard=Guard(hosts=hosts, port=port, numbers=host in _EVERYWHERE),
             doorman=doorman,
-            rates=Rates(chosen.requests_per_minute),
+            rates=self._rates,
             bodies=Bodies(seconds=chosen.operation_seconds),
             body_bytes=chosen.max_body_bytes,
             note=self._note,
         )
+
+    @property
+    def _rates(self) -> Rates | SharedRates:
+        store, per_minute = self.counter.engine.store, self.settings.requests_per_minute
+        return SharedRates(store, per_minute) if isinstance(store, Shared) else Rates(per_minute)
 
     def _note(self, passed: Passed) -> None:
         self.metrics.http(route=passed.route, method=passed.method, status=passed.status, seconds=passed.seconds)

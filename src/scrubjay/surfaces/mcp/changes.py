@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -10,6 +10,7 @@ from typing import Self
 from scrubjay.errors import Busy, StoreError, TooManyRequests
 from scrubjay.model.change import Action, Change
 from scrubjay.ports import ChangeLog
+from scrubjay.sharing import Shared, whole_up_to
 
 _SECONDS = 1.0
 _PAGE = 500
@@ -43,9 +44,11 @@ class _Listener:
 class Changes:
     """The broadcaster of one store. Use it as an async context manager; it looks at the log while somebody listens."""
 
-    def __init__(self, log: ChangeLog, *, seconds: float = _SECONDS) -> None:
+    def __init__(self, log: ChangeLog, *, seconds: float = _SECONDS, purged: Callable[[], None] = lambda: None) -> None:
         self._log = log
         self._seconds = seconds
+        self._purged = purged
+        self._ears = AsyncExitStack()
         self._after = 0
         self._looking = asyncio.Lock()
         self._stir = asyncio.Event()
@@ -53,6 +56,8 @@ class Changes:
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
+        if isinstance(self._log, Shared):
+            await self._ears.enter_async_context(self._log.listening(self.nudge, purged=self._purged))
         self._task = asyncio.create_task(self._follow())
         return self
 
@@ -63,6 +68,7 @@ class Changes:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        await self._ears.aclose()
 
     @asynccontextmanager
     async def listening(
@@ -85,7 +91,7 @@ class Changes:
         listener = _Listener(space, hear, leave, caller)
         async with self._looking:
             if not self._listeners:
-                self._after = await self._log.last_seq()
+                self._after = await whole_up_to(self._log)
             self._listeners.add(listener)
         try:
             yield
@@ -93,7 +99,7 @@ class Changes:
             self._listeners.discard(listener)
 
     def nudge(self) -> None:
-        """Something was written in this process: look at once."""
+        """Something was written, here or by another server: look at once."""
         self._stir.set()
 
     def publish(self, space: str, changed: Changed) -> None:

@@ -9,7 +9,7 @@ from mcp.server.session import ServerSession
 from mcp.server.subscriptions import ListenHandler, ResourcesListChanged, ResourceUpdated, ServerEvent
 from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResult
 
-from scrubjay.errors import TooLarge
+from scrubjay.errors import StoreError, TooLarge
 from scrubjay.surfaces.mcp.changes import Changed, Changes
 
 Holds = Callable[[], Awaitable[bool]]
@@ -134,7 +134,12 @@ class _Bus:
     async def _tell(self, holds: Holds, leave: Callable[[], None]) -> None:
         while await self._stir.wait():
             self._stir.clear()
-            if not await holds():
+            try:
+                may_hear = await holds()
+            except StoreError:
+                # It ends rather than fall silent: whoever listens comes back.
+                may_hear = False
+            if not may_hear:
                 leave()
                 return
             heard, self._heard = self._heard, []

@@ -16,7 +16,8 @@ from scrubjay.surfaces.rest.route import Route
 from scrubjay.surfaces.rest.schemas import schemas
 
 routes = APIRouter(route_class=Route)
-_OPEN = frozenset({"/healthz"})
+_READY = "/readyz"
+_OPEN = frozenset({"/healthz", _READY})
 _METRICS = "/metrics"
 # What FastAPI would answer, and we do not.
 _UNTOLD = frozenset({"HTTPValidationError", "ValidationError"})
@@ -35,7 +36,7 @@ _SAID = {
     429: "More than the token may ask",
     431: "The address and the headers are too long together",
     500: "Something went wrong in the server; its log says what",
-    503: "Too much at once: retry after a moment",
+    503: "Too much at once, or the store cannot be used now: retry after a moment",
     507: "No room is left, or the store cannot be written",
 }
 _TAGS = {
@@ -132,6 +133,8 @@ def _responses(route: APIRoute) -> dict[str, Json]:
 def _statuses(route: APIRoute) -> Iterator[int]:
     """What may be wrong when something is asked of a route."""
     yield from (403, 431, 500)
+    if route.path_format == _READY:
+        yield 503
     if route.path_format in _OPEN:
         return
     yield from (401, 429)

@@ -7,7 +7,7 @@ from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from scrubjay.errors import InvalidInput, TooManyRequests
+from scrubjay.errors import InvalidInput, StoreError, TooManyRequests
 from scrubjay.model.change import Action, Change
 from scrubjay.model.relation import Relation
 from scrubjay.surfaces.rest.house import Visit
@@ -93,8 +93,18 @@ class Feed:
     async def _events(self) -> AsyncGenerator[Event | None]:
         """Every change behind a place, as it happens; None now and then, when nothing does.
 
-        It ends when the server does, or when the caller's token no longer opens the space.
+        It ends when the server does, when the store has been away for too long, or when the caller's token no longer
+        opens the space.
         """
+        try:
+            async with aclosing(self._told()) as told:
+                async for event in told:
+                    yield event
+        except StoreError:
+            # Whoever reads comes back with the last number that it saw, here or to another server.
+            self.is_over = True
+
+    async def _told(self) -> AsyncGenerator[Event | None]:
         house, space = self._visit.house, self._visit.who.space
         while not self.is_over and await house.doorman.still(self._visit.grant):
             page = await house.engine.store.changes_in(space, after=self._after, limit=_PAGE)

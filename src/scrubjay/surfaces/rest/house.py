@@ -19,6 +19,7 @@ from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.draft import Caller
 from scrubjay.model.grant import Grant
 from scrubjay.surfaces.mcp.changes import Changes
+from scrubjay.surfaces.rest.readiness import Lookout
 from scrubjay.surfaces.rest.texts import Label, SpaceName
 from scrubjay.surfaces.web.door import grant_of
 
@@ -31,6 +32,10 @@ class Gate(Protocol):
 
     async def run(self, verb: str, work: Coroutine[object, object, T], *, reads: bool = False, long: bool = False) -> T:
         """Do the work or raise Busy."""
+        ...
+
+    def require_open(self) -> None:
+        """Raise Busy when nobody is let in any more."""
         ...
 
     def staying(self, verb: str) -> AbstractAsyncContextManager[None]:
@@ -75,6 +80,7 @@ class House:
     patience: float = 10.0
     # One caller reads so many streams at once, and leaves room for others.
     streams: int = 64
+    lookout: Lookout = field(default_factory=Lookout)
     # Kept here, because the event loop holds tasks only weakly.
     tasks: set[asyncio.Task[object]] = field(default_factory=set[asyncio.Task[object]])
 

@@ -8,6 +8,7 @@ from fastapi import Header, Request, Response
 from scrubjay.errors import NotAllowed
 from scrubjay.model.grant import Access
 from scrubjay.surfaces.rest.house import house_of
+from scrubjay.surfaces.rest.readiness import Ready
 from scrubjay.surfaces.rest.route import answer, router
 from scrubjay.surfaces.rest.schemas import gives
 from scrubjay.surfaces.web.door import grant_of
@@ -29,6 +30,18 @@ class Health:
 async def health() -> Response:
     """Answers while the server lives; told to anyone."""
     return answer(Health())
+
+
+@routes.get(
+    "/readyz",
+    summary="Whether requests can be served",
+    responses=gives(Ready, {"ready": True, "store": "ok", "index": "ok", "scrubjay": VERSION}),
+)
+async def ready(request: Request) -> Response:
+    """Whether the store can be used now, and this server is not leaving; told to anyone."""
+    house = house_of(request)
+    house.gate.require_open()
+    return answer(await house.lookout.look(house.engine))
 
 
 @routes.get(

@@ -11,7 +11,17 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from scrubjay import telemetry
-from scrubjay.errors import KeysUnavailable, NotAdmitted, NotAllowed, ScrubjayError, TooLarge, TooManyRequests, TooSlow
+from scrubjay.errors import (
+    KeysUnavailable,
+    NotAdmitted,
+    NotAllowed,
+    ScrubjayError,
+    StoreBusy,
+    StoreError,
+    TooLarge,
+    TooManyRequests,
+    TooSlow,
+)
 from scrubjay.model.grant import Grant
 from scrubjay.surfaces.web.bodies import Bodies, HungUp, replayed
 from scrubjay.surfaces.web.guard import Guard
@@ -21,10 +31,11 @@ _log = logging.getLogger(__name__)
 _ID_HEADER = "x-request-id"
 _SWITCHING = 101
 _GONE = 499
+_RETRY_AFTER = 1
 _UNEXPECTED = 1011
 _PREFIXES = ("/api/v1",)
 # Whether the server is well, and what it can be asked, is told to anyone who gets as far as here.
-_OPEN = frozenset({"/healthz", "/api/v1/healthz", "/openapi.json", "/api/v1/openapi.json"})
+_OPEN = frozenset(f"{prefix}/{name}" for prefix in ("", "/api/v1") for name in ("healthz", "readyz", "openapi.json"))
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _WHYS = {NotAdmitted: "token", KeysUnavailable: "token", TooManyRequests: "rate", TooLarge: "body", TooSlow: "body"}
 
@@ -40,7 +51,7 @@ class Doorman(Protocol):
 class Rates(Protocol):
     """Counts how much a caller asks."""
 
-    def take(self, grant_id: str, per_minute: int) -> None:
+    async def take(self, grant_id: str, per_minute: int) -> None:
         """One more; raises TooManyRequests."""
         ...
 
@@ -135,9 +146,16 @@ class Door:
             # Nobody has anything to bring here: what anyone may send must not take the room of others.
             return Grant(spaces=(), body_bytes=1)
         shown = headers.getlist("authorization")
-        # Two of them: whoever stands between us and the caller may have read the other one.
-        grant = await self._rules.doorman.admit(None if not shown else ", ".join(shown))
-        self._rules.rates.take(grant.id, grant.requests_per_minute)
+        try:
+            # Two of them: whoever stands between us and the caller may have read the other one.
+            grant = await self._rules.doorman.admit(None if not shown else ", ".join(shown))
+            await self._rules.rates.take(grant.id, grant.requests_per_minute)
+        except StoreError as error:
+            # It may be anyone: where the store is, and what ails it, is for the log.
+            _log.warning("nobody can be admitted", extra={"fields": {"error": error.code, "why": error.message}})
+            raise StoreBusy(
+                "the store cannot be used now", hint=f"Retry after {_RETRY_AFTER} s", retry_after=_RETRY_AFTER
+            ) from error
         return grant
 
 

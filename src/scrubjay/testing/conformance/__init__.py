@@ -14,6 +14,7 @@ from scrubjay.testing.conformance.concurrency import ConcurrencySuite
 from scrubjay.testing.conformance.durability import DurabilitySuite, OpenStore
 from scrubjay.testing.conformance.embedding import EmbedderSuite
 from scrubjay.testing.conformance.index import VectorIndexSuite
+from scrubjay.testing.conformance.inventory import InventorySuite
 from scrubjay.testing.conformance.spaces import SpacesSuite
 from scrubjay.testing.conformance.suites import ChangeLogSuite, LexiconSuite, RecordsSuite, ShelfSuite, StoreSuite
 from scrubjay.testing.conformance.tokens import TokensSuite
@@ -24,6 +25,7 @@ __all__ = [
     "ConcurrencySuite",
     "DurabilitySuite",
     "EmbedderSuite",
+    "InventorySuite",
     "LexiconSuite",
     "OpenStore",
     "RecordsSuite",

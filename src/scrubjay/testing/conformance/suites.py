@@ -5,6 +5,7 @@ from scrubjay.testing.conformance.changelog import ChangesSuite, RunsSuite
 from scrubjay.testing.conformance.commits import AtomicitySuite, CommitSuite
 from scrubjay.testing.conformance.concurrency import ConcurrencySuite
 from scrubjay.testing.conformance.finding import FindingSuite
+from scrubjay.testing.conformance.inventory import InventorySuite
 from scrubjay.testing.conformance.lexicon import CandidatesSuite, TermStatisticsSuite
 from scrubjay.testing.conformance.listing import ListingSuite
 from scrubjay.testing.conformance.names import NamesSuite
@@ -49,6 +50,7 @@ class StoreSuite(
     ShelfSuite,
     ChangeLogSuite,
     TokensSuite,
+    InventorySuite,
     UpkeepSuite,
     SpacesSuite,
     ConcurrencySuite,

@@ -93,3 +93,11 @@ async def test_a_closed_gate_lets_nobody_in_and_counts_who_never_leaves() -> Non
         await gate.run("recall", forever())
     stuck.cancel()
     await asyncio.wait({stuck})
+
+
+async def test_one_that_closes_says_so_to_whoever_would_send_more() -> None:
+    gate = Gate(most=1, seconds=9)
+    gate.require_open()
+    await gate.close(seconds=1)
+    with pytest.raises(Busy, match="shutting down"):
+        gate.require_open()

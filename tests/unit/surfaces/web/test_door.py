@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tests.unit.surfaces.web.messages import Hearing, saying, scope_of
 
 from scrubjay import telemetry
-from scrubjay.errors import KeysUnavailable, NotAdmitted, ScrubjayError, TooManyRequests
+from scrubjay.errors import KeysUnavailable, NotAdmitted, ScrubjayError, StoreBusy, TooManyRequests
 from scrubjay.model.grant import Grant
 from scrubjay.surfaces.web.bodies import Bodies
 from scrubjay.surfaces.web.door import Door, Passed, Rules, grant_of, is_open
@@ -36,7 +36,7 @@ class Rates:
         self.error = error
         self.taken: list[tuple[str, int]] = []
 
-    def take(self, grant_id: str, per_minute: int) -> None:
+    async def take(self, grant_id: str, per_minute: int) -> None:
         self.taken.append((grant_id, per_minute))
         if self.error is not None:
             raise self.error
@@ -94,7 +94,7 @@ async def test_two_authorizations_are_shown_as_what_nobody_takes() -> None:
     assert world.doorman.shown == ["Bearer a, Bearer b"]
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/api/v1/healthz", "/openapi.json", "/api/v1/openapi.json"])
+@pytest.mark.parametrize("path", ["/healthz", "/api/v1/healthz", "/readyz", "/api/v1/readyz", "/openapi.json"])
 async def test_some_things_are_told_to_anyone_but_not_to_any_page(path: str) -> None:
     world = World(doorman=Doorman(error=NotAdmitted("no", reason="missing")))
     assert (await world.ask(scope_of("GET", path))).status == 200
@@ -222,3 +222,12 @@ async def test_what_is_no_request_passes() -> None:
     await world.ask({"type": "lifespan"})
     assert seen == ["lifespan"]
     assert world.passed == []
+
+
+async def test_a_store_that_is_away_is_told_without_its_address(caplog: pytest.LogCaptureFixture) -> None:
+    away = StoreBusy("postgresql://me@10.0.0.1/memory cannot be reached", server="postgresql://me@10.0.0.1/memory")
+    for world in (World(doorman=Doorman(error=away)), World(rates=Rates(away))):
+        heard = await world.ask(scope_of("GET", "/x", ("authorization", "Bearer x")))
+        assert (heard.status, heard.headers["retry-after"], problem(heard)["code"]) == (503, "1", "store_busy")
+        assert b"10.0.0.1" not in heard.body
+    assert [record.message for record in caplog.records] == ["nobody can be admitted"] * 2

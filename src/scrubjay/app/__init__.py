@@ -1,0 +1,57 @@
+"""The composition root: settings become a wired engine. Nothing else names a backend."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+from scrubjay.app.embedders import make_embedder
+from scrubjay.app.folder import hold_folder, take_lock
+from scrubjay.app.indexes import VECTOR_INDEXES, make_index
+from scrubjay.app.stores import open_store
+from scrubjay.engine import Engine
+from scrubjay.ports import RecordStore
+from scrubjay.recalling.visits import Visits
+from scrubjay.settings import Settings
+
+__all__ = ["VECTOR_INDEXES", "SystemClock", "hold_folder", "make_embedder", "open_engine", "open_store", "take_lock"]
+
+
+class SystemClock:
+    """Tells the time of this machine."""
+
+    def now(self) -> datetime:
+        """Now, in UTC."""
+        return datetime.now(UTC)
+
+
+@asynccontextmanager
+async def open_engine(settings: Settings) -> AsyncGenerator[Engine]:
+    """The memory that the settings name, opened, and closed at the end."""
+    lock = hold_folder(settings.data)
+    try:
+        engine = await _wired(settings, await open_store(settings))
+        try:
+            yield engine
+        finally:
+            await engine.close()
+    finally:
+        lock.release()
+
+
+async def _wired(settings: Settings, store: RecordStore) -> Engine:
+    clock = SystemClock()
+    try:
+        embedder = make_embedder(settings)
+        index = make_index(settings, store, embedder)
+    except BaseException:
+        await store.close()
+        raise
+    return Engine(
+        store=store,
+        embedder=embedder,
+        index=index,
+        clock=clock,
+        limits=settings.limits,
+        visits=Visits(store, clock=clock),
+        data=settings.data,
+    )

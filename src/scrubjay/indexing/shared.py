@@ -1,0 +1,221 @@
+"""An index that several servers share: all search it, one of them keeps it in step with the change log.
+
+What the index has not applied yet is read from the log by whoever searches, and so every caller finds at once what it
+has written, on whichever server. Without the index there is no search by meaning, and everything else goes on.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+
+from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
+from scrubjay.indexing.kind import Source
+from scrubjay.indexing.shared_breaker import Breaker
+from scrubjay.indexing.shared_keeping import Keeping
+from scrubjay.indexing.shared_kind import Leader, Listening, RemoteIndex
+from scrubjay.indexing.shared_tail import Hits, Tail, Touched, hidden_in, overlay
+from scrubjay.indexing.shared_upkeep import SharedPolicy, Upkeep
+from scrubjay.model.passage import Vector
+from scrubjay.model.query import Filter
+from scrubjay.ports import Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedMeans:
+    """What a shared index is given by who knows the backends. `leader` stands for some work by its name."""
+
+    profile: Callable[[], Awaitable[Profile]]
+    index: Callable[[Profile], RemoteIndex]
+    leader: Callable[[str], Leader]
+    listening: Listening | None = None
+    clock: Callable[[], float] = time.monotonic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Desk:
+    """All that is there once the model is known: one side to read by, one to write by."""
+
+    profile: Profile
+    reader: RemoteIndex
+    writer: RemoteIndex
+    tail: Tail
+    keeping: Keeping
+
+
+class SharedIndex:
+    """The engine's index, kept elsewhere."""
+
+    def __init__(self, store: Source, means: SharedMeans, *, policy: SharedPolicy | None = None) -> None:
+        self._store = store
+        self._means = means
+        self._policy = policy or SharedPolicy()
+        self._breaker = Breaker(first=self._policy.first_rest, longest=self._policy.longest_rest, clock=means.clock)
+        self._opening = asyncio.Lock()
+        self._desk: _Desk | None = None
+        self._seen: int | None = None
+        self._counted: tuple[int, int] | None = None
+
+    async def open(self) -> None:
+        """Stand for the leadership, and do its work once elected; raises EmbeddingUnavailable without a model."""
+        await self._opened()
+
+    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+        """(passage number, cosine), best first, of all that was committed before the call."""
+        desk = await self._opened()
+        try:
+            return await self._search(desk, space, vector, wanted, limit=limit)
+        except IndexUnavailable as error:
+            if error.fields.get("reason") != "missing" or not await self._is_soon_built(desk):
+                raise
+        await desk.keeping.settle()
+        return await self._search(desk, space, vector, wanted, limit=limit)
+
+    async def after_commit(self) -> None:
+        """Have it taken in soon. Nobody waits for that: until then it is found in the log."""
+        # A server that never searches may be the one that leads.
+        with suppress(EmbeddingUnavailable):
+            (await self._opened()).keeping.ring()
+
+    async def rebuild(self) -> None:
+        """Have the index built anew by whoever leads, and wait if that is this server. Never fails; see `describe`."""
+        with suppress(EmbeddingUnavailable):
+            desk = await self._opened()
+            # What is missing needs no wish, and who cannot be reached gets none.
+            with suppress(IndexUnavailable):
+                async with self._asking():
+                    await desk.reader.wish()
+            self._counted = None
+            await desk.keeping.settle()
+
+    async def after_purge(self) -> None:
+        """Have what was purged removed, and wait for that if this server leads; the rest of the index stays."""
+        with suppress(EmbeddingUnavailable):
+            await (await self._opened()).keeping.settle()
+
+    async def settle(self) -> None:
+        """Wait until what was committed is applied, or has failed to be, if this server leads."""
+        if self._desk is not None:
+            await self._desk.keeping.settle()
+
+    async def lag(self) -> int:
+        """How many changes the index is behind, as far as is known."""
+        desk = self._desk
+        if desk is None:
+            return 0
+        with suppress(IndexUnavailable):
+            async with self._asking():
+                await self._look(desk)
+        return max(0, await self._store.last_seq() - (self._seen or 0))
+
+    async def describe(self) -> dict[str, str | int | bool]:
+        """What there is and how far it has come, for `status`; `problem` says why it is not what it should be."""
+        desk = self._desk
+        if desk is None:
+            return {"kind": "none", "points": 0, "cursor": 0, "lag": 0, "problem": ""}
+        points, problem = 0, desk.keeping.problem
+        try:
+            async with self._asking():
+                points = await self._count(desk, await self._look(desk))
+        except IndexUnavailable as error:
+            problem = str(error)
+        cursor = self._seen or 0
+        lag = max(0, await self._store.last_seq() - cursor)
+        if lag > self._policy.longest_tail:
+            problem = problem or f"the vector index is {lag} changes behind. It catches up by itself"
+        return {
+            "kind": desk.reader.name,
+            **desk.reader.labels,
+            "points": points,
+            "cursor": cursor,
+            "lag": lag,
+            "leads": desk.keeping.leads,
+            "building": desk.keeping.is_building,
+            "problem": problem,
+        }
+
+    async def close(self) -> None:
+        """Let another server lead, and let go."""
+        async with self._opening:
+            desk, self._desk = self._desk, None
+            if desk is not None:
+                await desk.keeping.close()
+                await desk.reader.close()
+                await desk.writer.close()
+
+    async def _opened(self) -> _Desk:
+        async with self._opening:
+            if self._desk is None:
+                self._desk = self._furnished(await self._means.profile())
+            return self._desk
+
+    def _furnished(self, profile: Profile) -> _Desk:
+        reader, writer = self._means.index(profile), self._means.index(profile)
+        keeping = Keeping(
+            partial(Upkeep, self._store, writer, profile, policy=self._policy),
+            self._means.leader(f"{reader.name} {reader.title}"),
+            listening=self._means.listening,
+            policy=self._policy,
+            worked=self._breaker.worked,
+        )
+        tail = Tail(self._store, profile.model, longest=self._policy.longest_tail)
+        return _Desk(profile=profile, reader=reader, writer=writer, tail=tail, keeping=keeping)
+
+    async def _search(self, desk: _Desk, space: str, vector: Vector, wanted: Filter, *, limit: int) -> Hits:
+        async with self._asking():
+            touched = await self._touched(desk)
+            found = await desk.reader.search(space, vector, wanted, limit=limit + hidden_in(touched, space))
+            # What it said of itself with this answer is true of the next one too, and answers may overtake each other.
+            self._seen = max(desk.reader.cursor, self._seen or 0)
+        return overlay(found, touched, space=space, vector=vector, wanted=wanted, limit=limit)
+
+    async def _touched(self, desk: _Desk) -> dict[int, Touched]:
+        """What was changed since a place in the log that the index has surely reached."""
+        if self._seen is not None:
+            with suppress(IndexUnavailable):
+                touched = await desk.tail.since(self._seen)
+                if len(touched) < self._policy.refresh_from:
+                    return touched
+        # It may have come further meanwhile.
+        return await desk.tail.since(await self._look(desk))
+
+    async def _look(self, desk: _Desk) -> int:
+        standing = await desk.reader.look()
+        self._seen = standing.cursor
+        if standing.cursor is None:
+            raise IndexUnavailable(standing.why, hint="Whichever server leads builds it by itself", reason="missing")
+        return standing.cursor
+
+    async def _count(self, desk: _Desk, cursor: int) -> int:
+        """How many points there are; counted once for each place in the log, since that takes the server a while."""
+        if self._counted is None or self._counted[0] != cursor:
+            self._counted = cursor, await desk.reader.count()
+        return self._counted[1]
+
+    async def _is_soon_built(self, desk: _Desk) -> bool:
+        return desk.keeping.leads and await self._store.point_count(desk.profile.model) <= self._policy.await_up_to
+
+    @asynccontextmanager
+    async def _asking(self) -> AsyncGenerator[None]:
+        self._breaker.require()
+        has_failed = bool(self._breaker.problem)
+        try:
+            yield
+        except IndexUnavailable as error:
+            # Who says that there is no index, or an old one, does answer.
+            if error.fields.get("reason") in ("missing", "behind"):
+                self._breaker.worked()
+            else:
+                self._breaker.failed(error)
+            self._seen = None
+            self._tell(Keeping.ring)
+            raise
+        self._breaker.worked()
+        if has_failed:
+            self._tell(Keeping.call)
+
+    def _tell(self, deed: Callable[[Keeping], None]) -> None:
+        if self._desk is not None:
+            deed(self._desk.keeping)

@@ -1,0 +1,7 @@
+"""The record store of many servers."""
+
+from scrubjay.stores.postgres.address import Address
+from scrubjay.stores.postgres.restoring import restore_backup
+from scrubjay.stores.postgres.store import PostgresStore
+
+__all__ = ["Address", "PostgresStore", "restore_backup"]

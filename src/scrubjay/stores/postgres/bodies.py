@@ -1,0 +1,206 @@
+"""The bodies of versions: packed on the way in, checked on the way out, with a dictionary per space."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from scrubjay.errors import BodyDamaged
+from scrubjay.model.memory import Memory
+from scrubjay.model.snapshot import to_body
+from scrubjay.stores.codec import Dictionary, Encoded, Encoding, encode, generic_dictionary
+from scrubjay.stores.packing import SAMPLES, Unpacking, damaged_memory, is_training_due
+from scrubjay.stores.postgres.asking import Ask, Row, Work
+from scrubjay.stores.postgres.database import Database
+
+# So much is packed or unpacked while a thread would still be waking up.
+_FEW, _SMALL = 16, 64 * 1024
+# What `Body` needs of a version, in order.
+BODY_COLUMNS = "v.encoding, v.dictionary, v.sha256, v.size, v.body"
+MEMORY_TABLES = """scrubjay.memories m JOIN scrubjay.versions v
+    ON v.space_no = m.space_no AND v.memory_no = m.no AND v.number = m.version"""
+NEWEST_DICTIONARY = Ask("""SELECT no, bodies FROM scrubjay.dictionaries
+    WHERE space_no = scrubjay.here() AND NOT tainted ORDER BY no DESC LIMIT 1""")
+
+
+class Body(NamedTuple):
+    """A stored body, and whose it is."""
+
+    encoded: Encoded
+    memory_id: str
+    version: int
+    memory_no: int = 0
+    accessed: int | None = None
+    readings: int = 0
+
+
+class Bodies:
+    """Reads and writes bodies; keeps the dictionaries it has met in memory, and the small bodies it unpacked last."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: dict[int, Dictionary] = {0: generic_dictionary()}
+        self._unpacking = Unpacking()
+
+    async def pack(self, work: Work, memories: Sequence[Memory], *, newest: Sequence[Row]) -> list[Encoded]:
+        """Bodies of memories, packed with the newest sound dictionary of their space."""
+        number = int(newest[0][0]) if newest else 0
+        if number not in self._known:
+            data = await work.rows(_DICTIONARIES, [number])
+            self._note(data)
+        dictionary = self._known[number]
+
+        def pack() -> list[Encoded]:
+            return [encode(to_body(memory), dictionary=dictionary) for memory in memories]
+
+        size = sum(len(memory.content) for memory in memories)
+        return pack() if len(memories) <= _FEW and size <= _SMALL else await asyncio.to_thread(pack)
+
+    async def read(self, space: str, select: Callable[[], Awaitable[list[Body]]]) -> list[Memory]:
+        """The memories of the bodies that are selected; a damaged one is named, with its last good version."""
+        bodies = await self.select(space, select)
+
+        def unpack() -> list[Memory | tuple[Body, BodyDamaged]]:
+            return [self._unpacked(body, space) for body in bodies]
+
+        size = sum(body.encoded.size for body in bodies)
+        found = unpack() if len(bodies) <= _FEW and size <= _SMALL else await asyncio.to_thread(unpack)
+        for one in found:
+            if isinstance(one, tuple):
+                body, error = one
+                good = await self._last_good(space, body)
+                raise damaged_memory(
+                    error, memory_id=body.memory_id, space=space, version=body.version, last_good=good
+                ) from error
+        return [one for one in found if isinstance(one, Memory)]
+
+    async def select(self, space: str, select: Callable[[], Awaitable[list[Body]]]) -> list[Body]:
+        """Bodies whose dictionaries are at hand. A purge may replace one between the two looks: then look again."""
+        bodies = await select()
+        return bodies if await self.load(space, bodies) else await self._selected_again(space, select)
+
+    async def _selected_again(self, space: str, select: Callable[[], Awaitable[list[Body]]]) -> list[Body]:
+        bodies = await select()
+        await self.load(space, bodies)
+        return bodies
+
+    def unpack(self, body: Body, *, space: str) -> Memory:
+        """The memory of one body whose dictionary is loaded; raises BodyDamaged."""
+        dictionary = self._known.get(body.encoded.dictionary)
+        if dictionary is None:
+            raise BodyDamaged(f"dictionary {body.encoded.dictionary} is missing")
+        return self._unpacking.memory(
+            body.encoded, dictionary, memory_id=body.memory_id, space=space, version=body.version,
+            accessed=body.accessed, count=body.readings,
+        )  # fmt: skip
+
+    async def load(self, space: str, bodies: Sequence[Body]) -> bool:
+        """Have the dictionaries at hand that some bodies need; whether all are there."""
+        missing = self._missing(bodies)
+        if missing:
+            self._note(await self._database.rows(_DICTIONARIES, missing, space=space))
+        return not self._missing(bodies)
+
+    async def load_within(self, work: Work, bodies: Sequence[Body]) -> None:
+        """The same within a transaction."""
+        missing = self._missing(bodies)
+        if missing:
+            self._note(await work.rows(_DICTIONARIES, missing))
+
+    def forget(self, numbers: Sequence[int] = ()) -> None:
+        """Keep nothing of what was unpacked, nor those dictionaries: some of it has been purged."""
+        self._unpacking.forget()
+        for number in numbers:
+            self._known.pop(number, None)
+
+    async def plain_samples(self, space: str) -> tuple[list[bytes], int]:
+        """Plain bodies to learn from, spread over the whole space, and how many purges there were before."""
+        ledger, rows = await self._database.read(
+            Ask("SELECT purges FROM scrubjay.ledgers WHERE space_no = scrubjay.here()"),
+            Ask(_SAMPLES, (SAMPLES,)),
+            space=space,
+        )
+        bodies = [Body(encoded_of(row), "", 0) for row in rows]
+        await self.load(space, bodies)
+
+        def plain() -> list[bytes]:
+            return [text for body in bodies if (text := self._plain(body.encoded)) is not None]
+
+        return await asyncio.to_thread(plain), int(ledger[0][0]) if ledger else 0
+
+    async def has_dictionary(self, space: str) -> bool:
+        """Whether a space was ever given a dictionary of its own, sound or not."""
+        rows = await self._database.rows(
+            "SELECT EXISTS (SELECT 1 FROM scrubjay.dictionaries WHERE space_no = scrubjay.here())", space=space
+        )
+        return bool(rows[0][0])
+
+    async def keep_dictionary(self, space: str, data: bytes, *, learned_after: int) -> None:
+        """Make a trained dictionary the space's newest, unless a purge came after its samples were read."""
+
+        async def job(work: Work) -> None:
+            await work.do(
+                """INSERT INTO scrubjay.dictionaries(space_no, no, data, created_at, bodies)
+                   SELECT space_no, nextval('scrubjay.dictionary_numbers'), %s, %s, bodies FROM scrubjay.ledgers
+                   WHERE space_no = scrubjay.here() AND purges = %s""",
+                data, time.time_ns() // 1000, learned_after,
+            )  # fmt: skip
+
+        await self._database.write(job, space=space)
+
+    def _unpacked(self, body: Body, space: str) -> Memory | tuple[Body, BodyDamaged]:
+        try:
+            return self.unpack(body, space=space)
+        except BodyDamaged as error:
+            return body, error
+
+    def _plain(self, encoded: Encoded) -> bytes | None:
+        # A damaged body teaches nothing, and must not keep the others from being packed.
+        with suppress(BodyDamaged, KeyError):
+            is_packed = encoded.encoding is Encoding.ZSTD
+            return self._known[encoded.dictionary].decompress(encoded.data) if is_packed else encoded.data
+        return None
+
+    async def _last_good(self, space: str, body: Body) -> int | None:
+        rows = await self._database.rows(
+            f"""SELECT v.number, {BODY_COLUMNS} FROM scrubjay.versions v WHERE v.space_no = scrubjay.here()
+                AND v.memory_no = %s AND v.number < %s ORDER BY v.number DESC""",
+            body.memory_no, body.version, space=space,
+        )  # fmt: skip
+        older = [Body(encoded_of(packed), body.memory_id, number) for number, *packed in rows]
+        await self.load(space, older)
+        return next((one.version for one in older if isinstance(self._unpacked(one, space), Memory)), None)
+
+    def _missing(self, bodies: Sequence[Body]) -> list[int]:
+        return sorted({body.encoded.dictionary for body in bodies} - self._known.keys())
+
+    def _note(self, rows: Sequence[Row]) -> None:
+        for number, data in rows:
+            self._known[int(number)] = Dictionary(int(number), bytes(data))
+
+
+def memory_body(row: Row) -> Body:
+    """The body of a row of `get_1`."""
+    number, memory_id, version, accessed, count, *packed = row
+    return Body(encoded_of(packed), str(memory_id), version, number, accessed, count)
+
+
+def encoded_of(packed: Sequence[object]) -> Encoded:
+    """A body from the values of BODY_COLUMNS."""
+    encoding, dictionary, sha256, size, data = packed
+    assert isinstance(sha256, bytes)
+    assert isinstance(data, bytes)
+    return Encoded(data, Encoding(encoding), int(str(dictionary)), sha256, int(str(size)))
+
+
+def training_is_due(bodies: int, newest: Sequence[Row]) -> bool:
+    """Whether a space of so many bodies has outgrown its newest dictionary."""
+    return is_training_due(bodies, int(newest[0][1]) if newest else None)
+
+
+_DICTIONARIES = """SELECT no, data FROM scrubjay.dictionaries
+    WHERE space_no = scrubjay.here() AND no = ANY(%s::integer[])"""
+_SAMPLES = f"""SELECT {BODY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.space_no = scrubjay.here()
+    AND m.no IN (SELECT no FROM scrubjay.memories WHERE space_no = scrubjay.here()
+      ORDER BY (no * 7919) %% 10007 LIMIT %s)"""

@@ -1,0 +1,56 @@
+"""The counts that ranking needs: what a commit adds to them and takes away, by space and state."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from scrubjay.model.memory import State
+from scrubjay.stores.postgres.keeping import Document, Record, written
+from scrubjay.stores.postgres.words import digest_of, words_of
+from scrubjay.stores.rows import STATE_NUMBERS
+
+
+class Counts:
+    """Differences, gathered over a whole commit."""
+
+    def __init__(self, space: str) -> None:
+        self._space = space
+        self._words: Counter[int] = Counter()
+        self._facets: Counter[tuple[State, str]] = Counter()
+        self._lexicons: defaultdict[State, list[int]] = defaultdict(lambda: [0, 0, 0])
+
+    def add(self, state: State, passages: Sequence[Sequence[str]], facets: Iterable[str]) -> None:
+        """A memory with passages of these terms is found in a state from now on."""
+        self._count(state, passages, facets, sign=1)
+
+    def remove(self, state: State, passages: Sequence[Sequence[str]], facets: Iterable[str]) -> None:
+        """It is no more."""
+        self._count(state, passages, facets, sign=-1)
+
+    def put(self, document: Document) -> None:
+        """Add what changes; of words and facets that nobody has any more nothing is left."""
+        document.put("terms", [{"word": word, "passages": count} for word, count in self._words.items() if count])
+        document.put("facets", [self._facet(*key, count) for key, count in self._facets.items() if count])
+        document.put(
+            "lexicons",
+            [
+                {"state": STATE_NUMBERS[state], "memories": memories, "passages": passages, "length": length}
+                for state, (memories, passages, length) in self._lexicons.items()
+            ],
+        )
+        document.put("dropped_words", [word for word, count in self._words.items() if count < 0])
+        document.put("dropped_facets", [self._facet(*key, count) for key, count in self._facets.items() if count < 0])
+
+    def _facet(self, state: State, facet: str, count: int) -> Record:
+        digest = written(digest_of(facet))
+        return {"state": STATE_NUMBERS[state], "digest": digest, "facet": facet, "memories": count}
+
+    def _count(self, state: State, passages: Sequence[Sequence[str]], facets: Iterable[str], *, sign: int) -> None:
+        words = words_of(self._space, state, (term for terms in passages for term in terms))
+        for terms in passages:
+            for term in set(terms):
+                self._words[words[term]] += sign
+        for facet in facets:
+            self._facets[state, facet] += sign
+        lexicon = self._lexicons[state]
+        for place, count in enumerate((1, len(passages), sum(map(len, passages)))):
+            lexicon[place] += sign * count

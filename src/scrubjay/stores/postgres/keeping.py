@@ -1,0 +1,199 @@
+"""The rows that a plan comes to, by table, as the database takes them: one document for a whole commit."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.memory import Json, Memory
+from scrubjay.model.moment import to_micros
+from scrubjay.model.passage import Passage, Vector, passage_id
+from scrubjay.model.query import facets_of
+from scrubjay.model.relation import Relation
+from scrubjay.stores.codec import Encoded
+from scrubjay.stores.postgres.asking import Ask, Work
+from scrubjay.stores.postgres.planning import Author, ChangeRow, Known, RelationKey, VersionRow
+from scrubjay.stores.postgres.showing import shown_metadata, shown_text
+from scrubjay.stores.postgres.words import digest_of, labels_of, words_of
+from scrubjay.stores.rows import STATE_NUMBERS, key_of, relation_to_text
+from scrubjay.text.slug import bare_slug
+
+Record = Mapping[str, Json | Sequence[int]]
+Numbers = Mapping[str, int]
+"""The numbers of memories, by id."""
+
+
+class Document:
+    """Rows by table; those without any are left out."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, Sequence[Record] | Sequence[int]] = {}
+
+    def put(self, table: str, rows: Sequence[Record] | Sequence[int]) -> None:
+        """Add the rows of a table."""
+        if rows:
+            self._tables[table] = rows
+
+    async def write(self, work: Work) -> None:
+        """Hand it to the database, which does the rest."""
+        if self._tables:
+            await work.run(self._ask())
+
+    def finish(self, work: Work) -> None:
+        """Have it written as the last thing of a transaction, in one message with its end."""
+        if self._tables:
+            work.last = self._ask()
+
+    def _ask(self) -> Ask:
+        return Ask("SELECT scrubjay.write_1(%s::jsonb)", (json.dumps(self._tables, ensure_ascii=False),))
+
+
+def memory_rows(memories: Mapping[str, Memory], known: Mapping[str, Known], numbers: Numbers) -> list[Record]:
+    """Memories as they are at the end of a commit."""
+    return [
+        {
+            "no": numbers[one],
+            "id": one,
+            "name": memory.name,
+            "name_digest": written(known[one].name_digest),
+            "title": memory.title,
+            "title_key": key_of(memory.title.casefold()),
+            "bare_key": key_of(bare_slug(memory.title)),
+            "name_key": key_of(bare_slug(memory.name)),
+            "content_key": key_of(memory.content),
+            "group_key": key_of(memory.group),
+            "index_key": written(known[one].index_key),
+            "facets": json.dumps(facets_of(memory), ensure_ascii=False),
+            "state": STATE_NUMBERS[memory.state],
+            "pinned": memory.pinned,
+            "version": memory.version,
+            "passages": known[one].passages,
+            "date": to_micros(memory.date),
+            "created_at": to_micros(memory.created_at),
+            "updated_at": to_micros(memory.updated_at),
+            "last_accessed": None if memory.last_accessed is None else to_micros(memory.last_accessed),
+            "access_count": memory.access_count,
+        }
+        for one, memory in memories.items()
+    ]
+
+
+def version_rows(
+    versions: Sequence[VersionRow], packed: Sequence[Encoded], numbers: Numbers, runs: Mapping[Author, int]
+) -> list[Record]:
+    """Versions with their bodies."""
+    return [
+        {
+            "memory_no": numbers[memory_id],
+            "number": version.number,
+            "parent": version.parent,
+            "action": version.action,
+            "created_at": to_micros(version.created_at),
+            "run_no": runs[author],
+            "message": version.message,
+            "encoding": int(body.encoding),
+            "dictionary": body.dictionary,
+            "sha256": written(body.sha256),
+            "size": body.size,
+            "body": written(body.data),
+        }
+        for (memory_id, version, author), body in zip(versions, packed, strict=True)
+    ]
+
+
+def content_rows(memories: Mapping[str, Memory], numbers: Numbers) -> list[Record]:
+    """What is shown in clear of each memory."""
+    return [
+        {"memory_no": numbers[one], "content": shown_text(memory), "metadata": shown_metadata(memory)}
+        for one, memory in memories.items()
+    ]
+
+
+def passage_rows(
+    space: str, memories: Mapping[str, Memory], passages: Mapping[str, Sequence[Passage]], numbers: Numbers
+) -> list[Record]:
+    """The passages of memories, with the words that they are found by."""
+    rows: list[Record] = []
+    for one, parts in passages.items():
+        memory = memories[one]
+        labels = labels_of(space, memory.state, facets_of(memory))
+        words = words_of(space, memory.state, (term for passage in parts for term in passage.terms))
+        rows += [
+            {
+                "id": passage_id(numbers[one], passage.ordinal),
+                "state": STATE_NUMBERS[memory.state],
+                "memory_id": one,
+                "hash": written(passage.hash),
+                "date": to_micros(memory.date),
+                "observation": passage.observation,
+                "start": passage.start,
+                "stop": passage.end,
+                "terms": " ".join(passage.terms),
+                "words": [*(words[term] for term in dict.fromkeys(passage.terms)), *labels],
+            }
+            for passage in parts
+        ]
+    return rows
+
+
+def relation_rows(relations: Mapping[RelationKey, Relation | None], numbers: Numbers) -> list[Record]:
+    """Relations that are set, and, without a text, those that are removed."""
+    rows: list[Record] = []
+    for (source, kind, target), relation in relations.items():
+        row: dict[str, Json] = {
+            "source_no": numbers[source], "target_no": numbers[target], "type_digest": written(digest_of(kind)),
+        }  # fmt: skip
+        if relation is not None:
+            row |= {
+                "type": kind,
+                "text": relation.text,
+                "strength": relation.strength,
+                "metadata": json.dumps(dict(relation.metadata), ensure_ascii=False),
+                "created_at": to_micros(relation.created_at),
+            }
+        rows.append(row)
+    return rows
+
+
+def change_rows(
+    changes: Sequence[ChangeRow], numbers: Numbers, *, seqs: Sequence[int], last_place: int, run_no: int, at: int
+) -> list[Record]:
+    """Entries of the log: the last of them has the last place."""
+    return [
+        {
+            "place": last_place - len(changes) + count,
+            "seq": seq,
+            "run_no": run_no,
+            "memory_no": numbers[change.memory_id],
+            "memory_id": change.memory_id,
+            "at": at,
+            "version": change.version,
+            "base": change.base,
+            "passages_before": change.passages_before,
+            "target_no": numbers[change.target_id] if change.target_id else None,
+            "action": change.action.value,
+            "relation": None if change.relation is None else relation_to_text(change.relation),
+        }
+        for count, (change, seq) in enumerate(zip(changes, seqs, strict=True), start=1)
+    ]
+
+
+def vector_rows(model_no: int, vectors: Mapping[bytes, Vector], *, dimension: int) -> list[Record]:
+    """Vectors of texts; raises InvalidInput for what is none."""
+    return [
+        {"model_no": model_no, "hash": written(digest), "vector": _listed(vector, dimension)}
+        for digest, vector in vectors.items()
+    ]
+
+
+def written(data: bytes) -> str:
+    """Bytes as the database reads them."""
+    return "\\x" + data.hex()
+
+
+def _listed(vector: Vector, dimension: int) -> str:
+    if vector.shape != (dimension,) or not np.isfinite(vector).all():
+        raise InvalidInput(f"a vector must be {dimension} finite numbers")
+    # Five digits tell every half from its neighbours.
+    return f"[{','.join(map('%.5g'.__mod__, vector.astype(np.float16).tolist()))}]"

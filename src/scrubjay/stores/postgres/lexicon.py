@@ -1,0 +1,155 @@
+"""The lexical index: words find candidates, and counts let the engine rank them.
+
+Words are keys made with the name of a space, so that what a question reads is that space's alone. It is the keeper who
+looks them up: PostgreSQL uses no index of this kind for those whose rows it has to check.
+"""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from scrubjay.model.memory import State
+from scrubjay.model.moment import to_micros
+from scrubjay.model.passage import StoredPassage
+from scrubjay.model.query import Filter
+from scrubjay.ports import TermStatistics
+from scrubjay.stores.postgres.asking import Ask
+from scrubjay.stores.postgres.database import Database
+from scrubjay.stores.postgres.words import labels_of, words_of
+from scrubjay.stores.recent import Recent
+from scrubjay.stores.rows import STATE_NUMBERS
+from scrubjay.stores.weighing import Weighed, rare_of, weigh
+
+Words = Mapping[str, int]
+# Whoever asks for statistics asks for candidates next.
+_FRESH = 0.5
+_KEPT = 64
+_EARLIEST, _LATEST = -(1 << 62), 1 << 62
+
+
+class Counted:
+    """Statistics that were told a moment ago: the candidates for the same question are weighed with them."""
+
+    def __init__(self) -> None:
+        self._told: Recent[tuple[str, State, tuple[str, ...]], tuple[float, TermStatistics]] = Recent(_KEPT)
+
+    async def statistics(self, database: Database, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
+        """Counts of one space and state alone."""
+        told = await _statistics(database, space, words_of(space, state, terms), state=state)
+        self._told.put((space, state, tuple(terms)), (time.monotonic(), told))
+        return told
+
+    async def candidates(
+        self, database: Database, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
+    ) -> list[tuple[int, float]]:
+        """(passage number, what the terms it has tell) of passages that pass the filter, best first."""
+        words = words_of(space, wanted.state, terms)
+        at, statistics = self._told.get((space, wanted.state, tuple(terms))) or (0.0, None)
+        if statistics is None or time.monotonic() - at > _FRESH:
+            statistics = await _statistics(database, space, words, state=wanted.state)
+        weighed = weigh(statistics.frequencies, total=statistics.passages)
+        rare = len(rare_of(weighed))
+        found = await _candidates(database, space, weighed, wanted, rare=rare, words=words, limit=limit)
+        if len(found) < limit and rare < len(weighed) and not wanted.is_empty:
+            # The filter leaves few of the rare words' passages: now the common words must help out.
+            rare = len(weighed)
+            found = await _candidates(database, space, weighed, wanted, rare=rare, words=words, limit=limit)
+        return found
+
+    def forget(self) -> None:
+        """Know nothing: something was committed."""
+        self._told.clear()
+
+
+async def lexical_candidates(
+    database: Database, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
+) -> list[tuple[int, float]]:
+    """(passage number, what the terms it has tell), for one who has asked for no statistics."""
+    return await Counted().candidates(database, space, terms, wanted, limit=limit)
+
+
+async def stored_passages(database: Database, space: str, ids: Sequence[int]) -> list[StoredPassage]:
+    """Passages of a space by number."""
+    rows = await database.rows("SELECT * FROM scrubjay.passages_1(%s::bigint[])", _array(ids), space=space)
+    return [StoredPassage(*row[:6], terms=tuple(row[6].split())) for row in rows]
+
+
+async def passing(database: Database, space: str, wanted: Filter) -> list[int]:
+    """Numbers of all passages that pass a filter."""
+    test = passing_test(space, wanted)
+    if wanted.facet_groups:
+        statement = f"{_FOUND.format(test.statement)} WHERE p.space_no = scrubjay.here()"
+        rows = await database.rows(statement, *test.values, space=space, keeper=True)
+    else:
+        statement = "SELECT id FROM scrubjay.passages p WHERE space_no = scrubjay.here() AND p.state = %s AND "
+        state = STATE_NUMBERS[wanted.state]
+        rows = await database.rows(statement + test.statement, state, *test.values, space=space)
+    return [int(row[0]) for row in rows]
+
+
+def passing_test(space: str, wanted: Filter) -> Ask:
+    """The test of passages `p` that a filter comes to, besides the state."""
+    tests, values = ["true"], list[object]()
+    groups = wanted.facet_groups
+    singles = [group[0] for group in groups if len(group) == 1]
+    if singles:
+        tests.append("p.words @> %s::bigint[]")
+        values.append(labels_of(space, wanted.state, singles))
+    for group in groups:
+        if len(group) > 1:
+            tests.append("p.words && %s::bigint[]")
+            values.append(labels_of(space, wanted.state, group))
+    for test, moment in (("p.date >= %s", wanted.since), ("p.date < %s", wanted.until)):
+        if moment is not None:
+            tests.append(test)
+            values.append(to_micros(moment))
+    return Ask(" AND ".join(tests), values)
+
+
+async def _statistics(database: Database, space: str, words: Words, *, state: State) -> TermStatistics:
+    rows = await database.rows(
+        "SELECT * FROM scrubjay.statistics_1(%s::smallint, %s::bigint[])",
+        STATE_NUMBERS[state], _array(words.values()), space=space,
+    )  # fmt: skip
+    frequencies = {word: int(count) for word, count, _ in rows}
+    _, passages, length = rows[0] if rows and rows[0][0] is None else (None, 0, 0)
+    return TermStatistics(
+        passages=int(passages),
+        total_length=int(length),
+        frequencies={term: frequencies[word] for term, word in words.items() if word in frequencies},
+    )
+
+
+async def _candidates(
+    database: Database,
+    space: str,
+    weighed: Sequence[Weighed],
+    wanted: Filter,
+    *,
+    rare: int,
+    words: Words,
+    limit: int,
+) -> list[tuple[int, float]]:
+    """The passages whose words weigh most together, newest first among equals."""
+    if not weighed:
+        return []
+    groups = wanted.facet_groups
+    singles = labels_of(space, wanted.state, [group[0] for group in groups if len(group) == 1])
+    # There is at most one choice of labels in a filter.
+    choices = labels_of(space, wanted.state, [one for group in groups if len(group) > 1 for one in group])
+    rows = await database.rows(
+        """SELECT * FROM scrubjay.candidates_1(%s::bigint[], %s::float8[], %s, %s::bigint[], %s::bigint[], %s::bigint,
+             %s::bigint, %s)""",
+        _array(words[one.term] for one in weighed), _array(one.weight for one in weighed), rare, _array(singles),
+        _array(choices), _EARLIEST if wanted.since is None else to_micros(wanted.since),
+        _LATEST if wanted.until is None else to_micros(wanted.until), limit, space=space, keeper=True,
+    )  # fmt: skip
+    return [(int(number), float(total)) for number, total in rows]
+
+
+def _array(numbers: Iterable[float]) -> str:
+    # Written here, as the driver looks at each of them several times.
+    return f"{{{','.join(map(repr, numbers))}}}"
+
+
+# OFFSET 0 keeps the test of the space outside: the planner would rather walk a whole space than use the words.
+_FOUND = """SELECT p.id FROM (SELECT p.id, p.space_no FROM scrubjay.passages p WHERE {} OFFSET 0) AS p"""

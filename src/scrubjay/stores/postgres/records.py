@@ -1,0 +1,120 @@
+"""Applying commits: what must be known is asked, what comes of it is worked out, and then it is written."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from scrubjay.model.change import Origin
+from scrubjay.model.memory import State
+from scrubjay.model.moment import to_micros
+from scrubjay.model.passage import Passage
+from scrubjay.ports import Commit, Dossier, Embedded
+from scrubjay.stores.postgres.asking import Work
+from scrubjay.stores.postgres.bodies import Bodies
+from scrubjay.stores.postgres.carrying import Applied, Carried
+from scrubjay.stores.postgres.database import Database
+from scrubjay.stores.postgres.opening import Opening, answer_of, plain_ids
+from scrubjay.stores.postgres.planning import Planner
+from scrubjay.stores.postgres.runs import names_of
+
+
+async def apply_commit(database: Database, commit: Commit, *, bodies: Bodies) -> Applied:
+    """All of a commit, or an error and nothing."""
+    opening = _opening_of(commit)
+
+    async def job(work: Work) -> Applied:
+        opening.answer(work.opened)
+        once = commit.once
+        if once is not None:
+            answer = answer_of(opening.rows("once"), key=once.key, digest=once.digest)
+            if answer is not None:
+                return Applied(answer=answer)
+        planner = Planner(opening.known(), opening.holders(), opening.relations())
+        for write in commit.writes:
+            planner.write(write, author=(commit.origin.run, commit.origin.agent))
+        for edge in commit.edges:
+            planner.edge(edge)
+        carried = Carried(space=commit.space, planner=planner, opening=opening, origin=commit.origin, once=once)
+        if commit.embedded is not None:
+            carried.shelve(commit.embedded)
+        return await carried.out(work, bodies)
+
+    return await database.write(job, space=commit.space, opening=opening.asks, make=True)
+
+
+async def adopt(
+    database: Database,
+    space: str,
+    dossiers: Sequence[tuple[Dossier, tuple[Passage, ...]]],
+    *,
+    origin: Origin,
+    bodies: Bodies,
+) -> Applied:
+    """Take in memories with their past; those that are there already are left alone."""
+    authors = [(version.run or origin.run, version.agent) for dossier, _ in dossiers for version in dossier.versions]
+    opening = Opening()
+    opening.ask_known([dossier.memory.id for dossier, _ in dossiers])
+    opening.ask_holders([dossier.memory.name for dossier, _ in dossiers])
+    opening.ask_runs(names_of(origin, authors))
+
+    async def job(work: Work) -> Applied:
+        opening.answer(work.opened)
+        planner = Planner(opening.known(), opening.holders(), {})
+        taken = [dossier.memory.id for dossier, passages in dossiers if planner.adopt(dossier, passages, origin=origin)]
+        carried = Carried(space=space, planner=planner, opening=opening, origin=origin, taken=tuple(taken))
+        return await carried.out(work, bodies)
+
+    return await database.write(job, space=space, opening=opening.asks, make=True)
+
+
+async def shelve(
+    database: Database, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin, bodies: Bodies
+) -> Applied:
+    """Vectors that were made later than their texts."""
+    opening = Opening()
+    opening.ask_known(memory_ids)
+    opening.ask_runs(names_of(origin))
+    opening.ask_vectors(embedded)
+    opening.ask_numbers(changes=len(memory_ids), memories=0, runs=1)
+
+    async def job(work: Work) -> Applied:
+        opening.answer(work.opened)
+        carried = Carried(space=space, planner=Planner(opening.known(), {}, {}), opening=opening, origin=origin)
+        carried.shelve(embedded, named=plain_ids(memory_ids))
+        return await carried.out(work, bodies)
+
+    return await database.write(job, space=space, opening=opening.asks, make=True)
+
+
+async def touch(database: Database, space: str, ids: Sequence[str], *, at: datetime) -> None:
+    """Count a reading of each."""
+
+    async def job(work: Work) -> None:
+        await work.do(
+            """UPDATE scrubjay.memories SET access_count = access_count + 1,
+                 last_accessed = greatest(%s, last_accessed)
+               WHERE space_no = scrubjay.here() AND id = ANY(%s::uuid[])""",
+            to_micros(at), plain_ids(ids),
+        )  # fmt: skip
+
+    await database.write(job, space=space)
+
+
+def _opening_of(commit: Commit) -> Opening:
+    opening = Opening()
+    ends = [end for edge in commit.edges for end in (edge.relation.source, edge.relation.target)]
+    opening.ask_known([*(write.memory.id for write in commit.writes), *ends])
+    opening.ask_runs(names_of(commit.origin))
+    live = [write.memory.name for write in commit.writes if write.memory.state is State.LIVE]
+    if live:
+        opening.ask_holders(live)
+    if any(write.base is not None for write in commit.writes):
+        opening.ask_terms([write.memory.id for write in commit.writes])
+    if commit.edges:
+        opening.ask_relations(commit.edges)
+    if commit.embedded is not None:
+        opening.ask_vectors(commit.embedded)
+    if commit.once is not None:
+        opening.ask_once(commit.once.key)
+    changes = len(commit.writes) + 2 * len(commit.edges)
+    opening.ask_numbers(changes=changes, memories=sum(write.base is None for write in commit.writes), runs=1)
+    return opening

@@ -1,0 +1,109 @@
+"""Restoring: a backup becomes a database of its own."""
+
+import asyncio
+import json
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, LiteralString, cast
+
+import psycopg
+import zstandard
+
+from scrubjay.errors import StoreDamaged, StoreInUse, StoreTooNew
+from scrubjay.ports import Progress
+from scrubjay.stores.postgres.address import Address
+from scrubjay.stores.postgres.backup import COUNT_BYTES, FORMAT, Part, unheard
+from scrubjay.stores.postgres.database import KEEPER
+from scrubjay.stores.postgres.mapping import mapped_errors
+from scrubjay.stores.postgres.schema import MIGRATIONS, connect, migrate
+
+
+async def restore_backup(
+    address: Address, source: Path, *, partitions: int = 0, progress: Progress | None = None
+) -> int:
+    """Fill an empty database from a backup; returns how many memories it has. Nothing is left of one that fails."""
+    with mapped_errors(address.shown), _opened(source) as file:
+        head = _head(file, source)
+        async with await connect(address.owner, address) as connection, connection.transaction():
+            await migrate(connection, address, partitions=partitions, upto=int(str(head["schema"])))
+            await _require_empty(connection, address)
+            tables = cast("dict[str, list[str]]", head["tables"])
+            for done, (name, columns) in enumerate(tables.items(), start=1):
+                await _load(connection, file, Part(table=name, columns=columns))
+                (progress or unheard)(done, len(tables))
+            cursor = await connection.execute("SELECT count(*) FROM scrubjay.memories")
+            count = int((await cursor.fetchall())[0][0])
+            await connection.execute("RESET ROLE")
+            for name, value in cast("dict[str, int]", head["sequences"]).items():
+                await connection.execute("SELECT setval(%s::regclass, %s)", (name, value))
+            await migrate(connection, address)
+        return count
+
+
+async def _load(connection: psycopg.AsyncConnection, file: BinaryIO, part: Part) -> None:
+    # Where rows are checked one by one nothing can be copied in: it is copied beside, and put in from there.
+    made = f"CREATE TEMP TABLE coming ON COMMIT DROP AS SELECT {part.names} FROM scrubjay.{part.table} WITH NO DATA"
+    await connection.execute(cast("LiteralString", made))
+    statement = f"COPY coming({part.names}) FROM STDIN (FORMAT binary)"
+    try:
+        async with connection.cursor().copy(cast("LiteralString", statement)) as copy:
+            blocks = _stored_blocks(file)
+            while block := await asyncio.to_thread(next, blocks, b""):
+                await copy.write(block)
+    except psycopg.DataError as error:
+        raise StoreDamaged("the backup is damaged", hint="Use another backup", table=part.table) from error
+    await connection.execute(
+        cast("LiteralString", f"INSERT INTO scrubjay.{part.table}({part.names}) SELECT {part.names} FROM coming")
+    )
+    await connection.execute("DROP TABLE coming")
+
+
+@contextmanager
+def _opened(source: Path) -> Generator[BinaryIO]:
+    try:
+        with source.open("rb") as raw, zstandard.ZstdDecompressor().stream_reader(raw) as file:
+            yield cast("BinaryIO", file)
+    except (OSError, zstandard.ZstdError) as error:
+        raise StoreDamaged(f"{source} cannot be read: {error}", hint="Use another backup", path=str(source)) from error
+
+
+def _head(file: BinaryIO, source: Path) -> Mapping[str, object]:
+    line = bytearray()
+    while (one := file.read(1)) not in (b"", b"\n"):
+        line += one
+    try:
+        head: dict[str, object] = json.loads(line)
+        is_ours = head["format"] == FORMAT
+    except (ValueError, KeyError, TypeError):
+        is_ours, head = False, {}
+    if not is_ours:
+        raise StoreDamaged(f"{source} is no backup of a PostgreSQL store", hint="Use another file", path=str(source))
+    schema = int(str(head["schema"]))
+    if schema > len(MIGRATIONS):
+        raise StoreTooNew(f"{source} was written by a newer Scrubjay", hint="Update Scrubjay", schema=schema)
+    return head
+
+
+def _stored_blocks(file: BinaryIO) -> Iterator[bytes]:
+    while size := int.from_bytes(_exactly(file, COUNT_BYTES), "big"):
+        yield _exactly(file, size)
+
+
+def _exactly(file: BinaryIO, size: int) -> bytes:
+    found = bytearray()
+    while len(found) < size:
+        more = file.read(size - len(found))
+        if not more:
+            raise StoreDamaged("the backup is truncated", hint="Use another backup")
+        found += more
+    return bytes(found)
+
+
+async def _require_empty(connection: psycopg.AsyncConnection, address: Address) -> None:
+    await connection.execute(f"SET LOCAL ROLE {KEEPER}")
+    cursor = await connection.execute("SELECT 1 FROM scrubjay.spaces UNION ALL SELECT 1 FROM scrubjay.tokens LIMIT 1")
+    if await cursor.fetchone() is not None:
+        raise StoreInUse(
+            f"{address.shown} holds memories already", hint="Create an empty database and restore into that"
+        )

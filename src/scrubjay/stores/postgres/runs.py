@@ -1,0 +1,87 @@
+"""Who does a commit: calls that name the same run share its row."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from scrubjay.model.change import Origin
+from scrubjay.stores.postgres.asking import Rows
+from scrubjay.stores.postgres.keeping import Document, Record
+from scrubjay.stores.postgres.planning import Author
+from scrubjay.stores.rows import key_of
+
+
+@dataclass(slots=True)
+class Runs:
+    """The runs of a commit: those that are there, and those that must be made."""
+
+    origin: Origin
+    known: dict[Author, int] = field(default_factory=dict[Author, int])
+    fresh: list[Author] = field(default_factory=list[Author])
+    # What the commit undoes, and when that was the newest.
+    undone: int | None = None
+    undone_seq: int = 0
+
+    @property
+    def author(self) -> Author:
+        """Who makes the commit."""
+        return self.origin.run, self.origin.agent
+
+    @property
+    def number(self) -> int:
+        """The run of the commit itself, once all have numbers."""
+        return self.known[self.author]
+
+    def take_numbers(self, numbers: Sequence[int]) -> None:
+        """Give numbers to those that must be made."""
+        self.known |= dict(zip(self.fresh, numbers, strict=True))
+
+    def put(self, document: Document, *, last_seq: int) -> None:
+        """Add them; the commit's own becomes the newest of its agent."""
+        own = self.number
+        document.put(
+            "runs",
+            [
+                {
+                    "no": self.known[author],
+                    "id": author[0],
+                    "id_key": key_of(author[0]),
+                    "agent": author[1],
+                    "agent_key": key_of(author[1]),
+                    "undoes": self.undone if author == self.author else None,
+                    "undone": False,
+                    "last_seq": last_seq if author == self.author else 0,
+                }
+                for author in self.fresh
+            ],
+        )
+        continued: list[Record] = []
+        if self.author not in self.fresh and last_seq:
+            continued.append({"no": own, "last_seq": last_seq, "undone": False})
+        if self.undone is not None:
+            continued.append({"no": self.undone, "last_seq": self.undone_seq, "undone": True})
+        document.put("continued", continued)
+
+
+def names_of(origin: Origin, authors: Sequence[Author] = ()) -> list[str]:
+    """The names of runs that must be looked up."""
+    return [name for name in (origin.run, origin.undoes, *(run for run, _ in authors)) if name]
+
+
+def runs_of(origin: Origin, rows: Rows, authors: Sequence[Author] = ()) -> Runs:
+    """The runs of a commit, from what is known of runs with these names."""
+    runs = Runs(origin)
+    open_runs = {
+        (str(name), str(agent)): int(number)
+        for number, name, agent, undoes, undone, _ in rows
+        if undoes is None and not undone
+    }
+    for author in dict.fromkeys((runs.author, *authors)):
+        # What undoes another is always a run of its own.
+        if author in open_runs and not (origin.undoes and author == runs.author):
+            runs.known[author] = open_runs[author]
+        else:
+            runs.fresh.append(author)
+    if origin.undoes:
+        undoable = [(int(row[0]), int(row[5])) for row in rows if row[1] == origin.undoes and not row[4]]
+        runs.undone, runs.undone_seq = max(undoable, default=(None, 0), key=lambda one: one[0] or 0)
+    return runs

@@ -1,0 +1,307 @@
+"""The record store of many servers: one PostgreSQL database."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Self
+
+from scrubjay.model.answer import Answer
+from scrubjay.model.change import Change, Origin
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
+from scrubjay.model.query import Filter
+from scrubjay.model.relation import Relation
+from scrubjay.model.token import Token
+from scrubjay.model.version import Version
+from scrubjay.ports import (
+    Commit,
+    Committed,
+    Dossier,
+    Embedded,
+    Handle,
+    Progress,
+    Run,
+    StoreStatistics,
+    TermStatistics,
+)
+from scrubjay.sharing import Lease
+from scrubjay.stores.postgres import backup, lexicon, log, purging, reading, records, roster, shelf, tokens, upkeep
+from scrubjay.stores.postgres.address import Address
+from scrubjay.stores.postgres.bodies import Bodies
+from scrubjay.stores.postgres.carrying import Applied
+from scrubjay.stores.postgres.database import Database
+from scrubjay.stores.postgres.leading import Leader
+from scrubjay.stores.postgres.rates import Allowances
+from scrubjay.stores.postgres.schema import prepare
+from scrubjay.stores.postgres.training import Training
+from scrubjay.stores.postgres.vector_tables import VectorTables
+from scrubjay.stores.postgres.waking import Bell, listening
+from scrubjay.stores.recent import Recent
+from scrubjay.text.passages import passages_of
+
+_KEPT_VECTORS = 4_096
+
+
+class PostgresStore:
+    """All of the RecordStore port on one database, which others use at the same time."""
+
+    def __init__(self, database: Database, *, store_id: str) -> None:
+        self.database = database
+        self.vector_tables = VectorTables(database)
+        self._store_id = store_id
+        self._bodies = Bodies(database)
+        self._training = Training(database, self._bodies)
+        self._bell = Bell(database)
+        self._counted = lexicon.Counted()
+        self._allowances = Allowances(database)
+        # A text's vector never changes.
+        self._vectors: Recent[tuple[str, str, bytes], Vector] = Recent(_KEPT_VECTORS)
+
+    @classmethod
+    async def open(cls, address: Address, *, partitions: int = 0) -> Self:
+        """Open or set up the database; raises what is wrong with it in plain words."""
+        await prepare(address, partitions=partitions)
+        database = await Database.open(address)
+        try:
+            rows = await database.rows("SELECT value FROM scrubjay.meta WHERE key = 'store_id'")
+        except BaseException:
+            await database.close()
+            raise
+        return cls(database, store_id=str(rows[0][0]))
+
+    # ---- records ----
+
+    async def commit(self, commit: Commit) -> Committed:
+        applied = await records.apply_commit(self.database, commit, bodies=self._bodies)
+        self._after(commit.space, applied)
+        seq = await self.last_seq() if applied.seq is None else applied.seq
+        return Committed(seq=seq, answer=applied.answer)
+
+    async def answered(self, space: str, key: str, digest: bytes) -> str | None:
+        return await reading.answered(self.database, space, key, digest)
+
+    async def adopt(self, space: str, dossiers: Sequence[Dossier], *, origin: Origin) -> tuple[str, ...]:
+        prepared = await asyncio.to_thread(_with_passages, dossiers)
+        applied = await records.adopt(self.database, space, prepared, origin=origin, bodies=self._bodies)
+        self._after(space, applied)
+        return applied.taken
+
+    async def purge(self, space: str, ids: Sequence[str], *, origin: Origin) -> int:
+        count = await purging.purge(self.database, space, ids, origin=origin, bodies=self._bodies)
+        if count:
+            self._bell.ring(purged=True)
+            self._forget()
+            await self._training.clean(space)
+        return count
+
+    async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
+        await records.touch(self.database, space, ids, at=at)
+
+    async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
+        return await reading.get(self.database, space, ids, bodies=self._bodies)
+
+    async def find(self, space: str, ref: str, *, state: State | None = None) -> tuple[Handle, ...]:
+        return await reading.find(self.database, space, ref, state=state)
+
+    async def nearest(self, space: str, ref: str, *, limit: int) -> tuple[str, ...]:
+        return await reading.nearest(self.database, space, ref, limit=limit)
+
+    async def labels(self, space: str, field: str, *, prefix: str, limit: int) -> tuple[str, ...]:
+        return await reading.labels(self.database, space, field, prefix=prefix, limit=limit)
+
+    async def same_content(self, space: str, content: str) -> tuple[str, ...]:
+        return await reading.same_content(self.database, space, content)
+
+    async def versions(self, space: str, memory_id: str, *, limit: int, before: int | None = None) -> list[Version]:
+        return await reading.versions(self.database, space, memory_id, limit=limit, before=before, bodies=self._bodies)
+
+    async def version(self, space: str, memory_id: str, number: int) -> Version | None:
+        found = await reading.versions(self.database, space, memory_id, number=number, limit=1, bodies=self._bodies)
+        return found[0] if found else None
+
+    async def relations(self, space: str, ids: Sequence[str]) -> list[Relation]:
+        return await reading.relations(self.database, space, ids)
+
+    async def list_ids(self, space: str, wanted: Filter, *, limit: int, after: str | None = None) -> list[str]:
+        return await reading.list_ids(self.database, space, wanted, limit=limit, after=after)
+
+    async def pinned(self, space: str) -> list[str]:
+        return await reading.pinned(self.database, space)
+
+    async def members(self, space: str, group: str) -> list[str]:
+        return await reading.members(self.database, space, group)
+
+    # ---- lexicon ----
+
+    async def lexical_candidates(
+        self, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
+    ) -> list[tuple[int, float]]:
+        return await self._counted.candidates(self.database, space, terms, wanted, limit=limit)
+
+    async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
+        return await self._counted.statistics(self.database, space, terms, state=state)
+
+    async def stored_passages(self, space: str, ids: Sequence[int]) -> list[StoredPassage]:
+        return await lexicon.stored_passages(self.database, space, ids) if ids else []
+
+    async def passing(self, space: str, wanted: Filter) -> Sequence[int]:
+        return await lexicon.passing(self.database, space, wanted)
+
+    # ---- vectors ----
+
+    async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+        found = {one: vector for one in hashes if (vector := self._vectors.get((space, model, one))) is not None}
+        unknown = [one for one in hashes if one not in found]
+        if unknown:
+            read = await shelf.vectors(self.database, space, model, unknown)
+            for digest, vector in read.items():
+                # A copy: a part of a batch would keep the whole of it.
+                self._vectors.put((space, model, digest), vector.copy())
+            found |= read
+        return found
+
+    async def shelve(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
+        applied = await records.shelve(
+            self.database, space, embedded, memory_ids=memory_ids, origin=origin, bodies=self._bodies
+        )
+        self._after(space, applied)
+
+    async def without_vectors(self, model: str, *, limit: int) -> list[tuple[str, str]]:
+        return await shelf.without_vectors(self.database, model, limit=limit)
+
+    async def points(self, model: str, *, after: int, limit: int) -> list[Point]:
+        return await shelf.points(self.database, model, after=after, limit=limit)
+
+    async def points_of(self, model: str, numbers: Sequence[int]) -> list[Point]:
+        return await shelf.points_of(self.database, model, numbers)
+
+    async def point_count(self, model: str) -> int:
+        return await shelf.point_count(self.database, model)
+
+    # ---- the log ----
+
+    async def changes(self, *, after: int, limit: int) -> list[Change]:
+        return await log.changes(self.database, after=after, limit=limit)
+
+    async def changes_in(self, space: str, *, after: int, limit: int) -> list[Change]:
+        return await log.changes_in(self.database, space, after=after, limit=limit)
+
+    async def last_place(self, space: str) -> int:
+        return await log.last_place(self.database, space)
+
+    async def last_seq(self) -> int:
+        return await log.last_seq(self.database)
+
+    async def last_run(self, space: str, *, agent: str) -> Run | None:
+        return await log.last_run(self.database, space, agent=agent)
+
+    async def run(self, space: str, run: str) -> Run | None:
+        return await log.run_of(self.database, space, run)
+
+    @asynccontextmanager
+    async def listening(
+        self, hear: Callable[[], None], *, purged: Callable[[], None] = lambda: None
+    ) -> AsyncGenerator[None]:
+        """Call `hear` soon after anybody, in any process, has committed something; sometimes for nothing."""
+
+        def forget() -> None:
+            self._forget()
+            purged()
+
+        async with listening(self.database.address, hear, purged=forget):
+            yield
+
+    async def settled_seq(self) -> int:
+        return await log.settled_seq(self.database)
+
+    async def lease(self, caller: str, *, wanted: int, limit: int) -> Lease:
+        return await self._allowances.lease(caller, wanted=wanted, limit=limit)
+
+    def leader(self, name: str) -> Leader:
+        """A candidate for the leadership of some work among all processes that use this database."""
+        return Leader(self.database.address, name)
+
+    # ---- tokens ----
+
+    async def add_token(self, token: Token, digest: bytes) -> None:
+        await tokens.add(self.database, token, digest)
+
+    async def token_by(self, digest: bytes) -> Token | None:
+        return await tokens.by_digest(self.database, digest)
+
+    async def token(self, token_id: str) -> Token | None:
+        return await tokens.by_id(self.database, token_id)
+
+    async def tokens(self) -> list[Token]:
+        return await tokens.every(self.database)
+
+    async def revoke_token(self, token_id: str, *, at: datetime) -> Token | None:
+        return await tokens.revoke(self.database, token_id, at=at)
+
+    # ---- all that there is ----
+
+    async def spaces(self) -> list[str]:
+        return await roster.spaces(self.database)
+
+    async def ids(self, space: str, *, after: str = "", limit: int) -> list[str]:
+        return await roster.ids(self.database, space, after=after, limit=limit)
+
+    async def dossiers(self, space: str, ids: Sequence[str], *, most_bytes: int) -> list[Dossier]:
+        return await roster.dossiers(self.database, space, ids, most_bytes=most_bytes, bodies=self._bodies)
+
+    async def models(self) -> dict[str, int]:
+        return await roster.models(self.database)
+
+    async def shelved(self, space: str, model: str, *, after: bytes = b"", limit: int) -> dict[bytes, Vector]:
+        return await shelf.shelved(self.database, space, model, after=after, limit=limit)
+
+    async def answers(self, space: str, *, after: str | bytes | None = None, limit: int) -> list[Answer]:
+        return await roster.answers(self.database, space, after=after, limit=limit)
+
+    async def keep_answers(self, space: str, answers: Sequence[Answer], *, origin: Origin) -> int:
+        return await roster.keep_answers(self.database, space, answers, origin=origin)
+
+    async def token_digests(self) -> dict[str, bytes]:
+        return await tokens.digests(self.database)
+
+    # ---- upkeep ----
+
+    @property
+    def store_id(self) -> str:
+        return self._store_id
+
+    async def statistics(self, space: str) -> StoreStatistics:
+        return await upkeep.statistics(self.database, space)
+
+    async def check(self, *, deep: bool = False) -> list[str]:
+        return await upkeep.check(self.database, deep=deep, bodies=self._bodies)
+
+    async def backup(self, target: Path, *, progress: Progress | None = None) -> None:
+        await backup.write_backup(self.database.address, target, progress=progress)
+
+    async def tidy(self) -> list[str]:
+        return await self._training.tidy()
+
+    async def close(self) -> None:
+        await self._training.settle()
+        await self._bell.settle()
+        await self.database.close()
+
+    def _forget(self) -> None:
+        """Keep nothing of what may have been purged."""
+        self._bodies.forget()
+        self._counted.forget()
+        self._vectors.clear()
+
+    def _after(self, space: str, applied: Applied) -> None:
+        self._counted.forget()
+        if applied.seq is not None:
+            self._bell.ring()
+            self._training.look_soon(applied.first, applied.seq)
+        self._training.soon(space, due=applied.training_due)
+
+
+def _with_passages(dossiers: Sequence[Dossier]) -> list[tuple[Dossier, tuple[Passage, ...]]]:
+    return [(dossier, passages_of(dossier.memory)) for dossier in dossiers]

@@ -1,0 +1,92 @@
+"""Dictionaries: learned as a space grows, and learned anew after a purge."""
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+
+from scrubjay.errors import StoreError
+from scrubjay.stores.codec import train
+from scrubjay.stores.postgres import purging
+from scrubjay.stores.postgres.asking import Ask
+from scrubjay.stores.postgres.bodies import Bodies
+from scrubjay.stores.postgres.database import Database
+
+# So many changes there were when the server is asked to look at its tables; later it does so by itself in time.
+_MILESTONES = tuple(64 * 4**power for power in range(7))
+_PATIENT = 300
+
+
+class Training:
+    """What is done to bodies beside the calls that write them."""
+
+    def __init__(self, database: Database, bodies: Bodies) -> None:
+        self._database = database
+        self._bodies = bodies
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._learning: asyncio.Task[None] | None = None
+        # Spaces whose bodies are too alike to learn from: not tried again before the store is opened anew.
+        self._unteachable: set[str] = set()
+
+    def soon(self, space: str, *, due: bool) -> None:
+        """Learn a dictionary for a space in the background, one at a time."""
+        is_learning = self._learning is not None and not self._learning.done()
+        if due and not is_learning and space not in self._unteachable:
+            self._learning = self._begin(self.learn(space))
+
+    def look_soon(self, first: int, last: int) -> None:
+        """Have the server look at its tables when they have grown much since it could have done so last."""
+        if any(first <= milestone <= last for milestone in _MILESTONES):
+            self._begin(self._look())
+
+    async def learn(self, space: str) -> None:
+        """Learn a dictionary from a space's bodies and make it its newest."""
+        samples, purges = await self._bodies.plain_samples(space)
+        trained = await asyncio.to_thread(train, samples, number=0)
+        if trained is None:
+            self._unteachable.add(space)
+            return
+        await self._bodies.keep_dictionary(space, trained.data, learned_after=purges)
+
+    async def clean(self, space: str) -> None:
+        """Get the words of purges out of a space's dictionaries."""
+        purges = dict(await purging.unclean(self._database)).get(space, 0)
+        await self._repack(space, purges=purges, retrain=True)
+
+    async def tidy(self) -> list[str]:
+        """Finish purges that were cut off, and pack anew what was flagged."""
+        done: list[str] = []
+        for space, _ in await purging.unclean(self._database):
+            await self.clean(space)
+            done.append("finished a purge that was cut off")
+        unfit = await purging.unfit(self._database)
+        for space in unfit:
+            await self._repack(space, purges=0, retrain=False)
+        if unfit:
+            done.append("packed bodies anew that were flagged, or whose dictionary a purge had marked")
+        return done
+
+    async def settle(self) -> None:
+        """Wait until nothing is being learned."""
+        if self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _begin(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _look(self) -> None:
+        # It will look by itself later.
+        with suppress(StoreError):
+            await self._database.read(Ask("SELECT scrubjay.look_1()"), keeper=True, seconds=_PATIENT)
+
+    async def _repack(self, space: str, *, purges: int, retrain: bool) -> None:
+        # The new dictionary first, so that the bodies are packed once.
+        if retrain and await self._bodies.has_dictionary(space):
+            await self.learn(space)
+        after: tuple[int, int] | None = (0, 0)
+        while after is not None:
+            after = await purging.repack(self._database, space, self._bodies, after=after)
+        gone = await purging.finish(self._database, space, purges=purges)
+        self._bodies.forget(gone)

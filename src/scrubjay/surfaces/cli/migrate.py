@@ -1,0 +1,191 @@
+"""`migrate`: everything of one store goes to another."""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from scrubjay.app import SystemClock
+from scrubjay.errors import InvalidInput
+from scrubjay.settings import Settings
+from scrubjay.surfaces.cli.command import bare
+from scrubjay.surfaces.cli.houses import House, entered, house_at
+from scrubjay.transfer.moving import Move, Moved, Plan, move_house, plan_move
+from scrubjay.transfer.moving_check import Comparison, compare_stores
+from scrubjay.transfer.moving_pages import Stage
+
+app = typer.Typer()
+_LABELS = {
+    "vectors": "moving vectors",
+    "memories": "moving memories",
+    "relations": "moving relations",
+    "comparing": "comparing",
+}
+_MOST_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What a move would bring over."""
+
+    source: str
+    target: str
+    plan: Plan
+
+    def __str__(self) -> str:
+        memories = sum(one.memories - one.known for one in self.plan.spaces)
+        known = sum(one.known for one in self.plan.spaces)
+        lines = [f"would move {memories:,} memories from {self.source} to {self.target}; {known:,} are there already"]
+        for one in self.plan.spaces:
+            vectors = ", ".join(f"{count:,} vectors of {model}" for model, count in one.vectors.items()) or "no vectors"
+            lines.append(
+                f"  {one.space}: {one.memories:,} memories, {one.versions:,} versions, {one.relations:,} relations, "
+                + vectors
+            )
+        return "\n".join([*lines, f"  {self.plan.tokens:,} tokens"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Migrated:
+    """What was moved, and how it compares; without `moved` it was only compared."""
+
+    source: str
+    target: str
+    ok: bool
+    moved: Moved | None
+    compared: Comparison
+
+    def __str__(self) -> str:
+        return "\n".join([*self._moved(), *self._compared()])
+
+    def _moved(self) -> list[str]:
+        done = self.moved
+        if done is None:
+            return []
+        things = {"relations": done.relations, "vectors": done.vectors, "tokens": done.tokens, "answers": done.answers}
+        how = f"in {done.seconds:.1f} s ({done.rate:,.0f} a second); {done.known:,} were there already"
+        return [
+            f"moved {done.memories:,} memories from {self.source} to {self.target} {how}",
+            "  " + ", ".join(f"{count:,} {name}" for name, count in things.items()),
+            *(f"  renamed {one}" for one in done.renamed),
+            *(
+                [f"  the source was written to meanwhile ({done.changed:,} changes): run it again when nobody writes"]
+                if done.changed
+                else []
+            ),
+        ]
+
+    def _compared(self) -> list[str]:
+        found = self.compared
+        memories = sum(sum(one.source.memories.values()) for one in found.spaces)
+        versions = sum(one.source.versions for one in found.spaces)
+        lines = [f"compared {memories:,} memories with {versions:,} versions in {found.seconds:.1f} s"]
+        lines += [f"  damaged in the source, not moved: {one}" for one in found.damaged]
+        lines += [f"  {one}" for one in found.differences[:_MOST_SHOWN]]
+        if found.different > _MOST_SHOWN:
+            lines.append(f"  and {found.different - _MOST_SHOWN:,} more; --json tells them")
+        verdict = "the same" if found.same else f"not the same: {found.different:,} differences"
+        return [*lines, f"{self.source} and {self.target} are {verdict}"]
+
+
+@bare(app)
+def migrate(
+    settings: Settings,
+    *,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="ADDRESS",
+            help="sqlite:DATA-FOLDER or postgresql://user@host/database. Default: the store of the settings.",
+        ),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--to", metavar="ADDRESS", help="The same. Default: the store of the settings.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be moved, and move nothing.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Compare both stores, and move nothing.")] = False,
+    into_existing: Annotated[
+        bool,
+        typer.Option("--into-existing", help="Add to what the target holds; names that are taken there get a suffix."),
+    ] = False,
+    skip_damaged: Annotated[
+        bool, typer.Option("--skip-damaged", help="Succeed also when memories of the source cannot be read.")
+    ] = False,
+) -> Planned | Migrated:
+    """Move everything from one store to another, with its history and vectors, and compare both at the end.
+
+    The source is only read. Interrupted, the same command goes on where it stopped. A password in an address is
+    visible to others on this machine: leave that option out and set SCRUBJAY_DATABASE_URL.
+    """
+    here, there = (
+        house_at(source, settings=settings, option="--from"),
+        house_at(target, settings=settings, option="--to"),
+    )
+    if (here.folder, here.settings.database_url) == (there.folder, there.settings.database_url):
+        raise InvalidInput("--from and --to name the same store", hint="Give the other one with --from or --to")
+    if dry_run:
+        return asyncio.run(_planned(here, there))
+    return asyncio.run(_migrated(here, there, moving=not verify, merging=into_existing, lenient=skip_damaged))
+
+
+async def _planned(here: House, there: House) -> Planned:
+    async with entered(here, make=False) as source:
+        if not there.is_there:
+            plan = await plan_move(source, None)
+        else:
+            async with entered(there, make=False) as target:
+                plan = await plan_move(source, target)
+    return Planned(source=here.shown, target=there.shown, plan=plan)
+
+
+async def _migrated(here: House, there: House, *, moving: bool, merging: bool, lenient: bool) -> Migrated:
+    moved: Moved | None = None
+    async with entered(here, make=False) as source, entered(there, make=moving) as target:
+        with _progress() as report:
+            if moving:
+                now = SystemClock().now
+                move = Move(source=source, target=target, now=now, merging=merging, report=report)
+                moved, compared = await move_house(move)
+            else:
+                compared = await compare_stores(source, target, merging=merging, report=report)
+    ok = compared.same and (lenient or not compared.damaged) and not (moved and moved.changed)
+    return Migrated(source=here.shown, target=there.shown, ok=ok, moved=moved, compared=compared)
+
+
+@contextmanager
+def _progress() -> Generator[Stage]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
+    # On standard error, so that what is printed can be piped.
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def report(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(_LABELS[stage], total=total)
+            bar.update(tasks[stage], completed=done, total=total)
+
+        yield report
+
+
+class _Rate(ProgressColumn):
+    """How many a second."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:,.0f}/s" if task.speed else "")

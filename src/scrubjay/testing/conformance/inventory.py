@@ -1,0 +1,159 @@
+"""All that a store holds can be had page by page, and what another store has answered can be kept."""
+
+import hashlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from scrubjay.errors import KeyReused
+from scrubjay.model.answer import Answer
+from scrubjay.model.grant import Access
+from scrubjay.model.identity import new_id
+from scrubjay.model.memory import State
+from scrubjay.model.token import Token
+from scrubjay.ports import Once, RecordStore
+from scrubjay.testing.build import (
+    DIMENSION,
+    MODEL,
+    a_commit,
+    a_memory,
+    a_rewrite,
+    an_origin,
+    moment,
+    revised,
+    vectors_for,
+)
+
+_PLENTY = 1 << 30
+
+
+class InventorySuite:
+    """The port `Inventory`. Needs the fixture `store`: an empty store."""
+
+    async def test_a_new_store_holds_nothing(self, store: RecordStore) -> None:
+        assert await store.spaces() == []
+        assert await store.ids("default", limit=9) == []
+        assert await store.dossiers("default", [new_id(), "nobody"], most_bytes=_PLENTY) == []
+        assert await store.models() == {}
+        assert await store.shelved("default", MODEL, limit=9) == {}
+        assert await store.answers("default", limit=9) == []
+        assert await store.token_digests() == {}
+
+    async def test_every_space_is_named(self, store: RecordStore) -> None:
+        for space in ("work", "дом", "A", "with space"):
+            await store.commit(a_commit(a_memory(space=space)))
+        assert await store.spaces() == ["A", "with space", "work", "дом"]
+
+    async def test_ids_come_in_order_whatever_the_state(self, store: RecordStore) -> None:
+        memories = [a_memory(f"number {number}", state=state) for number, state in enumerate([*State] * 2)]
+        await store.commit(a_commit(*reversed(memories)))
+        await store.commit(a_commit(a_memory(space="there")))
+        wanted = sorted(memory.id for memory in memories)
+        assert await store.ids("default", limit=99) == wanted
+        assert await store.ids("default", limit=3) == wanted[:3]
+        assert await store.ids("default", after=wanted[2], limit=3) == wanted[3:6]
+        assert await store.ids("default", after=wanted[-1], limit=3) == []
+
+    async def test_a_dossier_has_the_whole_past(self, store: RecordStore) -> None:
+        first = a_memory("at first", tags=("a",), metadata={"b": [1, {"c": None}]}, pinned=True)
+        await store.commit(a_commit(first, origin=an_origin(run="r1", agent="ann")))
+        second = revised(first, content="later", state=State.TRASHED)
+        await store.commit(a_commit(a_rewrite(second, message="why"), origin=an_origin(run="r2", agent="bob")))
+        await store.touch("default", [first.id], at=moment(50))
+        (dossier,) = await store.dossiers("default", [first.id], most_bytes=_PLENTY)
+        assert dossier.memory == replace(second, access_count=1, last_accessed=moment(50))
+        assert list(dossier.versions) == list(reversed(await store.versions("default", first.id, limit=9)))
+        assert [(one.number, one.run, one.agent, one.message) for one in dossier.versions] == [
+            (1, "r1", "ann", ""),
+            (2, "r2", "bob", "why"),
+        ]
+
+    async def test_dossiers_come_in_the_order_asked_for(self, store: RecordStore) -> None:
+        memories = [a_memory(f"number {number}") for number in range(5)]
+        await store.commit(a_commit(*memories))
+        asked = [memories[3].id, "nobody", memories[0].id, new_id(), memories[3].id, memories[4].id]
+        found = await store.dossiers("default", asked, most_bytes=_PLENTY)
+        assert [one.memory.id for one in found] == [memories[3].id, memories[0].id, memories[4].id]
+        assert await store.dossiers("elsewhere", asked, most_bytes=_PLENTY) == []
+
+    async def test_dossiers_stop_at_so_many_bytes(self, store: RecordStore) -> None:
+        memories = [a_memory("x" * 10_000 + str(number)) for number in range(4)]
+        await store.commit(a_commit(*memories))
+        ids = [memory.id for memory in memories]
+        for most, count in ((1, 1), (15_000, 1), (25_000, 2), (_PLENTY, 4)):
+            found = await store.dossiers("default", ids, most_bytes=most)
+            assert [one.memory.id for one in found] == ids[:count]
+
+    async def test_a_dossier_taken_in_elsewhere_is_the_same(self, store: RecordStore) -> None:
+        first = a_memory("at first", group="g", branch="b", relevance=0.25)
+        await store.commit(a_commit(first))
+        await store.commit(a_commit(a_rewrite(revised(first, content="later"))))
+        found = await store.dossiers("default", [first.id], most_bytes=_PLENTY)
+        await store.purge("default", [first.id], origin=an_origin())
+        await store.adopt("default", found, origin=an_origin())
+        assert await store.dossiers("default", [first.id], most_bytes=_PLENTY) == found
+
+    async def test_vectors_come_in_the_order_of_their_hashes(self, store: RecordStore) -> None:
+        first = a_memory("an early text")
+        second, other = revised(first, content="a later text"), a_memory("another")
+        early = vectors_for([first])
+        await store.commit(a_commit(first, embedded=early))
+        await store.commit(a_commit(a_rewrite(second), other, embedded=vectors_for([second, other])))
+        await store.commit(a_commit(a_memory("there", space="there"), embedded=vectors_for([other], model="two")))
+        assert await store.models() == {MODEL: DIMENSION, "two": DIMENSION}
+        whole = await store.shelved("default", MODEL, limit=9)
+        assert list(whole) == sorted({**early.vectors, **vectors_for([second, other]).vectors})
+        hashes = list(whole)
+        assert list(await store.shelved("default", MODEL, limit=2)) == hashes[:2]
+        assert list(await store.shelved("default", MODEL, after=hashes[1], limit=2)) == hashes[2:]
+        assert await store.shelved("default", "two", limit=9) == {}
+        again = await store.vectors("default", MODEL, hashes)
+        assert all(np.array_equal(again[key], vector) for key, vector in whole.items())
+
+    async def test_answers_are_told_and_kept(self, store: RecordStore) -> None:
+        keys = ("k", "", "ключ", "x" * 300)
+        for key in keys:
+            once = Once(key=key, digest=b"d", answer=f"answer to {key}")
+            await store.commit(a_commit(a_memory(), once=once, origin=an_origin(run=f"run {key}", at=moment(3))))
+        told: list[Answer] = []
+        while page := await store.answers("default", after=told[-1].key if told else None, limit=2):
+            told += page
+        wanted = [(f"answer to {key}", f"run {key}", b"d", moment(3)) for key in keys]
+        assert sorted((one.answer, one.run, one.digest, one.at) for one in told) == sorted(wanted)
+        # Also where the keys were not kept.
+        digested = [replace(one, key=one.key_digest) for one in told]
+        for space, given in (("there", told), ("yonder", digested)):
+            assert await store.keep_answers(space, given, origin=an_origin()) == 4
+            assert await store.keep_answers(space, told, origin=an_origin()) == 0
+            for key in keys:
+                assert await store.answered(space, key, b"d") == f"answer to {key}"
+                done = await store.commit(a_commit(a_memory(), space=space, once=Once(key=key, digest=b"d", answer="")))
+                assert done.answer == f"answer to {key}"
+            with pytest.raises(KeyReused):
+                await store.answered(space, "k", b"another")
+            assert {one.key_digest for one in await store.answers(space, limit=9)} == {one.key_digest for one in told}
+
+    async def test_a_kept_answer_goes_with_what_it_tells_of(self, store: RecordStore) -> None:
+        memory, other = a_memory("zanzibar"), a_memory("other")
+        for key, one in (("made", memory), ("other", other)):
+            once = Once(key=key, digest=b"d", answer=one.content)
+            await store.commit(a_commit(one, once=once, origin=an_origin(run=f"run {key}")))
+        answers = await store.answers("default", limit=9)
+        dossiers = await store.dossiers("default", [memory.id, other.id], most_bytes=_PLENTY)
+        await store.adopt("there", dossiers, origin=an_origin(run="move"))
+        await store.keep_answers("there", answers, origin=an_origin(run="move"))
+        await store.purge("there", [memory.id], origin=an_origin())
+        assert await store.answered("there", "made", b"d") is None
+        assert await store.answered("there", "other", b"d") == "other"
+
+    async def test_digests_of_tokens_are_told_by_id(self, store: RecordStore) -> None:
+        made = [
+            Token(id=new_id(), name="n", spaces=(), access=Access.READ, created_at=moment(number))
+            for number in range(3)
+        ]
+        digests = {token.id: hashlib.sha256(token.id.encode()).digest() for token in made}
+        for token in made:
+            await store.add_token(token, digests[token.id])
+        await store.revoke_token(made[1].id, at=moment(9))
+        assert await store.token_digests() == digests

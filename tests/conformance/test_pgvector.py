@@ -1,0 +1,39 @@
+"""The vectors of PostgreSQL, looked through one by one, and walked by an index from the first point on."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.postgres import a_database, address_of
+from tests.unit.vectors.pgvector_shelf import EAGER, Shelved, put_points
+
+from scrubjay.stores.postgres import PostgresStore
+from scrubjay.testing.conformance import VectorIndexSuite
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[PostgresStore]:
+    async with a_database() as name:
+        opened = await PostgresStore.open(address_of(name))
+        yield opened
+        await opened.close()
+
+
+class TestExact(VectorIndexSuite):
+    @pytest.fixture
+    async def index(self, store: PostgresStore) -> AsyncIterator[Shelved]:
+        index = Shelved(store)
+        yield index
+        await index.close()
+
+
+class TestIndexed(VectorIndexSuite):
+    @pytest.fixture
+    async def index(self, store: PostgresStore) -> AsyncIterator[Shelved]:
+        index = Shelved(store, tuning=EAGER)
+        # The model must be known before there can be an index for it.
+        await put_points(store, "default", [])
+        await index.open()
+        await index.settle()
+        assert (await index.describe())["kind"] == "hnsw"
+        yield index
+        await index.close()

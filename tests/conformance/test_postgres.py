@@ -1,0 +1,91 @@
+"""The PostgreSQL store passes every suite of a record store."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from tests.postgres import a_database, address_of, stamp
+
+from scrubjay.ports import RecordStore
+from scrubjay.stores.postgres import PostgresStore, restore_backup
+from scrubjay.testing.conformance import (
+    ChangeLogSuite,
+    ConcurrencySuite,
+    DurabilitySuite,
+    InventorySuite,
+    LexiconSuite,
+    OpenStore,
+    RecordsSuite,
+    ShelfSuite,
+    SpacesSuite,
+    TokensSuite,
+    UpkeepSuite,
+)
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[RecordStore]:
+    async with a_database() as name:
+        opened = await PostgresStore.open(address_of(name))
+        yield opened
+        await opened.close()
+
+
+@pytest.fixture
+async def open_store() -> AsyncIterator[OpenStore]:
+    """Each path is a database; one that is a backup becomes a database with what it holds."""
+    databases: dict[Path, str] = {}
+    async with AsyncExitStack() as stack:
+
+        async def opened(path: Path) -> RecordStore:
+            if path not in databases:
+                is_backup = path.is_file()
+                databases[path] = await stack.enter_async_context(a_database(empty=is_backup))
+                if is_backup:
+                    await restore_backup(address_of(databases[path]), path)
+                else:
+                    await stamp(databases[path])
+            return await PostgresStore.open(address_of(databases[path]))
+
+        yield opened
+
+
+class TestRecords(RecordsSuite):
+    pass
+
+
+class TestLexicon(LexiconSuite):
+    pass
+
+
+class TestShelf(ShelfSuite):
+    pass
+
+
+class TestChangeLog(ChangeLogSuite):
+    pass
+
+
+class TestTokens(TokensSuite):
+    pass
+
+
+class TestInventory(InventorySuite):
+    pass
+
+
+class TestUpkeep(UpkeepSuite):
+    pass
+
+
+class TestSpaces(SpacesSuite):
+    pass
+
+
+class TestConcurrency(ConcurrencySuite):
+    pass
+
+
+class TestDurability(DurabilitySuite):
+    pass

@@ -1,0 +1,38 @@
+"""The suites that depend on how tables are laid out, on tables that are split by space."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.postgres import a_database, address_of
+
+from scrubjay.ports import RecordStore
+from scrubjay.stores.postgres import PostgresStore
+from scrubjay.testing.conformance import ChangeLogSuite, InventorySuite, LexiconSuite, ShelfSuite, SpacesSuite
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[RecordStore]:
+    async with a_database(partitions=3) as name:
+        opened = await PostgresStore.open(address_of(name))
+        yield opened
+        await opened.close()
+
+
+class TestLexicon(LexiconSuite):
+    pass
+
+
+class TestShelf(ShelfSuite):
+    pass
+
+
+class TestChangeLog(ChangeLogSuite):
+    pass
+
+
+class TestSpaces(SpacesSuite):
+    pass
+
+
+class TestInventory(InventorySuite):
+    pass

@@ -1,0 +1,18 @@
+"""An index on a Qdrant server: on the client's stand-in for one, and on a real one when there is one."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.qdrant import GROUNDS, a_ground
+
+from scrubjay.testing.conformance import VectorIndexSuite
+from scrubjay.vectors.qdrant import QdrantIndex
+
+
+class TestQdrantIndex(VectorIndexSuite):
+    @pytest.fixture(params=GROUNDS)
+    async def index(self, request: pytest.FixtureRequest) -> AsyncIterator[QdrantIndex]:
+        async with a_ground(str(request.param)) as ground:
+            index = await ground.whole_index()
+            yield index
+            await index.close()

@@ -1,0 +1,133 @@
+"""What may happen to a memory, drawn at random, and done the same way in every house."""
+
+from dataclasses import dataclass, replace
+
+from hypothesis import strategies as st
+
+from scrubjay.engine import Engine
+from scrubjay.errors import ScrubjayError
+from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.memory import Json, State
+from scrubjay.model.query import Filter, Question
+from scrubjay.model.relation import LINK
+from scrubjay.model.results import Related
+from scrubjay.writing.dispose import Selection
+
+_WORDS = "acorn oak jay tea coffee river stone winter hides finds green old the of C++ naïve 日本 don't node.js".split()
+_LABELS = ("work", "home", "Work", "two words", "日本")
+texts = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=9).map(" ".join)
+labels = st.sampled_from(("", *_LABELS))
+tags = st.lists(st.sampled_from(_LABELS), max_size=3).map(tuple)
+numbers = st.integers(min_value=0, max_value=30)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deed:
+    """One verb with its arguments; memories are meant by how manieth they were made."""
+
+    verb: str
+    first: int
+    second: int
+    text: str
+    label: str
+    tags: tuple[str, ...]
+    flag: bool
+
+
+deeds = st.builds(
+    Deed,
+    verb=st.sampled_from(
+        ("remember",) * 6 + ("revise", "retag", "forget", "restore", "purge", "relate", "unrelate", "revert", "undo")
+    ),
+    first=numbers, second=numbers, text=texts, label=labels, tags=tags, flag=st.booleans(),
+)  # fmt: skip
+filters = st.builds(
+    Filter,
+    category=labels, entity=labels, tags=tags, any_tags=tags,
+    metadata=st.sampled_from(({}, {}, {"n": 1}, {"n": "work"})),
+    state=st.sampled_from((State.LIVE, State.LIVE, State.TRASHED)),
+)  # fmt: skip
+questions = st.builds(
+    Question, query=st.one_of(texts, st.just("")), filter=st.one_of(st.just(Filter()), filters),
+    limit=st.sampled_from((1, 3, 10, 100)), max_tokens=st.just(100_000),
+)  # fmt: skip
+
+
+@dataclass(kw_only=True)
+class Life:
+    """One space of one house, and the memories that were made in it."""
+
+    engine: Engine
+    who: Caller
+    made: list[str]
+
+    async def lead(self, deed: Deed) -> str:
+        """Do a deed; what came of it, in words that are the same wherever it is done."""
+        try:
+            return await self._do(deed)
+        except ScrubjayError as error:
+            return type(error).__name__
+
+    async def _do(self, deed: Deed) -> str:
+        engine, who = self.engine, self.who
+        if deed.verb == "remember":
+            metadata: dict[str, Json] = {"n": deed.first % 3} if deed.flag else {"n": deed.label}
+            done = await engine.remember(
+                Draft(
+                    text=deed.text, category=deed.label, tags=deed.tags, pinned=deed.first == 1, metadata=metadata,
+                    entities=("work", "home") if deed.second == 1 else (), observations=(deed.text[::-1],) * deed.flag,
+                ),
+                who=who,
+            )  # fmt: skip
+            self.made += [one for one in done.ids if one not in self.made]
+            return f"{done.action} {len(done.ids)} {done.version} {done.tags} {done.warnings}"
+        if not self.made:
+            return "nothing to do it to"
+        first, second = (self.made[number % len(self.made)] for number in (deed.first, deed.second))
+        if deed.verb == "revise":
+            return str((await engine.revise(first, Edit(fields={"content": deed.text}), who=who)).version)
+        if deed.verb == "retag":
+            edit = Edit(fields={"tags": list(deed.tags), "category": deed.label, "pinned": deed.flag})
+            return str((await engine.revise(first, edit, who=who)).version)
+        if deed.verb == "revert":
+            return str((await engine.revert(first, to=1 + deed.second % 3, who=who)).version)
+        if deed.verb == "undo":
+            undone = await engine.undo(who=who)
+            return f"{len(undone.done)} {len(undone.skipped)}"
+        if deed.verb == "relate":
+            return _links(await engine.relate(first, second, relation=deed.label or LINK, who=who))
+        if deed.verb == "unrelate":
+            return _links(await engine.unrelate(first, second, relation=deed.label or LINK, who=who))
+        move = {"forget": engine.forget, "restore": engine.restore, "purge": engine.purge}[deed.verb]
+        return str([one.version for one in (await move(Selection(refs=(first,)), who=who)).done])
+
+    def number(self, memory_id: str) -> int:
+        """How manieth a memory was made; ids differ from house to house."""
+        return self.made.index(memory_id)
+
+    async def found(self, question: Question) -> list[tuple[int, str, float]]:
+        """(memory, passage, score) of every hit and every pinned one, in order."""
+        told = await self.engine.recall(question, who=self.who)
+        assert not told.degraded, told.degraded
+        return [(self.number(hit.id), hit.passage, hit.score) for hit in (*told.pinned, *told.hits)]
+
+    async def state(self) -> list[str]:
+        """Every memory with all its versions, and what the space counts."""
+        told: list[str] = []
+        for number, memory_id in enumerate(self.made):
+            found = await self.engine.read([memory_id], who=self.who)
+            for memory in found.memories:
+                # Ids differ, and readings are counted a while later.
+                plain = replace(memory, id="", name="", group="", access_count=0, last_accessed=None)
+                told.append(f"{number} {plain}")
+            history = await self.engine.history(memory_id, who=self.who) if found.memories else None
+            versions = history.versions if history else ()
+            told += [f"{number} v{one.number} {one.action} {one.message} {one.memory.content}" for one in versions]
+            edges = {(self.number(one.source), one.type, self.number(one.target)) for one in found.relations}
+            told += [f"{number} {edge}" for edge in sorted(edges)]
+        status = await self.engine.status(who=self.who)
+        return [*told, f"{sorted(status.memories.items())} {status.versions} {status.relations}"]
+
+
+def _links(related: Related) -> str:
+    return f"{related.action} {len(related.source_links)} {len(related.target_links)}"

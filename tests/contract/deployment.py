@@ -1,0 +1,117 @@
+"""What is in `deploy/`, read as its tools read it."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import cast
+
+import yaml
+
+from scrubjay.model.memory import Json
+from tests.contract.source import ROOT
+
+DEPLOY = ROOT / "deploy"
+COMPOSE_FILES = ("compose.yaml", "compose.archive.yaml")
+MANIFESTS = ("kubernetes/scrubjay.yaml", "kubernetes/desk.yaml")
+
+Tree = dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """One container of a pod, with what its pod says of it."""
+
+    pod: str
+    spec: Tree
+    pod_spec: Tree
+
+    @property
+    def environment(self) -> dict[str, Json]:
+        """Its variables: a value, or where the value comes from; also those of its config maps."""
+        found: dict[str, Json] = {}
+        for source in branches(self.spec.get("envFrom", [])):
+            name = at(source, "configMapRef", "name")
+            found |= branch(one_of("ConfigMap", str(name))["data"])
+        for one in branches(self.spec.get("env", [])):
+            found[str(one["name"])] = one.get("value", one.get("valueFrom"))
+        return found
+
+
+def text(name: str) -> str:
+    """A file of `deploy/`."""
+    return (DEPLOY / name).read_text(encoding="utf-8")
+
+
+@cache
+def compose(name: str = COMPOSE_FILES[0]) -> Tree:
+    """A compose file."""
+    return cast("Tree", yaml.safe_load(text(name)))
+
+
+def services() -> dict[str, Tree]:
+    """The services of the compose file, what they share filled in."""
+    return {name: branch(one) for name, one in branch(compose()["services"]).items()}
+
+
+def compose_schema() -> Tree:
+    """The schema of the compose specification."""
+    place = files("check_jsonschema") / "builtin_schemas" / "vendor" / "compose-spec.json"
+    return cast("Tree", json.loads(place.read_text(encoding="utf-8")))
+
+
+@cache
+def objects() -> tuple[Tree, ...]:
+    """Everything that the manifests make."""
+    return tuple(cast("Tree", one) for name in MANIFESTS for one in yaml.safe_load_all(text(name)))
+
+
+def one_of(kind: str, name: str) -> Tree:
+    """One of them."""
+    (found,) = (one for one in objects() if one["kind"] == kind and at(one, "metadata", "name") == name)
+    return found
+
+
+def containers() -> list[Container]:
+    """Every container of the manifests."""
+    return [
+        Container(pod=str(at(one, "metadata", "name")), spec=spec, pod_spec=pod)
+        for one in objects()
+        for pod in [branch((one.get("spec") if one["kind"] == "Pod" else at(one, "spec", "template", "spec")) or {})]
+        for spec in branches(pod.get("containers", []))
+    ]
+
+
+def container(pod: str) -> Container:
+    """The container of a pod."""
+    (found,) = (one for one in containers() if one.pod == pod)
+    return found
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The instructions of the Dockerfile, each with what it says."""
+    joined = re.sub(r"\\\n\s*", " ", re.sub(r"^#.*\n", "", text("Dockerfile"), flags=re.MULTILINE))
+    lines = (line.partition(" ") for line in joined.splitlines() if line.strip())
+    return [(name, rest.strip()) for name, _, rest in lines]
+
+
+def branch(value: Json) -> Tree:
+    """A value that is a mapping."""
+    assert isinstance(value, Mapping)
+    return cast("Tree", value)
+
+
+def branches(value: Json) -> list[Tree]:
+    """A value that is a list of mappings."""
+    assert isinstance(value, list)
+    return [branch(one) for one in value]
+
+
+def at(tree: Tree, *path: str) -> Json:
+    """What lies at the end of a path; None where it ends early."""
+    found: Json = tree
+    for name in path:
+        found = branch(found).get(name) if isinstance(found, Mapping) else None
+    return found

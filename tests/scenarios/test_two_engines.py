@@ -1,0 +1,235 @@
+"""Two engines on one database whose clocks are days apart: what one does holds for the other at once."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from scrubjay.engine import Engine
+from scrubjay.errors import StaleVersion
+from scrubjay.graph.entity import Entity
+from scrubjay.indexing.keeper import IndexKeeper, Means
+from scrubjay.model.draft import Caller, Draft, Edit, Limits
+from scrubjay.model.query import Question
+from scrubjay.model.results import Remembered
+from scrubjay.model.token import TokenState, TokenWish
+from scrubjay.ports import Profile, VectorIndex
+from scrubjay.recalling.visits import Visits
+from scrubjay.sharing import Shared
+from scrubjay.stores.postgres import PostgresStore
+from scrubjay.stores.postgres.words import digest_of
+from scrubjay.surfaces.daemon.upkeep import keep_up
+from scrubjay.surfaces.mcp.changes import Changes
+from scrubjay.testing import FakeClock, FakeEmbedder
+from scrubjay.vectors.edge import EdgeIndex
+from scrubjay.vectors.scan import ScanIndex
+from scrubjay.writing.dispose import Selection
+from tests.postgres import a_database, address_of, shared_server
+
+WHO = Caller(space="default", agent="tester")
+NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
+APART = timedelta(days=3)
+
+
+@pytest.fixture
+async def name() -> AsyncIterator[str]:
+    async with a_database() as made:
+        yield made
+
+
+@pytest.fixture
+async def ahead(name: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    opened = await an_engine(name, tmp_path, now=NOON + APART)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def behind(name: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    opened = await an_engine(name, tmp_path, now=NOON - APART)
+    yield opened
+    await opened.close()
+
+
+async def an_engine(name: str, data: Path, *, now: datetime, embedder: FakeEmbedder | None = None) -> Engine:
+    store, embedder, clock = await PostgresStore.open(address_of(name)), embedder or FakeEmbedder(), FakeClock(now)
+
+    def scan(profile: Profile) -> VectorIndex:
+        return ScanIndex(store, profile.model, dimension=profile.dimension)
+
+    async def build(_: Path) -> None:
+        raise NotImplementedError
+
+    means = Means(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build)
+    return Engine(
+        store=store, embedder=embedder, index=IndexKeeper(store, means, folder=None), clock=clock, limits=Limits(),
+        visits=Visits(store, clock=clock), data=data,
+    )  # fmt: skip
+
+
+async def found(engine: Engine, query: str) -> set[str]:
+    return {hit.id for hit in (await engine.recall(Question(query=query), who=WHO)).hits}
+
+
+async def test_versions_and_the_log_go_by_order_and_not_by_clocks(ahead: Engine, behind: Engine) -> None:
+    memory = (await ahead.remember(Draft(text="version 1", name="shared"), who=WHO)).id
+    for version, engine in enumerate([behind, ahead] * 3, start=2):
+        edit = Edit(fields={"content": f"version {version}"}, expected_version=version - 1)
+        assert (await engine.revise("shared", edit, who=WHO)).version == version
+    with pytest.raises(StaleVersion):
+        await behind.revise("shared", Edit(fields={"content": "late"}, expected_version=6), who=WHO)
+    for engine in (ahead, behind):
+        history = await engine.history(memory, who=WHO)
+        assert [one.number for one in history.versions] == [7, 6, 5, 4, 3, 2, 1]
+        log = await engine.store.changes_in("default", after=0, limit=99)
+        assert [change.version for change in log if change.version] == sorted(change.version for change in log)
+        assert [change.place for change in log] == list(range(1, len(log) + 1))
+    # The newest run is that of the clock that is behind.
+    assert (await ahead.undo(who=WHO)).done[0].version == 8
+    assert (await behind.read([memory], who=WHO)).memories[0].content == "version 6"
+
+
+async def test_a_key_holds_for_both_also_at_the_same_moment(ahead: Engine, behind: Engine) -> None:
+    draft = Draft(text="once and for all", intent="new", idempotency_key="a-key")
+    first = await ahead.remember(draft, who=WHO)
+    assert (await behind.remember(draft, who=WHO)).id == first.id
+    for number in range(10):
+        same = Draft(text=f"at once {number}", intent="new", idempotency_key=f"key-{number}")
+        done = await asyncio.gather(*(engine.remember(same, who=WHO) for engine in (ahead, behind)))
+        assert len({one.id for one in done}) == 1
+    assert (await ahead.status(who=WHO)).memories == {"live": 11}
+
+
+async def test_tokens_end_at_once_by_whichever_clock(ahead: Engine, behind: Engine) -> None:
+    made = await ahead.create_token(TokenWish(name="laptop", spaces=("*",)))
+    (token,) = await behind.tokens()
+    assert (token.id, token.state(behind.clock.now())) == (made.token.id, TokenState.LIVE)
+    await ahead.revoke_token("laptop")
+    (token,) = await behind.tokens()
+    # It was revoked in what is the future here.
+    assert token.state(behind.clock.now()) is TokenState.REVOKED
+
+
+async def test_what_one_writes_the_other_finds_though_it_has_just_answered(ahead: Engine, behind: Engine) -> None:
+    old = (await ahead.remember(Draft(text="jays hide acorns in autumn", intent="new"), who=WHO)).id
+    for engine in (ahead, behind):
+        assert await found(engine, "acorns") == {old}
+    new = (await behind.remember(Draft(text="jays dig up acorns in winter", intent="new"), who=WHO)).id
+    for engine in (ahead, behind):
+        assert await found(engine, "acorns") == {old, new}
+    await ahead.forget(Selection(refs=(old,)), who=WHO)
+    assert await found(behind, "acorns") == {new}
+
+
+async def test_texts_that_are_held_in_memory_follow_what_others_write(ahead: Engine, behind: Engine) -> None:
+    graphs = [engine.knowledge_graph(who=WHO) for engine in (ahead, behind)]
+    for number, graph in enumerate(graphs * 2, start=1):
+        await graph.create_entities([Entity(name=f"jay-{number}", type="bird", observations=("hides acorns",))])
+        for one in graphs:
+            walk, _ = await one.searched("acorns")
+            assert len(walk.ids) == number
+
+
+async def test_pages_of_an_answer_may_come_from_different_servers(ahead: Engine, behind: Engine) -> None:
+    for number in range(7):
+        await ahead.remember(Draft(text=f"acorn number {number}", intent="new"), who=WHO)
+    question, seen, cursor = Question(query="acorn", limit=2), list[str](), ""
+    for engine in (ahead, behind, ahead, behind):
+        page = await engine.recall(question, who=WHO, cursor=cursor)
+        seen += [hit.id for hit in page.hits]
+        cursor = page.cursor
+    assert (len(seen), len(set(seen)), cursor) == (7, 7, "")
+
+
+async def test_a_purge_is_forgotten_everywhere(ahead: Engine, behind: Engine) -> None:
+    text = "the code word is periwinkle"
+    purged = asyncio.Event()
+
+    def forget() -> None:
+        behind.answers.clear()
+        purged.set()
+
+    async with asyncio.timeout(20), Changes(behind.store, purged=forget):
+        # It listens from the moment on in which it first says so.
+        await purged.wait()
+        purged.clear()
+        secret = (await ahead.remember(Draft(text=text, intent="new"), who=WHO)).id
+        assert await found(behind, "code word") == {secret}
+        await ahead.forget(Selection(refs=(secret,)), who=WHO)
+        await ahead.purge(Selection(refs=(secret,)), who=WHO)
+        await purged.wait()
+        assert isinstance(behind.store, PostgresStore)
+        assert not behind.answers._kept
+        assert behind.store._bodies._unpacking._unpacked.cache_info().currsize == 0
+        # The vector went with the memory: the same text is embedded anew.
+        await behind.remember(Draft(text=text, intent="new"), who=WHO)
+        model = (await behind.embedder.profile()).model
+        assert await behind.store.without_vectors(model, limit=9) == []
+
+
+@asynccontextmanager
+async def under_way(engine: Engine, name: str) -> AsyncGenerator[asyncio.Task[Remembered]]:
+    """A commit that has taken its numbers and cannot end before the block does; another has overtaken it."""
+    who = Caller(space="slow", agent="tester")
+    await engine.remember(Draft(text="the first of its space", intent="new"), who=who)
+    before = await engine.store.last_seq()
+    async with await psycopg.AsyncConnection.connect(shared_server().url(name)) as holder:
+        await holder.execute(
+            """INSERT INTO scrubjay.once(space_no, key_digest, run_no, at, digest, answer)
+               SELECT no, %s, 1, 0, '', '' FROM scrubjay.spaces WHERE name = 'slow'""",
+            (digest_of("held"),),
+        )
+        draft = Draft(text="slow but sure", intent="new", idempotency_key="held")
+        task = asyncio.create_task(engine.remember(draft, who=who))
+        taken = before
+        while taken == before:
+            cursor = await holder.execute("SELECT last_value FROM scrubjay.change_numbers")
+            taken = (await cursor.fetchall())[0][0]
+        await engine.remember(Draft(text="overtakes it", intent="new"), who=WHO)
+        yield task
+        await holder.rollback()
+
+
+async def test_a_listener_hears_of_a_commit_that_was_under_way_when_it_came(
+    ahead: Engine, behind: Engine, name: str
+) -> None:
+    heard: asyncio.Queue[frozenset[str]] = asyncio.Queue()
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(asyncio.timeout(30))
+        changes = await stack.enter_async_context(Changes(behind.store, seconds=3600))
+        async with under_way(ahead, name) as slow:
+            assert isinstance(behind.store, Shared)
+            assert await behind.store.settled_seq() < await behind.store.last_seq()
+            listening = changes.listening("slow", lambda changed: heard.put_nowait(changed.ids))
+            await stack.enter_async_context(listening)
+        assert (await slow).id in await heard.get()
+
+
+async def test_a_scan_finds_what_was_under_way_when_it_first_read(ahead: Engine, behind: Engine, name: str) -> None:
+    profile, everything = await behind.embedder.profile(), Question(query="").filter
+    scan = ScanIndex(behind.store, profile.model, dimension=profile.dimension)
+    vector = await behind.embedder.embed_query("slow but sure")
+    async with asyncio.timeout(30):
+        async with under_way(ahead, name) as slow:
+            assert len(await scan.search("slow", vector, everything, limit=9)) == 1
+        await slow
+        assert len(await scan.search("slow", vector, everything, limit=9)) == 2
+
+
+async def test_whoever_leads_finishes_what_others_left(ahead: Engine, name: str, tmp_path: Path) -> None:
+    dumb = await an_engine(name, tmp_path, now=NOON, embedder=FakeEmbedder(failing=True))
+    await dumb.remember(Draft(text="stored without a vector", intent="new"), who=WHO)
+    await dumb.close()
+    model = (await ahead.embedder.profile()).model
+    assert len(await ahead.store.without_vectors(model, limit=9)) == 1
+    upkeep = asyncio.create_task(keep_up(ahead, seconds=3600))
+    async with asyncio.timeout(20), Changes(ahead.store, seconds=0.02) as changes:
+        while await ahead.store.without_vectors(model, limit=9):
+            changes.nudge()
+            await asyncio.sleep(0.01)
+    upkeep.cancel()
+    await asyncio.gather(upkeep, return_exceptions=True)

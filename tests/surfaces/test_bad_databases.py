@@ -1,0 +1,130 @@
+"""A database that cannot be used: one line that says what to do, an exit code, and never the password."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from tests.postgres import Server, a_database, private_server, shared_server
+from tests.surfaces.shell import run
+
+PASSWORD = "open-sesame"
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Server]:
+    """A server that asks one of its roles for a password."""
+    with private_server() as server:
+        with psycopg.connect(server.url(), autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE ROLE keyed LOGIN SUPERUSER PASSWORD {}").format(sql.Literal(PASSWORD)))
+            (found,) = connection.execute("SHOW hba_file").fetchall()
+            rules = Path(str(found[0]))
+            rules.write_text(f"local all keyed scram-sha-256\n{rules.read_text(encoding='utf-8')}", encoding="utf-8")
+            connection.execute("SELECT pg_reload_conf()")
+        yield server
+
+
+@contextmanager
+def database(server: Server | None = None, *, empty: bool = False) -> Generator[str]:
+    with asyncio.Runner() as runner:
+        made = a_database(server, empty=empty)
+        yield runner.run(made.__aenter__())
+        runner.run(made.__aexit__(None, None, None))
+
+
+def refused(monkeypatch: pytest.MonkeyPatch, url: str, *, code: int, **environment: str) -> str:
+    """What a command says that cannot open its store."""
+    monkeypatch.setenv("SCRUBJAY_DATABASE_URL", url)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    told = run("status")
+    assert told.code == code, told
+    assert told.out == ""
+    assert told.err.startswith("error: ")
+    assert told.err.count("\n") == 1
+    assert "Traceback" not in told.err
+    assert PASSWORD not in told.err + run("status", "--json").err
+    return told.err
+
+
+@pytest.mark.parametrize(
+    ("url", "code", "said"),
+    [
+        (f"mysql://me:{PASSWORD}@127.0.0.1/memory", 2, "begins with postgresql://"),
+        (f"postgresql://me:{PASSWORD}@[::1/memory", 2, "cannot be understood"),
+        (f"postgresql://me:{PASSWORD}@127.0.0.1:many/memory", 2, "cannot be understood"),
+        (f"postgresql://me:{PASSWORD}@127.0.0.1:1/memory", 75, "See whether PostgreSQL is up"),
+        (f"postgresql://me:{PASSWORD}@/memory?host=/nowhere", 75, "See whether PostgreSQL is up"),
+    ],
+)
+def test_an_address_that_leads_nowhere(
+    home: Path, monkeypatch: pytest.MonkeyPatch, url: str, code: int, said: str
+) -> None:
+    assert said in refused(monkeypatch, url, code=code)
+
+
+def test_a_database_and_a_role_that_are_not_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = shared_server().url("no_such_database")
+    assert "knows this role and this database" in refused(monkeypatch, url, code=75)
+    url = shared_server().url("postgres", user="no_such_role")
+    assert "knows this role and this database" in refused(monkeypatch, url, code=75)
+
+
+def test_a_wrong_password_and_none(home: Path, monkeypatch: pytest.MonkeyPatch, guarded: Server) -> None:
+    url = guarded.url(user="keyed")
+    assert "Check the role, its password" in refused(monkeypatch, url, code=5)
+    wrong = url.replace("keyed@", f"keyed:{PASSWORD}-no@")
+    assert "Check the role, its password" in refused(monkeypatch, wrong, code=5)
+    right = wrong.replace("-no@", "@").replace("/postgres?", "/no_such_database?")
+    assert "the name of the database" in refused(monkeypatch, right, code=5)
+
+
+def test_a_role_that_may_not_set_the_database_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with psycopg.connect(shared_server().url(), autocommit=True) as connection:
+        connection.execute(
+            """DO $$ BEGIN CREATE ROLE scrubjay_test_visitor LOGIN;
+            EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"""
+        )
+    with database(empty=True) as name:
+        url = shared_server().url(name, user="scrubjay_test_visitor")
+        assert f"psql -d {name} -c 'CREATE EXTENSION vector'" in refused(monkeypatch, url, code=5)
+        with psycopg.connect(shared_server().url(name), autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION vector")
+        assert "SCRUBJAY_DATABASE_OWNER_URL" in refused(monkeypatch, url, code=5)
+    with database() as name:
+        url = shared_server().url(name, user="scrubjay_test_visitor")
+        assert "GRANT scrubjay_server" in refused(monkeypatch, url, code=5)
+
+
+def test_a_database_of_a_newer_version(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with database() as name:
+        with psycopg.connect(shared_server().url(name), autocommit=True) as connection:
+            connection.execute("INSERT INTO scrubjay.migrations VALUES (99, 'from the future', 0)")
+        assert "Update Scrubjay; the database was not touched" in refused(
+            monkeypatch, shared_server().url(name), code=5
+        )
+
+
+def test_an_encryption_key_is_for_files(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = refused(monkeypatch, "postgresql://me@127.0.0.1:1/memory", code=2, SCRUBJAY_KEY=PASSWORD)
+    assert "leave out SCRUBJAY_KEY" in told
+
+
+@pytest.mark.slow
+def test_a_daemon_leaves_with_the_same_words(tmp_path: Path) -> None:
+    url = f"postgresql://me:{PASSWORD}@127.0.0.1:1/memory"
+    served = subprocess.run(
+        [sys.executable, "-m", "scrubjay", "serve", "--data", str(tmp_path / "data"), "--http", "127.0.0.1:0"],
+        env={**os.environ, "SCRUBJAY_DATABASE_URL": url, "SCRUBJAY_EMBEDDER": "none"},
+        capture_output=True, text=True, encoding="utf-8", timeout=60, check=False,
+    )  # fmt: skip
+    assert served.returncode == 75
+    assert "error: postgresql://me@127.0.0.1:1/memory cannot be reached" in served.stderr
+    assert "Traceback" not in served.stderr
+    assert PASSWORD not in served.stdout + served.stderr

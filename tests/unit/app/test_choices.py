@@ -1,0 +1,99 @@
+"""What the settings choose, and what they cannot."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scrubjay.app.indexes import make_index
+from scrubjay.app.stores import open_store
+from scrubjay.errors import InvalidInput, StoreError
+from scrubjay.indexing.keeper import IndexKeeper
+from scrubjay.indexing.shared import SharedIndex
+from scrubjay.settings import Settings
+from scrubjay.testing import FakeEmbedder, FakeStore
+
+URL = "postgresql://jay:secret@127.0.0.1:1/memory"
+
+
+def settings(tmp_path: Path, **more: str) -> Settings:
+    return Settings.load(environment={}, home=str(tmp_path), **more)
+
+
+def test_an_embedded_store_has_an_embedded_index(tmp_path: Path) -> None:
+    for kind in ("auto", "scan"):
+        made = make_index(settings(tmp_path, vector_index=kind), FakeStore(), FakeEmbedder())
+        assert isinstance(made, IndexKeeper)
+
+
+async def test_a_qdrant_address_means_qdrant_whatever_the_store(tmp_path: Path) -> None:
+    made = make_index(settings(tmp_path, qdrant_url=":memory:"), FakeStore(), FakeEmbedder())
+    assert isinstance(made, SharedIndex)
+    await made.open()
+    assert (await made.describe())["kind"] == "qdrant"
+    await made.close()
+
+
+@pytest.mark.parametrize("kind", ["hnsw", "ivfflat", "annoy"])
+def test_an_index_that_a_store_cannot_have_is_refused(tmp_path: Path, kind: str) -> None:
+    with pytest.raises(InvalidInput, match=kind) as caught:
+        make_index(settings(tmp_path, vector_index=kind), FakeStore(), FakeEmbedder())
+    assert caught.value.fields["setting"] == "SCRUBJAY_VECTOR_INDEX"
+
+
+@pytest.mark.parametrize("url", ["localhost:6333", "ftp://localhost", "http://"])
+def test_what_is_no_address_of_qdrant_is_refused(tmp_path: Path, url: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        make_index(settings(tmp_path, qdrant_url=url), FakeStore(), FakeEmbedder())
+    assert caught.value.fields["setting"] == "SCRUBJAY_QDRANT_URL"
+
+
+async def test_what_is_encrypted_goes_nowhere_in_clear(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="encrypted"):
+        make_index(settings(tmp_path, key="k", qdrant_url=":memory:"), FakeStore(), FakeEmbedder())
+    with pytest.raises(InvalidInput, match="not encrypted"):
+        await open_store(settings(tmp_path, key="k", database_url=URL))
+
+
+@pytest.mark.parametrize("url", ["mysql://localhost/x", "localhost", "postgresql://jay:secret@host:port/x"])
+async def test_what_is_no_address_of_a_database_is_refused(tmp_path: Path, url: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        await open_store(settings(tmp_path, database_url=url))
+    assert caught.value.fields["setting"] == "SCRUBJAY_DATABASE_URL"
+    assert "secret" not in str(caught.value)
+
+
+async def test_a_database_that_nobody_serves_is_told_without_its_password(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"127\.0\.0\.1:1") as caught:
+        await open_store(settings(tmp_path, database_url=URL))
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("missing", "chosen", "extra"),
+    [
+        ("psycopg", {"database_url": URL}, "postgres"),
+        ("psycopg_pool", {"database_url": URL}, "postgres"),
+        ("qdrant_client", {"qdrant_url": "http://127.0.0.1:1"}, "qdrant"),
+    ],
+)
+def test_without_an_extra_it_is_said_how_to_get_it(
+    tmp_path: Path, missing: str, chosen: dict[str, str], extra: str
+) -> None:
+    code = f"""
+import asyncio, sys
+sys.modules[{missing!r}] = None
+from scrubjay.app import open_engine
+from scrubjay.errors import InvalidInput
+from scrubjay.settings import Settings
+async def main():
+    async with open_engine(Settings.load(environment={{}}, home={str(tmp_path)!r}, **{chosen!r})):
+        pass
+try:
+    asyncio.run(main())
+except InvalidInput as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, timeout=60)
+    assert f"pip install 'scrubjay[{extra}]'" in done.stdout

@@ -1,0 +1,82 @@
+"""Recall without the shared index: by words, and it says so; and two servers on one database."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.postgres import a_database, address_of
+from tests.qdrant import Ground, a_ground
+from tests.unit.indexing.world import World
+from tests.unit.workshop import Workshop
+
+from scrubjay.indexing.shared import SharedIndex, SharedMeans
+from scrubjay.indexing.shared_leading import FileLeadership
+from scrubjay.indexing.shared_upkeep import SharedPolicy
+from scrubjay.model.query import Filter
+from scrubjay.ports import Profile
+from scrubjay.stores.postgres import PostgresStore
+from scrubjay.testing import FakeEmbedder, FakeStore
+from scrubjay.testing.build import vector_of
+from scrubjay.vectors.qdrant import QdrantIndex
+
+# Rounds come from commits alone.
+QUIET = SharedPolicy(poll=600)
+
+
+@pytest.fixture
+async def ground() -> AsyncIterator[Ground]:
+    async with a_ground("local") as ground:
+        yield ground
+
+
+async def test_recall_finds_by_words_and_says_why(ground: Ground, tmp_path: Path) -> None:
+    store, embedder = FakeStore(), FakeEmbedder()
+
+    def index_of(profile: Profile) -> QdrantIndex:
+        return ground.index(store_id=store.store_id, model=profile.model, dimension=profile.dimension)
+
+    means = SharedMeans(profile=embedder.profile, index=index_of, leader=lambda _: FileLeadership(tmp_path / "lead"))
+    index = SharedIndex(store, means)
+    workshop = Workshop(store=store, embedder=embedder, index=index)
+    ground.cut()
+    memory = await workshop.kept("Jays hide acorns")
+    await index.after_commit()
+    found = await workshop.recall("where are the acorns")
+    assert [hit.id for hit in found.hits] == [memory.id]
+    assert found.degraded == ("searched by words only: Qdrant cannot be reached",)
+    again = await workshop.recall("where are the acorns")
+    assert again.degraded == found.degraded, "what was found without the index is not kept as the answer"
+    await index.close()
+
+
+async def test_two_servers_on_one_database(ground: Ground) -> None:
+    async with a_database() as name:
+        stores = [await PostgresStore.open(address_of(name)) for _ in range(2)]
+        indexes = [_index(store, ground) for store in stores]
+        for index in indexes:
+            await index.open()
+        await World(folder=Path(), store=stores[0]).remember("one")
+        await indexes[0].after_commit()
+        async with asyncio.timeout(20):
+            while [(await index.describe())["points"] for index in indexes] != [1, 1]:  # noqa: ASYNC110 - an election
+                await asyncio.sleep(0.01)
+        assert sorted([bool((await index.describe())["leads"]) for index in indexes]) == [False, True]
+        # Whoever leads, the other's commits are heard of.
+        for seen, store in enumerate(stores, start=2):
+            await World(folder=Path(), store=store).remember(f"number {seen}")
+            for index in indexes:
+                assert len(await index.search("default", vector_of(b"q"), Filter(), limit=9)) == seen
+            async with asyncio.timeout(20):
+                while (await indexes[0].describe())["points"] != seen:  # noqa: ASYNC110 - another server's doing
+                    await asyncio.sleep(0.01)
+        for one in (*indexes, *stores):
+            await one.close()
+
+
+def _index(store: PostgresStore, ground: Ground) -> SharedIndex:
+    def index_of(profile: Profile) -> QdrantIndex:
+        return ground.index(store_id=store.store_id, model=profile.model, dimension=profile.dimension)
+
+    means = SharedMeans(profile=FakeEmbedder().profile, index=index_of, leader=store.leader, listening=store.listening)
+    return SharedIndex(store, means, policy=QUIET)

@@ -1,0 +1,101 @@
+"""Backups: whole or not at all, and restored into an empty database alone."""
+
+import stat
+from pathlib import Path
+
+import pytest
+import zstandard
+from tests.postgres import address_of
+from tests.unit.stores.postgres.conftest import Raw
+
+from scrubjay.errors import InvalidInput, StoreDamaged, StoreError, StoreInUse, StoreReadOnly, StoreTooNew
+from scrubjay.stores.postgres import PostgresStore, restore_backup
+from scrubjay.testing.build import MODEL, a_commit, a_memory, an_edge, vectors_for
+
+
+@pytest.fixture
+async def backup(store: PostgresStore, tmp_path: Path) -> Path:
+    one, two = a_memory("zanzibar", space="ann"), a_memory("other", space="ann")
+    await store.commit(a_commit(one, two, an_edge(one, two), embedded=vectors_for([one, two])))
+    await store.commit(a_commit(a_memory("zanzibar", space="bob")))
+    await store.backup(tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+async def test_a_backup_is_its_owners_alone_and_stands_alone(backup: Path) -> None:
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    assert [one.name for one in backup.parent.iterdir() if one.is_file()] == ["copy"]
+    assert b"zanzibar" not in backup.read_bytes()
+
+
+async def test_a_backup_replaces_nothing(store: PostgresStore, backup: Path) -> None:
+    before = backup.read_bytes()
+    with pytest.raises(InvalidInput, match="already"):
+        await store.backup(backup)
+    assert backup.read_bytes() == before
+
+
+async def test_a_backup_that_cannot_be_written_leaves_nothing(store: PostgresStore, tmp_path: Path) -> None:
+    with pytest.raises(StoreReadOnly):
+        await store.backup(tmp_path / "no such folder" / "copy")
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_restored_store_goes_on_and_has_an_identity_of_its_own(
+    store: PostgresStore, backup: Path, empty: str
+) -> None:
+    told: list[tuple[int, int]] = []
+    count = await restore_backup(address_of(empty), backup, progress=lambda done, total: told.append((done, total)))
+    assert count == 3
+    assert told[-1][0] == told[-1][1]
+    restored = await PostgresStore.open(address_of(empty))
+    assert restored.store_id != store.store_id
+    assert await restored.changes(after=0, limit=99) == await store.changes(after=0, limit=99)
+    assert await restored.point_count(MODEL) == 2
+    done = await restored.commit(a_commit(a_memory(space="ann"), a_memory(space="carol"), space="ann"))
+    log = await restored.changes(after=0, limit=99)
+    assert done.seq == log[-1].seq
+    assert len({change.seq for change in log}) == len({(one.space, one.place) for one in log}) == len(log)
+    assert await restored.check(deep=True) == []
+    await restored.close()
+
+
+async def test_a_backup_can_be_restored_into_partitions(backup: Path, empty: str) -> None:
+    await restore_backup(address_of(empty), backup, partitions=2)
+    restored = await PostgresStore.open(address_of(empty))
+    assert (await restored.statistics("ann")).details["partitions"] == 2
+    assert await restored.check(deep=True) == []
+    await restored.close()
+
+
+async def test_a_store_with_memories_is_not_restored_over(store: PostgresStore, backup: Path, name: str) -> None:
+    before = await store.changes(after=0, limit=99)
+    with pytest.raises(StoreInUse, match="already"):
+        await restore_backup(address_of(name), backup)
+    assert await store.changes(after=0, limit=99) == before
+
+
+@pytest.mark.parametrize("fault", ["empty", "foreign", "truncated", "spoiled", "no header", "newer"])
+async def test_a_bad_backup_changes_nothing(backup: Path, empty: str, raw: Raw, fault: str) -> None:
+    good = backup.read_bytes()
+    plain = zstandard.ZstdDecompressor().stream_reader(good).read()
+    spoiled = bytearray(good)
+    spoiled[len(good) // 2] ^= 0xFF
+    packed = zstandard.ZstdCompressor()
+    backup.write_bytes(
+        {
+            "empty": b"",
+            "foreign": b"SQLite format 3\x00" * 10,
+            "truncated": packed.compress(plain[: len(plain) // 2]),
+            "spoiled": bytes(spoiled),
+            "no header": packed.compress(b'{"a": 1}\n'),
+            "newer": packed.compress(plain.replace(b'"schema": ', b'"schema": 9', 1)),
+        }[fault]
+    )
+    with pytest.raises(StoreTooNew if fault == "newer" else StoreError) as caught:
+        await restore_backup(address_of(empty), backup)
+    assert fault == "newer" or isinstance(caught.value, StoreDamaged)
+    store = await PostgresStore.open(address_of(empty))
+    assert await store.last_seq() == 0
+    assert await store.check(deep=True) == []
+    await store.close()

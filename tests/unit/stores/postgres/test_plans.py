@@ -1,0 +1,105 @@
+"""Nothing on a hot path walks a space: what a remember and a recall ask for is found by keys, whoever is guarded."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import psycopg
+import pytest
+from tests.postgres import shared_server
+
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.query import Filter
+from scrubjay.stores.postgres import Address, PostgresStore
+from scrubjay.testing.build import MODEL, a_commit, a_memory, a_rewrite, an_edge, moment, revised, vectors_for
+from scrubjay.text.passages import passages_of
+from scrubjay.text.tokens import terms_of
+
+MANY = 2_000
+FEW = 300
+
+
+class Counted:
+    """A store that is filled, and how many rows are read in it."""
+
+    def __init__(self, store: PostgresStore, memories: list[Memory], url: str) -> None:
+        self.store = store
+        self.memories = memories
+        self._url = url
+
+    async def rows(self) -> dict[str, int]:
+        """Rows read so far, by table."""
+        # Its one connection tells at the end of the next transaction.
+        await self.store.database.rows("SELECT pg_stat_force_next_flush()")
+        async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
+            cursor = await connection.execute(
+                """SELECT relname, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_user_tables
+                   WHERE schemaname = 'scrubjay'"""
+            )
+            return {str(table): int(count) for table, count in await cursor.fetchall()}
+
+    def deeds(self) -> dict[str, Callable[[], Awaitable[object]]]:
+        """What is done and asked often."""
+        store, memory, other = self.store, self.memories[700], self.memories[900]
+        hashes = [passage.hash for passage in passages_of(memory)]
+        new, same = a_memory("a new jay"), a_memory(memory.content, title=memory.title)
+        rare = terms_of("acorn700 number900")
+        return {
+            "remember": lambda: store.commit(a_commit(new, embedded=vectors_for([new]))),
+            "same text": lambda: store.commit(a_commit(same, embedded=vectors_for([same], model="new"))),
+            "revise": lambda: store.commit(a_commit(a_rewrite(revised(memory, content="a jay digs", name="new")))),
+            "relate": lambda: store.commit(a_commit(an_edge(memory, other))),
+            "touch": lambda: store.touch("default", [memory.id, other.id], at=moment(1)),
+            "get": lambda: store.get("default", [memory.id, other.id]),
+            "find by id": lambda: store.find("default", memory.id),
+            "find by name": lambda: store.find("default", other.name),
+            "find by title": lambda: store.find("default", "jay 900"),
+            "find by slug": lambda: store.find("default", "the jay 900"),
+            "find nobody": lambda: store.find("default", "nobody"),
+            "same content": lambda: store.same_content("default", other.content),
+            "answered": lambda: store.answered("default", "key", b"digest"),
+            "versions": lambda: store.versions("default", memory.id, limit=9),
+            "relations": lambda: store.relations("default", [memory.id]),
+            "members": lambda: store.members("default", "g700"),
+            "pinned": lambda: store.pinned("default"),
+            "labels": lambda: store.labels("default", "name", prefix=other.name, limit=9),
+            "facets": lambda: store.labels("default", "group", prefix="g700", limit=9),
+            "lexical": lambda: store.lexical_candidates("default", rare, Filter(), limit=9),
+            "lexical filtered": lambda: store.lexical_candidates("default", rare, Filter(kind="note"), limit=9),
+            "list by group": lambda: store.list_ids("default", Filter(group="g700"), limit=9),
+            "list": lambda: store.list_ids("default", Filter(), limit=9),
+            "statistics": lambda: store.term_statistics("default", terms_of("jay acorn700"), state=State.LIVE),
+            "vectors": lambda: store.vectors("default", MODEL, hashes),
+            "points of": lambda: store.points_of(MODEL, [700, 900]),
+            "changes": lambda: store.changes(after=MANY - 5, limit=9),
+            "changes in": lambda: store.changes_in("default", after=MANY - 5, limit=9),
+            "last seq": store.last_seq,
+            "last run": lambda: store.last_run("default", agent="tester"),
+            "token": lambda: store.token_by(b"digest"),
+        }
+
+
+@pytest.fixture
+async def counted(name: str) -> AsyncIterator[Counted]:
+    """Nobody but the store has asked the server to look at its tables."""
+    url = shared_server().url(name)
+    store = await PostgresStore.open(Address(url=url))
+    memories = [
+        a_memory(f"jay number{number} hides acorn{number}", title=f"Jay {number}", group=f"g{number}")
+        for number in range(MANY)
+    ]
+    for start in range(0, MANY, 500):
+        part = memories[start : start + 500]
+        await store.commit(a_commit(*part, embedded=vectors_for(part)))
+    await store.close()
+    one = await PostgresStore.open(Address(url=url, connections=1))
+    yield Counted(one, memories, url)
+    await one.close()
+
+
+async def test_no_deed_reads_more_than_it_must(counted: Counted) -> None:
+    walks: dict[str, dict[str, int]] = {}
+    for name, deed in counted.deeds().items():
+        before = await counted.rows()
+        await deed()
+        read = {table: count - before[table] for table, count in (await counted.rows()).items()}
+        walks[name] = {table: count for table, count in read.items() if count > FEW}
+    assert {name: read for name, read in walks.items() if read} == {}

@@ -1,0 +1,143 @@
+"""Stores with something of everything in them, and what they hold, to be compared."""
+
+import hashlib
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TypeVar
+
+from tests.postgres import a_database, address_of, stamp
+
+from scrubjay.errors import StoreError
+from scrubjay.model.grant import Access
+from scrubjay.model.identity import new_id
+from scrubjay.model.memory import Memory, Observation, Source, State, Tier
+from scrubjay.model.relation import Relation
+from scrubjay.model.token import Token
+from scrubjay.model.version import Dossier
+from scrubjay.ports import Once, RecordStore
+from scrubjay.stores.postgres import PostgresStore
+from scrubjay.stores.sqlite import SqliteStore
+from scrubjay.testing.build import a_commit, a_memory, a_rewrite, an_edge, an_origin, moment, revised, vectors_for
+from scrubjay.transfer.moving import Move, Moved, move_house
+from scrubjay.transfer.moving_check import Comparison
+from scrubjay.transfer.moving_pages import Stage, unheard
+
+File = TypeVar("File", bound=SqliteStore)
+Database = TypeVar("Database", bound=PostgresStore)
+
+
+async def furnish(store: RecordStore) -> list[Memory]:
+    """Two spaces, every state, several versions, relations, vectors of two models, answers and tokens."""
+    tea = a_memory(
+        "green tea 🍵\n\u2028 …", name="tea", title="Tea", tags=("drink",), metadata={"cups": [1, {"big": None}]},
+        pinned=True, tier=Tier.SEMANTIC, relevance=0.125, branch="side", expires_at=moment(1e6), group="g",
+        entity="Ann", source=Source(session="s", agent="ann", at=moment(-5)), last_confirmed=moment(7),
+        observations=(Observation(text="hot", recorded_at=moment(1), valid_until=moment(2), source="x"),),
+    )  # fmt: skip
+    jay = a_memory("a scrub jay hides acorns")
+    rest = [a_memory(f"number {number}", state=state) for number, state in enumerate(State)]
+    await store.commit(
+        a_commit(
+            tea, jay, *rest, embedded=vectors_for([tea, jay, rest[0]]), origin=an_origin(run="first", agent="ann"),
+            once=Once(key="made", digest=b"d", answer='{"id": 1}'),
+        )
+    )  # fmt: skip
+    second = revised(tea, content="black tea")
+    await store.commit(a_commit(a_rewrite(second, message="why"), origin=an_origin(run="second", agent="bob")))
+    third = revised(second, title="Black tea", state=State.LIVE)
+    await store.commit(a_commit(a_rewrite(third), embedded=vectors_for([third], model="two", dimension=8)))
+    await store.commit(a_commit(an_edge(tea, jay, type="likes", text="drinks", strength=0.9, metadata={"a": [1]})))
+    await store.commit(a_commit(an_edge(jay, tea), an_edge(rest[3], rest[0])))
+    await store.touch("default", [tea.id, tea.id, jay.id], at=moment(99))
+    there = [a_memory(f"elsewhere {number}", space="дом") for number in range(3)]
+    await store.commit(a_commit(*there, embedded=vectors_for(there), once=Once(key="made", digest=b"e", answer="")))
+    for name, revoked in (("laptop", None), ("lost", moment(5))):
+        token = Token(
+            id=new_id(), name=name, spaces=("default", "дом"), access=Access.WRITE, created_at=moment(1),
+            expires_at=moment(1e7), revoked_at=revoked, requests_per_minute=7,
+        )  # fmt: skip
+        await store.add_token(token, hashlib.sha256(f"{name} {token.id}".encode()).digest())
+    return [tea, jay, *rest, *there]
+
+
+class Street:
+    """Houses to move from and to, which are closed in the end."""
+
+    def __init__(self, folder: Path, stack: AsyncExitStack) -> None:
+        self._folder = folder
+        self._stack = stack
+        self._built = 0
+
+    async def file(self, kind: type[File] = SqliteStore) -> File:
+        """A new SQLite store."""
+        self._built += 1
+        store = await kind.open(self._folder / f"{self._built}.db", readers=1)
+        self._stack.push_async_callback(store.close)
+        return store
+
+    async def database(self, kind: type[Database] = PostgresStore) -> Database:
+        """A new PostgreSQL store."""
+        name = await self._stack.enter_async_context(a_database())
+        await stamp(name)
+        store = await kind.open(address_of(name))
+        self._stack.push_async_callback(store.close)
+        return store
+
+
+async def moved(
+    source: RecordStore, target: RecordStore, *, merging: bool = False, report: Stage = unheard
+) -> tuple[Moved, Comparison]:
+    """Move a store."""
+    move = Move(source=source, target=target, now=lambda: moment(1000), merging=merging, report=report)
+    return await move_house(move)
+
+
+Everything = dict[str, tuple[list[Dossier], list[Relation], dict[str, dict[bytes, bytes]]]]
+
+
+async def everything(store: RecordStore) -> tuple[Everything, dict[str, bytes], list[Token]]:
+    """All that a store holds, by ways of its own."""
+    spaces: Everything = {}
+    for space in await store.spaces():
+        ids = await store.ids(space, limit=10_000)
+        vectors = {
+            model: {key: one.tobytes() for key, one in (await store.shelved(space, model, limit=10_000)).items()}
+            for model in await store.models()
+        }
+        found = await store.get(space, ids)
+        dossiers = [
+            Dossier(memory=found[one], versions=tuple(await store.versions(space, one, limit=999))) for one in ids
+        ]
+        spaces[space] = (dossiers, sorted(await store.relations(space, ids), key=lambda one: one.key), vectors)
+    return spaces, await store.token_digests(), await store.tokens()
+
+
+class Cut(StoreError):
+    """The line to a store broke."""
+
+
+class Faltering:
+    """A store that breaks off after so many calls of what a move is made of."""
+
+    patience = 1 << 30
+
+    def __getattribute__(self, name: str) -> object:
+        if name in _COUNTED:
+            if self.patience == 0:
+                raise Cut("the line broke", hint="Mend it")
+            self.patience -= 1
+        return super().__getattribute__(name)
+
+
+class FalteringSqlite(Faltering, SqliteStore):
+    pass
+
+
+class FalteringPostgres(Faltering, PostgresStore):
+    pass
+
+
+_COUNTED = {
+    "ids", "dossiers", "shelved", "relations", "answers", "adopt", "vectors", "shelve", "commit", "keep_answers",
+    "token_digests", "add_token",
+}  # fmt: skip

@@ -1,0 +1,106 @@
+"""Points put straight into the tables of a PostgreSQL store, with all that a search by meaning reads."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from scrubjay.model.memory import State
+from scrubjay.model.passage import Point
+from scrubjay.model.query import facet
+from scrubjay.ports import Profile
+from scrubjay.stores.postgres import PostgresStore
+from scrubjay.stores.postgres.asking import Work
+from scrubjay.stores.postgres.words import digest_of, labels_of
+from scrubjay.stores.rows import STATE_NUMBERS
+from scrubjay.testing.build import DIMENSION, MODEL
+from scrubjay.vectors.pgvector import PgvectorIndex
+from scrubjay.vectors.pgvector_plan import Tuning
+from scrubjay.vectors.sound import require_sound
+
+# An index from the first point on, and every search walks it: an exact look is said to cost a fortune.
+EAGER = Tuning(index_from=0, exact=1e9, sifted=1e9, step=1.0)
+_STATES = {facet("state", state): state for state in State}
+
+
+async def profile() -> Profile:
+    """The model that all points are by."""
+    return Profile(model=MODEL, dimension=DIMENSION)
+
+
+class Shelved(PgvectorIndex):
+    """An index over a store that gets what is applied."""
+
+    def __init__(self, store: PostgresStore, *, tuning: Tuning | None = None) -> None:
+        super().__init__(store.vector_tables, profile, tuning=tuning)
+        self._store = store
+        self._points: dict[int, Point] = {}
+        self.cursor = 0
+
+    async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
+        """Put points and drop others, as a follower would have it done."""
+        for point in points:
+            require_sound(point.vector, dimension=DIMENSION)
+        touched = [self._points.pop(number) for number in stale if number in self._points]
+        touched += [self._points[point.id] for point in points if point.id in self._points]
+        self._points |= {point.id: point for point in points}
+        for space in dict.fromkeys(point.space for point in (*touched, *points)):
+            await put_points(self._store, space, [one for one in self._points.values() if one.space == space])
+        self.cursor = cursor
+
+
+async def put_points(store: PostgresStore, space: str, points: Sequence[Point]) -> None:
+    """Make these the points of a space."""
+
+    async def job(work: Work) -> None:
+        await work.do(
+            "INSERT INTO scrubjay.models(name, dimension) VALUES (%s, %s) ON CONFLICT DO NOTHING", MODEL, DIMENSION
+        )
+        for table in ("passages", "vectors", "lexicons", "facets"):
+            await work.do(f"DELETE FROM scrubjay.{table} WHERE space_no = scrubjay.here()")
+        await _put_rows(work, space, points)
+        await _put_counts(work, points)
+
+    await store.database.write(job, space=space, make=True)
+
+
+async def _put_rows(work: Work, space: str, points: Sequence[Point]) -> None:
+    states = [_state(point) for point in points]
+    words = [
+        "{" + ",".join(map(str, labels_of(space, state, _labels(point)))) + "}"
+        for point, state in zip(points, states, strict=True)
+    ]
+    hashes = [point.id.to_bytes(16, "big") for point in points]
+    await work.do(
+        """INSERT INTO scrubjay.passages(space_no, state, id, date, memory_id, start, stop, hash, terms, words)
+           SELECT scrubjay.here(), state, id, date, gen_random_uuid(), 0, 0, hash, '', words::bigint[]
+           FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[], %s::bytea[], %s::text[])
+             AS v(state, id, date, hash, words)""",
+        [STATE_NUMBERS[state] for state in states], [point.id for point in points], [point.at for point in points],
+        hashes, words,
+    )  # fmt: skip
+    await work.do(
+        """INSERT INTO scrubjay.vectors SELECT scrubjay.here(), m.no, hash, scrubjay.vector_of(vector)
+           FROM unnest(%s::bytea[], %s::text[]) AS v(hash, vector), scrubjay.models m WHERE m.name = %s""",
+        hashes, [str(point.vector.tolist()) for point in points], MODEL,
+    )  # fmt: skip
+
+
+async def _put_counts(work: Work, points: Sequence[Point]) -> None:
+    for state, count in Counter(map(_state, points)).items():
+        await work.do(
+            "INSERT INTO scrubjay.lexicons VALUES (scrubjay.here(), %s, %s, %s, 0)", STATE_NUMBERS[state], count, count
+        )
+    counts = Counter((_state(point), label) for point in points for label in _labels(point))
+    await work.do(
+        """INSERT INTO scrubjay.facets SELECT scrubjay.here(), v.* FROM unnest(%s::smallint[], %s::bytea[],
+             %s::bigint[], %s::text[]) AS v""",
+        [STATE_NUMBERS[state] for state, _ in counts], [digest_of(label) for _, label in counts], list(counts.values()),
+        [label.encode("utf-8", "replace").decode().replace("\x00", "?") for _, label in counts],
+    )  # fmt: skip
+
+
+def _state(point: Point) -> State:
+    return next(_STATES[one] for one in point.facets if one in _STATES)
+
+
+def _labels(point: Point) -> list[str]:
+    return [one for one in point.facets if one not in _STATES]
