@@ -17,8 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 COVERED := model writing recalling stores
 COVERAGE := 95
 
-# Tests run in so many processes; 0 runs them in one, for a debugger.
-WORKERS ?= auto
+# Tests run in so many processes; 0 runs them in one, for a debugger. One more than there are cores: many wait for others.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 # How many memories the bench measures with, smallest first.
 BENCH_SIZES ?= 1000 10000

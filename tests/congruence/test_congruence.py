@@ -33,7 +33,7 @@ def houses(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @settings(
-    max_examples=15,
+    max_examples=8,
     deadline=None,
     derandomize=True,
     database=None,

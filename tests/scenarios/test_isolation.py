@@ -156,7 +156,7 @@ def _walk(machine: type[Isolation]) -> None:
         machine,
         # The same series every time, and no shrinking: a step is a handful of requests to real servers.
         settings=settings(
-            max_examples=5,
+            max_examples=3,
             stateful_step_count=25,
             deadline=None,
             derandomize=True,
