@@ -35,7 +35,7 @@ async def fill(size: int) -> Sample:
     corpus = load_corpus(sentences=size + _TIMED + _BATCHED, questions=_TIMED)
     try:
         cache = VectorCache(await embedder.profile())
-        rate = await _embedding_rate(embedder, corpus.sentences[_TIMED : _TIMED + _BATCHED])
+        rate = await embedding_rate(embedder, corpus.sentences[_TIMED : _TIMED + _BATCHED])
         alone = await embedding_time(embedder, corpus.questions[:60])
         await fill_cache(cache, [*corpus.sentences, *corpus.questions], embedder=embedder, progress=_in_silence)
         with private_server() as server:
@@ -98,7 +98,8 @@ def _indexed(url: str, many: int, seconds: float) -> float:
     return many / seconds
 
 
-async def _embedding_rate(embedder: Embedder, texts: Sequence[str]) -> float:
+async def embedding_rate(embedder: Embedder, texts: Sequence[str]) -> float:
+    """How many texts are embedded a second, in batches."""
     await embedder.embed(texts[:8])
     began = time.perf_counter()
     await embedder.embed(texts)

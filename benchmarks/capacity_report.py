@@ -111,7 +111,7 @@ _NEEDED: list[Row] = [
     ("HNSW, GB of disk and memory", lambda one: _gb(one.vector_index_gb)),
     ("memory of all shards, GB", lambda one: _gb(one.memory_gb)),
     ("base backups and a day's log, GB", lambda one: _gb(one.backup_gb)),
-    ("or Qdrant, quantised: memory, GB", lambda one: _gb(one.qdrant_memory_gb)),
+    ("or Qdrant: memory, GB", lambda one: _gb(one.qdrant_memory_gb)),
     ("- disk, GB", lambda one: _gb(one.qdrant_disk_gb)),
     ("importing all, hours", lambda one: _gb(one.import_hours)),
     ("- embedding all, hours", lambda one: _gb(one.embed_hours)),

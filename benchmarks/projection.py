@@ -116,7 +116,7 @@ def plan(measured: Measured, assumed: Assumed, *, memories: int) -> Plan:
         vector_index_gb=index,
         memory_gb=memory,
         backup_gb=backup,
-        qdrant_memory_gb=vectors * quantised_bytes(measured.dimension) / GB,
+        qdrant_memory_gb=vectors * held_bytes(measured.dimension) / GB,
         qdrant_disk_gb=vectors * on_disk_bytes(measured.dimension) / GB,
         import_hours=memories / (measured.imported_per_second * scenario.servers) / 3600,
         embed_hours=vectors / (measured.embedded_per_second * scenario.servers) / 3600,
@@ -126,14 +126,14 @@ def plan(measured: Measured, assumed: Assumed, *, memories: int) -> Plan:
     )
 
 
-def quantised_bytes(dimension: int) -> float:
-    """Qdrant's memory for a point: a byte a number, sixteen neighbours both ways, and what finds it by id and space."""
-    return dimension + 2 * 16 * 4 + 100
+def held_bytes(dimension: int) -> float:
+    """Qdrant's memory for a point: the vector in halves, sixteen neighbours both ways, and what finds it."""
+    return dimension * 2 + 2 * 16 * 4 + 100
 
 
 def on_disk_bytes(dimension: int) -> float:
-    """Qdrant's disk for a point: the vector in half precision, the quantised one and its neighbours, its payload."""
-    return dimension * 2 + quantised_bytes(dimension) + 300
+    """Qdrant's disk for a point: what it holds in memory, and its payload."""
+    return held_bytes(dimension) + 300
 
 
 def _scenario(measured: Measured, assumed: Assumed, *, memories: int, disk_gb: float) -> Scenario:

@@ -17,22 +17,27 @@ import psycopg
 from tests.postgres import Server, private_server
 
 from benchmarks.cache import VectorCache, fill_cache
+from benchmarks.capacity_filling import embedding_rate
+from benchmarks.capacity_samples import Sample, keep
 from benchmarks.corpus import Corpus, load_corpus
+from benchmarks.effort import effort_of_recall, effort_of_remember, embedding_time
 from benchmarks.embedders import KnowingEmbedder
-from benchmarks.figures import Probe
 from benchmarks.filling import Ground, opened, remember_all
-from benchmarks.memories import CALLER, drafts
-from benchmarks.probe import Job, probe_in_child
+from benchmarks.memories import drafts
 from benchmarks.scale_report import Scale, Size, page
 from benchmarks.scale_servers import Throughput, measure_servers
+from benchmarks.scale_turns import measure_turns
+from benchmarks.weights import weigh_database
 from scrubjay.app import SystemClock, make_embedder, open_store
-from scrubjay.model.query import Question
+from scrubjay.engine import Engine
 from scrubjay.settings import Settings
 from scrubjay.transfer.moving import Move, move_house
 
 FOLDER = Path(__file__).parent
-_SPARE = 325
-_HITS = 10
+# Sentences that no store is filled with: by turns, for the effort, and many at once.
+_TURNS, _EFFORT = 325, 320
+_SPARE = _TURNS + _EFFORT + 640
+_QUESTIONS = 325
 _SERVED = 10_000
 _LONGEST = 1800.0
 
@@ -56,10 +61,13 @@ class _Bench:
     embedder: KnowingEmbedder
     server: Server
     folder: Path
+    # Of a lone question, in milliseconds, and of texts in batches.
+    embedding: float
+    embedded_per_second: float
 
 
 async def _measure(sizes: Sequence[int]) -> Scale:
-    corpus = load_corpus(sentences=sizes[-1] + _SPARE, questions=_SPARE)
+    corpus = load_corpus(sentences=sizes[-1] + _SPARE, questions=_QUESTIONS)
     embedder = make_embedder(Settings.load(environment={}))
     try:
         cache = VectorCache(await embedder.profile())
@@ -70,7 +78,11 @@ async def _measure(sizes: Sequence[int]) -> Scale:
             tempfile.TemporaryDirectory(prefix="scrubjay-scale-") as folder,
         ):
             knowing = KnowingEmbedder(embedder, cache)
-            bench = _Bench(corpus=corpus, embedder=knowing, server=server, folder=Path(folder))
+            bench = _Bench(
+                corpus=corpus, embedder=knowing, server=server, folder=Path(folder),
+                embedding=await embedding_time(embedder, corpus.questions[:60]),
+                embedded_per_second=await embedding_rate(embedder, corpus.sentences[:220]),
+            )  # fmt: skip
             measured = [await _size(bench, size) for size in sizes]
             served = max((size for size in sizes if size <= _SERVED), default=sizes[0])
             throughput = [await _servers(bench, served, servers=servers) for servers in (1, 2)]
@@ -80,7 +92,7 @@ async def _measure(sizes: Sequence[int]) -> Scale:
 
 
 async def _size(bench: _Bench, size: int) -> Size:
-    spare, stock = bench.corpus.sentences[:_SPARE], bench.corpus.sentences[_SPARE : _SPARE + size]
+    timed, stock = bench.corpus.sentences[:_TURNS], bench.corpus.sentences[_SPARE : _SPARE + size]
     ground = Ground(home=bench.folder / str(size), embedder=bench.embedder)
     there = replace(ground.settings, home=str(bench.folder / f"{size}-there"), database_url=_database(bench, size))
     _say(f"{size:,}: filling the embedded store")
@@ -89,19 +101,34 @@ async def _size(bench: _Bench, size: int) -> Size:
         await engine.index.rebuild()
     _say(f"{size:,}: moving it to PostgreSQL")
     rate = await _move(ground.settings, there)
-    _say(f"{size:,}: building the index there, and comparing what both find")
+    _say(f"{size:,}: building the index there")
     index, seconds = await _indexed(there, bench.embedder)
-    same = await _agreement(ground.settings, there, bench)
-    _say(f"{size:,}: asking and remembering")
-    here, far = [await _probe(settings, bench, spare, first=size) for settings in (ground.settings, there)]
-    return Size(
-        size=size, embedded=here, postgres=far, moved_per_second=rate, index=index, index_seconds=seconds, same=same
+    _say(f"{size:,}: asking and remembering by turns")
+    async with opened(ground.settings, bench.embedder) as embedded, opened(there, bench.embedder) as postgres:
+        turns = await measure_turns(embedded, postgres, bench.corpus.questions, timed, first=size)
+        keep(await _sample(bench, postgres, there, size=size, indexed=size / max(seconds, 0.1)))
+    return Size(size=size, turns=turns, moved_per_second=rate, index=index, index_seconds=seconds)
+
+
+async def _sample(bench: _Bench, engine: Engine, settings: Settings, *, size: int, indexed: float) -> Sample:
+    """What so many memories weigh and cost there, for the capacity page."""
+    corpus, postmaster = bench.corpus, bench.server.postmaster
+    timed, crowd = corpus.sentences[_TURNS : _TURNS + _EFFORT], corpus.sentences[_TURNS + _EFFORT : _SPARE]
+    weights = await asyncio.to_thread(weigh_database, settings.database_url)
+    recall = await effort_of_recall(engine, corpus.questions, postmaster=postmaster)
+    remember = await effort_of_remember(engine, timed, first=size + _TURNS, postmaster=postmaster)
+    began = time.perf_counter()
+    await remember_all(engine, drafts(crowd, first=size + _TURNS + _EFFORT), progress=_in_silence)
+    return Sample(
+        weights=weights,
+        recall=recall,
+        remember=remember,
+        embedding=bench.embedding,
+        embedded_per_second=bench.embedded_per_second,
+        remembered_per_second=len(crowd) / (time.perf_counter() - began),
+        indexed_per_second=indexed,
+        notes=(f"searched by {(await engine.index.describe())['kind']}", corpus.origin),
     )
-
-
-async def _probe(settings: Settings, bench: _Bench, sentences: Sequence[str], *, first: int) -> Probe:
-    job = Job(settings=settings, questions=bench.corpus.questions, sentences=tuple(sentences), first=first)
-    return await probe_in_child(job)
 
 
 async def _move(here: Settings, there: Settings) -> float:
@@ -127,17 +154,6 @@ async def _indexed(settings: Settings, embedder: KnowingEmbedder) -> tuple[str, 
             await asyncio.sleep(0.1)
             told = await engine.index.describe()
         return str(told["kind"]), time.perf_counter() - began
-
-
-async def _agreement(here: Settings, there: Settings, bench: _Bench) -> float:
-    """The share of what the embedded store finds first that PostgreSQL finds too."""
-    shares: list[float] = []
-    async with opened(here, bench.embedder) as one, opened(there, bench.embedder) as other:
-        for question in bench.corpus.questions:
-            asked = Question(query=question, limit=_HITS, max_tokens=100_000)
-            first, second = [{hit.id for hit in (await e.recall(asked, who=CALLER)).hits} for e in (one, other)]
-            shares.append(len(first & second) / max(1, len(first)))
-    return sum(shares) / len(shares)
 
 
 async def _servers(bench: _Bench, size: int, *, servers: int) -> Throughput:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.figures import Probe
 from benchmarks.scale_servers import Throughput
-from benchmarks.tables import Table, Verdict, both, rows_of
+from benchmarks.scale_turns import Turns
+from benchmarks.tables import Table, Verdict, at_most, both, rows_of
 
 _RECALL_AT_MOST, _REMEMBER_AT_MOST = 3.0, 2.0
 _POINTS_AT_MOST = 2.0
@@ -13,25 +13,13 @@ _POINTS_AT_MOST = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """One size on both. `same` is the share of the embedded store's first ten that PostgreSQL finds."""
+    """One size on both."""
 
     size: int
-    embedded: Probe
-    postgres: Probe
+    turns: Turns
     moved_per_second: float
     index: str
     index_seconds: float
-    same: float
-
-    @property
-    def recall_times(self) -> float:
-        """How many times as long a recall takes on PostgreSQL, embedding apart."""
-        return self.postgres.recall_rest.p50 / self.embedded.recall_rest.p50
-
-    @property
-    def remember_times(self) -> float:
-        """The same of a remember."""
-        return self.postgres.remember_rest.p50 / self.embedded.remember_rest.p50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,40 +46,30 @@ def verdicts(scale: Scale) -> list[Verdict]:
     found: list[Verdict] = []
     for one in scale.sizes:
         at = f"at {one.size:,}"
-        points = 100 * (1 - one.same)
         found += [
-            (
-                f"recall on PostgreSQL {at}: {one.recall_times:.1f} times embedded, {_RECALL_AT_MOST:g} at most",
-                one.recall_times <= _RECALL_AT_MOST,
-            ),
-            (
-                f"remember on PostgreSQL {at}: {one.remember_times:.1f} times embedded, {_REMEMBER_AT_MOST:g} at most",
-                one.remember_times <= _REMEMBER_AT_MOST,
-            ),
-            (
-                f"results on PostgreSQL {at}: {points:.1f} points from embedded, {_POINTS_AT_MOST:g} at most",
-                points <= _POINTS_AT_MOST,
-            ),
+            at_most(f"recall on PostgreSQL {at}", one.turns.recall.times, _RECALL_AT_MOST, "times embedded"),
+            at_most(f"remember on PostgreSQL {at}", one.turns.remember.times, _REMEMBER_AT_MOST, "times embedded"),
+            at_most(f"results on PostgreSQL {at}", 100 * (1 - one.turns.same), _POINTS_AT_MOST, "points away"),
         ]
     return found
 
 
 def _sizes(sizes: Sequence[Size]) -> Table:
     rows: list[tuple[str, Callable[[Size], str]]] = [
-        ("recall without embedding, embedded, ms", lambda one: both(one.embedded.recall_rest)),
-        ("- PostgreSQL", lambda one: both(one.postgres.recall_rest)),
-        ("- times", lambda one: f"{one.recall_times:.1f}"),
+        ("recall without embedding, embedded, ms", lambda one: both(one.turns.recall.embedded)),
+        ("- PostgreSQL", lambda one: both(one.turns.recall.postgres)),
+        ("- times", lambda one: f"{one.turns.recall.times:.1f}"),
     ]
-    for name in sizes[0].embedded.recall_filtered:
+    for name in sizes[0].turns.filtered:
         rows += [
             (f"filter that {name} pass, embedded", _filtered("embedded", name)),
             ("- PostgreSQL", _filtered("postgres", name)),
         ]
     more: list[tuple[str, Callable[[Size], str]]] = [
-        ("remember without embedding, embedded, ms", lambda one: both(one.embedded.remember_rest)),
-        ("- PostgreSQL", lambda one: both(one.postgres.remember_rest)),
-        ("- times", lambda one: f"{one.remember_times:.1f}"),
-        ("of the first 10 embedded, found on PostgreSQL", lambda one: f"{one.same:.1%}"),
+        ("remember without embedding, embedded, ms", lambda one: both(one.turns.remember.embedded)),
+        ("- PostgreSQL", lambda one: both(one.turns.remember.postgres)),
+        ("- times", lambda one: f"{one.turns.remember.times:.1f}"),
+        ("of the first 10 embedded, found on PostgreSQL", lambda one: f"{one.turns.same:.1%}"),
         ("moved, memories/s", lambda one: f"{one.moved_per_second:,.0f}"),
         ("searched by", lambda one: one.index),
         ("- built in, s", lambda one: f"{one.index_seconds:.1f}"),
@@ -103,8 +81,8 @@ def _sizes(sizes: Sequence[Size]) -> Table:
 
 def _filtered(side: str, name: str) -> Callable[[Size], str]:
     def told(one: Size) -> str:
-        probe = one.embedded if side == "embedded" else one.postgres
-        return both(probe.recall_filtered[name])
+        pair = one.turns.filtered[name]
+        return both(pair.embedded if side == "embedded" else pair.postgres)
 
     return told
 

@@ -8,7 +8,7 @@ import psycopg
 from psycopg import sql
 
 from scrubjay.model.identity import new_id
-from tests import postgres
+from tests import postgres, qdrant
 
 BACKENDS = ("sqlite", "pgvector", "qdrant")
 
@@ -18,6 +18,7 @@ class Choice(TypedDict, total=False):
 
     database_url: str
     qdrant_url: str
+    qdrant_collection: str
 
 
 @contextmanager
@@ -28,10 +29,14 @@ def backend(name: str) -> Generator[Choice]:
         return
     url = new_database()
     try:
-        # The client's local mode: no server has to run.
-        yield {"database_url": url, "qdrant_url": ":memory:"} if name == "qdrant" else {"database_url": url}
+        yield {"database_url": url, **_qdrant()} if name == "qdrant" else {"database_url": url}
     finally:
         drop_database(url)
+
+
+def _qdrant() -> Choice:
+    """A collection of its own on the server that SCRUBJAY_TEST_QDRANT_URL names, or the client's local mode."""
+    return {"qdrant_url": qdrant.URL or ":memory:", "qdrant_collection": f"test-{new_id()}"}
 
 
 def new_database() -> str:

@@ -229,6 +229,10 @@ class VectorShelf(Protocol):
         """Stored vectors by text hash."""
         ...
 
+    async def embedded(self, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
+        """Which texts have a vector. Whoever writes goes by it: never from a cache."""
+        ...
+
     async def shelve(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
         """Store vectors that were made later than their texts, and tell the followers."""
         ...

@@ -24,6 +24,7 @@ BROAD_HANDLERS = {
     "src/scrubjay/stores/sqlite/writer.py": 3,
     "src/scrubjay/surfaces/daemon/conversation.py": 1,
     "src/scrubjay/surfaces/daemon/reception.py": 1,
+    "src/scrubjay/surfaces/daemon/upkeep.py": 1,
     "src/scrubjay/surfaces/daemon/web.py": 2,
     "src/scrubjay/surfaces/mcp/server.py": 1,
     "src/scrubjay/surfaces/web/door.py": 1,

@@ -39,7 +39,7 @@ async def _embed(space: str, ids: Sequence[str], *, store: RecordStore, embedder
     profile = await embedder.profile()
     memories = await SoundReader(store, space=space).get(ids)
     texts = {digest: text for memory in memories for digest, text in _texts(memory)}
-    known = await store.vectors(space, profile.model, list(texts))
+    known = await store.embedded(space, profile.model, list(texts))
     missing = {digest: text for digest, text in texts.items() if digest not in known}
     vectors = await embedder.embed(list(missing.values())) if missing else []
     embedded = Embedded(

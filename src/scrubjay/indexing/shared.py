@@ -118,7 +118,10 @@ class SharedIndex:
         points, problem = 0, desk.keeping.problem
         try:
             async with self._asking():
-                points = await self._count(desk, await self._look(desk))
+                place = await self._look(desk)
+            # Who cannot count in time can search all the same.
+            with suppress(IndexUnavailable):
+                points = await self._count(desk, place)
         except IndexUnavailable as error:
             problem = str(error)
         cursor = self._seen or 0
@@ -195,7 +198,11 @@ class SharedIndex:
         return self._counted[1]
 
     async def _is_soon_built(self, desk: _Desk) -> bool:
-        return desk.keeping.leads and await self._store.point_count(desk.profile.model) <= self._policy.await_up_to
+        """Whether this server builds it, and has few points to put there. Many would take long to count."""
+        most = self._policy.await_up_to
+        return (
+            desk.keeping.leads and len(await self._store.points(desk.profile.model, after=-1, limit=most + 1)) <= most
+        )
 
     @asynccontextmanager
     async def _asking(self) -> AsyncGenerator[None]:

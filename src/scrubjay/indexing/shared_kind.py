@@ -22,6 +22,11 @@ class Standing(Protocol):
         ...
 
     @property
+    def is_foreign(self) -> bool:
+        """Whether it is the index of another store."""
+        ...
+
+    @property
     def wished(self) -> bool:
         """Whether somebody wants it built anew."""
         ...

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scrubjay import telemetry
+from scrubjay.errors import IndexUnavailable
 from scrubjay.indexing.follower import Follower
 from scrubjay.indexing.kind import Source
 from scrubjay.indexing.shared_kind import RemoteIndex
@@ -47,12 +48,18 @@ class Upkeep:
         self._follower = Follower(store, _Tolerant(index, dimension=profile.dimension), profile.model)
         self._sound = _Tolerant(index, dimension=profile.dimension)
         self._left_at: int | None = None
+        self._has_built = False
         self.is_building = False
 
     async def round(self) -> None:
         """Build what is not there, and apply what is new. Raises IndexUnavailable, or what the store raises."""
         standing = await self._index.look(closely=self._left_at is None)
         newest = await self._store.last_seq()
+        if standing.is_foreign and self._has_built:
+            raise IndexUnavailable(
+                "another store uses the same collection on Qdrant",
+                hint="Give each store a collection of its own: SCRUBJAY_QDRANT_COLLECTION",
+            )
         if standing.cursor is None or standing.cursor > newest:
             await self._build(keep=False)
         elif standing.wished:
@@ -67,7 +74,8 @@ class Upkeep:
         try:
             with telemetry.stage("index.build"):
                 # What is committed while we read has a later number, and is followed from here.
-                start = await whole_up_to(self._store)
+                # No more than the newest, though: numbers may have been taken that nothing came of.
+                start = min(await whole_up_to(self._store), await self._store.last_seq())
                 await self._index.begin(keep=keep)
                 after = -1
                 while page := await self._store.points(self._model, after=after, limit=_PAGE):
@@ -77,6 +85,7 @@ class Upkeep:
                         # The old index goes on answering, and must not fall behind.
                         await self._follower.catch_up()
                 await self._index.finish(cursor=self._index.cursor if keep else start)
+                self._has_built = True
         finally:
             self.is_building = False
 

@@ -16,6 +16,10 @@ class FakeShelf(Housed):
         kept = self._house.room(space).vectors
         return {key: kept[model, key] for key in hashes if (model, key) in kept}
 
+    async def embedded(self, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
+        """Which texts have a vector."""
+        return set(await self.vectors(space, model, hashes))
+
     async def without_vectors(self, model: str, *, limit: int) -> list[tuple[str, str]]:
         """(space, memory id) of memories that lack a vector."""
         lacking = [

@@ -74,7 +74,7 @@ class Carrier:
     async def _vectors(self, space: str, model: str, dimension: int) -> None:
         after, before = b"", self.carried.seen_vectors
         while page := await self.source.shelved(space, model, after=after, limit=_VECTORS):
-            there = await self.target.vectors(space, model, list(page))
+            there = await self.target.embedded(space, model, list(page))
             fresh: dict[bytes, Vector] = {key: vector for key, vector in page.items() if key not in there}
             if fresh:
                 embedded = Embedded(model=model, dimension=dimension, vectors=fresh)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Protocol
 
 from scrubjay import telemetry
@@ -17,6 +17,7 @@ from scrubjay.vectors.pgvector_plan import STANDING, Layout, Tuning, require_kno
 from scrubjay.vectors.sound import require_sound
 
 _NEAREST = "SELECT id, cosine FROM scrubjay.nearest_1(%s, %s, %s, %s::jsonb, %s::jsonb)"
+_PLACE = "SELECT scrubjay.place_1(%s, %s)"
 _WORK = "vector index"
 
 
@@ -76,6 +77,7 @@ class PgvectorIndex:
         self.way = ""
         self._looked = 0.0
         self._job: asyncio.Task[None] | None = None
+        self._placing: asyncio.Task[None] | None = None
         self._failures = 0
         self._problem = ""
 
@@ -97,7 +99,8 @@ class PgvectorIndex:
         return sorted(found, key=lambda hit: (-hit[1], hit[0]))
 
     async def after_commit(self) -> None:
-        """Nothing is late; only see now and then whether an index is due. Never fails."""
+        """Nothing is late; only have it put into the index, and see now and then whether one is due. Never fails."""
+        self._place_soon()
         if self._layout is None or not self._is_time:
             return
         # Others need not look at the same time.
@@ -125,9 +128,9 @@ class PgvectorIndex:
             await self.settle(self._tuning.patience)
 
     async def settle(self, seconds: float | None = None) -> None:
-        """Wait until nothing is being made, or so long."""
-        if self._job is not None and not self._job.done():
-            await asyncio.wait({self._job}, timeout=seconds)
+        """Wait until nothing is being made or put into an index, or so long."""
+        if busy := {job for job in (self._job, self._placing) if job is not None and not job.done()}:
+            await asyncio.wait(busy, timeout=seconds)
 
     async def lag(self) -> int:
         """It is never behind."""
@@ -151,9 +154,10 @@ class PgvectorIndex:
 
     async def close(self) -> None:
         """Let go; an index that is being made is left to the next who comes."""
-        if self._job is not None:
-            self._job.cancel()
-            await asyncio.gather(self._job, return_exceptions=True)
+        for job in (self._job, self._placing):
+            if job is not None:
+                job.cancel()
+                await asyncio.gather(job, return_exceptions=True)
 
     # ---- seeing what there is ---------------------------------------------------------------------
 
@@ -180,6 +184,8 @@ class PgvectorIndex:
             is_due = not layout.is_whole or layout.is_outgrown
             if is_due and not layout.problem and self._failures < self._tuning.attempts:
                 self._begin(layout, anew=layout.is_outgrown)
+        # What a server has left waiting that is no more.
+        self._place_soon()
         return layout
 
     async def _seen(self) -> Layout:
@@ -190,6 +196,25 @@ class PgvectorIndex:
         self.way = json.dumps(self._layout.way())
         self._looked = time.monotonic()
         return self._layout
+
+    # ---- putting into an index --------------------------------------------------------------------
+
+    def _place_soon(self) -> None:
+        is_busy = self._placing is not None and not self._placing.done()
+        if self._layout is not None and self._layout.is_whole and not is_busy:
+            self._placing = asyncio.create_task(self._place(self._layout, after=self._tuning.placed_after))
+
+    async def _place(self, layout: Layout, *, after: float) -> None:
+        # Whatever ails the database, what waits is found, and the next to look tries again.
+        with suppress(ScrubjayError):
+            await asyncio.sleep(after)
+            with telemetry.stage("index.place"):
+                await self._place_all(layout, at_once=self._tuning.placed_at_once)
+
+    async def _place_all(self, layout: Layout, *, at_once: int) -> None:
+        placed = at_once
+        while placed == at_once:
+            ((placed,),) = await self._tables.rows(_PLACE, layout.standing.model_no, at_once, keeper=True)
 
     # ---- making indexes ---------------------------------------------------------------------------
 
@@ -218,12 +243,16 @@ class PgvectorIndex:
         layout = await self._seen()
         statements = [layout.memory(), *layout.drops(others=anew)]
         there = {one.name for one in layout.standing.indexes if one.valid}
+        if not there:
+            # Without an index it is quick, and what is placed is taken in when one is made.
+            await self._place_all(layout, at_once=self._tuning.placed_before)
         for table in layout.standing.tables:
             if layout.name(table) not in there:
                 statements.append(layout.makes(table))
             elif anew:
                 statements += layout.makes_anew(table)
-        for statement in statements:
+        # A pooler may give the connection to others afterwards.
+        for statement in [*statements, "RESET maintenance_work_mem"]:
             await craftsman.run(statement)
 
 

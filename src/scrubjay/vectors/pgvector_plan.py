@@ -36,6 +36,11 @@ class Tuning:
     probed: float = 3.0
     # A list that has grown to so many times its size is made smaller.
     outgrown: int = 4
+    # So many are put into the index at once, beside what else is done; a first index takes them in faster.
+    placed_at_once: int = 50
+    placed_before: int = 5_000
+    # So long is waited for more of them, in seconds.
+    placed_after: float = 0.5
     # How often to see, in seconds, what there is by now.
     look_again: float = 15.0
     attempts: int = 3
@@ -145,7 +150,7 @@ class Layout:
         return (
             f"CREATE INDEX CONCURRENTLY {self.name(table)} ON scrubjay.{table} USING {self.kind} "
             f"((vector::{self.type}) {standing.schema}.{operators}) WITH ({options}) "
-            f"WHERE model_no = {standing.model_no}"
+            f"WHERE model_no = {standing.model_no} AND placed"
         )
 
     def makes_anew(self, table: str) -> list[str]:

@@ -38,6 +38,7 @@ class Standing:
     cursor: int | None
     wished: bool = False
     why: str = ""
+    is_foreign: bool = False
 
 
 class QdrantIndex:
@@ -100,8 +101,10 @@ class QdrantIndex:
                 return Standing(cursor=None, why="the collection on Qdrant is not there")
             raise
         wished = any(str(one.id) == self._series.wish_id for one in found)
-        why = self._take(mark_of(found, self._series)) if fits else "the vectors on Qdrant are of another size"
-        return Standing(cursor=None if why else self._mark.cursor, wished=wished, why=why)
+        mark = mark_of(found, self._series)
+        why = self._take(mark) if fits else "the vectors on Qdrant are of another size"
+        is_foreign = mark is not None and mark.store_id != self._store_id
+        return Standing(cursor=None if why else self._mark.cursor, wished=wished, why=why, is_foreign=is_foreign)
 
     async def begin(self, *, keep: bool) -> None:
         """Start to build it anew. With `keep` the old one goes on answering until it is replaced, point by point."""
@@ -156,10 +159,10 @@ class QdrantIndex:
         return sorted(found, key=lambda hit: (-hit[1], hit[0]))
 
     async def count(self) -> int:
-        """How many points it has."""
+        """How many points it has, more or less: to count them exactly takes as long as there are many."""
         async with self._asking("count", seconds=_READ_SECONDS) as client:
             answer = await client.count(
-                self._place.collection, count_filter=self._series.all_points, exact=True, timeout=_READ_SECONDS
+                self._place.collection, count_filter=self._series.all_points, exact=False, timeout=_READ_SECONDS
             )
         return answer.count
 

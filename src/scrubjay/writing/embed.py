@@ -20,7 +20,7 @@ async def embed_new(
         with telemetry.stage("write.embed"):
             profile = await embedder.profile()
             wanted = {passage.hash: (memory, passage) for memory, passages in sliced for passage in passages}
-            known = await shelf.vectors(space, profile.model, list(wanted))
+            known = await shelf.embedded(space, profile.model, list(wanted))
             missing = {digest: pair for digest, pair in wanted.items() if digest not in known}
             if not missing:
                 return None, ""

@@ -47,8 +47,13 @@ async def remember(draft: Draft, *, space: str, origin: Origin, desk: Desk) -> R
         draft = validate(draft, limits=desk.limits)
     if (first := await _first(draft, space=space, store=desk.store)) is not None:
         return first
+    composed = compose(draft, space=space, now=origin.at)
     with telemetry.stage("write.duplicate"):
-        known = await exact_duplicates(draft, space=space, records=desk.store)
+        # Both at once: where the store is far away, each is a journey.
+        known, memories = await asyncio.gather(
+            exact_duplicates(draft, space=space, records=desk.store),
+            _free_names(composed, draft, space=space, store=desk.store),
+        )
     if known:
         # The duplicate may be what the same request made a moment ago.
         if (first := await _first(draft, space=space, store=desk.store)) is not None:
@@ -56,8 +61,6 @@ async def remember(draft: Draft, *, space: str, origin: Origin, desk: Desk) -> R
         telemetry.count("writes", len(known), action="unchanged")
         return _unchanged(draft, known)
     draft = _decided(draft, "duplicate", "none")
-    memories = compose(draft, space=space, now=origin.at)
-    memories = await _free_names(memories, draft, space=space, store=desk.store)
     if draft.dry_run:
         return _created(_decided(draft, "commit", "skipped", "dry run"), memories)
     sliced = [(memory, await slice_memory(memory)) for memory in memories]

@@ -62,6 +62,15 @@ async def put_points(store: PostgresStore, space: str, points: Sequence[Point]) 
     await store.database.write(job, space=space, make=True)
 
 
+async def add_point(store: PostgresStore, point: Point) -> None:
+    """Add one point to its space, as a commit does."""
+
+    async def job(work: Work) -> None:
+        await _put_rows(work, point.space, [point])
+
+    await store.database.write(job, space=point.space)
+
+
 async def _put_rows(work: Work, space: str, points: Sequence[Point]) -> None:
     states = [_state(point) for point in points]
     words = [
@@ -78,7 +87,8 @@ async def _put_rows(work: Work, space: str, points: Sequence[Point]) -> None:
         hashes, words,
     )  # fmt: skip
     await work.do(
-        """INSERT INTO scrubjay.vectors SELECT scrubjay.here(), m.no, hash, scrubjay.vector_of(vector)
+        """INSERT INTO scrubjay.vectors(space_no, model_no, hash, vector)
+             SELECT scrubjay.here(), m.no, hash, scrubjay.vector_of(vector)
            FROM unnest(%s::bytea[], %s::text[]) AS v(hash, vector), scrubjay.models m WHERE m.name = %s""",
         hashes, [str(point.vector.tolist()) for point in points], MODEL,
     )  # fmt: skip

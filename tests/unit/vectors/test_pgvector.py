@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from tests.postgres import a_database, address_of, shared_server
 from tests.unit.stores.postgres.logins import APP, make_logins
-from tests.unit.vectors.pgvector_shelf import EAGER, profile, put_points
+from tests.unit.vectors.pgvector_shelf import EAGER, add_point, profile, put_points
 
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
 from scrubjay.model.memory import Source, State
@@ -334,3 +334,29 @@ async def test_an_index_that_nobody_knows_is_refused(kind: str, precision: str) 
 
 class _NoTables:
     """Tables that nobody looks at."""
+
+
+async def test_what_waits_for_its_place_is_found_and_gets_it(store: PostgresStore, name: str) -> None:
+    points = many_points()
+    await put_points(store, "default", points)
+    index = await opened(an_index(store, tuning=replace(EAGER, placed_after=3600.0)))
+    assert await waiting(name) == 0
+    new = a_point(passage_id(MANY + 1, 0), a_memory(scope="all"), vector=scattered(1, seed=9)[0])
+    await add_point(store, new)
+    assert await waiting(name) == 1
+    for wanted in (Filter(), Filter(scope="all")):
+        found = await index.search("default", new.vector, wanted, limit=5)
+        assert found[0][0] == new.id
+        assert len(found) == 5
+    other = await opened(an_index(store, tuning=replace(EAGER, placed_after=0.0)))
+    await other.after_commit()
+    await other.settle()
+    assert await waiting(name) == 0
+    assert (await index.search("default", new.vector, Filter(), limit=5))[0][0] == new.id
+    await index.close()
+
+
+async def waiting(name: str) -> int:
+    async with await psycopg.AsyncConnection.connect(shared_server().url(name)) as connection:
+        cursor = await connection.execute("SELECT count(*) FROM scrubjay.vectors WHERE NOT placed")
+        return int((await cursor.fetchall())[0][0])

@@ -242,7 +242,7 @@ async def test_its_points_are_counted_and_no_others(recorder: Recorder, index: Q
     recorder.answers["POST /collections/jays/points/count"] = {"count": 12}
     assert await index.count() == 12
     (asked,) = recorder.bodies("POST /collections/jays/points/count")
-    assert _without_nothing(asked) == {"filter": {"must": [{"has_vector": SERIES.name}]}, "exact": True}
+    assert _without_nothing(asked) == {"filter": {"must": [{"has_vector": SERIES.name}]}, "exact": False}
 
 
 @pytest.mark.parametrize(

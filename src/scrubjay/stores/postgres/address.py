@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from scrubjay.errors import InvalidInput
 
@@ -45,6 +45,18 @@ class Address:
         user = f"{parts['user']}@" if parts.get("user") else ""
         port = f":{parts['port']}" if parts.get("port") else ""
         return f"postgresql://{user}{parts.get('host') or 'localhost'}{port}/{parts.get('dbname') or ''}"
+
+    def line_to(self, url: str) -> str:
+        """One of the addresses with how a line that has gone silent is found out, for the driver."""
+        return make_conninfo(
+            url,
+            application_name="scrubjay",
+            connect_timeout=max(2, int(self.patience)),
+            keepalives_idle=5,
+            keepalives_interval=5,
+            keepalives_count=3,
+            tcp_user_timeout=int(1000 * self.patience),
+        )
 
     @property
     def owner(self) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -90,8 +91,10 @@ def _written(target: Path) -> Generator[BinaryIO]:
         partial.touch(mode=0o600)
         with partial.open("wb") as raw:
             packer = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
-            with packer.stream_writer(raw) as file:
+            with packer.stream_writer(raw, closefd=False) as file:
                 yield cast("BinaryIO", file)
+            raw.flush()
+            os.fsync(raw.fileno())
         partial.replace(target)
     except OSError as error:
         raise StoreReadOnly(

@@ -24,6 +24,11 @@ NEWEST_DICTIONARY = Ask("""SELECT no, bodies FROM scrubjay.dictionaries
     WHERE space_no = scrubjay.here() AND NOT tainted ORDER BY no DESC LIMIT 1""")
 
 
+# So many dictionaries are kept whatever happens; beyond that, those that were used within these seconds.
+_MOST_DICTIONARIES = 100
+_IDLE = 60.0
+
+
 class Body(NamedTuple):
     """A stored body, and whose it is."""
 
@@ -38,9 +43,11 @@ class Body(NamedTuple):
 class Bodies:
     """Reads and writes bodies; keeps the dictionaries it has met in memory, and the small bodies it unpacked last."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, most: int = _MOST_DICTIONARIES) -> None:
         self._database = database
+        self._most = most
         self._known: dict[int, Dictionary] = {0: generic_dictionary()}
+        self._used: dict[int, float] = {}
         self._unpacking = Unpacking()
 
     async def pack(self, work: Work, memories: Sequence[Memory], *, newest: Sequence[Row]) -> list[Encoded]:
@@ -50,6 +57,7 @@ class Bodies:
             data = await work.rows(_DICTIONARIES, [number])
             self._note(data)
         dictionary = self._known[number]
+        self._used[number] = time.monotonic()
 
         def pack() -> list[Encoded]:
             return [encode(to_body(memory), dictionary=dictionary) for memory in memories]
@@ -173,11 +181,21 @@ class Bodies:
         return next((one.version for one in older if isinstance(self._unpacked(one, space), Memory)), None)
 
     def _missing(self, bodies: Sequence[Body]) -> list[int]:
-        return sorted({body.encoded.dictionary for body in bodies} - self._known.keys())
+        needed = {body.encoded.dictionary for body in bodies}
+        self._used |= dict.fromkeys(needed & self._known.keys(), time.monotonic())
+        return sorted(needed - self._known.keys())
 
     def _note(self, rows: Sequence[Row]) -> None:
+        now = time.monotonic()
         for number, data in rows:
             self._known[int(number)] = Dictionary(int(number), bytes(data))
+            self._used[int(number)] = now
+        if len(self._known) > self._most:
+            # Each takes a good part of a megabyte. One that was asked for a moment ago may still be about to be used.
+            idle = [number for number in self._known if number and now - self._used.get(number, 0.0) > _IDLE]
+            for number in idle:
+                del self._known[number]
+                self._used.pop(number, None)
 
 
 def memory_body(row: Row) -> Body:

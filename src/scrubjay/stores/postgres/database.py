@@ -43,12 +43,10 @@ class Database:
         # To take an address apart takes longer than some questions do.
         self._shown = address.shown
         self._pool = AsyncConnectionPool(
-            address.url,
+            address.line_to(address.url),
             kwargs={
                 "autocommit": True,
                 "prepare_threshold": None,
-                "connect_timeout": max(2, int(address.patience)),
-                "application_name": "scrubjay",
                 "context": Adapting(),
             },
             min_size=min(2, address.connections),
@@ -174,7 +172,9 @@ class Database:
                 telemetry.count("store_retries", why="lost" if has_lost else "conflict")
                 if has_lost:
                     # The others of the pool have most likely broken too.
-                    await self._pool.check()
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(self.address.patience):
+                            await self._pool.check()
             await asyncio.sleep(random.uniform(0.5, 1) * min(_LONGEST_NAP, _FIRST_NAP * 2 ** min(tries, 8)))  # noqa: S311
 
     async def _commit(self, connection: psycopg.AsyncConnection, work: Work, *, space: str | None) -> None:

@@ -27,6 +27,7 @@ _GOING_DOWN = (
 _TOO_SLOW = (errors.QueryCanceled, errors.LockNotAvailable, errors.TooManyConnections, PoolTimeout, TooManyRequests)
 _RETRY_AFTER = 1
 _DAMAGED = (errors.DataCorrupted, errors.IndexCorrupted)
+_NO_TEXT = (errors.CharacterNotInRepertoire, errors.UntranslatableCharacter, errors.InvalidTextRepresentation)
 _NOT_OURS = (errors.UndefinedTable, errors.UndefinedFunction, errors.UndefinedColumn, errors.InvalidSchemaName)
 
 
@@ -85,7 +86,9 @@ def _mapped(error: psycopg.Error, shown: str) -> ScrubjayError:
     if isinstance(error, _NOT_OURS):
         return StoreDamaged(f"a part of {shown} is missing: {said}", hint="Restore a backup", server=shown)
     if isinstance(error, psycopg.DataError):
-        return InvalidInput(f"PostgreSQL cannot keep this: {said}", hint="Leave out NUL characters")
+        is_text = isinstance(error, _NO_TEXT)
+        hint = "Leave out NUL characters" if is_text else "Check the numbers and dates: one is out of range"
+        return InvalidInput(f"PostgreSQL cannot keep this: {said}", hint=hint)
     if _was_asked_who(error):
         return StoreError(
             f"{shown} does not let us in: {said}",

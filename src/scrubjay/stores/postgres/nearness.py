@@ -101,9 +101,39 @@ BEGIN
         SELECT q.id FROM scrubjay.passages q WHERE q.space_no = $2 AND q.hash = v.hash AND q.state = $3
           AND q.date >= $4 AND q.date < $5 AND (cardinality($6) = 0 OR q.words @> $6)
           AND (cardinality($7) = 0 OR q.words && $7) OFFSET 0) AS p
-      WHERE v.space_no = $2 AND v.model_no = %1$s
+      WHERE v.space_no = $2 AND v.model_no = %1$s AND v.placed
       ORDER BY v.vector::%2$s OPERATOR(%3$s.<=>) $1::%2$s LIMIT $8', given_model, way->>'type', way->>'schema')
     USING asked, scrubjay.here(), wanted, since, until, all_of, any_of, most;
+END $$;
+"""
+
+# What the index does not know yet is looked through.
+_WAITING = """
+CREATE FUNCTION scrubjay.waiting_1(given_model integer, asked halfvec, most integer, wanted smallint, all_of bigint[],
+  any_of bigint[], since bigint, until bigint) RETURNS TABLE(id bigint, vector halfvec) LANGUAGE plpgsql STABLE
+  SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  RETURN QUERY SELECT p.id, v.vector FROM scrubjay.vectors v CROSS JOIN LATERAL (
+        SELECT q.id FROM scrubjay.passages q WHERE q.space_no = scrubjay.here() AND q.hash = v.hash AND q.state = wanted
+          AND q.date >= since AND q.date < until AND (cardinality(all_of) = 0 OR q.words @> all_of)
+          AND (cardinality(any_of) = 0 OR q.words && any_of) OFFSET 0) AS p
+      WHERE v.space_no = scrubjay.here() AND v.model_no = given_model AND NOT v.placed
+      ORDER BY scrubjay.distance_1(v.vector, asked), p.id LIMIT most;
+END $$;
+"""
+
+# Puts some of those that wait into the index, wherever they are; how many there were. Others may do the same meanwhile.
+_PLACE = """
+CREATE FUNCTION scrubjay.place_1(given_model integer, most integer) RETURNS bigint LANGUAGE plpgsql VOLATILE
+  SET enable_seqscan = off AS $$
+DECLARE many bigint;
+BEGIN
+  WITH few AS (SELECT v.space_no, v.hash FROM scrubjay.vectors v WHERE v.model_no = given_model AND NOT v.placed
+      LIMIT most FOR UPDATE SKIP LOCKED)
+    UPDATE scrubjay.vectors v SET placed = true FROM few
+      WHERE v.space_no = few.space_no AND v.model_no = given_model AND v.hash = few.hash;
+  GET DIAGNOSTICS many = ROW_COUNT;
+  RETURN many;
 END $$;
 """
 
@@ -134,10 +164,15 @@ BEGIN
   affordable := least(points * (way->>'exact')::float8, passing * (way->>'sifted')::float8) / (way->>'step')::float8;
   IF way ? 'type' AND expected < affordable AND NOT scrubjay.is_zero_1(asked) THEN
     PERFORM scrubjay.walk_1(most, affordable, way);
-    SELECT array_agg(w.id), array_agg(scrubjay.cosine_1(w.vector, asked)) INTO ids, cosines
-      FROM scrubjay.walked_1(given_model, asked, most, wanted, all_of, any_of, since, until, way) AS w;
+    -- One may be placed between the two looks, and be seen by both.
+    SELECT array_agg(f.id), array_agg(f.cosine) INTO ids, cosines FROM (SELECT DISTINCT ON (b.id) b.id,
+      scrubjay.cosine_1(b.vector, asked) AS cosine FROM (
+      SELECT * FROM scrubjay.walked_1(given_model, asked, most, wanted, all_of, any_of, since, until, way)
+      UNION ALL SELECT * FROM scrubjay.waiting_1(
+        given_model, scrubjay.half_1(asked), most, wanted, all_of, any_of, since, until)) AS b) AS f;
     IF cardinality(ids) >= most THEN
-      RETURN QUERY SELECT u.id, u.cosine, true FROM unnest(ids, cosines) AS u(id, cosine);
+      RETURN QUERY SELECT u.id, u.cosine, true FROM unnest(ids, cosines) AS u(id, cosine)
+        ORDER BY u.cosine DESC, u.id LIMIT most;
       RETURN;
     END IF;
   END IF;
@@ -183,5 +218,5 @@ ALTER FUNCTION scrubjay.passing_1 OWNER TO scrubjay_keeper;
 REVOKE CREATE ON SCHEMA scrubjay FROM scrubjay_keeper;
 """
 
-NEARNESS = f"{_PASSING}{_SELECTED}{_COSINE}{_EXACT}{_SIFTED}{_WALK}{_WALKED}{_NEAREST}"
+NEARNESS = f"{_PASSING}{_SELECTED}{_COSINE}{_EXACT}{_SIFTED}{_WALK}{_WALKED}{_WAITING}{_PLACE}{_NEAREST}"
 DOOR = _GRANTS

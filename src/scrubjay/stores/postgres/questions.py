@@ -109,6 +109,14 @@ BEGIN
   RETURN QUERY SELECT v.hash, scrubjay.bytes_of(v.vector) FROM scrubjay.vectors v
     WHERE v.space_no = scrubjay.here() AND v.model_no = wanted AND v.hash = ANY(hashes);
 END $$;
+
+CREATE FUNCTION scrubjay.embedded_1(model text, hashes bytea[]) RETURNS SETOF bytea
+  LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
+DECLARE wanted integer := (SELECT no FROM scrubjay.models WHERE name = model);
+BEGIN
+  RETURN QUERY SELECT v.hash FROM scrubjay.vectors v
+    WHERE v.space_no = scrubjay.here() AND v.model_no = wanted AND v.hash = ANY(hashes);
+END $$;
 """
 
 # The counts of a space and state, as an entry without a word, and of some words.

@@ -47,6 +47,8 @@ async def prepare(address: Address, *, partitions: int = 0) -> None:
 async def migrate(connection: Connection, address: Address, *, partitions: int = 0, upto: int | None = None) -> None:
     """Apply what is missing, whole or not at all."""
     async with connection.transaction():
+        # Whoever waits for its turn must see what the one before has done.
+        await connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
         await connection.execute("SELECT pg_advisory_xact_lock(%s, 0)", (_LOCK,))
         done = await applied(connection, address)
         if done == len(MIGRATIONS):
@@ -89,9 +91,7 @@ async def applied(connection: Connection, address: Address) -> int:
 
 async def connect(url: str, address: Address) -> Connection:
     """A connection outside of the pool, for what takes its time."""
-    return await Connection.connect(
-        url, autocommit=True, prepare_threshold=None, connect_timeout=max(2, int(address.patience))
-    )
+    return await Connection.connect(address.line_to(url), autocommit=True, prepare_threshold=None)
 
 
 async def _extension(connection: Connection, address: Address) -> str:
@@ -150,7 +150,7 @@ async def _first_tables(connection: Connection, partitions: int) -> None:
         QUESTIONS,
         NEARNESS,
         MEMORY_ITEMS,
-        walls(),
+        walls(partitions=partitions),
         DOOR,
     )
     await connection.execute(cast("LiteralString", ROLES))

@@ -42,6 +42,12 @@ async def shelved(database: Database, space: str, model: str, *, after: bytes, l
     return _by_hash(rows)
 
 
+async def embedded_among(database: Database, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
+    """Which texts have a vector."""
+    statement = "SELECT scrubjay.embedded_1(%s, %s::bytea[])"
+    return {bytes(digest) for (digest,) in await database.rows(statement, model, list(hashes), space=space)}
+
+
 async def without_vectors(database: Database, model: str, *, limit: int) -> list[tuple[str, str]]:
     """(space, id) of memories with a passage that the model has not embedded."""
     rows = await database.rows(

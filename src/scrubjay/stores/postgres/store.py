@@ -162,6 +162,9 @@ class PostgresStore:
             found |= read
         return found
 
+    async def embedded(self, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
+        return await shelf.embedded_among(self.database, space, model, hashes) if hashes else set()
+
     async def shelve(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
         applied = await records.shelve(
             self.database, space, embedded, memory_ids=memory_ids, origin=origin, bodies=self._bodies

@@ -175,11 +175,14 @@ _FACETS = """(
   PRIMARY KEY(space_no, state, digest)
 )"""
 
+# To put a vector into an index of pgvector takes as long as all the rest of a commit. So a commit leaves it waiting,
+# and it is `placed` beside.
 _VECTORS = """(
   space_no integer NOT NULL,
   model_no integer NOT NULL,
   hash bytea NOT NULL,
   vector halfvec NOT NULL,
+  placed boolean NOT NULL DEFAULT false,
   PRIMARY KEY(space_no, model_no, hash)
 )"""
 
@@ -249,6 +252,7 @@ CREATE INDEX memories_pinned ON scrubjay.memories(space_no, created_at) WHERE pi
 CREATE INDEX memories_grouped ON scrubjay.memories(space_no, group_key) WHERE group_key <> 0;
 CREATE INDEX relations_target ON scrubjay.relations(space_no, target_no);
 CREATE INDEX passages_id ON scrubjay.passages(id);
+CREATE INDEX vectors_waiting ON scrubjay.vectors(model_no, space_no) WHERE NOT placed;
 CREATE INDEX passages_hash ON scrubjay.passages(space_no, hash);
 CREATE INDEX passages_words ON scrubjay.passages USING gin(words) WITH (fastupdate = off);
 CREATE INDEX facets_start ON scrubjay.facets(space_no, state, substr(facet, 1, 64));
@@ -272,8 +276,13 @@ def space_tables(*, partitions: int) -> str:
             continue
         statements.append(f"CREATE TABLE scrubjay.{table}{columns} PARTITION BY HASH (space_no);")
         statements += [
-            f"CREATE TABLE scrubjay.{table}_{number} PARTITION OF scrubjay.{table} "
+            f"CREATE TABLE scrubjay.{part} PARTITION OF scrubjay.{table} "
             f"FOR VALUES WITH (MODULUS {partitions}, REMAINDER {number});"
-            for number in range(partitions)
+            for number, part in enumerate(partitions_of(table, partitions=partitions))
         ]
     return "\n".join(statements)
+
+
+def partitions_of(table: str, *, partitions: int) -> list[str]:
+    """What a table is split into."""
+    return [] if table in _WHOLE else [f"{table}_{number}" for number in range(partitions)]

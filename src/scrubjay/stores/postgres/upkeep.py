@@ -117,7 +117,7 @@ _DETAILS = """SELECT pg_database_size(current_database()), current_setting('serv
     (SELECT extversion FROM pg_extension WHERE extname = 'vector'), (SELECT count(*) FROM scrubjay.migrations),
     (SELECT value::integer FROM scrubjay.meta WHERE key = 'partitions')"""
 _OPEN_TABLES = """SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'space_no'
-    WHERE c.relnamespace = 'scrubjay'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+    WHERE c.relnamespace = 'scrubjay'::regnamespace AND c.relkind IN ('r', 'p')
       AND NOT (c.relrowsecurity AND c.relforcerowsecurity)"""
 # Indexes of vectors are made while others work, and looked after by who searches them.
 _INVALID = """SELECT c.oid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid

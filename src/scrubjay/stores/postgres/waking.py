@@ -27,10 +27,12 @@ class Bell:
         self._database = database
         self._task: asyncio.Task[None] | None = None
         self._has_purged = False
+        self._is_due = False
 
     def ring(self, *, purged: bool = False) -> None:
         """Let others know, soon, that there is something new in the log, and whether something is gone for good."""
         self._has_purged |= purged
+        self._is_due = True
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._ring())
 
@@ -40,11 +42,16 @@ class Bell:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _ring(self) -> None:
-        await asyncio.sleep(_GATHERED)
-        said, self._has_purged = _PURGED if self._has_purged else "", False
-        # Nothing is lost with it: whoever listens also looks by itself now and then.
-        with suppress(StoreError):
-            await self._database.rows("SELECT pg_notify(%s, %s)", _CHANNEL, said)
+        # Somebody may want it rung while it is being rung.
+        while self._is_due:
+            await asyncio.sleep(_GATHERED)
+            self._is_due = False
+            said, self._has_purged = _PURGED if self._has_purged else "", False
+            try:
+                await self._database.rows("SELECT pg_notify(%s, %s)", _CHANNEL, said)
+            except StoreError:
+                # Whoever listens also looks by itself now and then; of a purge it is told with the next ring.
+                self._has_purged |= said == _PURGED
 
 
 @asynccontextmanager
@@ -63,7 +70,7 @@ async def listening(
 async def _listen(address: Address, hear: Callable[[], None], purged: Callable[[], None]) -> None:
     nap = _FIRST_NAP
     while True:
-        with suppress(psycopg.Error):
+        with suppress(psycopg.Error, TimeoutError):
             async with await connect(address.direct, address) as connection:
                 await connection.execute(f"LISTEN {_CHANNEL}")
                 nap = _FIRST_NAP
@@ -75,6 +82,7 @@ async def _listen(address: Address, hear: Callable[[], None], purged: Callable[[
                         if rung.payload == _PURGED:
                             purged()
                         hear()
-                    await connection.execute("SELECT 1")
+                    async with asyncio.timeout(address.patience):
+                        await connection.execute("SELECT 1")
         await asyncio.sleep(nap)
         nap = min(2 * nap, _LONGEST_NAP)

@@ -1,6 +1,6 @@
 """The walls between spaces, in the database itself: roles, row-level security, and the door into a space."""
 
-from scrubjay.stores.postgres.tables import SPACE_TABLES
+from scrubjay.stores.postgres.tables import SPACE_TABLES, partitions_of
 
 # Whoever works for one space is the server; it sees the space that it has entered, and without one nothing. The keeper
 # sees all, for what is about the whole store. Nobody logs in as either: a login is a member of both, and inherits
@@ -124,10 +124,12 @@ REVOKE CREATE ON SCHEMA scrubjay FROM scrubjay_keeper;
 """
 
 
-def walls() -> str:
-    """The statements that put the walls up."""
-    guarded = "\n".join(wall(table, key="space_no") for table in SPACE_TABLES)
-    return "\n".join((_GRANTS, guarded, wall("spaces", key="no", grant=False), _DOOR))
+def walls(*, partitions: int) -> str:
+    """The statements that put the walls up; who asks a partition itself is not held to the walls of the whole."""
+    parts = [part for table in SPACE_TABLES for part in partitions_of(table, partitions=partitions)]
+    guarded = [wall(table, key="space_no") for table in SPACE_TABLES]
+    guarded += [wall(part, key="space_no", grant=False) for part in parts]
+    return "\n".join((_GRANTS, *guarded, wall("spaces", key="no", grant=False), _DOOR))
 
 
 def wall(table: str, *, key: str, grant: bool = True) -> str:

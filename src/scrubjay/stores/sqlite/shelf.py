@@ -67,6 +67,18 @@ def vectors(connection: apsw.Connection, space: str, model: str, hashes: Sequenc
     return _by_hash(rows)
 
 
+def embedded_among(connection: apsw.Connection, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
+    """Which texts have a vector."""
+    space_no, model_no = space_number(connection, space), model_number(connection, model)
+    if space_no is None or model_no is None or not hashes:
+        return set()
+    rows = connection.execute(
+        f"SELECT hash FROM vectors WHERE space_no = ? AND model_no = ? AND hash IN ({marks(hashes)})",
+        (space_no, model_no, *hashes),
+    )
+    return {bytes(digest) for (digest,) in rows}
+
+
 def shelved(connection: apsw.Connection, space: str, model: str, *, after: bytes, limit: int) -> dict[bytes, Vector]:
     """Vectors of a space in the order of their hashes, from after one on."""
     rows = connection.execute(

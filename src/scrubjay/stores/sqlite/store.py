@@ -196,6 +196,9 @@ class SqliteStore:
             found |= read
         return found
 
+    async def embedded(self, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
+        return await self._look(shelf.embedded_among, space, model, hashes, rows=len(hashes))
+
     async def shelve(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
         def job(connection: apsw.Connection) -> None:
             space_no = records.make_space(connection, space)

@@ -39,6 +39,9 @@ async def _rounds(engine: Engine, *, seconds: float) -> None:
         except ScrubjayError as error:
             # Whatever ails the store now, there is another round.
             _log.warning("upkeep was put off", extra={"fields": {"error": error.code}})
+        except Exception:  # noqa: BLE001 - a job's edge
+            # What nobody thought of must not make it begin again at once.
+            _log.exception("upkeep failed")
         await asyncio.sleep(seconds)
 
 

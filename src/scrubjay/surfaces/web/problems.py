@@ -15,6 +15,7 @@ _CHALLENGE = 'Bearer realm="scrubjay"'
 
 def refusal(error: ScrubjayError) -> Response:
     """The answer to a request that cannot be done."""
+    error = _discreet(error)
     headers: dict[str, str] = {}
     if "retry_after" in error.fields:
         headers["retry-after"] = str(error.fields["retry_after"])
@@ -25,6 +26,14 @@ def refusal(error: ScrubjayError) -> Response:
         # The rest of what is being sent may never come.
         headers["connection"] = "close"
     return told(problem_of(error, request_id=request_id.get()), headers=headers)
+
+
+def _discreet(error: ScrubjayError) -> ScrubjayError:
+    """What is wrong, without where the database is: that is nobody's business who comes by HTTP."""
+    if not isinstance(server := error.fields.get("server"), str):
+        return error
+    fields = {name: value for name, value in error.fields.items() if name != "server"}
+    return type(error)(error.message.replace(server, "the database"), hint=error.hint, **fields)
 
 
 def failure(error: Exception) -> ScrubjayError:

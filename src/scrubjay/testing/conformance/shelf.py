@@ -41,6 +41,10 @@ class VectorsSuite:
         require_close(await store.vectors("default", MODEL, [*keys, b"\x00" * 16]), embedded.vectors)
         require_close(await store.vectors("default", MODEL, keys[:1]), {keys[0]: embedded.vectors[keys[0]]})
         assert await store.vectors("default", MODEL, []) == {}
+        assert await store.embedded("default", MODEL, [*keys, b"\x00" * 16]) == set(keys)
+        assert await store.embedded("default", MODEL, []) == set()
+        for space, model in (("default", "another-model"), ("elsewhere", MODEL)):
+            assert await store.embedded(space, model, keys) == set()
         assert await store.vectors("default", "another-model", keys) == {}
 
     async def test_vectors_are_float32_of_the_models_length(self, store: RecordStore) -> None:

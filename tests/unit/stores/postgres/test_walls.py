@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import psycopg
 import pytest
 from psycopg import errors
-from tests.postgres import address_of, shared_server
+from tests.postgres import a_database, address_of, shared_server
 from tests.unit.stores.postgres.logins import APP, make_logins
 
 from scrubjay.model.grant import Access
@@ -170,3 +170,26 @@ async def test_the_same_text_has_other_words_in_another_space(login: Connection)
     ann, bob = words.values()
     assert ann
     assert not ann & bob
+
+
+async def test_a_part_of_a_table_has_walls_of_its_own() -> None:
+    """Its owner is held to them too, whom nothing else keeps from asking a part itself."""
+    await make_logins()
+    parts = ("contents_0", "contents_1")
+    async with a_database(partitions=2) as name:
+        store = await PostgresStore.open(address_of(name))
+        try:
+            for space in ("ann", "bob"):
+                await store.commit(a_commit(a_memory(f"secret of {space}", space=space)))
+            assert await store.check() == []
+            async with await Connection.connect(shared_server().url(name), autocommit=True) as connection:
+                assert sum([await count(connection, part) for part in parts]) == 2
+                for part in parts:
+                    await connection.execute(f"ALTER TABLE scrubjay.{part} OWNER TO {APP}".encode())
+            async with await Connection.connect(shared_server().url(name, user=APP), autocommit=True) as owner:
+                assert [await count(owner, part) for part in parts] == [0, 0]
+                await owner.execute("ALTER TABLE scrubjay.contents_1 DISABLE ROW LEVEL SECURITY")
+            (problem,) = await store.check()
+            assert "contents_1" in problem
+        finally:
+            await store.close()

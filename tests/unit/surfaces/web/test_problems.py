@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from starlette.responses import Response
 
-from scrubjay.errors import CODES, Field, InvalidInput, NotFound, ScrubjayError, TooSlow, codes_of
+from scrubjay.errors import CODES, Field, InvalidInput, NotFound, ScrubjayError, StoreBusy, TooSlow, codes_of
 from scrubjay.remote.problems import error_of, problem, problem_of
 from scrubjay.surfaces.web.problems import failure, refusal, told
 from scrubjay.telemetry import request_id
@@ -66,3 +66,12 @@ def test_a_failure_does_not_tell_what_it_says() -> None:
     assert "swordfish" not in str(error)
     assert codes_of(error).http == 500
     assert told(problem_of(error)).media_type == "application/problem+json"
+
+
+def test_where_the_database_is_is_not_told() -> None:
+    shown = "postgresql://memory@db.internal/memory"
+    error = StoreBusy(f"{shown} cannot be reached: refused", hint="Try again", server=shown, retry_after=2)
+    response = refusal(error)
+    assert (response.status_code, response.headers["retry-after"]) == (503, "2")
+    assert b"internal" not in response.body
+    assert read(response)["detail"] == "the database cannot be reached: refused"
