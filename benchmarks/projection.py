@@ -68,6 +68,8 @@ class Assumed:
     slack: float = 1.3
     backups: int = 4
     log: float = 3.0
+    # So many requests stand for a day.
+    simulated: int = 40_000
     prices: Prices = field(default_factory=Prices)
 
 
@@ -162,7 +164,7 @@ def _scenario(measured: Measured, assumed: Assumed, *, memories: int, disk_gb: f
         writes=share,
         peak=assumed.peak,
         spaces=spaces,
-        requests=40_000,
+        requests=assumed.simulated,
     )
 
 

@@ -7,7 +7,7 @@ from tests.postgres import a_database, address_of
 
 from scrubjay.ports import RecordStore
 from scrubjay.stores.postgres import PostgresStore
-from scrubjay.testing.conformance import ChangeLogSuite, InventorySuite, LexiconSuite, ShelfSuite, SpacesSuite
+from scrubjay.testing.conformance import ChangeLogSuite, InventorySuite, ShelfSuite, SpacesSuite
 
 
 @pytest.fixture
@@ -16,10 +16,6 @@ async def store() -> AsyncIterator[RecordStore]:
         opened = await PostgresStore.open(address_of(name))
         yield opened
         await opened.close()
-
-
-class TestLexicon(LexiconSuite):
-    pass
 
 
 class TestShelf(ShelfSuite):

@@ -219,7 +219,7 @@ async def test_items_keep_to_the_budget(settings: Settings) -> None:
 
 @pytest.mark.parametrize("kind", DEAR)
 async def test_no_kind_of_text_is_told_beyond_its_budget(settings: Settings, kind: str) -> None:
-    text = (DEAR[kind] * 12)[:24_000]
+    text = (DEAR[kind] * 12)[:12_000]
     async with house(settings) as home, home.client("auto") as client:
         await call(client, "remember", text=text, name="whole")
         for number in range(10):
@@ -243,7 +243,7 @@ async def test_no_kind_of_graph_is_told_beyond_the_limit(settings: Settings, kin
     entities = [
         {"name": f"{kind} {number}", "entityType": "text", "observations": observations[:number]} for number in range(8)
     ]
-    long = {"name": "long", "entityType": "text", "observations": [(DEAR[kind] * 12)[:24_000]]}
+    long = {"name": "long", "entityType": "text", "observations": [(DEAR[kind] * 12)[:12_000]]}
     async with house(settings) as home, home.client("auto", tools="kg") as client:
         assert cost(await client.call_tool("create_entities", {"entities": [*entities, long]})) <= 8_000
         arguments: dict[str, object] = {}

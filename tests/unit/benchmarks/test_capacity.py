@@ -82,7 +82,9 @@ def test_weights_are_told_by_table() -> None:
 
 
 def test_more_memories_need_more_and_cost_less_each() -> None:
-    small, large = (plan(measured_of(SAMPLE), Assumed(), memories=size) for size in (10_000_000, 1_000_000_000))
+    small, large = (
+        plan(measured_of(SAMPLE), Assumed(simulated=15_000), memories=size) for size in (10_000_000, 1_000_000_000)
+    )
     assert small.servers >= 2
     assert large.servers > small.servers
     assert large.shards > small.shards
@@ -101,7 +103,7 @@ def test_prices_are_what_somebody_says() -> None:
 
 
 def test_the_page_has_every_table() -> None:
-    text = page([SAMPLE], Assumed())
+    text = page([SAMPLE], Assumed(simulated=4_000))
     for title in ("Bytes", "Indexes", "Work", "Needed", "The busiest hour, simulated", "Assumed"):
         assert f"### {title}\n" in text
     assert "| `vectors` | 1,500 + 1,000 |" in text

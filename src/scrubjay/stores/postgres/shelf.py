@@ -8,13 +8,14 @@ import numpy as np
 
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import facet
-from scrubjay.stores.postgres.asking import Row, Rows, Work
+from scrubjay.stores.postgres.asking import Ask, Row, Rows, Work
 from scrubjay.stores.postgres.database import Database
 from scrubjay.stores.rows import STATES
 
 # How the extension sends a vector: two numbers of two bytes, then each component, highest byte first.
 _HEAD = 4
 _SENT = np.dtype(">f2")
+_SURVEY_SECONDS = 1800
 _POINT_COLUMNS = "p.id, p.date, s.name, m.facets, m.state, scrubjay.bytes_of(v.vector)"
 _POINT_TABLES = """scrubjay.passages p
     JOIN scrubjay.memories m ON m.space_no = p.space_no AND m.no = p.id / 65536
@@ -50,12 +51,14 @@ async def embedded_among(database: Database, space: str, model: str, hashes: Seq
 
 async def without_vectors(database: Database, model: str, *, limit: int) -> list[tuple[str, str]]:
     """(space, id) of memories with a passage that the model has not embedded."""
-    rows = await database.rows(
+    lacking = Ask(
         """SELECT DISTINCT s.name, p.memory_id FROM scrubjay.passages p JOIN scrubjay.spaces s ON s.no = p.space_no
            WHERE NOT EXISTS (SELECT 1 FROM scrubjay.vectors v WHERE v.space_no = p.space_no AND v.hash = p.hash
              AND v.model_no = (SELECT no FROM scrubjay.models WHERE name = %s)) LIMIT %s""",
-        model, limit, keeper=True,
-    )  # fmt: skip
+        (model, limit),
+    )
+    # It looks at every passage of the store, and nobody waits for it.
+    (rows,) = await database.read(lacking, keeper=True, seconds=_SURVEY_SECONDS)
     return [(str(space), str(memory_id)) for space, memory_id in rows]
 
 
