@@ -26,7 +26,7 @@ BENCH_FULL_SIZES ?= 1000 10000 100000
 SCALE_SIZES ?= 1000 10000 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help run tour test test-postgres check interop bench bench-full bench-scale docs lock lock-interop clean
+.PHONY: help run tour test coverage test-postgres check interop bench bench-full bench-scale docs lock lock-interop clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -38,8 +38,12 @@ run: $(DONE)/core ## serve memory on the embedded default, until Ctrl-C (ARGS="-
 tour: $(DONE)/core ## take the README's tour on a fresh store
 	@$(BIN)/python scripts/tour.py
 
-test: $(DONE)/test ## run all tests and hold the coverage
-	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --cov --cov-report= --durations=15 --durations-min=1 $(ARGS)
+test: $(DONE)/test ## run all tests
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=15 --durations-min=1 $(ARGS)
+
+# To trace what a test does takes as long again: only the tests of the rooms that are held to it are traced.
+coverage: $(DONE)/test ## hold the branch coverage of the rooms in COVERED
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --cov --cov-report= --quiet tests/conformance $(COVERED:%=tests/unit/%)
 	@for package in $(COVERED); do \
 		echo "branch coverage of $$package, at least $(COVERAGE) %:"; \
 		$(BIN)/python -m coverage report --include="src/scrubjay/$$package/*" --fail-under=$(COVERAGE) || exit 1; \
