@@ -45,11 +45,13 @@ async def measure_turns(
     """Ask, filter and remember on both, one operation after the other, each time another one first."""
     both = (embedded, postgres)
     waiting = drafts(sentences, first=first)
+    # Asked once before the clock counts, as in the other benchmarks: what was built a moment ago is not in memory yet.
+    same = await _agreement(embedded, postgres, questions)
     return Turns(
         recall=await _pair(both, _asking(questions, Filter()), len(questions)),
         filtered={name: await _pair(both, _asking(questions, one), _FILTERED) for name, one in FILTERS.items()},
         remember=await _pair(both, lambda engine, number: engine.remember(waiting[number], who=CALLER), len(waiting)),
-        same=await _agreement(embedded, postgres, questions),
+        same=same,
     )
 
 
