@@ -196,6 +196,20 @@ class Settings:
         return replace(self, **{name: value for name, value in given.items() if value is not None})
 
     @property
+    def in_passing(self) -> Self:
+        """These settings for what is over in a moment: to open the embedded index would take longer than to scan.
+
+        An index elsewhere is as good for one question as for many, and a scan would fetch all that it holds.
+        """
+        is_embedded = self.vector_index == "auto" and not (self.database_url or self.qdrant_url)
+        return replace(self, vector_index="scan") if is_embedded else self
+
+    @property
+    def holding_index(self) -> Self:
+        """These settings for what must take hold of the index, also of one that is left on disk from before."""
+        return replace(self, vector_index="auto") if self.vector_index == "scan" else self
+
+    @property
     def data(self) -> Path:
         """The data folder."""
         return data_folder(self.home)

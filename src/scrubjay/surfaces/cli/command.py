@@ -40,15 +40,12 @@ _SERVING = {name: _SHARED[name] for name in ("data", "space")}
 DEFAULT_AGENT = "cli"
 
 
-def verb(app: typer.Typer, *, name: str | None = None, vector_index: str = "scan") -> Callable[[Verb], Verb]:
-    """Make a coroutine over an open client a command; its result is printed.
-
-    A command is over in a moment: to open the vector index would take longer than to scan the stored vectors.
-    """
+def verb(app: typer.Typer, *, name: str | None = None, holds_index: bool = False) -> Callable[[Verb], Verb]:
+    """Make a coroutine over an open client a command; its result is printed. Most are over in a moment."""
 
     def register(function: Verb) -> Verb:
         def call(*, settings: Settings, space: str | None, **options: object) -> object:
-            chosen = replace(settings, vector_index=vector_index)
+            chosen = settings.holding_index if holds_index else settings.in_passing
             return asyncio.run(_with_client(function, chosen, options, space=space))
 
         _add(app, function, call, name=name, skip=1)

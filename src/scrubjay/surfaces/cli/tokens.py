@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, TypeVar
 
@@ -150,7 +150,7 @@ def _ask(settings: Settings, question: Callable[[Engine | RemoteEngine], Awaitab
     """Ask the daemon that runs, or else the store: tokens are its owner's business, and no verb of a client."""
 
     async def ask() -> T:
-        way = Way(settings=replace(settings, vector_index="scan"))
+        way = Way(settings=settings.in_passing)
         try:
             return await question(await way.enter())
         finally:

@@ -212,7 +212,7 @@ async def restore(
 
 
 # The index on disk must lose what is purged too, so this process takes hold of it.
-@verb(app, vector_index="auto")
+@verb(app, holds_index=True)
 async def purge(
     client: MemoryClient,
     ids: OptionalRefs = None,
