@@ -18,11 +18,14 @@ from scrubjay.stores.postgres.database import KEEPER
 from scrubjay.stores.postgres.mapping import mapped_errors
 from scrubjay.stores.postgres.schema import MIGRATIONS, connect, migrate
 
+_BLOCK = 1 << 20
+
 
 async def restore_backup(
     address: Address, source: Path, *, partitions: int = 0, progress: Progress | None = None
 ) -> int:
     """Fill an empty database from a backup; returns how many memories it has. Nothing is left of one that fails."""
+    await asyncio.to_thread(_require_whole, source)
     with mapped_errors(address.shown), _opened(source) as file:
         head = _head(file, source)
         async with await connect(address.owner, address) as connection, connection.transaction():
@@ -51,12 +54,19 @@ async def _load(connection: psycopg.AsyncConnection, file: BinaryIO, part: Part)
             blocks = _stored_blocks(file)
             while block := await asyncio.to_thread(next, blocks, b""):
                 await copy.write(block)
-    except psycopg.DataError as error:
+        await connection.execute(
+            cast("LiteralString", f"INSERT INTO scrubjay.{part.table}({part.names}) SELECT {part.names} FROM coming")
+        )
+    except (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProtocolViolation) as error:
         raise StoreDamaged("the backup is damaged", hint="Use another backup", table=part.table) from error
-    await connection.execute(
-        cast("LiteralString", f"INSERT INTO scrubjay.{part.table}({part.names}) SELECT {part.names} FROM coming")
-    )
     await connection.execute("DROP TABLE coming")
+
+
+def _require_whole(source: Path) -> None:
+    """Read all of it once: its checksum stands at its end, and what is in between may look like a row."""
+    with _opened(source) as file:
+        while file.read(_BLOCK):
+            pass
 
 
 @contextmanager

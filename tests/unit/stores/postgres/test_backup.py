@@ -99,3 +99,11 @@ async def test_a_bad_backup_changes_nothing(backup: Path, empty: str, raw: Raw, 
     assert await store.last_seq() == 0
     assert await store.check(deep=True) == []
     await store.close()
+
+
+async def test_a_backup_is_refused_wherever_it_is_spoiled(backup: Path, empty: str) -> None:
+    good = backup.read_bytes()
+    for place in (6, *range(len(good) // 40, len(good), len(good) // 20), len(good) - 1):
+        backup.write_bytes(good[:place] + bytes([good[place] ^ 0x01]) + good[place + 1 :])
+        with pytest.raises(StoreDamaged):
+            await restore_backup(address_of(empty), backup)
