@@ -64,19 +64,34 @@ def invented_question(source: random.Random) -> str:
     return _filled(source.choice(_ASKED), source)
 
 
+def invented_pair(source: random.Random) -> tuple[str, str]:
+    """Something that somebody might want remembered, and a question that it answers, more or less."""
+    frame, asked = source.choice(_FRAMES), source.choice(_ASKED[:-1])
+    values = _values(source)
+    return _written(frame, values), _written(asked, values)
+
+
 def _filled(frame: str, source: random.Random) -> str:
-    thing, other = source.sample(_THINGS, 2)
-    filled = frame.format(
-        name=source.choice(_FIRST),
-        role=source.choice(_ROLES),
-        deed=source.choice(_DEEDS),
-        quality=source.choice(_QUALITIES),
-        thing=thing,
-        other=other,
-        place=source.choice(_PLACES),
-        reason=source.choice(_REASONS),
-        month=source.choice(_MONTHS),
-        number=source.randint(2, 400),
-        day=source.randint(4, 20),
-    )
+    return _written(frame, _values(source))
+
+
+def _written(frame: str, values: dict[str, str | int]) -> str:
+    filled = frame.format(**values)
     return filled[0].upper() + filled[1:]
+
+
+def _values(source: random.Random) -> dict[str, str | int]:
+    thing, other = source.sample(_THINGS, 2)
+    return {
+        "name": source.choice(_FIRST),
+        "role": source.choice(_ROLES),
+        "deed": source.choice(_DEEDS),
+        "quality": source.choice(_QUALITIES),
+        "thing": thing,
+        "other": other,
+        "place": source.choice(_PLACES),
+        "reason": source.choice(_REASONS),
+        "month": source.choice(_MONTHS),
+        "number": source.randint(2, 400),
+        "day": source.randint(4, 20),
+    }

@@ -12,7 +12,7 @@ from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, NotAllowed, StoreError
 from scrubjay.graph.lines import FORMATS
 from scrubjay.model.draft import Caller, Draft, Edit
-from scrubjay.model.given import wrong
+from scrubjay.model.given import require_moment, wrong
 from scrubjay.model.memory import Json, Source, State
 from scrubjay.model.moment import parse_moment
 from scrubjay.model.query import Filter, Question
@@ -133,16 +133,23 @@ class MemoryClient:
         session: str = "",
         agent: str = "",
         trust: str = "",
+        contains: str = "",
         metadata: Mapping[str, Json] | None = None,
         since: Moment = None,
         until: Moment = None,
         state: str = "live",
+        around: int = 0,
         max_tokens: int = 1500,
         detail: str = "concise",
         cursor: str = "",
         explain: bool = False,
+        today: Moment = None,
     ) -> Recalled:
-        """Find the memories that answer a question; without one, the most recent."""
+        """Find the memories that answer a question; without one, the most recent.
+
+        `contains` is a text that stands in them, whatever its case. `around` is how many memories before and after each
+        in its session come with it. `today` is what "yesterday" and "in March" are counted from, unless it is now.
+        """
         wanted = Filter(
             entity=entity, kind=kind, category=category, tags=_tuple(tags), any_tags=_tuple(any_tags), project=project,
             scope=scope, tier=tier, session=session, agent=agent, trust=trust,
@@ -150,8 +157,9 @@ class MemoryClient:
             until=_moment(until, "until"), state=_state(state),
         )  # fmt: skip
         question = Question(
-            query=query, filter=wanted, limit=limit, max_tokens=max_tokens, detail=detail, explain=explain
-        )
+            query=query, filter=wanted, limit=limit, max_tokens=max_tokens, detail=detail, explain=explain,
+            contains=contains, around=around, today=_moment(today, "today"),
+        )  # fmt: skip
         return await self._open.recall(question, who=self._who, cursor=cursor)
 
     async def read(
@@ -325,7 +333,11 @@ def _refs(ids: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _moment(value: Moment, field: str) -> datetime | None:
-    return parse_moment(value, field=field) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return parse_moment(value, field=field)
+    # Here, since on the way to a daemon a time without a zone would be taken for one of this machine's.
+    require_moment(value, field=field)
+    return value
 
 
 def _state(value: str) -> State:

@@ -21,6 +21,7 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json, Method, Source
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter, Question
+from scrubjay.model.ranking import Ranking
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import (
     Examination,
@@ -35,7 +36,7 @@ from scrubjay.model.results import (
     Written,
 )
 from scrubjay.model.token import NewToken, Token, TokenWish
-from scrubjay.ports import Clock, Embedder, Progress, RecordStore
+from scrubjay.ports import Clock, Embedder, Progress, RecordStore, Reranker
 from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling import read as reading
 from scrubjay.recalling.answers import Answers
@@ -95,6 +96,9 @@ class Engine:
     limits: Limits
     visits: Visits
     data: Path
+    ranking: Ranking = field(default_factory=Ranking)
+    reranker: Reranker | None = None
+    rerank_top: int = 30
     mirrors: Mirrors = field(default_factory=Mirrors)
     answers: Answers = field(default_factory=Answers)
 
@@ -282,6 +286,8 @@ class Engine:
         await self.visits.close()
         await self.index.close()
         await self.embedder.close()
+        if self.reranker is not None:
+            await self.reranker.close()
         await self.store.close()
 
     async def _patient(self) -> examining.Patient:
@@ -298,8 +304,9 @@ class Engine:
     @property
     def _shelf(self) -> recalling.Shelf:
         return recalling.Shelf(
-            store=self.store, embedder=self.embedder, index=self.index, limits=self.limits, answers=self.answers
-        )
+            store=self.store, embedder=self.embedder, index=self.index, limits=self.limits, ranking=self.ranking,
+            mirrors=self.mirrors, answers=self.answers, reranker=self.reranker, rerank_top=self.rerank_top,
+        )  # fmt: skip
 
     def _origin(self, who: Caller) -> Origin:
         return Origin(at=self.clock.now(), run=who.run or new_id(), agent=who.agent)

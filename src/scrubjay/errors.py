@@ -21,6 +21,7 @@ ScrubjayError
 │   └── StoreInUse          the action needs the store for itself
 ├── EmbeddingUnavailable    no vector can be made; lexical search goes on
 ├── IndexUnavailable        the vector index cannot be used; it can be rebuilt
+├── RerankingUnavailable    the cross-encoder cannot be used; recall keeps its own order
 ├── Busy                    too much to do at once, or it took too long: retry after a moment
 ├── NotAdmitted             whoever asks has shown no token that opens this server
 ├── NotAllowed              whoever asks may not
@@ -132,6 +133,10 @@ class IndexUnavailable(ScrubjayError):
     code = "index_unavailable"
 
 
+class RerankingUnavailable(ScrubjayError):
+    code = "reranking_unavailable"
+
+
 class Busy(ScrubjayError):
     code = "busy"
 
@@ -197,6 +202,7 @@ CODES: dict[type[ScrubjayError], Codes] = {
     StoreInUse: Codes(exit=75, http=409, mcp=-31018),
     EmbeddingUnavailable: Codes(exit=69, http=503, mcp=-31020),
     IndexUnavailable: Codes(exit=69, http=503, mcp=-31021),
+    RerankingUnavailable: Codes(exit=69, http=503, mcp=-31030),
     Busy: Codes(exit=75, http=503, mcp=-31022),
     DaemonUnavailable: Codes(exit=69, http=502, mcp=-31023),
     NotAllowed: Codes(exit=77, http=403, mcp=-31025),

@@ -10,7 +10,7 @@ from scrubjay.model.answer import Answer
 from scrubjay.model.change import Action, Change, Origin
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
-from scrubjay.model.query import Filter
+from scrubjay.model.query import Facet, Filter
 from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
 from scrubjay.model.version import Dossier, Version
@@ -99,6 +99,14 @@ class TermStatistics:
     passages: int
     total_length: int
     frequencies: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """The ids of the memories before and after one in its session, nearest first."""
+
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,8 +225,31 @@ class Lexicon(Protocol):
         """Statistics of this space alone."""
         ...
 
-    async def stored_passages(self, space: str, ids: Sequence[int]) -> list[StoredPassage]:
-        """Passages by number; those that are gone are left out."""
+    async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
+        """Passages by number; those that are gone are left out.
+
+        Each names up to `around` neighbours on either side: passages of the same thread and state, in the order of
+        their dates, then of their numbers. The neighbours that were not asked for follow at the end; they name none.
+        """
+        ...
+
+    async def passage_numbers(self, space: str, memory_ids: Sequence[str]) -> list[int]:
+        """The numbers of all passages of some memories, in order."""
+        ...
+
+    async def beside(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Beside]:
+        """The memories of the same session and state around each, by its id."""
+        ...
+
+    async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        """Terms of the space that share the most trigrams with one, and how many passages have each.
+
+        First those with the largest share of the trigrams of both, then the more common, then by spelling.
+        """
+        ...
+
+    async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
+        """Which of some facets there are in a space, and how many memories have each."""
         ...
 
 
@@ -371,7 +402,10 @@ class Upkeep(Protocol):
         ...
 
     async def tidy(self) -> list[str]:
-        """Do the upkeep that is due; returns what was done."""
+        """Do the upkeep that is due; returns what was done.
+
+        Also reads anew the passages of memories that were stored when texts were taken apart in another way.
+        """
         ...
 
     async def close(self) -> None:
@@ -409,13 +443,20 @@ class VectorIndex(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """All that belongs to an embedding model. `weight` is what one unit of cosine is worth in BM25."""
+    """All that belongs to an embedding model.
+
+    `weight` is what one unit of cosine is worth in BM25; above a cosine of `same` two texts say the same. `measured`
+    names those of the two that were found with this very model; the others are taken over from models like it.
+    """
 
     model: str
     dimension: int
     weight: float = 4.0
     query_prefix: str = ""
     text_prefix: str = ""
+    pooling: str = "mean"
+    same: float = 0.96
+    measured: tuple[str, ...] = ()
 
 
 class Embedder(Protocol):
@@ -443,4 +484,16 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Now, in UTC."""
+        ...
+
+
+class Reranker(Protocol):
+    """Reads a question and a text together, which says more than their vectors, and takes longer."""
+
+    async def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+        """How well each text answers, in order; higher is better. Raises RerankingUnavailable."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of the model."""
         ...

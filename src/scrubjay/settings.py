@@ -8,13 +8,14 @@ from typing import Self, TypeVar
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Limits
+from scrubjay.model.ranking import Ranking
 from scrubjay.paths import data_folder, index_folder
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
 _AT_LEAST_ONE = (
     "embedding_threads", "readers", "max_text_bytes", "max_body_bytes", "max_requests", "operation_seconds",
-    "database_connections", "qdrant_shards", "qdrant_replicas",
+    "database_connections", "qdrant_shards", "qdrant_replicas", "rerank_top",
 )  # fmt: skip
 
 
@@ -40,12 +41,10 @@ class Settings:
     embedder: str = _setting(
         "minilm",
         "SCRUBJAY_EMBEDDER",
-        "`minilm` (bundled, offline), `openai` (any server with /v1/embeddings), `voyage`, `sentence-transformers`, or "
-        "`none` for lexical search alone.",
+        "`minilm` (bundled, offline), `onnx` (a model in a folder), `openai` (any server with /v1/embeddings), "
+        "`voyage`, `sentence-transformers`, or `none` for lexical search alone.",
     )
-    embedding_model: str = _setting(
-        "", "SCRUBJAY_EMBEDDING_MODEL", "The model's name, for embedders that offer several."
-    )
+    embedding_model: str = _setting("", "SCRUBJAY_EMBEDDING_MODEL", "The model's name, or for `onnx` its folder.")
     embedding_url: str = _setting(
         "", "SCRUBJAY_EMBEDDING_URL", "Base address of an embedding server, for example http://127.0.0.1:11434/v1."
     )
@@ -57,7 +56,7 @@ class Settings:
     allow_download: bool = _setting(
         False,  # noqa: FBT003 - the default comes first, as for the others
         "SCRUBJAY_ALLOW_DOWNLOAD",
-        "Let sentence-transformers fetch a model that is not on this machine.",
+        "Let sentence-transformers and fastembed fetch a model that is not on this machine.",
     )
     key: str = _setting(
         "", "SCRUBJAY_KEY", "Encryption key of the store. Prefer a key file or the keyring.", secret=True
@@ -110,6 +109,28 @@ class Settings:
     qdrant_collection: str = _setting("scrubjay", "SCRUBJAY_QDRANT_COLLECTION", "The collection to use there.")
     qdrant_shards: int = _setting(1, "SCRUBJAY_QDRANT_SHARDS", "Shards of a new collection.")
     qdrant_replicas: int = _setting(1, "SCRUBJAY_QDRANT_REPLICAS", "Copies of each shard of a new collection.")
+    recall_without: str = _setting(
+        "",
+        "SCRUBJAY_RECALL_WITHOUT",
+        "Stages that recall leaves out, separated by commas: words, meaning, context, kin, pairs, phrases, dates, "
+        "names, manner, standing, typos, rerank.",
+    )
+    recall_weights: str = _setting(
+        "",
+        "SCRUBJAY_RECALL_WEIGHTS",
+        "What parts of a score are worth, such as `recency=0,name=1`; docs/explanation/recall.md lists them all.",
+    )
+    reranker: str = _setting(
+        "none",
+        "SCRUBJAY_RERANKER",
+        "A cross-encoder that orders the best hits anew: `sentence-transformers`, `fastembed`, or `none`.",
+    )
+    reranker_model: str = _setting(
+        "",
+        "SCRUBJAY_RERANKER_MODEL",
+        "Its model, by name or folder. Default: a small English one, ms-marco-MiniLM-L-6.",
+    )
+    rerank_top: int = _setting(30, "SCRUBJAY_RERANK_TOP", "So many of the best hits it reads for each question.")
     readers: int = _setting(4, "SCRUBJAY_READERS", "Reading threads of the store.")
     http: str = _setting("127.0.0.1:7272", "SCRUBJAY_HTTP", "Where the daemon serves HTTP beside its socket, or `off`.")
     hosts: str = _setting(
@@ -218,6 +239,11 @@ class Settings:
     def index(self) -> Path:
         """The folder of the vector index."""
         return index_folder(self.data, self.index_path or None)
+
+    @property
+    def ranking(self) -> Ranking:
+        """How recall ranks."""
+        return Ranking.parsed(without=self.recall_without, weights=self.recall_weights)
 
     @property
     def limits(self) -> Limits:

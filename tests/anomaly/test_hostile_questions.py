@@ -31,6 +31,35 @@ async def test_a_question_of_a_hundred_kilobytes(full: MemoryClient) -> None:
     assert (await full.recall("bird " * 20_000)).hits
 
 
+async def test_a_hundred_kilobytes_of_anything(memory: MemoryClient) -> None:
+    for piece in (
+        "鳥",
+        "🐦\u200d",
+        "last may 3 to ",
+        '"bird ',
+        "1,000.",
+        "bird_",
+        "aB",
+        "ال",
+        "กา",
+        "a@b.",
+        "\x01",
+        "e\u0301",
+    ):
+        size = len(piece.encode())
+        await memory.remember(piece * (20_000 // size), intent="new")
+        assert (await memory.recall(piece * (100_000 // size), max_tokens=100_000)).degraded == (), piece
+
+
+async def test_no_question_gives_what_is_pinned_and_what_is_recent(full: MemoryClient) -> None:
+    await full.revise("b3", pinned=True)
+    for query in ("", "  \n", "?!", "\u200b"):
+        found = await full.recall(query, limit=3)
+        assert [hit.name for hit in found.pinned] == ["b3"], query
+        assert [hit.name for hit in found.hits] == [f"b{number}" for number in (MANY - 1, MANY - 2, MANY - 3)], query
+        assert found.degraded == ()
+
+
 async def test_a_longer_one_is_refused_by_name(full: MemoryClient) -> None:
     with pytest.raises(TooLarge) as caught:
         await full.recall("a" * 100_001)
@@ -94,6 +123,13 @@ async def test_filters_that_contradict_each_other_find_nothing(full: MemoryClien
         {"kind": "fact", "metadata": {"n": 3}},
         {"metadata": {"n": 1, "missing": True}},
         {"entity": "nobody"},
+        {"tags": ["nothing has this"]},
+        {"contains": "nothing says this"},
+        {"contains": "bird", "tags": ["even"], "metadata": {"n": 1}},
+        {"metadata": {"n": "one"}},
+        {"metadata": {"n": [1]}},
+        {"metadata": {"n": {"n": 1}}},
+        {"metadata": {"n": None}},
         {"state": "archived"},
     ):
         found = await full.recall("bird", **filters)  # type: ignore[arg-type]
@@ -107,6 +143,38 @@ async def test_times_that_contradict_each_other_are_refused(full: MemoryClient) 
     for since, until in ((now, now), (now, now - timedelta(days=1)), ("2026-05-02", "2026-05-01")):
         with pytest.raises(InvalidInput, match="since must be before until"):
             await full.recall("bird", since=since, until=until)
+
+
+async def test_a_date_that_does_not_exist_is_refused_by_name(memory: MemoryClient) -> None:
+    for field in ("since", "until", "today"):
+        for moment in ("2026-02-30", "2026-13-01", "2026-05-32T10:00:00Z", "0000-00-00", "soon", 5, True):
+            with pytest.raises(InvalidInput) as caught:
+                await memory.recall("bird", **{field: moment})  # type: ignore[arg-type]
+            assert caught.value.fields["field"] == field
+
+
+async def test_a_question_may_name_a_date_that_does_not_exist(full: MemoryClient) -> None:
+    for when in ("on 31 February", "on 2026-02-30", "in 99999", "99999999999 days ago", "since 7 May 0000"):
+        found = await full.recall(f"which bird sat on the wire {when}?", explain=True)
+        assert len(found.hits) == 8
+        assert found.degraded == ()
+
+
+async def test_a_question_asked_at_the_ends_of_time(full: MemoryClient) -> None:
+    for year in (1, 9999):
+        for today in (datetime(year, 1, 1, tzinfo=UTC), datetime(year, 12, 31, tzinfo=UTC)):
+            assert (await full.recall("birds of last winter, yesterday or next week", today=today)).hits
+
+
+async def test_what_is_of_the_wrong_kind_is_refused_by_name(memory: MemoryClient) -> None:
+    for name, value in (
+        ("metadata", ["n"]), ("metadata", "n=1"), ("around", -1), ("around", 10**9), ("around", "1"),
+        ("max_tokens", -1), ("limit", "8"), ("contains", 5), ("contains", "a" * 100_001), ("tags", [5]),
+        ("detail", "everything"), ("state", "gone"), ("tier", "upper"),
+    ):  # fmt: skip
+        with pytest.raises(InvalidInput) as caught:
+            await memory.recall("bird", **{name: value})  # type: ignore[arg-type]
+        assert name in str(caught.value.fields["field"])
 
 
 async def test_times_at_the_ends_of_time(full: MemoryClient) -> None:

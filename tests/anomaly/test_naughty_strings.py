@@ -29,7 +29,8 @@ async def test_every_string_is_a_question(house: House, memory: MemoryClient) ->
     for text in NAUGHTY:
         found = await memory.recall(text, limit=3, explain=True)
         assert found.degraded == ()
-        for filters in ({"entity": text}, {"tags": [text]}, {"metadata": {"key": text}}, {"kind": text}):
+        labels = ({"entity": text}, {"tags": [text]}, {"metadata": {"key": text}}, {"kind": text})
+        for filters in (*labels, {"contains": text}):
             await memory.recall("bird", **filters)  # type: ignore[arg-type]
     assert (await memory.status()).memories == {"live": 1}
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
 from scrubjay.model.draft import Caller, Draft, Edit
-from scrubjay.model.memory import Json, State
+from scrubjay.model.memory import Json, Source, State
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import Related
@@ -49,7 +49,8 @@ filters = st.builds(
 )  # fmt: skip
 questions = st.builds(
     Question, query=st.one_of(texts, st.just("")), filter=st.one_of(st.just(Filter()), filters),
-    limit=st.sampled_from((1, 3, 10, 100)), max_tokens=st.just(100_000),
+    limit=st.sampled_from((1, 3, 10, 100)), max_tokens=st.just(100_000), around=st.sampled_from((0, 0, 2)),
+    contains=st.sampled_from(("", "", "", "e", "ea")),
 )  # fmt: skip
 
 
@@ -76,6 +77,7 @@ class Life:
                 Draft(
                     text=deed.text, category=deed.label, tags=deed.tags, pinned=deed.first == 1, metadata=metadata,
                     entities=("work", "home") if deed.second == 1 else (), observations=(deed.text[::-1],) * deed.flag,
+                    source=Source(session=deed.label),
                 ),
                 who=who,
             )  # fmt: skip
@@ -109,7 +111,14 @@ class Life:
         """(memory, passage, score) of every hit and every pinned one, in order."""
         told = await self.engine.recall(question, who=self.who)
         assert not told.degraded, told.degraded
-        return [(self.number(hit.id), hit.passage, hit.score) for hit in (*told.pinned, *told.hits)]
+        return [
+            (
+                self.number(hit.id),
+                "\n".join((hit.passage, *(f"{one.place} {one.passage}" for one in hit.around))),
+                hit.score,
+            )
+            for hit in (*told.pinned, *told.hits)
+        ]
 
     async def state(self) -> list[str]:
         """Every memory with all its versions, and what the space counts."""

@@ -41,7 +41,7 @@ def _remember(given: Given) -> _Params:
 
 def _recall(given: Given) -> _Params:
     asked: dict[int, _Params] = {
-        0: {"query": "the jay hid"},
+        0: {"query": "the jay hid", "around": 2, "explain": True, "filters": {"contains": "jay"}, "max_tokens": 8_000},
         1: {"query": given.label, "detail": "full"},
         2: {"filters": {"tags": [given.label], "metadata": {given.label: given.name}}},
         3: {"query": "the jay hid", "cursor": given.cursor},

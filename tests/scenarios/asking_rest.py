@@ -88,8 +88,8 @@ def _one(method: str, tail: str) -> Make:
 def _search(given: Given) -> Ask:
     filters = ("entity", "kind", "category", "tags", "any_tags", "project", "scope", "session", "agent")
     asked = {
-        0: (("q", "the jay hid"),),
-        1: (("q", given.label),),
+        0: (("q", "the jay hid"), ("around", "2")),
+        1: (("q", given.label), ("contains", given.name), ("today", "2026-05-31")),
         2: ((filters[given.number % len(filters)], given.label),),
         3: (("q", "the jay hid"), ("cursor", given.cursor)),
         4: (("q", given.name), ("state", "trashed")),

@@ -28,7 +28,8 @@ def _arguments(verb: str, given: Given) -> _Arguments:
     }  # fmt: skip
     question: Json = {
         "query": given.label if given.every(2) else "the jay hid", "limit": 2, "max_tokens": _PLENTY, "explain": True,
-        "filter": {"tags": [given.label]} if given.every(3) else {},
+        "filter": {"tags": [given.label]} if given.every(3) else {}, "around": given.number % 3,
+        "contains": "jay" if given.every(5) else "", "today": "2026-05-31T00:00:00Z" if given.every(4) else None,
     }  # fmt: skip
     found: dict[str, _Arguments] = {
         "remember": {"draft": draft},

@@ -1,9 +1,12 @@
-"""A long answer comes page by page: everything once, pinned memories first, nothing twice."""
+"""A long answer comes page by page: everything once, pinned memories first, nothing twice, whoever writes meanwhile."""
 
 import pytest
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
+from scrubjay.model.draft import Caller
+from scrubjay.model.results import Hit
+from tests.scenarios.house import House
 
 MANY = 37
 
@@ -42,6 +45,64 @@ async def test_a_small_budget_makes_small_pages_and_loses_nothing(full: MemoryCl
 
 async def test_a_cursor_belongs_to_its_question(full: MemoryClient) -> None:
     cursor = (await full.recall("bird", limit=3)).cursor
-    for query, kind in (("fish", ""), ("bird", "fact")):
+    for query, kind, contains in (("fish", "", ""), ("bird", "fact", ""), ("bird", "", "number")):
         with pytest.raises(InvalidInput, match="cursor"):
-            await full.recall(query, kind=kind, cursor=cursor)
+            await full.recall(query, kind=kind, contains=contains, cursor=cursor)
+    assert (await full.recall("bird", limit=7, around=1, explain=True, cursor=cursor)).hits
+
+
+@pytest.mark.parametrize("query", ["bird", ""])
+async def test_pages_are_of_the_first_moment_whoever_writes_meanwhile(full: MemoryClient, query: str) -> None:
+    seen: list[Hit] = []
+    cursor, turn = "", 0
+    while turn == 0 or cursor:
+        page = await full.recall(query, limit=5, max_tokens=100_000, cursor=cursor)
+        seen += [*page.pinned, *page.hits]
+        cursor, turn = page.cursor, turn + 1
+        await _disturb(full, shown=seen, turn=turn)
+    said = [hit.passage for hit in seen]
+    assert len({hit.id for hit in seen}) == len(seen)
+    assert sorted(said) == sorted(f"bird number {number}" for number in range(MANY))
+    newest = (await full.recall("bird bird", limit=100, max_tokens=100_000)).hits
+    assert any(hit.passage.startswith("bird bird") for hit in newest)
+
+
+async def _disturb(memory: MemoryClient, *, shown: list[Hit], turn: int) -> None:
+    """What would push others off their places: better answers, newer ones, one more of a group, and revisions."""
+    await memory.remember(f"bird bird bird {turn}", pinned=turn == 2, entities=["A", "C"] if turn % 2 else [])
+    await memory.remember(f"bird number {5 * turn}", entities=["A", "B", "D"])
+    hidden = [number for number in range(MANY) if f"bird number {number}" not in {hit.passage for hit in shown}]
+    for ref in (shown[-1].id, *(f"bird-{number}" for number in hidden[-1:] if number % 5)):
+        await memory.revise(ref, tags=[f"turn-{turn}"])
+
+
+@pytest.mark.parametrize("query", ["bird", ""])
+async def test_pages_over_several_spaces_are_of_the_first_moment_too(house: House, query: str) -> None:
+    spaces = ("work", "home")
+    for number in range(12):
+        await house.client(space=spaces[number % 2]).remember(
+            f"bird number {number}", entities=["A", "B"][number % 3 :]
+        )
+    both = MemoryClient.over(house.engine, Caller(space="work", also=("home",)))
+    seen: list[str] = []
+    cursor, turn = "", 0
+    while turn == 0 or cursor:
+        page = await both.recall(query, limit=3, max_tokens=100_000, cursor=cursor)
+        seen += [hit.passage for hit in page.hits]
+        cursor, turn = page.cursor, turn + 1
+        await house.client(space=spaces[turn % 2]).remember(f"bird bird bird {turn}", entities=["A", "B"])
+    assert sorted(seen) == sorted(f"bird number {number}" for number in range(12))
+
+
+@pytest.mark.parametrize("query", ["bird", ""])
+async def test_what_is_pinned_or_unpinned_meanwhile_stays_where_it_was(memory: MemoryClient, query: str) -> None:
+    for number in range(9):
+        await memory.remember(f"bird number {number}", name=f"bird-{number}", pinned=number == 0)
+    page = await memory.recall(query, limit=3)
+    seen = [hit.name for hit in (*page.pinned, *page.hits)]
+    await memory.revise("bird-0", pinned=False)
+    await memory.revise(next(f"bird-{number}" for number in range(9) if f"bird-{number}" not in seen), pinned=True)
+    while page.cursor:
+        page = await memory.recall(query, limit=3, cursor=page.cursor)
+        seen += [hit.name for hit in (*page.pinned, *page.hits)]
+    assert sorted(seen) == [f"bird-{number}" for number in range(9)]

@@ -31,6 +31,9 @@ _SECONDS = 30.0
 # They differ with every request, whatever is asked.
 _OF_THE_MOMENT = frozenset({"date", "content-length", "x-request-id"})
 _CURSOR = re.compile(r"\bW[yz][A-Za-z0-9_-]{6,}=*")
+# Of a recall: six bytes of its question, the moment of the first page, and four bytes of every id that was shown.
+_PAGE = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{8}AAZ[A-Za-z0-9_-]{13,}={0,2}")
+_PAGE_HEAD = 14
 # Of a question in a cursor, and of a name that is mentioned: both may be an id.
 _HASH = re.compile(r'(?<=")[0-9a-f]{12}(?=")|(?<=~)[0-9a-f]{16}')
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|\+00:00))?")
@@ -105,6 +108,7 @@ class World:
 
     def plain(self, text: str) -> str:
         """A text as every world tells it: ids by the order in which they came up, and no times."""
+        text = _PAGE.sub(lambda found: _shown(found[0]), text)
         text = _HASH.sub("hash", _CURSOR.sub(lambda found: _unpacked(found[0]), text))
         text = ID.sub(lambda found: f"<id {self.numbers.setdefault(found[0], len(self.numbers))}>", text)
         for one, number in self.numbers.items():
@@ -183,7 +187,9 @@ class Twins:
 def _world(home: Path, model: str, choice: Choice) -> Generator[World]:
     settings = Settings(
         home=str(home), embedder="openai", embedding_model="hashes", embedding_url=model,
-        vector_index="auto" if choice else "scan", readers=1, require_token=True, requests_per_minute=0, **choice,
+        vector_index="auto" if choice else "scan", readers=1, require_token=True, requests_per_minute=0,
+        # Readings are counted a while later, and would decide between two that are nearly as good.
+        recall_weights="accessed=0", **choice,
     )  # fmt: skip
     with (
         background_daemon(settings) as running,
@@ -215,6 +221,11 @@ def _first_difference(one: str, other: str) -> str:
     """Where two answers part, with what is around it: they are too long to be shown whole."""
     at = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     return "\n".join(text[max(0, at - 300) : at + 300] for text in (one, other))
+
+
+def _shown(cursor: str) -> str:
+    """How many hits a cursor of a recall says were shown; which, it tells by what differs from world to world."""
+    return f"<cursor after {(len(base64.urlsafe_b64decode(cursor)) - _PAGE_HEAD) // 4}>"
 
 
 def _unpacked(cursor: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scrubjay import Filter, MemoryClient, Settings, Source, SyncMemoryClient
-from scrubjay.errors import InvalidInput, NotFound, StoreError
+from scrubjay.errors import InvalidInput, NotFound, ScrubjayError, StoreError
 from scrubjay.model.memory import Trust
 
 
@@ -74,6 +74,48 @@ async def test_times_are_taken_as_text_or_as_moments(settings: Settings) -> None
         for wrong in ("yesterday", datetime(2021, 1, 1), 5):  # noqa: DTZ001 - that is what is wrong with it
             with pytest.raises(InvalidInput, match="since"):
                 await memory.recall("tea", since=wrong)  # pyright: ignore[reportArgumentType]
+
+
+async def test_recall_takes_a_text_that_stands_there_neighbours_and_a_date(settings: Settings) -> None:
+    async with MemoryClient(settings=settings) as memory:
+        for text in ("Shall we go?", "On Monday!", "At ten?", "At nine."):
+            await memory.remember(text, source={"session": "talk"})
+        await memory.remember("elsewhere: on mondays", title="A 10% OFFER")
+        assert {hit.passage for hit in (await memory.recall("", contains="MONDAY")).hits} == {
+            "On Monday!",
+            "elsewhere: on mondays",
+        }
+        assert (await memory.recall("an offer", contains="10% offer")).hits[0].passage == "elsewhere: on mondays"
+        assert (await memory.recall("monday", contains="tuesday")).hits == ()
+        (hit,) = (await memory.recall("", contains="at ten", around=2, today=datetime(2026, 5, 31, tzinfo=UTC))).hits
+        assert [(one.place, one.passage) for one in hit.around] == [
+            (-2, "Shall we go?"),
+            (-1, "On Monday!"),
+            (1, "At nine."),
+        ]
+        (explained,) = (await memory.recall("ten", contains="at ten", explain=True, today="2026-05-31")).hits
+        assert (explained.why[0][:6], explained.around) == ("words ", ())
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"around": -1}, "around must be at least 0, not -1"),
+        ({"around": 11}, "around must be at most 10, not 11"),
+        ({"around": "2"}, "around must be a whole number"),
+        ({"contains": "x" * 200_000}, "contains has 200,000 bytes"),
+        ({"contains": 5}, "contains must be a text"),
+        ({"today": "someday"}, "today: 'someday' is not a date or time"),
+        ({"today": datetime(2021, 1, 1)}, "today must be a time with a zone"),  # noqa: DTZ001 - that is what is wrong
+        ({"explain": "yes"}, "explain must be true or false"),
+    ],
+    ids=lambda given: str(given)[:40],
+)
+async def test_what_recall_cannot_take_is_told_by_name(settings: Settings, options: dict[str, str], told: str) -> None:
+    async with MemoryClient(settings=settings) as memory:
+        with pytest.raises(ScrubjayError, match=told) as caught:
+            await memory.recall("tea", **options)  # pyright: ignore[reportArgumentType]
+        assert caught.value.fields["field"] == next(iter(options))
 
 
 @pytest.mark.parametrize(

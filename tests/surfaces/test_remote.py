@@ -4,6 +4,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import cast
@@ -13,7 +14,7 @@ from tests.surfaces.daemons import background_daemon
 
 from scrubjay import MemoryClient, Settings
 from scrubjay.engine import Engine
-from scrubjay.errors import DaemonUnavailable, InvalidInput
+from scrubjay.errors import DaemonUnavailable, InvalidInput, ScrubjayError
 from scrubjay.model.memory import Json
 from scrubjay.paths import socket_file
 from scrubjay.remote.engine import RemoteEngine
@@ -29,6 +30,8 @@ def test_a_remote_engine_has_the_engines_verbs_with_the_same_signatures() -> Non
 
 async def test_over_http_the_verbs_are_the_same(settings: Settings, tmp_path: Path) -> None:
     with background_daemon(settings) as running:
+        async with MemoryClient(url=running.http, settings=settings, space="talk") as memory:
+            await _recall_with_everything(memory)
         async with MemoryClient(url=running.http, settings=settings, space="work", agent="bot") as memory:
             done = await memory.remember("Sarah of Acme prefers voice calls", entities=["Sarah", "Acme"])
             assert (await memory.recall("how does Sarah like voice calls?")).hits[0].passage.startswith("Sarah")
@@ -55,6 +58,17 @@ async def test_over_http_the_verbs_are_the_same(settings: Settings, tmp_path: Pa
             pass
 
 
+async def _recall_with_everything(memory: MemoryClient) -> None:
+    for text in ("Shall we go?", "On Monday!"):
+        await memory.remember(text, source={"session": "talk"})
+    (hit,) = (await memory.recall("", contains="MONDAY", around=1, today="2026-05-31", explain=True)).hits
+    assert [(one.place, one.passage, one.date.tzinfo) for one in hit.around] == [(-1, "Shall we go?", UTC)]
+    assert hit.why
+    for wrong in ({"around": 11}, {"contains": "x" * 200_000}, {"today": datetime(2021, 1, 1)}):  # noqa: DTZ001
+        with pytest.raises(ScrubjayError, match=next(iter(wrong))):
+            await memory.recall("", **wrong)  # pyright: ignore[reportArgumentType]
+
+
 async def test_a_backup_by_the_daemon_lies_where_it_was_asked_for(settings: Settings, tmp_path: Path) -> None:
     with background_daemon(settings):
         async with MemoryClient(settings=settings) as memory:
@@ -76,7 +90,12 @@ async def test_reads_come_from_memory_while_the_daemon_is_away_and_writes_fail(s
     assert kept.stale
     assert kept.hits == fresh.hits
     assert (await memory.read(done.id)).stale
-    for call in (memory.recall("milk"), memory.status(), memory.remember("lost?")):
+    others = (
+        memory.recall("tea", around=1),
+        memory.recall("tea", contains="t"),
+        memory.recall("tea", today="2026-05-31"),
+    )
+    for call in (memory.recall("milk"), *others, memory.status(), memory.remember("lost?")):
         with pytest.raises(DaemonUnavailable, match="cannot be reached") as caught:
             await call
         assert "scrubjay serve" in caught.value.hint

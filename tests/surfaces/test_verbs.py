@@ -108,11 +108,52 @@ def test_recall_as_json_has_the_documented_fields() -> None:
     assert isinstance(hits, list)
     (hit,) = hits
     assert isinstance(hit, dict)
-    assert {"id", "name", "title", "passage", "score", "entities", "date", "source", "trust", "why"} <= set(hit)
+    assert {
+        "id", "name", "title", "passage", "score", "entities", "date", "source", "trust", "why", "around",
+    } <= set(hit)  # fmt: skip
     assert (hit["passage"], hit["entities"], hit["trust"]) == ("green tea", ["Sarah"], "unknown")
     memory = hit["memory"]
     assert isinstance(memory, dict)
     assert memory["content"] == "green tea"
+
+
+def test_recall_shows_what_was_said_before_and_after_each_hit() -> None:
+    before, hit, after = (
+        kept(text, "--session", "s1") for text in ("Shall we drink tea?", "Green, of course!", "It is\n on the table.")
+    )
+    kept("Green is another matter", "--session", "s2")
+    answer = run("recall", "of course", "--around", "1", "-n", "1")
+    head, passage, memory_id, *around = answer.out.splitlines()[:5]
+    assert head.startswith("1. green-of-course  20")
+    assert (passage, memory_id) == ("   Green, of course!", f"   {hit}")
+    assert re.fullmatch(rf"      -1  20\d\d-\d\d-\d\d  Shall we drink tea\?  {before}", around[0])
+    assert re.fullmatch(rf"      \+1  20\d\d-\d\d-\d\d  It is on the table\.  {after}", around[1])
+    (found,) = json.loads(run("recall", "of course", "--around", "1", "-n", "1", "--json").out)["hits"]
+    assert [(one["id"], one["place"]) for one in found["around"]] == [(before, -1), (after, 1)]
+    (alone,) = json.loads(run("recall", "of course", "-n", "1", "--json").out)["hits"]
+    assert alone["around"] == []
+
+
+def test_recall_counts_days_from_the_date_it_is_given() -> None:
+    kept("tea with Ann")
+    for today in ("2026-05-31", "2026-05-31T14:00:00Z"):
+        assert told("recall", "tea yesterday", "--today", today)["hits"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--around", "-1"), "around must be at least 0, not -1"),
+        (("--around", "11"), "around must be at most 10, not 11"),
+        (("--today", "someday"), "today: 'someday' is not a date or time"),
+        (("--contains", "x" * 100_001), "contains has 100,001 bytes; the limit is 100,000"),
+    ],
+    ids=lambda given: str(given)[:30],
+)
+def test_what_recall_cannot_take_is_said(options: tuple[str, ...], words: str) -> None:
+    answer = run("recall", "tea", *options)
+    assert answer.code != 0
+    assert words in answer.err
 
 
 @pytest.mark.parametrize(
@@ -129,6 +170,7 @@ def test_recall_as_json_has_the_documented_fields() -> None:
         ("--session", "s1"),
         ("--from-agent", "cli"),
         ("--trust", "unknown"),
+        ("--contains", "GREEN t"),
         ("--metadata", '{"cups": 2}'),
         ("--since", "2000-01-01", "--until", "2100-01-01"),
         ("--state", "live"),

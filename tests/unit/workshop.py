@@ -6,6 +6,7 @@ from scrubjay.model.change import Origin
 from scrubjay.model.draft import Draft, Edit, Limits
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.query import Filter, Question
+from scrubjay.model.ranking import Ranking
 from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, Written
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.answers import Answers
@@ -33,6 +34,7 @@ class Workshop:
     limits: Limits = field(default_factory=Limits)
     index: Searcher | None = None
     answers: Answers = field(default_factory=Answers)
+    ranking: Ranking = field(default_factory=Ranking)
 
     @property
     def desk(self) -> Desk:
@@ -41,7 +43,10 @@ class Workshop:
     @property
     def shelf(self) -> Shelf:
         index = self.index or ScanIndex(self.store, MODEL, dimension=DIMENSION)
-        return Shelf(store=self.store, embedder=self.embedder, index=index, limits=self.limits, answers=self.answers)
+        return Shelf(
+            store=self.store, embedder=self.embedder, index=index, limits=self.limits, answers=self.answers,
+            ranking=self.ranking,
+        )  # fmt: skip
 
     def origin(self, *, run: str = "", agent: str = "tester") -> Origin:
         return an_origin(at=self.clock.now(), run=run, agent=agent)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from scrubjay.app.embedders import make_embedder
 from scrubjay.app.folder import hold_folder, take_lock
 from scrubjay.app.indexes import VECTOR_INDEXES, make_index
+from scrubjay.app.rerankers import make_reranker
 from scrubjay.app.stores import open_store
 from scrubjay.engine import Engine
 from scrubjay.ports import RecordStore
@@ -43,6 +44,7 @@ async def _wired(settings: Settings, store: RecordStore) -> Engine:
     try:
         embedder = make_embedder(settings)
         index = make_index(settings, store, embedder)
+        reranker = make_reranker(settings)
     except BaseException:
         await store.close()
         raise
@@ -54,4 +56,7 @@ async def _wired(settings: Settings, store: RecordStore) -> Engine:
         limits=settings.limits,
         visits=Visits(store, clock=clock),
         data=settings.data,
+        ranking=settings.ranking,
+        reranker=reranker,
+        rerank_top=settings.rerank_top,
     )

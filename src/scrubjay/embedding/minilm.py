@@ -1,23 +1,28 @@
 """The bundled model: all-MiniLM-L6-v2 with int8 weights, which comes with the installation."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from scrubjay.embedding.batching import BatchingEmbedder
+from scrubjay.embedding.naming import model_id
 from scrubjay.embedding.onnx import Bundle, OnnxModel
+from scrubjay.embedding.profiles import BUNDLED, profile_of
 from scrubjay.embedding.threaded import ThreadedEncoder
 from scrubjay.embedding.wordpiece import WordPiece, load_vocabulary
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.ports import Profile
 
-PROFILE = Profile(model="all-MiniLM-L6-v2-int8", dimension=384, weight=4.0)
+PROFILE = profile_of(BUNDLED)
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 # What the model was trained to read of a text.
 LONGEST = 256
 
 
-def minilm_embedder(*, threads: int = 0, queries_kept: int = 256) -> BatchingEmbedder:
+def minilm_embedder(*, threads: int = 0, queries_kept: int = 256, profile: Profile = PROFILE) -> BatchingEmbedder:
     """The embedder that needs no network and loads nothing before its first use; 0 threads means: choose."""
-    return BatchingEmbedder(ThreadedEncoder(OnnxModel(MINILM, threads=threads)), queries_kept=queries_kept)
+    name = model_id(BUNDLED, pooling=profile.pooling, text_prefix=profile.text_prefix)
+    model = OnnxModel(replace(MINILM, profile=replace(profile, model=name)), threads=threads)
+    return BatchingEmbedder(ThreadedEncoder(model), queries_kept=queries_kept)
 
 
 def _tokenizer() -> WordPiece:

@@ -3,7 +3,7 @@
 import importlib
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scrubjay.embedding.batching import BatchingEmbedder
 from scrubjay.embedding.lanes import Limits
 from scrubjay.embedding.naming import model_id
+from scrubjay.embedding.profiles import profile_of
 from scrubjay.embedding.threaded import ThreadedEncoder
 from scrubjay.embedding.vectors import unit_vectors
 from scrubjay.errors import EmbeddingUnavailable
@@ -34,13 +35,14 @@ Opener = Callable[["Chosen"], SupportsEncode]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """Which model, and what belongs to it. It is fetched from the network only if `download` allows."""
+    """Which model, and what belongs to it unless it is known. It is fetched from the network only if `download` allows.
+
+    Pooling is left to the package, which reads it from the model's own files.
+    """
 
     model: str
     download: bool = False
-    weight: float = 4.0
-    query_prefix: str = ""
-    text_prefix: str = ""
+    traits: Profile | None = None
 
 
 def open_model(chosen: Chosen) -> SupportsEncode:
@@ -105,14 +107,9 @@ class SentenceTransformerModel:
             ) from error
         # Asking for a vector is the one way to learn the dimension that every version of the package has.
         (probe,) = self._vectors(model, [_PROBE], dimension=None)
-        profile = Profile(
-            model=model_id(chosen.model, text_prefix=chosen.text_prefix),
-            dimension=len(probe),
-            weight=chosen.weight,
-            query_prefix=chosen.query_prefix,
-            text_prefix=chosen.text_prefix,
-        )
-        return model, profile
+        traits = chosen.traits or profile_of(chosen.model)
+        name = model_id(chosen.model, text_prefix=traits.text_prefix)
+        return model, replace(traits, model=name, dimension=len(probe))
 
     def _vectors(self, model: SupportsEncode, texts: Sequence[str], *, dimension: int | None) -> list[Vector]:
         try:

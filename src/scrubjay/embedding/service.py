@@ -1,10 +1,11 @@
 """What is known of an embedding service before it is asked anything."""
 
 import ipaddress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
 from scrubjay.embedding.naming import model_id
+from scrubjay.embedding.profiles import profile_of
 from scrubjay.errors import InvalidInput
 from scrubjay.ports import Profile
 
@@ -13,6 +14,7 @@ from scrubjay.ports import Profile
 class Service:
     """Where a service is, which model it runs, and how patient to be with it.
 
+    `traits` are the model's, unless it is known by its name.
     `timeout` is the longest a batch may take, waits and retries included; a question has `query_timeout`.
     After a failure the service is left alone for `cooldown` seconds, so that every search is not kept waiting.
     """
@@ -21,9 +23,7 @@ class Service:
     model: str
     api_key: str = field(default="", repr=False)
     dimensions: int | None = None
-    weight: float = 4.0
-    query_prefix: str = ""
-    text_prefix: str = ""
+    traits: Profile | None = None
     batch_size: int = 32
     longest: int = 8000
     timeout: float = 60.0
@@ -68,12 +68,13 @@ class Service:
         except ValueError:
             return host == "localhost"
 
+    @property
+    def known(self) -> Profile:
+        """What is known of the model; its dimension is what the service says."""
+        return self.traits or profile_of(self.model)
+
     def profile(self, dimension: int) -> Profile:
         """The profile of a model whose dimension is known."""
-        return Profile(
-            model=model_id(self.model, dimensions=self.dimensions, text_prefix=self.text_prefix),
-            dimension=dimension,
-            weight=self.weight,
-            query_prefix=self.query_prefix,
-            text_prefix=self.text_prefix,
-        )
+        known = self.known
+        name = model_id(self.model, dimensions=self.dimensions, text_prefix=known.text_prefix)
+        return replace(known, model=name, dimension=dimension)

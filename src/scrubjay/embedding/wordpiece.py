@@ -91,7 +91,13 @@ def read_vocabulary(data: bytes) -> dict[str, int]:
     """Token ids from the lines of the vocabulary file; refuses any other file."""
     if hashlib.sha256(data).hexdigest() != VOCABULARY_SHA256:
         raise EmbeddingUnavailable("the bundled vocabulary is damaged", hint="reinstall scrubjay")
-    return {token: number for number, token in enumerate(data.decode().splitlines())}
+    return numbered(data.decode())
+
+
+def numbered(lines: str) -> dict[str, int]:
+    """Token ids by the places of the tokens in a vocabulary."""
+    # Not by splitlines, which knows line ends that a token may hold.
+    return {token.rstrip("\r"): number for number, token in enumerate(lines.removesuffix("\n").split("\n"))}
 
 
 def _words(run: str) -> Iterator[str]:

@@ -111,6 +111,11 @@ class Memory:
         return self.source.at or self.created_at
 
     @property
+    def thread(self) -> str:
+        """What its passages stand in a row with: its session's, else its own alone."""
+        return self.source.session or self.id
+
+    @property
     def label(self) -> str:
         """What a person would call it."""
         return self.title or self.name

@@ -16,7 +16,11 @@ _WORTH_SHARING = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A slice of the content, or of one observation, with the terms it is found by."""
+    """A slice of the content, or of one observation, with the terms it is found by.
+
+    `who` are the terms of the one whom it is about, or who says it; `asks` is 1 when there is a question in it,
+    2 when it ends in one.
+    """
 
     ordinal: int
     observation: int | None
@@ -24,10 +28,16 @@ class Passage:
     end: int
     hash: bytes
     terms: tuple[str, ...]
+    who: tuple[str, ...] = ()
+    asks: int = 0
 
 
 class StoredPassage(NamedTuple):
-    """A passage as the store hands it out to be ranked; a tuple, because each recall makes some hundred of them."""
+    """A passage as the store hands it out to be ranked; plain, because each recall makes some hundred of them.
+
+    Terms are joined by spaces. `before` and `after` are the numbers of its neighbours in its thread, nearest first.
+    `tier`, `relevance`, `confirmed` and `accesses` are those of its memory; moments are in microseconds.
+    """
 
     id: int
     memory_id: str
@@ -35,7 +45,16 @@ class StoredPassage(NamedTuple):
     start: int
     end: int
     hash: bytes
-    terms: tuple[str, ...]
+    terms: str
+    date: int = 0
+    who: str = ""
+    asks: int = 0
+    tier: int = 0
+    relevance: float = 1.0
+    confirmed: int | None = None
+    accesses: int = 0
+    before: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

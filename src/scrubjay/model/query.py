@@ -28,6 +28,8 @@ class Filter:
     agent: str = ""
     trust: str = ""
     group: str = ""
+    # A memory by any of its names, if it has several: see `names_of`.
+    alias: str = ""
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
     since: datetime | None = None
     until: datetime | None = None
@@ -70,8 +72,13 @@ class Question:
     limit: int = 8
     max_tokens: int = 1500
     detail: str = "concise"
-    offset: int = 0
     explain: bool = False
+    # Only memories in which this stands, to the letter and whatever its case.
+    contains: str = ""
+    # So many memories before and after each hit in its session come with it.
+    around: int = 0
+    # What "yesterday" and "in March" are counted from; now, unless given.
+    today: datetime | None = None
 
 
 def facet(name: str, value: Json) -> Facet:
@@ -98,12 +105,25 @@ def facets_of(memory: Memory) -> tuple[Facet, ...]:
         if value
     ]
     found += [_tag(tag) for tag in memory.tags]
+    found += [facet("alias", name) for name in names_of(memory)]
     found += [
-        facet(f"meta.{key}", value)
+        facet(f"meta.{key}", one)
         for key, value in memory.metadata.items()
-        if isinstance(value, str | int | float | bool) and len(str(value)) <= _LONGEST_VALUE
+        # Of a list each value counts: whoever asks for one of them finds it.
+        for one in (value[:_MOST_VALUES] if isinstance(value, list) else [value])
+        if isinstance(one, str | int | float | bool) and len(str(one)) <= _LONGEST_VALUE
     ]
     return tuple(dict.fromkeys(found))
+
+
+def names_of(memory: Memory) -> tuple[str, ...]:
+    """All the names of what a memory is about, when its metadata lists `aliases`; else none."""
+    aliases = memory.metadata.get("aliases")
+    if not isinstance(aliases, list):
+        return ()
+    others = [one for one in aliases[:_MOST_VALUES] if isinstance(one, str) and one.strip()]
+    names = [memory.entity, memory.title, memory.name, *others] if others else []
+    return tuple(dict.fromkeys(name for name in names if name and len(name) <= _LONGEST_VALUE))
 
 
 _SINGLE_FIELDS = (
@@ -117,9 +137,11 @@ _SINGLE_FIELDS = (
     "agent",
     "trust",
     "group",
+    "alias",
 )
 # Longer metadata values are texts, not labels: nobody filters by equality with a page.
 _LONGEST_VALUE = 256
+_MOST_VALUES = 64
 
 
 def _tag(tag: str) -> Facet:

@@ -46,6 +46,17 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """A memory of the same session as a hit; `place` counts from the hit, below zero for what was before it."""
+
+    id: str
+    name: str
+    passage: str
+    date: datetime
+    place: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """One found memory: enough to decide whether to read it whole."""
 
@@ -60,6 +71,7 @@ class Hit:
     trust: str
     space: str = ""
     why: tuple[str, ...] = ()
+    around: tuple[Neighbour, ...] = ()
     memory: Memory | None = None
 
 

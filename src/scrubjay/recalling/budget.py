@@ -1,42 +1,63 @@
 """The answer fits its budget: first what matters most, then as much as there is room for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from scrubjay.model.memory import Memory
-from scrubjay.model.results import Hit
+from scrubjay.model.results import Hit, Neighbour
 from scrubjay.text.cost import estimate_tokens, reach
 
 _ELLIPSIS = " …"
 
 
 def fit(hits: Sequence[Hit], *, max_tokens: int) -> tuple[list[Hit], int]:
-    """As many hits as fit, in order, and what they cost; the first is cut if that makes it fit."""
+    """As many hits as fit, in order, and what they cost.
+
+    One that is too long is told without its memory, then without what is around it; the first is cut if it must be.
+    """
     kept: list[Hit] = []
     spent = 0
     for hit in hits:
-        shown = hit if kept or cost_of(hit) <= max_tokens else _cut(hit, max_tokens)
-        cost = cost_of(shown)
-        if spent + cost > max_tokens:
+        room = max_tokens - spent
+        shown = next((shorter for shorter in _shorter(hit) if cost_of(shorter) <= room), None)
+        if shown is None:
+            shown = None if kept else _cut(hit, max_tokens)
+        if shown is None:
             break
         kept.append(shown)
-        spent += cost
+        spent += cost_of(shown)
     return kept, spent
 
 
 def cost_of(hit: Hit) -> int:
     """What a hit costs the model that reads it."""
     line = " ".join((hit.id, hit.name, hit.title, hit.passage, *hit.entities, *hit.why, hit.date.isoformat()))
-    return estimate_tokens(line) + (_cost_of_memory(hit.memory) if hit.memory else 0)
+    return (
+        estimate_tokens(line)
+        + sum(map(_cost_of_neighbour, hit.around))
+        + (_cost_of_memory(hit.memory) if hit.memory else 0)
+    )
+
+
+def _shorter(hit: Hit) -> Iterator[Hit]:
+    yield hit
+    if hit.memory is not None:
+        yield replace(hit, memory=None)
+    if hit.around:
+        yield replace(hit, memory=None, around=())
+
+
+def _cost_of_neighbour(one: Neighbour) -> int:
+    return estimate_tokens(f"{one.id} {one.name} {one.passage} {one.date.isoformat()}")
 
 
 def _cost_of_memory(memory: Memory) -> int:
     return estimate_tokens(memory.content) + sum(estimate_tokens(one.text) for one in memory.observations)
 
 
-def _cut(hit: Hit, max_tokens: int) -> Hit:
-    whole = replace(hit, memory=None)
-    if cost_of(whole) <= max_tokens:
-        return whole
-    room = max_tokens - cost_of(replace(whole, passage=_ELLIPSIS))
-    return replace(whole, passage=hit.passage[: reach(hit.passage, tokens=room)] + _ELLIPSIS)
+def _cut(hit: Hit, max_tokens: int) -> Hit | None:
+    line = replace(hit, memory=None, around=())
+    # One less: the space before the ellipsis may count by itself.
+    room = max_tokens - cost_of(replace(line, passage=_ELLIPSIS)) - 1
+    cut = replace(line, passage=hit.passage[: reach(hit.passage, tokens=room)] + _ELLIPSIS)
+    return cut if cost_of(cut) <= max_tokens else None

@@ -2,7 +2,7 @@
 
 import asyncio
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,30 +11,32 @@ from scrubjay import telemetry
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.model.passage import StoredPassage, Vector, cosines_of
 from scrubjay.model.query import Filter
-from scrubjay.ports import Embedder, Lexicon, RecordStore, TermStatistics, VectorShelf
+from scrubjay.model.ranking import Ranking
+from scrubjay.ports import Embedder, RecordStore, VectorShelf
 from scrubjay.recalling.search import Searcher
+from scrubjay.recalling.sought import Sought, seek
 from scrubjay.recalling.understand import Understood
 
 _LEXICAL = 200
-_DENSE = 48
-# So many of both are read and ranked.
+_DENSE = 64
+# So many of both are read and ranked, each with so many neighbours on either side.
 _RANKED = 96
+AROUND = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidates:
-    """Passages to be ranked, with all that ranking needs; `complete` when there are no others to ask for."""
+class Library:
+    """Where one space is searched, and how."""
 
-    passages: tuple[StoredPassage, ...]
-    statistics: TermStatistics
-    cosines: dict[int, float]
-    weight: float
-    complete: bool = True
-    degraded: tuple[str, ...] = ()
+    space: str
+    store: RecordStore
+    embedder: Embedder
+    index: Searcher
+    ranking: Ranking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Near:
+class Near:
     """Passages by meaning, and what is needed to compare others in the same way."""
 
     model: str = ""
@@ -44,58 +46,92 @@ class _Near:
     degraded: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Passages to be ranked, those beside them, and all that ranking needs.
+
+    `complete`: there are no others to ask for.
+    """
+
+    passages: tuple[StoredPassage, ...]
+    beside: tuple[StoredPassage, ...]
+    sought: Sought
+    near: Near
+    complete: bool = True
+
+
 async def gather_candidates(
-    asked: Understood, *, space: str, store: RecordStore, embedder: Embedder, index: Searcher, deeper: int = 0
+    asked: Understood, *, library: Library, deeper: int = 0, among: Sequence[int] | None = None
 ) -> Candidates:
-    """Lexical and dense candidates; the words are looked up while the question is embedded and searched."""
-    wanted = asked.question.filter
-    (statistics, lexical), near = await asyncio.gather(
-        _look_up(asked.terms, wanted, space=space, lexicon=store, limit=_LEXICAL + deeper),
-        _near(asked.text, wanted, space=space, embedder=embedder, index=index, limit=_DENSE + deeper),
+    """Lexical and dense candidates; the words are looked up while the question is embedded and searched.
+
+    `among` are the numbers of the only passages in question: then all of them are candidates.
+    """
+    wanted, ranking = asked.question.filter, library.ranking
+    (sought, lexical), near = await asyncio.gather(
+        _look_up(asked, wanted, library=library, limit=0 if among is not None else _LEXICAL + deeper),
+        _near(asked.text, wanted, library=library, limit=0 if among is not None else _DENSE + deeper),
     )
-    numbers = _promising(lexical, near, limit=_RANKED + deeper)
+    complete = among is not None or (len(lexical) < _LEXICAL + deeper and len(near.cosines) < _DENSE + deeper)
+    numbers = among if among is not None else _promising(lexical, near, limit=_RANKED + deeper)
     with telemetry.stage("recall.passages"):
-        passages = await store.stored_passages(space, numbers)
-        far = [passage for passage in passages if passage.id not in near.cosines]
-        cosines = near.cosines | await _compare(near, far, space=space, shelf=store)
-    complete = (
-        len(lexical) < _LEXICAL + deeper and len(near.cosines) < _DENSE + deeper and len(numbers) < _RANKED + deeper
-    )
-    return Candidates(
-        passages=tuple(passages),
-        statistics=statistics,
-        cosines=cosines,
-        weight=near.weight,
-        complete=complete,
-        degraded=near.degraded,
-    )
+        around = AROUND if ranking.uses("context") else 0
+        found = await library.store.stored_passages(library.space, numbers, around=around)
+        asked_for = set(numbers)
+        passages = tuple(one for one in found if one.id in asked_for)
+        beside = tuple(one for one in found if one.id not in asked_for)
+        near = await compare(near, passages, library=library)
+    complete = complete and (among is not None or len(numbers) < _RANKED + deeper)
+    return Candidates(passages=passages, beside=beside, sought=sought, near=near, complete=complete)
+
+
+async def compare(near: Near, passages: Iterable[StoredPassage], *, library: Library) -> Near:
+    """How near passages are that the index did not name: their vectors are read from the store."""
+    if near.vector is None:
+        return near
+    far = list({passage.id: passage for passage in passages if passage.id not in near.cosines}.values())
+    shelf: VectorShelf = library.store
+    vectors = await shelf.vectors(library.space, near.model, [passage.hash for passage in far]) if far else {}
+    embedded = [passage for passage in far if passage.hash in vectors]
+    if not embedded:
+        return near
+    matrix = np.stack([vectors[passage.hash] for passage in embedded])
+    cosines = cosines_of(matrix, near.vector).tolist()
+    return replace(near, cosines=near.cosines | dict(zip((one.id for one in embedded), cosines, strict=True)))
 
 
 async def _look_up(
-    terms: Sequence[str], wanted: Filter, *, space: str, lexicon: Lexicon, limit: int
-) -> tuple[TermStatistics, dict[int, float]]:
+    asked: Understood, wanted: Filter, *, library: Library, limit: int
+) -> tuple[Sought, dict[int, float]]:
     with telemetry.stage("recall.lexical"):
-        statistics = await lexicon.term_statistics(space, terms, state=wanted.state)
-        return statistics, dict(await lexicon.lexical_candidates(space, terms, wanted, limit=limit))
+        store, space = library.store, library.space
+        sought = await seek(asked, space=space, store=store, ranking=library.ranking)
+        if not limit or not library.ranking.uses("words"):
+            return sought, {}
+        return sought, dict(await store.lexical_candidates(space, sought.terms, wanted, limit=limit))
 
 
-async def _near(text: str, wanted: Filter, *, space: str, embedder: Embedder, index: Searcher, limit: int) -> _Near:
+async def _near(text: str, wanted: Filter, *, library: Library, limit: int) -> Near:
     """Embedded, then searched by meaning; without a model or an index, words must do."""
+    if not library.ranking.uses("meaning"):
+        return Near()
     try:
         with telemetry.stage("recall.embed"):
-            profile = await embedder.profile()
-            vector = await embedder.embed_query(text)
+            profile = await library.embedder.profile()
+            vector = await library.embedder.embed_query(text)
     except EmbeddingUnavailable as error:
-        return _Near(degraded=(f"searched by words only: {error.message}",))
-    near = _Near(model=profile.model, vector=vector, weight=profile.weight)
+        return Near(degraded=(f"searched by words only: {error.message}",))
+    near = Near(model=profile.model, vector=vector, weight=profile.weight * library.ranking.weights.meaning)
+    if not limit:
+        return near
     try:
         with telemetry.stage("recall.dense"):
-            return replace(near, cosines=dict(await index.search(space, vector, wanted, limit=limit)))
+            return replace(near, cosines=dict(await library.index.search(library.space, vector, wanted, limit=limit)))
     except IndexUnavailable as error:
         return replace(near, degraded=(f"searched by words only: {error.message}",))
 
 
-def _promising(lexical: dict[int, float], near: _Near, *, limit: int) -> list[int]:
+def _promising(lexical: dict[int, float], near: Near, *, limit: int) -> list[int]:
     """Those that may score best: what a list does not name is at most as good as the last that it names."""
     words, meaning = min(lexical.values(), default=0.0), min(near.cosines.values(), default=0.0)
     hopes = {
@@ -103,17 +139,3 @@ def _promising(lexical: dict[int, float], near: _Near, *, limit: int) -> list[in
         for number in dict.fromkeys([*lexical, *near.cosines])
     }
     return heapq.nlargest(limit, hopes, key=hopes.__getitem__)
-
-
-async def _compare(
-    near: _Near, passages: Sequence[StoredPassage], *, space: str, shelf: VectorShelf
-) -> dict[int, float]:
-    """How near passages are that the index did not name: their vectors are read from the store."""
-    if near.vector is None or not passages:
-        return {}
-    vectors = await shelf.vectors(space, near.model, [passage.hash for passage in passages])
-    embedded = [passage for passage in passages if passage.hash in vectors]
-    if not embedded:
-        return {}
-    matrix = np.stack([vectors[passage.hash] for passage in embedded])
-    return dict(zip((passage.id for passage in embedded), cosines_of(matrix, near.vector).tolist(), strict=True))

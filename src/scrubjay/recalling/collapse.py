@@ -1,6 +1,6 @@
 """Passages become memories, and records of one text become one answer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,30 +19,33 @@ class Found:
     entities: tuple[str, ...]
 
 
-async def collapse(
-    scored: Sequence[Scored],
-    *,
-    wanted: Filter,
-    count: int,
-    now: datetime,
-    skip: frozenset[str],
-    reader: SoundReader,
-) -> list[Found]:
-    """The best `count` memories, each checked against its record, each group once."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which memories are to be found, how many, and which are there already."""
+
+    filter: Filter
+    count: int
+    now: datetime
+    is_there: Callable[[str], bool]
+    admits: Callable[[Memory], bool]
+
+
+async def collapse(scored: Sequence[Scored], *, wanted: Wanted, reader: SoundReader) -> list[Found]:
+    """The best memories, each checked against its record, each group once."""
     best: dict[str, Scored] = {}
     for one in scored:
         best.setdefault(one.passage.memory_id, one)
     found: dict[str, Found] = {}
-    ids = [memory_id for memory_id in best if memory_id not in skip]
+    ids = [memory_id for memory_id in best if not wanted.is_there(memory_id)]
     # Reading a record costs more than ranking it: as many as asked for, and more only if some do not pass.
-    for start in range(0, len(ids), count):
-        for memory in await reader.get(ids[start : start + count]):
-            if passes(memory, wanted, now=now):
+    for start in range(0, len(ids), wanted.count):
+        for memory in await reader.get(ids[start : start + wanted.count]):
+            if passes(memory, wanted.filter, now=wanted.now) and wanted.admits(memory):
                 _add(found, memory, best[memory.id])
-        if len(found) >= count:
+        if len(found) >= wanted.count:
             break
-    answers = list(found.values())[:count]
-    return [await _with_entities(one, wanted=wanted, reader=reader) for one in answers]
+    answers = list(found.values())[: wanted.count]
+    return [await _with_entities(one, wanted=wanted.filter, reader=reader) for one in answers]
 
 
 def passes(memory: Memory, wanted: Filter, *, now: datetime) -> bool:

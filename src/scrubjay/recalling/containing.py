@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.query import Filter
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.mirror import Mirrors, View, scan
 from scrubjay.references import SoundReader
@@ -27,6 +29,16 @@ def haystack(parts: Iterable[str]) -> str:
     return APART.join(part.lower() for part in parts)
 
 
+def stands_in(needle: str, memory: Memory) -> bool:
+    """Whether a text stands in a memory: in its title, its content or one of its observations."""
+    return needle.lower() in _said(memory) if needle else True
+
+
+async def contained(needle: str, *, state: State, space: str, store: RecordStore, mirrors: Mirrors) -> Contained:
+    """The memories in a state in which a text stands."""
+    return await containing(needle, view=_VIEWS[state], space=space, store=store, mirrors=mirrors)
+
+
 async def containing(needle: str, *, view: View, space: str, store: RecordStore, mirrors: Mirrors) -> Contained:
     """The memories of a view of haystacks in which a text stands."""
     sought = needle.lower()
@@ -45,6 +57,13 @@ async def containing(needle: str, *, view: View, space: str, store: RecordStore,
         ids=tuple(sorted(scanned)),
         degraded="this space is too large to be searched in memory: every memory was read, which takes long",
     )
+
+
+def _said(memory: Memory) -> str:
+    return haystack((memory.title, memory.content, *(one.text for one in memory.observations)))
+
+
+_VIEWS = {state: View(wanted=Filter(state=state), said=_said) for state in State}
 
 
 def _having(sought: str, texts: Iterable[tuple[str, str]]) -> list[str]:

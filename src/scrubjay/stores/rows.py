@@ -8,7 +8,7 @@ from datetime import datetime
 
 from scrubjay.model.change import Action, Change
 from scrubjay.model.grant import Access
-from scrubjay.model.memory import Json, Memory, State
+from scrubjay.model.memory import Json, Memory, State, Tier
 from scrubjay.model.moment import from_micros, to_micros
 from scrubjay.model.passage import Passage
 from scrubjay.model.query import facets_of
@@ -17,6 +17,7 @@ from scrubjay.model.token import Token
 
 STATES = (State.LIVE, State.MERGED, State.ARCHIVED, State.TRASHED)
 STATE_NUMBERS = {state: number for number, state in enumerate(STATES)}
+TIER_NUMBERS = {tier: number for number, tier in enumerate(Tier)}
 
 
 def id_bytes(memory_id: str) -> bytes:
@@ -44,9 +45,11 @@ def key_of(text: str) -> int:
 def index_key_of(memory: Memory, passages: Sequence[Passage]) -> bytes:
     """Changes when anything does that a memory is found by."""
     digest = hashlib.blake2b(digest_size=12)
-    digest.update(repr((memory.state, to_micros(memory.date), facets_of(memory))).encode("utf-8", "surrogatepass"))
+    about = (memory.state, to_micros(memory.date), memory.thread, facets_of(memory))
+    digest.update(repr(about).encode("utf-8", "surrogatepass"))
     for passage in passages:
-        digest.update(repr((passage.observation, passage.start, passage.end, passage.hash, passage.terms)).encode())
+        where = (passage.observation, passage.start, passage.end, passage.hash)
+        digest.update(repr((where, passage.terms, passage.who, passage.asks)).encode())
     return digest.digest()
 
 

@@ -1,13 +1,16 @@
 """Lexical search in the fake store: every passage is looked at."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
-from scrubjay.model.memory import State
-from scrubjay.model.passage import StoredPassage
-from scrubjay.model.query import Filter
-from scrubjay.ports import TermStatistics
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.moment import to_micros
+from scrubjay.model.passage import StoredPassage, passage_id
+from scrubjay.model.query import Facet, Filter, facets_of
+from scrubjay.ports import Beside, TermStatistics
 from scrubjay.testing.rooms import Housed, stored
+from scrubjay.text.grams import grams_of
 
 
 class FakeLexicon(Housed):
@@ -21,9 +24,9 @@ class FakeLexicon(Housed):
         known = await self.term_statistics(space, terms, state=wanted.state)
         worth = {term: math.log(1 + known.passages / count) for term, count in known.frequencies.items() if count}
         found = [
-            (passage.id, sum(worth[term] for term in asked.intersection(passage.terms)))
+            (passage_id(entry.number, passage.ordinal), sum(worth[term] for term in asked.intersection(passage.terms)))
             for entry in self._house.room(space).passing(wanted)
-            for passage in stored(entry)
+            for passage in entry.passages
             if asked.intersection(passage.terms)
         ]
         return sorted(found, key=lambda one: (-one[1], -one[0]))[:limit]
@@ -42,7 +45,72 @@ class FakeLexicon(Housed):
             frequencies={term: sum(term in each for each in sets) for term in terms},
         )
 
-    async def stored_passages(self, space: str, ids: Sequence[int]) -> list[StoredPassage]:
-        """Passages by number, in the order asked for."""
-        known = {one.id: one for entry in self._house.room(space).entries.values() for one in stored(entry)}
-        return [known[one] for one in ids if one in known]
+    async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
+        """Passages by number, in the order asked for, then their neighbours."""
+        entries = self._house.room(space).entries.values()
+        known = {one.id: (one, entry.memory) for entry in entries for one in stored(entry)}
+        wanted = [known[one] for one in dict.fromkeys(ids) if one in known]
+        rows = _rows((memory, one.date, one.id) for one, memory in known.values())
+        found = [_between(one, rows[_row_of(memory)], around=around) for one, memory in wanted]
+        others = dict.fromkeys(number for one in found for number in (*one.before, *one.after))
+        return found + [known[one][0] for one in others if one not in ids]
+
+    async def passage_numbers(self, space: str, memory_ids: Sequence[str]) -> list[int]:
+        """The numbers of all passages of some memories."""
+        entries = self._house.room(space).entries
+        found = [entries[one] for one in dict.fromkeys(memory_ids) if one in entries]
+        return sorted(passage_id(entry.number, one.ordinal) for entry in found for one in entry.passages)
+
+    async def beside(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Beside]:
+        """The memories around each in its session."""
+        entries = self._house.room(space).entries
+        names = {entry.number: one for one, entry in entries.items()}
+        rows = _rows((entry.memory, to_micros(entry.memory.date), entry.number) for entry in entries.values())
+        found: dict[str, Beside] = {}
+        for one in [one for one in memory_ids if one in entries]:
+            row = [number for _, number in rows[_row_of(entries[one].memory)]]
+            before, after = _sides(row, row.index(entries[one].number), around=each)
+            found[one] = Beside(before=tuple(names[n] for n in before), after=tuple(names[n] for n in after))
+        return found
+
+    async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        """Terms that share the most trigrams with one."""
+        entries = self._house.room(space).passing(Filter(state=state))
+        counts = Counter(each for entry in entries for passage in entry.passages for each in set(passage.terms))
+        grams = grams_of(term)
+        shares = {each: len(grams & grams_of(each)) / len(grams | grams_of(each)) for each in counts}
+        alike = [each for each, share in shares.items() if share]
+        best = sorted(alike, key=lambda each: (-shares[each], -counts[each], each))
+        return [(each, counts[each]) for each in best[: max(limit, 0)]]
+
+    async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
+        """How many memories have each facet."""
+        entries = self._house.room(space).passing(Filter(state=state))
+        counts = Counter(each for entry in entries for each in facets_of(entry.memory))
+        return {each: counts[each] for each in facets if counts[each]}
+
+
+_Row = list[tuple[int, int]]
+
+
+def _rows(placed: Iterable[tuple[Memory, int, int]]) -> dict[tuple[str, State], _Row]:
+    """(date, number) of what stands in one row, in order, by thread and state."""
+    rows: dict[tuple[str, State], _Row] = {}
+    for memory, date, number in sorted(placed, key=lambda one: one[1:]):
+        rows.setdefault(_row_of(memory), []).append((date, number))
+    return rows
+
+
+def _row_of(memory: Memory) -> tuple[str, State]:
+    return memory.thread, memory.state
+
+
+def _between(passage: StoredPassage, row: _Row, *, around: int) -> StoredPassage:
+    before, after = _sides([number for _, number in row], row.index((passage.date, passage.id)), around=around)
+    return passage._replace(before=tuple(before), after=tuple(after))
+
+
+def _sides(row: list[int], place: int, *, around: int) -> tuple[list[int], list[int]]:
+    """So many on either side of a place, nearest first."""
+    around = max(around, 0)
+    return row[:place][::-1][:around], row[place + 1 :][:around]

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from scrubjay.model.answer import Answer
 from scrubjay.model.change import Action, Change, Origin
-from scrubjay.model.memory import Memory, State
+from scrubjay.model.memory import Memory, State, Tier
+from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import Passage, StoredPassage, Vector, passage_id
 from scrubjay.model.query import Filter, facets_of
 from scrubjay.model.relation import Relation
@@ -178,7 +179,14 @@ def stored(entry: Entry) -> Sequence[StoredPassage]:
             start=one.start,
             end=one.end,
             hash=one.hash,
-            terms=one.terms,
+            terms=" ".join(one.terms),
+            date=to_micros(entry.memory.date),
+            who=" ".join(one.who),
+            asks=one.asks,
+            tier=list(Tier).index(entry.memory.tier),
+            relevance=entry.memory.relevance,
+            confirmed=None if entry.memory.last_confirmed is None else to_micros(entry.memory.last_confirmed),
+            accesses=entry.memory.access_count,
         )
         for one in entry.passages
     ]

@@ -1,20 +1,28 @@
 """Memories to passages: where the slices are cut, and what is embedded of each."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage
 from scrubjay.text.tokens import terms_of
+from scrubjay.text.when import date_words
 
+# How texts are taken apart. Raised with every change of it: stores then read anew what they know in the old way.
+SHAPE = 2
 # What the bundled model reads of a text; a longer slice would be found by its beginning only.
 LONGEST_SLICE = 1000
 _PREFERENCE = ("\n\n", "\n", ". ", " ")
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+# Who speaks, at the beginning of a line of a conversation: "Sarah Miller: yes".
+_SPEAKER = re.compile(r"\s*([^\W\d_][\w.'\u2019-]{0,31}(?: [\w.'\u2019-]{1,32}){0,2}):\s")
 
 
 def passages_of(memory: Memory) -> tuple[Passage, ...]:
     """The passages of a memory: its content in slices, then its observations; never none."""
-    header = terms_of(" ".join((memory.title, memory.entity, *memory.tags)))
+    header = terms_of(" ".join((memory.title, memory.entity, *memory.tags, date_words(memory.date))))
+    subject = terms_of(memory.entity)
     found: list[Passage] = []
     for observation, start, end in _spans(memory):
         if len(found) == PASSAGES_PER_MEMORY - 1:
@@ -31,6 +39,8 @@ def passages_of(memory: Memory) -> tuple[Passage, ...]:
                 end=end,
                 hash=text_hash(embedding_text(memory, observation, start, end)),
                 terms=terms,
+                who=subject or _speaker(text),
+                asks=_asks(text),
             )
         )
     return tuple(found)
@@ -55,6 +65,17 @@ def embedding_text(memory: Memory, observation: int | None, start: int, end: int
 def text_hash(text: str) -> bytes:
     """The key of a text among the vectors of a space and model."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def _speaker(text: str) -> tuple[str, ...]:
+    found = _SPEAKER.match(text)
+    return terms_of(found[1]) if found else ()
+
+
+def _asks(text: str) -> int:
+    if text.rstrip().endswith(_QUESTION_MARKS):
+        return 2
+    return int(any(mark in text for mark in _QUESTION_MARKS))
 
 
 def _spans(memory: Memory) -> Iterator[tuple[int | None, int, int]]:

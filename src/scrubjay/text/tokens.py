@@ -2,72 +2,109 @@
 
 import re
 import threading
-import unicodedata
-from collections.abc import Iterator
 
 import Stemmer
 
+from scrubjay.text.identifiers import extra_words, spelled
+from scrubjay.text.scripts import emoji_of, folded_script, same_letters, split_unspaced, words_of_script
 from scrubjay.text.words import IRREGULAR, STOP_WORDS
 
-__all__ = ["STOP_WORDS", "terms_of"]
+__all__ = ["STOP_WORDS", "running_terms_of", "terms_of"]
 
 _LONGEST_TERM = 48
-# Names that punctuation would destroy, spelled as words before anything is split.
-_SYMBOLIC = {"c++": "cplusplus", "c#": "csharp", "f#": "fsharp", ".net": "dotnet", "node.js": "nodejs"}
-_SYMBOLIC_PATTERN = re.compile(r"(?<!\w)(?:c\+\+|c#|f#|\.net|node\.js)(?!\w)")
-# Latin, Hebrew and Arabic marks are folded away; Indic vowel signs are letters and stay.
-_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]")
-# Their punctuation, such as the danda that ends a Hindi sentence, does not; joiners stand only within a word.
-_INDIC = "".join(sign for sign in map(chr, range(0x900, 0x10A0)) if unicodedata.category(sign)[0] in "LMN")
-_WORD = re.compile(f"(?:[^\\W_]|[{_INDIC}])(?:[^\\W_]|[{_INDIC}\u200c\u200d])*")
-# Scripts written without spaces are found by pairs of characters.
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
-_CAMEL = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])|\d+")
-_HAS_CAMEL = re.compile(r"\b\w*[a-z][A-Z]\w*")
-_POSSESSIVE = re.compile("[\u2019']s\\b")
-_APOSTROPHE = re.compile("[\u2019']")
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_PLAIN_WORD = re.compile("[a-z0-9]+")
+# Signs of good typography, which most texts that are not ASCII have and nothing else.
+_TYPOGRAPHIC = {"\u2019": "'", **dict.fromkeys("\u2018\u201c\u201d\u2013\u2014\u2026\u2022\u00a0", " ")}
+_POSSESSIVE = re.compile(r"'s\b")
+# French and Italian articles, written together with what follows.
+_ELISION = re.compile(r"(?<![\w'])(?:[ldjnmt]|qu|un|all|dall|dell|nell|sull)'([^\W_]{3,})")
+_ENGLISH = "english"
+# Endings differ by language, of which only the script is known: the language that most people write in it decides.
+_LANGUAGES = (
+    ("\u0370", "\u03ff", "greek"),
+    ("\u0400", "\u052f", "russian"),
+    ("\u0530", "\u058f", "armenian"),
+    ("\u0900", "\u097f", "hindi"),
+    ("\u0b80", "\u0bff", "tamil"),
+)
 _local = threading.local()
 
 
 def terms_of(text: str) -> tuple[str, ...]:
-    """The terms a text is found by, in order and with repetition."""
-    words = [word for word in _words(text) if word not in STOP_WORDS]
-    folded = [IRREGULAR.get(word, word)[:_LONGEST_TERM] for word in words]
-    return tuple(_stemmer().stemWords(folded))
+    """The terms a text is found by, with repetition: its words in order, before them other forms, after them signs."""
+    extra, running, singles = _words(text)
+    return tuple(_stemmed(_telling([*extra, *running, *singles])))
 
 
-def _words(text: str) -> Iterator[str]:
-    text = _SURROGATES.sub(" ", text)
-    for identifier in _HAS_CAMEL.findall(text):
-        yield from (part.lower() for part in _CAMEL.findall(identifier))
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    folded = _SYMBOLIC_PATTERN.sub(lambda found: _SYMBOLIC[found[0]], folded)
-    if not folded.isascii():
-        folded = _MARKS.sub("", unicodedata.normalize("NFD", folded))
-        folded = unicodedata.normalize("NFC", folded)
-    folded = _APOSTROPHE.sub("", _POSSESSIVE.sub("", folded))
-    for word in _WORD.findall(folded):
+def running_terms_of(text: str) -> tuple[str, ...]:
+    """Only the words of a text, in order: as they stand side by side among the terms of whatever quotes it."""
+    return tuple(_stemmed(_telling(_words(text)[1])))
+
+
+def _words(text: str) -> tuple[list[str], list[str], list[str]]:
+    """Names and figures in other forms, the words in order, and single signs."""
+    if not text.isascii():
+        for sign, plain in _TYPOGRAPHIC.items():
+            text = text.replace(sign, plain)
+    if not text.isascii():
+        return _words_of_any_script(text)
+    folded = spelled(text.lower())
+    extra = _elided(folded)
+    folded = _without_apostrophes(folded)
+    extra += extra_words(text, folded)
+    return extra, _PLAIN_WORD.findall(folded), []
+
+
+def _words_of_any_script(text: str) -> tuple[list[str], list[str], list[str]]:
+    singles = list(emoji_of(text))
+    text = folded_script(text)
+    folded = spelled(same_letters(text.casefold()))
+    extra = _elided(folded)
+    folded = _without_apostrophes(folded)
+    extra += extra_words(text, folded)
+    running: list[str] = []
+    for word in words_of_script(folded):
         if word.isascii():
-            yield word
+            running.append(word)
         else:
-            yield from _split_unspaced(word)
+            running += split_unspaced(word, singles=singles)
+    return extra, running, singles
 
 
-def _split_unspaced(word: str) -> Iterator[str]:
-    end = 0
-    for run in _UNSPACED.finditer(word):
-        if run.start() > end:
-            yield word[end : run.start()]
-        characters = run[0]
-        yield from (characters[at : at + 2] for at in range(max(1, len(characters) - 1)))
-        end = run.end()
-    if end < len(word):
-        yield word[end:]
+def _elided(folded: str) -> list[str]:
+    return [found[1] for found in _ELISION.finditer(folded)] if "'" in folded else []
 
 
-def _stemmer() -> Stemmer.Stemmer:
+def _without_apostrophes(folded: str) -> str:
+    if "'" not in folded:
+        return folded
+    return _POSSESSIVE.sub("", folded).replace("'", "")
+
+
+def _telling(words: list[str]) -> list[str]:
+    return [IRREGULAR.get(word, word)[:_LONGEST_TERM] for word in words if word not in STOP_WORDS]
+
+
+def _stemmed(words: list[str]) -> list[str]:
+    found = _stemmer(_ENGLISH).stemWords(words)
+    if not all(map(str.isascii, words)):
+        for at, word in enumerate(words):
+            language = _language(word)
+            if language != _ENGLISH:
+                found[at : at + 1] = _stemmer(language).stemWords([word])
+    return found
+
+
+def _language(word: str) -> str:
+    letter = word[0]
+    if letter < _LANGUAGES[0][0] or letter > _LANGUAGES[-1][1]:
+        return _ENGLISH
+    return next((name for first, last, name in _LANGUAGES if first <= letter <= last), _ENGLISH)
+
+
+def _stemmer(language: str) -> Stemmer.Stemmer:
     # A stemmer keeps a cache of its own and must not be shared between threads.
-    if not hasattr(_local, "stemmer"):
-        _local.stemmer = Stemmer.Stemmer("english")
-    return _local.stemmer
+    known: dict[str, Stemmer.Stemmer] = _local.__dict__
+    if language not in known:
+        known[language] = Stemmer.Stemmer(language)
+    return known[language]

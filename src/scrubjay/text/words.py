@@ -1,4 +1,4 @@
-"""English words that carry no meaning for search, and irregular forms that stemming misses."""
+"""English words that carry no meaning for search, and forms of others that stemming misses."""
 
 STOP_WORDS = frozenset(
     """
@@ -8,7 +8,7 @@ STOP_WORDS = frozenset(
     only or other our ours out over own same she should so some such than that the their theirs them then there
     these they this those through to too under until up us very was we were what when where which while who
     whom whose why will with would you your yours im ive id ill youre hes shes theyre weve dont didnt doesnt
-    isnt wasnt werent cant couldnt wont wouldnt thats whats
+    isnt wasnt werent cant couldnt wont wouldnt thats whats many much
     """.split()
 )
 
@@ -23,7 +23,7 @@ _FORMS = """
     build: built
     buy: bought
     catch: caught
-    child: children
+    child: children kid kids kiddo
     choose: chose chosen
     come: came
     deal: dealt
@@ -108,6 +108,39 @@ _FORMS = """
     write: wrote written
 """
 
+# What people write to those they know.
+_FAMILIAR = """
+    application: app apps
+    bicycle: bike bikes
+    brother: bro
+    business: biz
+    center: centre centres
+    christmas: xmas
+    color: colour colours
+    congratulation: congrats
+    exam: examination
+    family: fam
+    father: dad dads daddy papa
+    favorite: fave faves fav favs favourite favourites
+    grandfather: grandpa
+    grandmother: grandma granny
+    hello: hey hi
+    husband: hubby
+    information: info
+    mother: mom moms mommy mum mums mama
+    movie: film films
+    photo: pic pics picture pictures photograph photographs photography
+    refrigerator: fridge
+    sister: sis
+    television: tv
+    thanks: thank thx
+    theater: theatre
+    vegetable: veggie veggies
+"""
+
 IRREGULAR = {
-    form: line.split(":")[0].strip() for line in _FORMS.strip().splitlines() for form in line.split(":")[1].split()
+    form: line.split(":")[0].strip()
+    for lines in (_FORMS, _FAMILIAR)
+    for line in lines.strip().splitlines()
+    for form in line.split(":")[1].split()
 }

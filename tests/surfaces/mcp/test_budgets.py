@@ -31,27 +31,72 @@ async def _stored(client: Client, count: int, *, length: int = 200, **more: obje
 async def test_recall_keeps_to_its_budget_and_goes_on(settings: Settings, length: int) -> None:
     async with house(settings) as home, home.client("auto") as client:
         await _stored(client, 25, length=length)
-        for asked in (300, None, 8_000, 1_000_000):
-            await _recall_all(client, asked)
+        for asked in (400, None, 8_000, 1_000_000):
+            assert await _recall_all(client, asked) == ""
 
 
-async def _recall_all(client: Client, asked: int | None) -> None:
+async def test_pages_that_a_long_cursor_leaves_no_room_for_go_on_with_more_tokens(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto") as client:
+        await _stored(client, 25, length=60)
+        assert "ask with more" in await _recall_all(client, 300)
+
+
+async def _recall_all(client: Client, asked: int | None) -> str:
+    """Ask for every page; the note on the first that had no room, which is then asked for with more tokens."""
     names: list[str] = []
-    cursor = ""
+    cursor, note = "", ""
     while True:
+        most = min(asked or 1_500, 8_000) if not note else 8_000
         result = await client.call_tool(
-            "recall", {"query": "harbour ledger", "limit": 10, "max_tokens": asked, "cursor": cursor}
+            "recall",
+            {"query": "harbour ledger", "limit": 10, "max_tokens": most if note else asked, "cursor": cursor},
         )
-        assert cost(result) <= min(asked or 1_500, 8_000)
+        assert cost(result) <= most
         found = result.structured_content
-        assert found["hits"]
+        if not found["hits"]:
+            assert not note
+            note = text_of(result)
+            continue
         names += [hit["name"] for hit in found["hits"]]
         assert all(name in text_of(result) for name in [hit["name"] for hit in found["hits"]])
         cursor = found.get("cursor", "")
         if not cursor:
             break
-        assert cursor in text_of(result)
+        assert cursor in text_of(result) or "the cursor of the structured answer" in text_of(result)
     assert len(names) == len(set(names)) == 25
+    return note
+
+
+@pytest.mark.parametrize("length", [60, 900])
+async def test_neighbours_and_reasons_keep_to_the_budget_too(settings: Settings, length: int) -> None:
+    async with house(settings) as home, home.client("auto") as client:
+        await _stored(client, 6, length=length, source={"session": "harbour"})
+        most = 0
+        for asked in (300, 2_000):
+            names: list[str] = []
+            cursor = ""
+            while not names or cursor:
+                arguments = {"query": "harbour ledger", "limit": 3, "around": 2, "explain": True, "cursor": cursor}
+                result = await client.call_tool("recall", {**arguments, "max_tokens": asked})
+                assert cost(result) <= asked
+                found = result.structured_content
+                names += [hit["name"] for hit in found["hits"]]
+                most = max([most, *(len(hit.get("around", [])) for hit in found["hits"])])
+                cursor = found.get("cursor", "")
+            assert len(names) == len(set(names)) == 6
+        assert most >= 2
+
+
+async def test_the_nearest_neighbours_are_told_where_there_is_no_room_for_all(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto") as client:
+        await _stored(client, 9, length=300, source={"session": "harbour"})
+        asked = {"query": "entry 4", "filters": {"contains": "Entry 4:"}, "around": 4}
+        for max_tokens, places in ((8_000, 4), (1_000, None), (300, 0)):
+            (hit,) = (await call(client, "recall", **asked, max_tokens=max_tokens))["hits"]
+            told: list[int] = [one["place"] for one in hit.get("around", [])]
+            reach = max(map(abs, told), default=0)
+            assert told == [*range(-reach, 0), *range(1, reach + 1)]
+            assert reach == places if places is not None else 0 < reach < 4
 
 
 async def test_short_memories_are_told_whole_in_both_forms(settings: Settings) -> None:

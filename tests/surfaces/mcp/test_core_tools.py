@@ -119,8 +119,31 @@ async def test_filters_choose_what_is_recalled(settings: Settings, era: str) -> 
         assert await found(filters={"any_tags": ["drink"], "project": "bar"}) == {"iced tea"}
         assert await found(filters={"metadata": {"cups": 2}}) == {"black tea"}
         assert await found(filters={"state": "trashed"}) == set()
+        assert await found(filters={"contains": "N TEA"}) == {"green tea"}
+        assert await found(filters={"contains": "tea", "today": "2026-05-31", "kind": "preference"}) == {"black tea"}
         (hit,) = (await call(client, "recall", query="black", detail="full", limit=1))["hits"]
         assert hit["memory"]["metadata"] == {"cups": 2}
+
+
+async def test_hits_come_with_their_neighbours_and_with_the_reasons_when_asked(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        ids = [
+            (await call(client, "remember", text=text, source={"session": "talk"}))["id"]
+            for text in ("Shall we drink tea?", "Green, of course!", "It is on the table.")
+        ]
+        (plain,) = (await call(client, "recall", query="green course", limit=1))["hits"]
+        assert {"around", "why"}.isdisjoint(plain)
+        result = await client.call_tool("recall", {"query": "green course", "limit": 1, "around": 1, "explain": True})
+        (hit,) = result.structured_content["hits"]
+        assert [(one["place"], one["id"], one["passage"]) for one in hit["around"]] == [
+            (-1, ids[0], "Shall we drink tea?"),
+            (1, ids[2], "It is on the table."),
+        ]
+        assert hit["why"][0].startswith("words ")
+        head, why, before, after = text_of(result).split("\n")[:4]
+        assert head.endswith("Green, of course!")
+        assert why == f"  why: {'; '.join(hit['why'])}"
+        assert (before[:24], after[:25]) == ("  -1 shall-we-drink-tea ", "  +1 it-is-on-the-table (")
 
 
 async def test_revise_changes_fields_and_brings_versions_back(settings: Settings, era: str) -> None:

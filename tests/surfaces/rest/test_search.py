@@ -84,6 +84,9 @@ async def test_a_cursor_of_another_question_is_refused(visitor: Visitor) -> None
         ({"agent": "writer"}, "b"),
         ({"trust": "user"}, "b"),
         ({"state": "trashed"}, "d"),
+        ({"contains": "IRS"}, "a"),
+        ({"contains": "ir", "kind": "note"}, "c"),
+        ({"contains": "nowhere"}, ""),
         ({"until": "2020-01-01"}, ""),
         ({"since": "2020-01-01T00:00:00Z"}, "abc"),
         ({"tier": "working", "trust": "unknown"}, "a"),
@@ -115,6 +118,36 @@ async def test_the_whole_memory_and_the_reasons_on_request(visitor: Visitor) -> 
     (hit,) = (await visitor.get("/search", params=params))["hits"]
     assert hit["memory"]["content"] == "the lighthouse keeper"
     assert hit["why"]
+
+
+async def test_neighbours_come_along_on_request(visitor: Visitor) -> None:
+    for text in ("Shall we go?", "On Monday!", "At ten?"):
+        await visitor.remember(text, source={"session": "talk"})
+    asked: dict[str, Any] = {"contains": "monday", "around": 1, "today": "2026-05-31"}
+    for page in (await visitor.get("/search", params=asked), await visitor.post("/search", asked)):
+        (hit,) = page["hits"]
+        assert [(one["place"], one["passage"]) for one in hit["around"]] == [(-1, "Shall we go?"), (1, "At ten?")]
+        assert {"id", "name", "date"} <= set(hit["around"][0])
+    (hit,) = (await visitor.get("/search", params={"contains": "monday"}))["hits"]
+    assert hit["around"] == []
+
+
+async def test_what_is_forgotten_is_never_chosen_by_what_it_contains(visitor: Visitor) -> None:
+    told = await visitor.remember("On Monday!", name="a")
+    for name, value in (("contains", "monday"), ("today", "2026-05-31"), ("around", 1)):
+        body = {"filter": {"kind": "note", name: value}}
+        for verb in ("forget", "restore", "purge"):
+            problem = await visitor.refused("POST", f"/memories/{verb}", 422, "invalid_input", json=body)
+            assert problem["field"] == f"filter.{name}"
+    assert (await visitor.get(f"/memories/{told['id']}")).get("state", "live") == "live"
+
+
+async def test_a_long_cursor_goes_into_a_body(visitor: Visitor) -> None:
+    cursor = "A" * 54_000
+    problem = await visitor.refused("POST", "/search", 422, "invalid_input", json={"cursor": cursor})
+    assert problem["detail"] == "the cursor does not belong to this question"
+    problem = await visitor.refused("GET", "/search", 422, "invalid_input", params={"cursor": cursor})
+    assert (problem["field"], "longer than 8,000" in problem["detail"]) == ("cursor", True)
 
 
 async def test_pinned_memories_come_along(visitor: Visitor) -> None:

@@ -16,6 +16,7 @@ from scrubjay.embedding.openai import Encoding, openai_embedder
 from scrubjay.embedding.service import Service
 from scrubjay.embedding.voyage import voyage_embedder
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
+from scrubjay.ports import Profile
 
 KEY = "sk-very-secret-0123456789"
 Connect = Callable[..., BatchingEmbedder]
@@ -83,7 +84,7 @@ async def test_texts_become_unit_vectors_in_their_order(
 
 
 async def test_the_dimension_is_learned_once(server: EmbeddingServer, connect: Connect) -> None:
-    embedder = connect(weight=9.0)
+    embedder = connect(traits=Profile(model="", dimension=0, weight=9.0))
     profiles = await asyncio.gather(embedder.profile(), embedder.profile())
     assert profiles[0] == profiles[1]
     assert (profiles[0].model, profiles[0].dimension, profiles[0].weight) == ("toy", DIMENSION, 9.0)
@@ -108,7 +109,7 @@ async def test_dimensions_are_asked_for_and_named(server: EmbeddingServer, conne
 
 
 async def test_prefixes_go_before_texts_and_questions(server: EmbeddingServer, connect: Connect) -> None:
-    embedder = connect(query_prefix="query: ", text_prefix="passage: ")
+    embedder = connect(traits=Profile(model="", dimension=0, query_prefix="query: ", text_prefix="passage: "))
     await embedder.embed(["a text"])
     await embedder.embed_query("a question")
     assert [asked.body["input"] for asked in server.asked] == [["passage: a text"], ["query: a question"]]

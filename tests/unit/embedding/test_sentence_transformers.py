@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from scrubjay.embedding.sentence_transformers import Chosen, SupportsEncode, sentence_transformers_embedder
 from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.ports import Profile
 
 
 class Letters:
@@ -35,7 +36,8 @@ async def test_texts_become_unit_vectors() -> None:
         opened.append(chosen)
         return letters
 
-    chosen = Chosen(model="letters", weight=16.0, query_prefix="q: ", text_prefix="t: ")
+    traits = Profile(model="", dimension=0, weight=16.0, query_prefix="q: ", text_prefix="t: ")
+    chosen = Chosen(model="letters", traits=traits)
     embedder = sentence_transformers_embedder(chosen, opener=opener)
     assert opened == []
     profile = await embedder.profile()

@@ -9,7 +9,7 @@ from tests.unit.drawing import memories, some
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json, Memory, Source, State, Tier, Trust
-from scrubjay.model.query import Filter, facet, facets_of
+from scrubjay.model.query import Filter, facet, facets_of, names_of
 from scrubjay.testing.build import START, a_memory
 
 FULL = a_memory(
@@ -80,8 +80,24 @@ def test_a_facet_stands_once() -> None:
     assert facets_of(a_memory("x", tags=("tea", "TEA"))).count("tag=tea") == 1
 
 
-def test_lists_and_pages_are_no_facets() -> None:
-    assert not [one for one in facets_of(FULL) if one.startswith(("meta.list", "meta.none", "meta.long"))]
+def test_nothings_and_pages_are_no_facets() -> None:
+    assert not [one for one in facets_of(FULL) if one.startswith(("meta.none", "meta.long"))]
+
+
+def test_of_a_list_each_value_is_a_facet() -> None:
+    memory = a_memory("text", metadata={"langs": ["Python", 3, True, None, ["deep"], "x" * 300, *range(100)]})
+    found = [one for one in facets_of(memory) if one.startswith("meta.")]
+    assert found[:3] == ["meta.langs=python", "meta.langs=3", "meta.langs=true"]
+    assert len(found) <= 64
+    assert asks(Filter(metadata={"langs": "PYTHON"}), memory)
+
+
+def test_one_with_aliases_is_asked_for_by_each_of_its_names() -> None:
+    memory = a_memory("text", title="Acme Corp", name="acme", entity="Acme", metadata={"aliases": ["ACM", 7, " "]})
+    for name in ("acme corp", "ACME", "acm"):
+        assert asks(Filter(alias=name), memory)
+    assert not asks(Filter(alias="7"), memory)
+    assert names_of(a_memory("text", title="Acme")) == ()
 
 
 @given(memories)

@@ -1,14 +1,19 @@
 """Who might answer, and what is said when part of the search is not to be had."""
 
+from collections.abc import Sequence
+
 import pytest
 from tests.unit.workshop import SPACE, Workshop
 
 from scrubjay.errors import IndexUnavailable
 from scrubjay.model.draft import Draft, Limits
+from scrubjay.model.memory import Source
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter, Question
-from scrubjay.recalling.candidates import Candidates, gather_candidates
+from scrubjay.model.ranking import Ranking
+from scrubjay.recalling.candidates import Candidates, Library, gather_candidates
 from scrubjay.recalling.understand import understand
+from scrubjay.testing.build import START
 
 
 class Broken:
@@ -26,22 +31,29 @@ class Behind:
         return [(987_654_321, 0.9)]
 
 
-async def gathered(shop: Workshop, query: str, *, wanted: Filter | None = None, deeper: int = 0) -> Candidates:
-    asked = understand(Question(query=query, filter=wanted or Filter()), limits=Limits())
+async def gathered(
+    shop: Workshop,
+    query: str,
+    *,
+    wanted: Filter | None = None,
+    deeper: int = 0,
+    among: Sequence[int] | None = None,
+) -> Candidates:
+    question = Question(query=query, filter=wanted or Filter())
+    asked = understand(question, limits=Limits(), ranking=Ranking(), now=START)
     shelf = shop.shelf
-    return await gather_candidates(
-        asked, space=SPACE, store=shelf.store, embedder=shelf.embedder, index=shelf.index, deeper=deeper
-    )
+    library = Library(space=SPACE, store=shelf.store, embedder=shelf.embedder, index=shelf.index, ranking=shelf.ranking)
+    return await gather_candidates(asked, library=library, deeper=deeper, among=among)
 
 
 async def test_words_and_meaning_both_bring_candidates_each_once(shop: Workshop) -> None:
     tea, jay = await shop.kept("green tea"), await shop.kept("a scrub jay")
     found = await gathered(shop, "tea")
     assert sorted(one.memory_id for one in found.passages) == sorted([tea.id, jay.id])
-    assert len(found.cosines) == 2
-    assert (found.statistics.passages, found.statistics.frequencies["tea"]) == (2, 1)
-    assert found.weight > 0
-    assert found.degraded == ()
+    assert len(found.near.cosines) == 2
+    assert (found.sought.statistics.passages, found.sought.statistics.frequencies["tea"]) == (2, 1)
+    assert found.near.weight > 0
+    assert found.near.degraded == ()
 
 
 async def test_only_what_passes_the_filter_is_a_candidate(shop: Workshop) -> None:
@@ -56,9 +68,9 @@ async def test_without_a_model_the_words_alone_are_searched(shop: Workshop) -> N
     shop.embedder.failing = True
     found = await gathered(shop, "tea")
     assert [one.memory_id for one in found.passages] == [tea.id]
-    assert (found.cosines, found.weight) == ({}, 0.0)
-    assert len(found.degraded) == 1
-    assert found.degraded[0].startswith("searched by words only")
+    assert (found.near.cosines, found.near.weight) == ({}, 0.0)
+    assert len(found.near.degraded) == 1
+    assert found.near.degraded[0].startswith("searched by words only")
 
 
 async def test_with_a_broken_index_words_are_searched_and_ranked_by_meaning_too(shop: Workshop) -> None:
@@ -66,8 +78,8 @@ async def test_with_a_broken_index_words_are_searched_and_ranked_by_meaning_too(
     shop.index = Broken()
     found = await gathered(shop, "tea")
     assert [one.memory_id for one in found.passages] == [tea.id]
-    assert found.degraded == ("searched by words only: the index is in pieces",)
-    assert len(found.cosines) == 1
+    assert found.near.degraded == ("searched by words only: the index is in pieces",)
+    assert len(found.near.cosines) == 1
 
 
 async def test_what_the_index_knows_and_the_store_does_not_is_dropped(shop: Workshop) -> None:
@@ -82,7 +94,7 @@ async def test_of_many_candidates_the_most_promising_are_ranked(quick: Workshop,
     quick.embedder.failing = failing
     found = await gathered(quick, "jay tea")
     assert len(found.passages) < 150
-    assert any({"jay", "tea"} <= set(one.terms) for one in found.passages)
+    assert any({"jay", "tea"} <= set(one.terms.split()) for one in found.passages)
 
 
 @pytest.mark.parametrize("failing", [False, True])
@@ -91,3 +103,35 @@ async def test_it_is_known_whether_there_are_others_to_ask_for(quick: Workshop, 
     quick.embedder.failing = failing
     assert not (await gathered(quick, "tea")).complete
     assert (await gathered(quick, "tea", deeper=200)).complete
+
+
+async def test_among_given_passages_all_are_candidates_and_no_other(shop: Workshop) -> None:
+    tea, _, jay = await shop.kept("green tea"), await shop.kept("black tea"), await shop.kept("a scrub jay")
+    numbers = await shop.store.passage_numbers(SPACE, [tea.id, jay.id])
+    found = await gathered(shop, "tea", among=numbers)
+    assert sorted(one.memory_id for one in found.passages) == sorted([tea.id, jay.id])
+    assert found.complete
+    assert set(found.near.cosines) == set(numbers)
+
+
+async def test_candidates_come_with_what_stands_beside_them(shop: Workshop) -> None:
+    told = [
+        await shop.kept(Draft(text=text, source=Source(session="monday")))
+        for text in ("where shall we meet?", "green tea", "at the harbour")
+    ]
+    shop.embedder.failing = True
+    found = await gathered(shop, "tea")
+    (passage,) = found.passages
+    assert passage.memory_id == told[1].id
+    assert [one.memory_id for one in found.beside] == [told[0].id, told[2].id]
+    shop.ranking = Ranking.parsed(without="context")
+    assert (await gathered(shop, "tea")).beside == ()
+
+
+async def test_words_or_meaning_can_be_left_out(shop: Workshop) -> None:
+    tea, _ = await shop.kept("green tea"), await shop.kept("a scrub jay")
+    shop.ranking = Ranking.parsed(without="meaning")
+    found = await gathered(shop, "tea")
+    assert ([one.memory_id for one in found.passages], found.near.degraded) == ([tea.id], ())
+    shop.ranking = Ranking.parsed(without="words,meaning")
+    assert (await gathered(shop, "tea")).passages == ()

@@ -9,7 +9,7 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Source, State
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Filter
-from scrubjay.recalling.collapse import Found, collapse, passes
+from scrubjay.recalling.collapse import Found, Wanted, collapse, passes
 from scrubjay.recalling.fuse import Scored
 from scrubjay.references import SoundReader
 from scrubjay.testing.build import START, a_memory
@@ -18,8 +18,8 @@ NOW = START + timedelta(days=1)
 
 
 def scored(memory_id: str, score: float = 1.0, *, observation: int | None = None) -> Scored:
-    passage = StoredPassage(id=1, memory_id=memory_id, observation=observation, start=0, end=3, hash=b"", terms=())
-    return Scored(passage=passage, score=score, lexical=score, cosine=0.0)
+    passage = StoredPassage(id=1, memory_id=memory_id, observation=observation, start=0, end=3, hash=b"", terms="")
+    return Scored(passage=passage, score=score, words=score)
 
 
 async def collapsed(
@@ -31,7 +31,8 @@ async def collapsed(
     now: datetime = NOW,
 ) -> list[Found]:
     reader = SoundReader(shop.store, space=SPACE)
-    return await collapse(found, wanted=wanted or Filter(), count=count, now=now, skip=skip, reader=reader)
+    sought = Wanted(filter=wanted or Filter(), count=count, now=now, is_there=skip.__contains__, admits=bool)
+    return await collapse(found, wanted=sought, reader=reader)
 
 
 async def test_a_memory_is_shown_once_by_its_best_passage(shop: Workshop) -> None:

@@ -1,39 +1,48 @@
-"""One score for words and meaning."""
+"""One score for words, context, meaning and prior."""
 
-import numpy as np
+from datetime import timedelta
+
 import pytest
 
-from scrubjay.model.passage import StoredPassage, Vector
+from scrubjay.model.draft import Limits
+from scrubjay.model.moment import to_micros
+from scrubjay.model.passage import StoredPassage
+from scrubjay.model.query import Question
+from scrubjay.model.ranking import Ranking
 from scrubjay.ports import TermStatistics
-from scrubjay.recalling.candidates import Candidates
-from scrubjay.recalling.fuse import Scored, fuse
+from scrubjay.recalling.fuse import Scored, fuse, weigh_words
+from scrubjay.recalling.scene import lay_out
+from scrubjay.recalling.sought import Sought
+from scrubjay.recalling.understand import understand
+from scrubjay.testing.build import START
 
-EAST = np.array([1, 0], dtype=np.float32)
-NORTH = np.array([0, 1], dtype=np.float32)
+# Words and meaning alone: what else there is has tests of its own.
+PLAIN = "manner,standing"
 
 
-def passage(number: int, *terms: str) -> StoredPassage:
-    return StoredPassage(
-        id=number, memory_id=f"m{number}", observation=None, start=0, end=1, hash=bytes([number]), terms=terms
-    )
+def passage(number: int, terms: str, **fields: object) -> StoredPassage:
+    made = StoredPassage(
+        id=number, memory_id=f"m{number}", observation=None, start=0, end=1, hash=bytes([number]), terms=terms,
+        date=to_micros(START),
+    )  # fmt: skip
+    return made._replace(**fields)
 
 
 def scored(
     *passages: StoredPassage,
-    terms: tuple[str, ...] = (),
+    query: str = "",
+    beside: tuple[StoredPassage, ...] = (),
     frequencies: dict[str, int] | None = None,
-    vectors: dict[bytes, Vector] | None = None,
-    query: Vector | None = None,
+    cosines: dict[int, float] | None = None,
     total: int = 100,
+    without: str = PLAIN,
 ) -> list[Scored]:
+    ranking = Ranking.parsed(without=without)
+    asked = understand(Question(query=query), limits=Limits(), ranking=ranking, now=START)
     statistics = TermStatistics(passages=total, total_length=total * 5, frequencies=frequencies or {})
-    cosines = {
-        one.id: float(vectors[one.hash] @ query)
-        for one in passages
-        if vectors and query is not None and one.hash in vectors
-    }
-    candidates = Candidates(passages=passages, statistics=statistics, cosines=cosines, weight=4.0)
-    return fuse(candidates, terms)
+    sought = Sought(worth=dict.fromkeys(asked.terms, 1.0), statistics=statistics)
+    worded = weigh_words(lay_out(passages, beside), sought, asked, ranking)
+    return fuse(worded, cosines or {}, weight=4.0, asked=asked, ranking=ranking, now=START)
 
 
 def order(found: list[Scored]) -> list[int]:
@@ -41,70 +50,122 @@ def order(found: list[Scored]) -> list[int]:
 
 
 def test_a_rare_word_counts_more_than_a_common_one() -> None:
-    found = scored(
-        passage(1, "tea", "x"), passage(2, "jay", "x"), terms=("tea", "jay"), frequencies={"tea": 60, "jay": 2}
-    )
+    found = scored(passage(1, "tea x"), passage(2, "jay x"), query="tea jay", frequencies={"tea": 60, "jay": 2})
     assert order(found) == [2, 1]
 
 
 def test_more_words_count_more() -> None:
-    found = scored(passage(1, "tea"), passage(2, "tea", "jay"), terms=("jay", "tea"), frequencies={"tea": 9, "jay": 9})
+    found = scored(passage(1, "tea"), passage(2, "tea jay"), query="jay tea", frequencies={"tea": 9, "jay": 9})
     assert order(found) == [2, 1]
 
 
 def test_a_word_repeated_many_times_does_not_decide() -> None:
     found = scored(
-        passage(1, *["tea"] * 50), passage(2, "tea", "jay"), terms=("tea", "jay"), frequencies={"tea": 9, "jay": 9}
+        passage(1, " ".join(["tea"] * 50)), passage(2, "tea jay"), query="tea jay", frequencies={"tea": 9, "jay": 9}
     )
     assert order(found) == [2, 1]
 
 
 def test_of_two_with_the_same_words_the_shorter_is_better() -> None:
-    found = scored(passage(1, "tea", "x", "y", "z"), passage(2, "tea"), terms=("tea",), frequencies={"tea": 9})
+    found = scored(passage(1, "tea x y z"), passage(2, "tea"), query="tea", frequencies={"tea": 9})
     assert order(found) == [2, 1]
 
 
+def test_a_part_of_a_word_is_not_the_word() -> None:
+    assert order(scored(passage(1, "teapot"), passage(2, "tea"), query="tea", frequencies={"tea": 9})) == [2]
+
+
 def test_meaning_is_worth_its_weight() -> None:
-    found = scored(
-        passage(1, "x"), passage(2, "x"), vectors={b"\x01": EAST, b"\x02": NORTH * 0.5}, query=EAST + NORTH,
-    )  # fmt: skip
+    found = scored(passage(1, "x"), passage(2, "x"), cosines={1: 1.0, 2: 0.5})
     assert [(one.passage.id, one.cosine, one.score) for one in found] == [(1, 1.0, 4.0), (2, 0.5, 2.0)]
 
 
-def test_words_and_meaning_add_up() -> None:
-    (both,) = scored(passage(1, "tea"), terms=("tea",), frequencies={"tea": 9}, vectors={b"\x01": EAST}, query=EAST)
-    assert both.score == pytest.approx(both.lexical + 4.0)
-    assert both.lexical > 0
+def test_the_parts_of_a_score_add_up() -> None:
+    (both,) = scored(
+        passage(1, "green tea", asks=2), query='"green tea"', frequencies={"tea": 9, "green": 2}, cosines={1: 0.5},
+        without="",
+    )  # fmt: skip
+    parts = (both.words, both.context, both.pairs, both.phrases, both.meaning, both.reply, both.date, both.name,
+             both.manner, both.standing)  # fmt: skip
+    assert both.score == pytest.approx(sum(parts))
+    assert both.words > 0
+    assert both.pairs > 0
+    assert both.phrases == 3.0
+    assert both.meaning == 2.0
 
 
 def test_ties_go_to_the_newest() -> None:
-    found = scored(*(passage(number, "tea") for number in (2, 9, 5)), terms=("tea",), frequencies={"tea": 3})
+    found = scored(*(passage(number, "tea") for number in (2, 9, 5)), query="tea", frequencies={"tea": 3})
     assert order(found) == [9, 5, 2]
 
 
 def test_what_neither_word_nor_meaning_speaks_for_is_left_out() -> None:
     found = scored(
-        passage(1, "x"), passage(2, "tea"), passage(3, "x"),
-        terms=("tea",), frequencies={"tea": 1}, vectors={b"\x03": -EAST}, query=EAST,
-    )  # fmt: skip
+        passage(1, "x"), passage(2, "tea"), passage(3, "x"), query="tea", frequencies={"tea": 1}, cosines={3: -1.0}
+    )
     assert order(found) == [2]
 
 
 def test_a_word_in_every_passage_still_counts_for_something() -> None:
-    assert scored(passage(1, "tea"), terms=("tea",), frequencies={"tea": 1}, total=1)[0].score > 0
+    assert scored(passage(1, "tea"), query="tea", frequencies={"tea": 1}, total=1)[0].score > 0
 
 
 def test_a_word_is_heard_where_the_meaning_points_away() -> None:
     found = scored(
-        passage(1, "tea"), passage(2, "jay"), terms=("tea",), frequencies={"tea": 99}, query=EAST,
-        vectors={bytes([1]): -EAST, bytes([2]): -EAST},
-    )  # fmt: skip
+        passage(1, "tea"), passage(2, "jay"), query="tea", frequencies={"tea": 99}, cosines={1: -1.0, 2: -1.0}
+    )
     assert order(found) == [1]
 
 
 def test_an_empty_space_has_nothing_to_rank() -> None:
-    assert scored(terms=("tea",), total=0) == []
+    assert scored(query="tea", total=0) == []
 
 
 def test_words_the_space_does_not_know_match_nothing() -> None:
-    assert scored(passage(1, "tea"), terms=("tea",), frequencies={}) == []
+    assert scored(passage(1, "tea"), query="tea", frequencies={}) == []
+
+
+def test_words_side_by_side_count_more_than_words_apart() -> None:
+    found = scored(
+        passage(1, "tea x green"), passage(2, "x green tea"), query="green tea", frequencies={"tea": 9, "green": 9}
+    )
+    assert order(found) == [2, 1]
+    apart = scored(passage(1, "tea x green"), query="green tea", frequencies={"tea": 9, "green": 9})
+    assert apart[0].pairs == 0
+
+
+def test_what_is_said_around_a_statement_helps_to_find_it() -> None:
+    answer, other = passage(2, "harbour", before=(1,)), passage(5, "harbour")
+    asking = passage(1, "where tea")
+    found = scored(other, answer, beside=(asking,), query="tea at the harbour", frequencies={"tea": 3, "harbour": 9})
+    by_number = {one.passage.id: one for one in found}
+    assert by_number[2].score > by_number[5].score
+    assert by_number[2].words == by_number[5].words
+    assert by_number[2].context > by_number[5].context
+
+
+def test_a_neighbour_with_no_word_of_the_question_may_be_the_answer() -> None:
+    found = scored(
+        passage(1, "where tea", after=(2, 3, 4)), beside=(passage(2, "harbour"), passage(3, "x"), passage(4, "y")),
+        query="tea", frequencies={"tea": 3},
+    )  # fmt: skip
+    # The nearest two are candidates; the one after them is not.
+    assert sorted(order(found)) == [1, 2, 3]
+
+
+def test_an_old_but_exact_answer_is_not_buried() -> None:
+    old = passage(
+        1, "boiler code 4711", date=to_micros(START - timedelta(days=3000)), relevance=0.0,
+    )  # fmt: skip
+    young = passage(2, "boiler x", relevance=1.0, confirmed=to_micros(START), accesses=10_000, tier=2)
+    found = scored(old, young, query="what is the boiler code?", frequencies={"boiler": 20, "code": 5}, without="")
+    assert order(found) == [1, 2]
+
+
+@pytest.mark.parametrize("stage", ["words", "pairs", "phrases"])
+def test_a_stage_that_is_left_out_counts_nothing(stage: str) -> None:
+    (found,) = scored(
+        passage(1, "green tea"), query='"green tea"', frequencies={"tea": 9, "green": 9}, cosines={1: 0.5},
+        without=stage,
+    )  # fmt: skip
+    assert getattr(found, stage) == 0

@@ -1,7 +1,7 @@
 """What is asked, in the terms of the index; any text is a question."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -11,6 +11,7 @@ from tests.unit.drawing import some
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Limits
 from scrubjay.model.query import Filter, Question
+from scrubjay.model.ranking import Ranking
 from scrubjay.recalling.understand import Understood, understand
 from scrubjay.testing.build import START
 from scrubjay.text.tokens import terms_of
@@ -19,7 +20,7 @@ LIMITS = Limits(query_bytes=5000, results=50)
 
 
 def understood(asked: str, **fields: object) -> Understood:
-    return understand(replace(Question(query=asked), **fields), limits=LIMITS)
+    return understand(replace(Question(query=asked), **fields), limits=LIMITS, ranking=Ranking(), now=START)
 
 
 def test_words_become_terms_each_once() -> None:
@@ -29,7 +30,7 @@ def test_words_become_terms_each_once() -> None:
 
 
 def test_nothing_asked_is_no_text_and_no_terms() -> None:
-    for query in ("", "  \n", "\x00"):
+    for query in ("", "  \n", "\x00", "?!…", "--- *** ///"):
         assert (understood(query).text, understood(query).terms) == ("", ())
 
 
@@ -40,6 +41,28 @@ def test_any_text_is_a_question(query: str) -> None:
     asked.text.encode()
     assert "\x00" not in asked.text
     assert set(asked.terms) <= set(terms_of(asked.text)) | set(terms_of(query))
+
+
+def test_terms_side_by_side_are_pairs_and_quotations_are_phrases() -> None:
+    asked = understood('did Sarah say "green tea with milk" or \u201cblack tea\u201d? ""')
+    assert asked.pairs[:3] == ("sarah say", "say green", "green tea")
+    assert asked.phrases == ("green tea milk", "black tea")
+
+
+def test_days_are_counted_from_the_day_that_is_given() -> None:
+    (today,) = understood("what did I do yesterday?").spans
+    assert today.end == START.replace(hour=0, minute=0, second=0, microsecond=0)
+    (other,) = understood("what did I do yesterday?", today=START - timedelta(days=10)).spans
+    assert other.end == today.end - timedelta(days=10)
+
+
+@pytest.mark.parametrize(("stage", "field"), [("pairs", "pairs"), ("phrases", "phrases"), ("dates", "spans")])
+def test_a_stage_can_be_left_out(stage: str, field: str) -> None:
+    question = Question(query='was it "green tea" yesterday?')
+    whole = understand(question, limits=LIMITS, ranking=Ranking(), now=START)
+    less = understand(question, limits=LIMITS, ranking=Ranking.parsed(without=stage), now=START)
+    assert getattr(whole, field)
+    assert replace(whole, **{field: ()}) == less
 
 
 @pytest.mark.parametrize("query", ['"tea" AND (milk OR', "tea* NEAR/2 milk", "{terms}: x", "-tea", "'; DROP TABLE"])
@@ -65,6 +88,13 @@ def test_a_page_of_text_is_looked_for_by_its_first_words() -> None:
         ({"max_tokens": 0}, InvalidInput, "max_tokens"),
         ({"max_tokens": 1.5}, InvalidInput, "max_tokens"),
         ({"explain": "yes"}, InvalidInput, "explain"),
+        ({"around": -1}, InvalidInput, "around"),
+        ({"around": 11}, InvalidInput, "around"),
+        ({"around": True}, InvalidInput, "around"),
+        ({"contains": 7}, InvalidInput, "contains"),
+        ({"contains": "x" * 5001}, TooLarge, "contains"),
+        ({"today": "2023-05-07"}, InvalidInput, "today"),
+        ({"today": datetime(2023, 5, 7)}, InvalidInput, "today"),  # noqa: DTZ001 - that it has no zone is the point
         ({"detail": "everything"}, InvalidInput, "detail"),
         ({"filter": Filter(since=START, until=START)}, InvalidInput, "since"),
         ({"filter": Filter(since=START + timedelta(seconds=1), until=START)}, InvalidInput, "since"),

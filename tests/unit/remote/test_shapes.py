@@ -19,6 +19,7 @@ from scrubjay.model.results import (
     History,
     Hit,
     Missing,
+    Neighbour,
     Outcome,
     ReadResult,
     Recalled,
@@ -51,7 +52,7 @@ RELATION = Relation(source="a", type="knows", target="b", text="t", strength=0.5
 WRITTEN = Written(action="revised", id="i", name="n", version=2, warnings=("w",))
 HIT = Hit(
     id="i", name="n", title="t", passage="p", score=0.25, date=AT, entities=("e",), source=Source(), trust="user",
-    why=("because",), memory=MEMORY,
+    why=("because",), around=(Neighbour(id="j", name="m", passage="before", date=AT, place=-1),), memory=MEMORY,
 )  # fmt: skip
 VERSION = Version(
     number=1, memory=MEMORY, parent=None, action="created", created_at=AT, agent="bot", run="r", message="m"

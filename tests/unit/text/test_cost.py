@@ -83,3 +83,8 @@ def test_the_rest_of_a_text_that_is_very_long_is_counted_by_its_length() -> None
 def test_nothing_hides_behind_much_that_costs_little() -> None:
     hidden = " " * 200_000 + DEAR["Khmer"] * 5
     assert estimate_tokens(hidden) >= tokens(hidden)
+
+
+def test_control_characters_cost_a_token_each_however_many() -> None:
+    for sign in ("\x00", "\x01", "\x7f", "\r"):
+        assert estimate_tokens(sign * 60_000) == 60_001

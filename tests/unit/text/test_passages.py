@@ -1,11 +1,14 @@
 """A memory in passages: all of it, each place once, never none."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.drawing import few, some
 
-from scrubjay.model.memory import Memory, Observation
+from scrubjay.model.memory import Memory, Observation, Source
 from scrubjay.model.passage import PASSAGES_PER_MEMORY
 from scrubjay.testing.build import START, a_memory
 from scrubjay.text import passages as module
@@ -91,8 +94,67 @@ def test_the_name_is_a_term_of_the_first_passage_only() -> None:
 
 
 def test_a_name_that_repeats_the_text_adds_nothing() -> None:
-    (passage,) = passages_of(a_memory("green tea", name="green-tea"))
-    assert passage.terms == terms_of("green tea")
+    (passage,) = passages_of(a_memory("green tea", name="green-tea", created_at=START))
+    assert passage.terms == terms_of("1 January 2026 green tea")
+
+
+def test_a_passage_is_found_by_its_day_but_not_by_the_hour() -> None:
+    said = datetime(2023, 5, 7, 14, 33, tzinfo=UTC)
+    memory = a_memory("tea\n\n" * 400, source=Source(at=said), created_at=START)
+    passages = passages_of(memory)
+    assert len(passages) > 1
+    for passage in passages:
+        assert set(terms_of("7 May 2023")) <= set(passage.terms)
+        assert not {"14", "33", "2026", "januari"} & set(passage.terms)
+
+
+@pytest.mark.parametrize(
+    ("text", "who"),
+    [
+        ("Sarah: likes tea", "sarah"),
+        (" Sarah Miller: likes tea", "sarah miller"),
+        ("O'Neill: yes", "o'neill"),
+        ("\u0421\u0430\u0448\u0430: \u0434\u0430", "\u0421\u0430\u0448\u0430"),
+        ("likes tea", ""),
+        ("Sarah:likes tea", ""),
+        ("at 12:30 there was tea", ""),
+        ("https://example.org: tea", ""),
+        ("one two three four: tea", ""),
+        ("said Sarah\nBob: yes", ""),
+    ],
+)
+def test_who_speaks_stands_at_the_beginning(text: str, who: str) -> None:
+    (passage,) = passages_of(a_memory(text))
+    assert passage.who == terms_of(who)
+
+
+def test_whom_it_is_about_comes_before_who_says_it() -> None:
+    memory = observed("Bob: likes tea", "hates milk")
+    assert [one.who for one in passages_of(memory)] == [("bob",), ()]
+    about = replace(memory, entity="Sarah Miller")
+    assert {one.who for one in passages_of(about)} == {terms_of("Sarah Miller")}
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("Tea?", 2),
+        ("Tea? \n", 2),
+        ("\u8336\uff1f", 2),
+        ("\u0634\u0627\u06cc\u061f", 2),
+        ("Tea? Yes.", 1),
+        ("Tea.", 0),
+        ("", 0),
+    ],
+)
+def test_a_passage_asks_within_or_at_its_end(text: str, asks: int) -> None:
+    (passage,) = passages_of(a_memory(text))
+    assert passage.asks == asks
+
+
+def test_one_slice_may_ask_and_another_tell() -> None:
+    memory = observed("likes tea", "or milk?", content="milk " * 300)
+    assert [one.asks for one in passages_of(memory)] == [0, 0, 0, 2]
 
 
 def test_there_is_an_end_to_passages(monkeypatch: pytest.MonkeyPatch) -> None:

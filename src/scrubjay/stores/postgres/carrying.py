@@ -119,8 +119,8 @@ class Carried:
         plan, known, before = self.planner.plan, self.planner.known, self.planner.before
         new = {one: memory for one, memory in plan.memories.items() if one not in before}
         old = {one: memory for one, memory in plan.memories.items() if one in before}
-        document.put("memories", memory_rows(new, known, numbers))
-        document.put("revised", memory_rows(old, known, numbers))
+        document.put("memories", memory_rows(new, known, numbers, indexed=plan.passages))
+        document.put("revised", memory_rows(old, known, numbers, indexed=plan.passages))
         document.put("versions", version_rows(plan.versions, packed, numbers, runs.known))
         document.put("contents", content_rows(plan.memories, numbers))
         document.put("passages", passage_rows(self.space, plan.memories, plan.passages, numbers))
@@ -139,7 +139,7 @@ class Carried:
             if before is not None:
                 counts.remove(before.state, terms.get(one, []), before.facets)
             counts.add(memory.state, [passage.terms for passage in passages], facets_of(memory))
-        counts.put(document)
+        counts.put(document, new_words=self.opening.new_words())
 
     def _put_log(self, document: Document, numbers: Mapping[str, int], runs: Runs, reserved: Reserved) -> None:
         at = to_micros(self.origin.at)

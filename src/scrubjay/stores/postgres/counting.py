@@ -1,12 +1,13 @@
 """The counts that ranking needs: what a commit adds to them and takes away, by space and state."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from scrubjay.model.memory import State
 from scrubjay.stores.postgres.keeping import Document, Record, written
-from scrubjay.stores.postgres.words import digest_of, words_of
+from scrubjay.stores.postgres.words import digest_of, grams_for, words_of
 from scrubjay.stores.rows import STATE_NUMBERS
+from scrubjay.text.grams import grams_of
 
 
 class Counts:
@@ -15,6 +16,7 @@ class Counts:
     def __init__(self, space: str) -> None:
         self._space = space
         self._words: Counter[int] = Counter()
+        self._added: dict[int, tuple[State, str]] = {}
         self._facets: Counter[tuple[State, str]] = Counter()
         self._lexicons: defaultdict[State, list[int]] = defaultdict(lambda: [0, 0, 0])
 
@@ -26,8 +28,11 @@ class Counts:
         """It is no more."""
         self._count(state, passages, facets, sign=-1)
 
-    def put(self, document: Document) -> None:
+    def put(self, document: Document, *, new_words: Container[int] = ()) -> None:
         """Add what changes; of words and facets that nobody has any more nothing is left."""
+        document.put(
+            "vocabulary", [self._entry(word, *added) for word, added in self._added.items() if word in new_words]
+        )
         document.put("terms", [{"word": word, "passages": count} for word, count in self._words.items() if count])
         document.put("facets", [self._facet(*key, count) for key, count in self._facets.items() if count])
         document.put(
@@ -40,12 +45,18 @@ class Counts:
         document.put("dropped_words", [word for word, count in self._words.items() if count < 0])
         document.put("dropped_facets", [self._facet(*key, count) for key, count in self._facets.items() if count < 0])
 
+    def _entry(self, word: int, state: State, term: str) -> Record:
+        grams = grams_for(self._space, state, grams_of(term))
+        return {"state": STATE_NUMBERS[state], "word": word, "term": term, "grams": grams}
+
     def _facet(self, state: State, facet: str, count: int) -> Record:
         digest = written(digest_of(facet))
         return {"state": STATE_NUMBERS[state], "digest": digest, "facet": facet, "memories": count}
 
     def _count(self, state: State, passages: Sequence[Sequence[str]], facets: Iterable[str], *, sign: int) -> None:
         words = words_of(self._space, state, (term for terms in passages for term in terms))
+        if sign > 0:
+            self._added |= {word: (state, term) for term, word in words.items()}
         for terms in passages:
             for term in set(terms):
                 self._words[words[term]] += sign

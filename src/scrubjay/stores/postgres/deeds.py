@@ -195,3 +195,78 @@ BEGIN
   END IF;
 END $$;
 """
+
+# The first of them, and which of some words are new to the vocabulary.
+OPEN_2 = """
+CREATE FUNCTION scrubjay.open_2(ask jsonb) RETURNS jsonb LANGUAGE plpgsql VOLATILE
+  SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  found jsonb := scrubjay.open_1(ask);
+  given bigint[] := ARRAY(SELECT jsonb_array_elements(ask->'words')::bigint);
+BEGIN
+  IF cardinality(given) > 0 THEN
+    found := found || jsonb_build_object('new_words', (
+      SELECT jsonb_agg(jsonb_build_array(g.word)) FROM unnest(given) AS g(word) WHERE NOT EXISTS (
+        SELECT 1 FROM scrubjay.vocabulary v WHERE v.space_no = scrubjay.here() AND v.word = g.word)));
+  END IF;
+  RETURN found;
+END $$;
+"""
+
+# What has got more columns since, and the vocabulary; the rest is as it was. Where passages stay as they are, so does
+# what they were made by. A word that is counted no more is spelled no more, whoever has let go of it.
+WRITE_2 = """
+CREATE FUNCTION scrubjay.write_2(doc jsonb) RETURNS void LANGUAGE plpgsql VOLATILE
+  SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE number bigint;
+BEGIN
+  IF doc ? 'revised' THEN
+    -- Names may change hands: first everybody lets go, unseen, since each has its own state at the end.
+    UPDATE scrubjay.memories m SET state = 3 FROM jsonb_to_recordset(doc->'revised') AS v(no bigint, name_digest bytea)
+      WHERE m.space_no = scrubjay.here() AND m.no = v.no AND m.state = 0 AND m.name_digest <> v.name_digest;
+    UPDATE scrubjay.memories m SET name = v.name, name_digest = v.name_digest, title = v.title,
+        title_key = v.title_key, bare_key = v.bare_key, name_key = v.name_key, content_key = v.content_key,
+        group_key = v.group_key, index_key = v.index_key, facets = v.facets, state = v.state, pinned = v.pinned,
+        version = v.version, passages = v.passages, date = v.date, updated_at = v.updated_at, tier = v.tier,
+        relevance = v.relevance, confirmed = v.confirmed, shape = coalesce(v.shape, m.shape)
+      FROM jsonb_to_recordset(doc->'revised') AS v(no bigint, name text, name_digest bytea, title text,
+        title_key bigint, bare_key bigint, name_key bigint, content_key bigint, group_key bigint, index_key bytea,
+        facets text, state smallint, pinned boolean, version integer, passages integer, date bigint, updated_at bigint,
+        tier smallint, relevance double precision, confirmed bigint, shape smallint)
+      WHERE m.space_no = scrubjay.here() AND m.no = v.no;
+  END IF;
+  IF doc ? 'unindexed' THEN
+    FOR number IN SELECT jsonb_array_elements(doc->'unindexed')::bigint LOOP
+      DELETE FROM scrubjay.passages
+        WHERE space_no = scrubjay.here() AND id >= number * 65536 AND id < (number + 1) * 65536;
+    END LOOP;
+  END IF;
+  INSERT INTO scrubjay.memories(space_no, no, id, name, name_digest, title, title_key, bare_key, name_key, content_key,
+      group_key, index_key, facets, state, pinned, version, passages, date, created_at, updated_at, last_accessed,
+      access_count, tier, relevance, confirmed, shape)
+    SELECT scrubjay.here(), v.* FROM jsonb_to_recordset(doc->'memories') AS v(no bigint, id uuid, name text,
+      name_digest bytea, title text, title_key bigint, bare_key bigint, name_key bigint, content_key bigint,
+      group_key bigint, index_key bytea, facets text, state smallint, pinned boolean, version integer,
+      passages integer, date bigint, created_at bigint, updated_at bigint, last_accessed bigint, access_count bigint,
+      tier smallint, relevance double precision, confirmed bigint, shape smallint);
+  INSERT INTO scrubjay.passages(space_no, id, state, memory_id, hash, date, observation, start, stop, terms, words,
+      thread, who, asks)
+    SELECT scrubjay.here(), v.* FROM jsonb_to_recordset(doc->'passages') AS v(id bigint, state smallint,
+      memory_id uuid, hash bytea, date bigint, observation integer, start integer, stop integer, terms text,
+      words bigint[], thread bigint, who text, asks smallint);
+  INSERT INTO scrubjay.vocabulary(space_no, state, word, term, grams)
+    SELECT scrubjay.here(), v.* FROM jsonb_to_recordset(doc->'vocabulary') AS v(state smallint, word bigint, term text,
+      grams bigint[])
+    ON CONFLICT DO NOTHING;
+  PERFORM scrubjay.write_1(doc - ARRAY['revised', 'unindexed', 'memories', 'passages', 'vocabulary']);
+END $$;
+
+CREATE FUNCTION scrubjay.forget_words_1() RETURNS trigger LANGUAGE plpgsql
+  SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  DELETE FROM scrubjay.vocabulary v USING gone g WHERE v.space_no = g.space_no AND v.word = g.word;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER forget_words AFTER DELETE ON scrubjay.terms REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION scrubjay.forget_words_1();
+"""

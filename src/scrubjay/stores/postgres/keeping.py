@@ -1,7 +1,7 @@
 """The rows that a plan comes to, by table, as the database takes them: one document for a whole commit."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from scrubjay.stores.codec import Encoded
 from scrubjay.stores.postgres.asking import Ask, Work
 from scrubjay.stores.postgres.planning import Author, ChangeRow, Known, RelationKey, VersionRow
 from scrubjay.stores.postgres.showing import shown_metadata, shown_text
-from scrubjay.stores.postgres.words import digest_of, labels_of, words_of
-from scrubjay.stores.rows import STATE_NUMBERS, key_of, relation_to_text
+from scrubjay.stores.postgres.words import digest_of, labels_of, thread_key, words_of
+from scrubjay.stores.rows import STATE_NUMBERS, TIER_NUMBERS, key_of, micros_of, relation_to_text
+from scrubjay.text.passages import SHAPE
 from scrubjay.text.slug import bare_slug
 
 Record = Mapping[str, Json | Sequence[int]]
@@ -46,11 +47,13 @@ class Document:
             work.last = self._ask()
 
     def _ask(self) -> Ask:
-        return Ask("SELECT scrubjay.write_1(%s::jsonb)", (json.dumps(self._tables, ensure_ascii=False),))
+        return Ask("SELECT scrubjay.write_2(%s::jsonb)", (json.dumps(self._tables, ensure_ascii=False),))
 
 
-def memory_rows(memories: Mapping[str, Memory], known: Mapping[str, Known], numbers: Numbers) -> list[Record]:
-    """Memories as they are at the end of a commit."""
+def memory_rows(
+    memories: Mapping[str, Memory], known: Mapping[str, Known], numbers: Numbers, *, indexed: Container[str]
+) -> list[Record]:
+    """Memories as they are at the end of a commit; those that are indexed by it are of the newest shape."""
     return [
         {
             "no": numbers[one],
@@ -72,8 +75,12 @@ def memory_rows(memories: Mapping[str, Memory], known: Mapping[str, Known], numb
             "date": to_micros(memory.date),
             "created_at": to_micros(memory.created_at),
             "updated_at": to_micros(memory.updated_at),
-            "last_accessed": None if memory.last_accessed is None else to_micros(memory.last_accessed),
+            "last_accessed": micros_of(memory.last_accessed),
             "access_count": memory.access_count,
+            "tier": TIER_NUMBERS[memory.tier],
+            "relevance": memory.relevance,
+            "confirmed": micros_of(memory.last_confirmed),
+            "shape": SHAPE if one in indexed else None,
         }
         for one, memory in memories.items()
     ]
@@ -119,6 +126,7 @@ def passage_rows(
         memory = memories[one]
         labels = labels_of(space, memory.state, facets_of(memory))
         words = words_of(space, memory.state, (term for passage in parts for term in passage.terms))
+        thread = thread_key(space, memory.state, memory.thread)
         rows += [
             {
                 "id": passage_id(numbers[one], passage.ordinal),
@@ -131,6 +139,9 @@ def passage_rows(
                 "stop": passage.end,
                 "terms": " ".join(passage.terms),
                 "words": [*(words[term] for term in dict.fromkeys(passage.terms)), *labels],
+                "thread": thread,
+                "who": " ".join(passage.who),
+                "asks": passage.asks,
             }
             for passage in parts
         ]

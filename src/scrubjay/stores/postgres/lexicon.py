@@ -9,21 +9,25 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from scrubjay.model.memory import State
 from scrubjay.model.moment import to_micros
-from scrubjay.model.passage import StoredPassage
-from scrubjay.model.query import Filter
+from scrubjay.model.query import Facet, Filter
 from scrubjay.ports import TermStatistics
 from scrubjay.stores.postgres.asking import Ask
 from scrubjay.stores.postgres.database import Database
-from scrubjay.stores.postgres.words import labels_of, words_of
+from scrubjay.stores.postgres.words import digest_of, grams_for, labels_of, words_of
 from scrubjay.stores.recent import Recent
 from scrubjay.stores.rows import STATE_NUMBERS
 from scrubjay.stores.weighing import Weighed, rare_of, weigh
+from scrubjay.text.grams import grams_of
 
 Words = Mapping[str, int]
 # Whoever asks for statistics asks for candidates next.
 _FRESH = 0.5
 _KEPT = 64
 _EARLIEST, _LATEST = -(1 << 62), 1 << 62
+# Of a trigram that more terms have these are looked at; the term that was meant shares rarer ones, too.
+_MOST_OF_EACH = 2_000
+# Of those with the most in common, so many are compared exactly.
+_MOST_COMPARED = 100
 
 
 class Counted:
@@ -67,10 +71,25 @@ async def lexical_candidates(
     return await Counted().candidates(database, space, terms, wanted, limit=limit)
 
 
-async def stored_passages(database: Database, space: str, ids: Sequence[int]) -> list[StoredPassage]:
-    """Passages of a space by number."""
-    rows = await database.rows("SELECT * FROM scrubjay.passages_1(%s::bigint[])", _array(ids), space=space)
-    return [StoredPassage(*row[:6], terms=tuple(row[6].split())) for row in rows]
+async def known_facets(database: Database, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
+    """Which of some facets there are in one state of a space, and how many memories have each."""
+    rows = await database.rows(
+        "SELECT * FROM scrubjay.known_facets_1(%s::smallint, %s::bytea[])",
+        STATE_NUMBERS[state], [digest_of(facet) for facet in dict.fromkeys(facets)], space=space,
+    )  # fmt: skip
+    return {str(facet): int(memories) for facet, memories in rows}
+
+
+async def similar_terms(
+    database: Database, space: str, term: str, *, state: State, limit: int
+) -> list[tuple[str, int]]:
+    """The terms that share the most trigrams with one, and how many passages have each."""
+    grams = grams_for(space, state, grams_of(term))
+    rows = await database.rows(
+        "SELECT * FROM scrubjay.similar_1(%s::bigint[], %s, %s, %s)",
+        array(grams), _MOST_OF_EACH, _MOST_COMPARED, limit, space=space, keeper=True,
+    )  # fmt: skip
+    return [(str(found), int(passages)) for found, passages in rows]
 
 
 async def passing(database: Database, space: str, wanted: Filter) -> list[int]:
@@ -108,7 +127,7 @@ def passing_test(space: str, wanted: Filter) -> Ask:
 async def _statistics(database: Database, space: str, words: Words, *, state: State) -> TermStatistics:
     rows = await database.rows(
         "SELECT * FROM scrubjay.statistics_1(%s::smallint, %s::bigint[])",
-        STATE_NUMBERS[state], _array(words.values()), space=space,
+        STATE_NUMBERS[state], array(words.values()), space=space,
     )  # fmt: skip
     frequencies = {word: int(count) for word, count, _ in rows}
     _, passages, length = rows[0] if rows and rows[0][0] is None else (None, 0, 0)
@@ -139,14 +158,15 @@ async def _candidates(
     rows = await database.rows(
         """SELECT * FROM scrubjay.candidates_1(%s::bigint[], %s::float8[], %s, %s::bigint[], %s::bigint[], %s::bigint,
              %s::bigint, %s)""",
-        _array(words[one.term] for one in weighed), _array(one.weight for one in weighed), rare, _array(singles),
-        _array(choices), _EARLIEST if wanted.since is None else to_micros(wanted.since),
+        array(words[one.term] for one in weighed), array(one.weight for one in weighed), rare, array(singles),
+        array(choices), _EARLIEST if wanted.since is None else to_micros(wanted.since),
         _LATEST if wanted.until is None else to_micros(wanted.until), limit, space=space, keeper=True,
     )  # fmt: skip
     return [(int(number), float(total)) for number, total in rows]
 
 
-def _array(numbers: Iterable[float]) -> str:
+def array(numbers: Iterable[float]) -> str:
+    """Numbers as the database reads them."""
     # Written here, as the driver looks at each of them several times.
     return f"{{{','.join(map(repr, numbers))}}}"
 

@@ -1,17 +1,18 @@
 """What a commit has to know before it can be planned, asked in one message."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from scrubjay.errors import InvalidInput, KeyReused
-from scrubjay.model.memory import Json
+from scrubjay.model.memory import Json, State
 from scrubjay.model.moment import from_micros
+from scrubjay.model.passage import Passage
 from scrubjay.model.relation import Relation
 from scrubjay.ports import Edge, Embedded
 from scrubjay.stores.postgres.asking import Ask, Rows
 from scrubjay.stores.postgres.keeping import written
 from scrubjay.stores.postgres.planning import Known, RelationKey, canonical_id
-from scrubjay.stores.postgres.words import digest_of
+from scrubjay.stores.postgres.words import digest_of, words_of
 from scrubjay.stores.rows import STATES, key_of
 
 
@@ -25,7 +26,7 @@ class Opening:
     @property
     def asks(self) -> list[Ask]:
         """The question for all of it."""
-        return [Ask("SELECT scrubjay.open_1(%s::jsonb)", (json.dumps(self._asked),))]
+        return [Ask("SELECT scrubjay.open_2(%s::jsonb)", (json.dumps(self._asked),))]
 
     def answer(self, opened: Sequence[Rows]) -> None:
         """Take the answers."""
@@ -44,6 +45,14 @@ class Opening:
     def ask_terms(self, ids: Sequence[str]) -> None:
         """What memories are found by now."""
         self._asked["revised"] = plain_ids(ids)
+
+    def ask_words(self, space: str, found_by: Iterable[tuple[State, Sequence[Passage]]]) -> None:
+        """Which words of passages in some state the vocabulary has not yet."""
+        words: dict[int, None] = {}
+        for state, passages in found_by:
+            known = words_of(space, state, (term for passage in passages for term in passage.terms))
+            words |= dict.fromkeys(known.values())
+        self._asked["words"] = list(words)
 
     def ask_holders(self, names: Sequence[str]) -> None:
         """Who has the names."""
@@ -91,6 +100,10 @@ class Opening:
         for memory_id, terms in self.rows("terms"):
             found.setdefault(str(memory_id), []).append(str(terms).split())
         return found
+
+    def new_words(self) -> set[int]:
+        """The words that the vocabulary has not yet."""
+        return {int(row[0]) for row in self.rows("new_words")}
 
     def relations(self) -> dict[RelationKey, Relation]:
         """The relations that are there, by what makes them the same."""

@@ -55,6 +55,7 @@ async def adopt(
     opening.ask_known([dossier.memory.id for dossier, _ in dossiers])
     opening.ask_holders([dossier.memory.name for dossier, _ in dossiers])
     opening.ask_runs(names_of(origin, authors))
+    opening.ask_words(space, ((dossier.memory.state, passages) for dossier, passages in dossiers))
 
     async def job(work: Work) -> Applied:
         opening.answer(work.opened)
@@ -107,6 +108,7 @@ def _opening_of(commit: Commit) -> Opening:
     live = [write.memory.name for write in commit.writes if write.memory.state is State.LIVE]
     if live:
         opening.ask_holders(live)
+    opening.ask_words(commit.space, ((write.memory.state, write.passages) for write in commit.writes))
     if any(write.base is not None for write in commit.writes):
         opening.ask_terms([write.memory.id for write in commit.writes])
     if commit.edges:

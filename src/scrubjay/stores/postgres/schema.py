@@ -10,13 +10,14 @@ from psycopg import errors, sql
 from scrubjay.errors import StoreError, StoreTooNew
 from scrubjay.model.identity import new_id
 from scrubjay.stores.postgres.address import Address
-from scrubjay.stores.postgres.deeds import OPEN, WRITE
+from scrubjay.stores.postgres.deeds import OPEN, OPEN_2, WRITE, WRITE_2
 from scrubjay.stores.postgres.mapping import mapped_errors
 from scrubjay.stores.postgres.nearness import DOOR, NEARNESS
 from scrubjay.stores.postgres.questions import QUESTIONS
 from scrubjay.stores.postgres.rates import ALLOWANCES
-from scrubjay.stores.postgres.tables import INDEXES, STORE_TABLES, space_tables
-from scrubjay.stores.postgres.walls import FUNCTIONS, MEMORY_ITEMS, ROLES, walls
+from scrubjay.stores.postgres.tables import FIRST_TABLES, INDEXES, NEIGHBOURS, STORE_TABLES, space_tables
+from scrubjay.stores.postgres.vicinity import VICINITY
+from scrubjay.stores.postgres.walls import FUNCTIONS, MEMORY_ITEMS, ROLES, space_walls, walls
 
 Connection = psycopg.AsyncConnection
 Migration = Callable[[Connection, int], Awaitable[None]]
@@ -142,7 +143,7 @@ def _not_the_owner(address: Address, error: errors.InsufficientPrivilege) -> Sto
 async def _first_tables(connection: Connection, partitions: int) -> None:
     parts = (
         STORE_TABLES,
-        space_tables(partitions=partitions),
+        space_tables(FIRST_TABLES, partitions=partitions),
         INDEXES,
         FUNCTIONS,
         OPEN,
@@ -165,7 +166,23 @@ async def _allowances(connection: Connection, _: int) -> None:
     await connection.execute(cast("LiteralString", ALLOWANCES))
 
 
+async def _neighbours(connection: Connection, _: int) -> None:
+    # What it is split into was decided when it was made, whatever is asked for now.
+    cursor = await connection.execute("SELECT value::integer FROM scrubjay.meta WHERE key = 'partitions'")
+    partitions = int((await cursor.fetchall())[0][0])
+    parts = (
+        space_tables(("vocabulary",), partitions=partitions),
+        NEIGHBOURS,
+        space_walls(("vocabulary",), partitions=partitions),
+        OPEN_2,
+        WRITE_2,
+        VICINITY,
+    )
+    await connection.execute(cast("LiteralString", "\n".join(parts)))
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("first tables", _first_tables),
     ("allowances", _allowances),
+    ("neighbours", _neighbours),
 ]

@@ -2,20 +2,22 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Self
 
+from scrubjay.errors import StoreError
 from scrubjay.model.answer import Answer
 from scrubjay.model.change import Change, Origin
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
-from scrubjay.model.query import Filter
+from scrubjay.model.query import Facet, Filter
 from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
 from scrubjay.model.version import Version
 from scrubjay.ports import (
+    Beside,
     Commit,
     Committed,
     Dossier,
@@ -27,7 +29,20 @@ from scrubjay.ports import (
     TermStatistics,
 )
 from scrubjay.sharing import Lease
-from scrubjay.stores.postgres import backup, lexicon, log, purging, reading, records, roster, shelf, tokens, upkeep
+from scrubjay.stores.postgres import (
+    backup,
+    lexicon,
+    log,
+    purging,
+    reading,
+    records,
+    rereading,
+    roster,
+    shelf,
+    threads,
+    tokens,
+    upkeep,
+)
 from scrubjay.stores.postgres.address import Address
 from scrubjay.stores.postgres.bodies import Bodies
 from scrubjay.stores.postgres.carrying import Applied
@@ -69,7 +84,11 @@ class PostgresStore:
         except BaseException:
             await database.close()
             raise
-        return cls(database, store_id=str(rows[0][0]))
+        store = cls(database, store_id=str(rows[0][0]))
+        # What it does not come to now, who tidies the store will.
+        with suppress(StoreError):
+            await rereading.reread_few(database, store._bodies)
+        return store
 
     # ---- records ----
 
@@ -143,8 +162,20 @@ class PostgresStore:
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
         return await self._counted.statistics(self.database, space, terms, state=state)
 
-    async def stored_passages(self, space: str, ids: Sequence[int]) -> list[StoredPassage]:
-        return await lexicon.stored_passages(self.database, space, ids) if ids else []
+    async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
+        return await threads.stored_passages(self.database, space, ids, around=around) if ids else []
+
+    async def passage_numbers(self, space: str, memory_ids: Sequence[str]) -> list[int]:
+        return await threads.passage_numbers(self.database, space, memory_ids) if memory_ids else []
+
+    async def beside(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Beside]:
+        return await threads.beside(self.database, space, memory_ids, each=each) if memory_ids else {}
+
+    async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        return await lexicon.similar_terms(self.database, space, term, state=state, limit=limit) if limit > 0 else []
+
+    async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
+        return await lexicon.known_facets(self.database, space, facets, state=state) if facets else {}
 
     async def passing(self, space: str, wanted: Filter) -> Sequence[int]:
         return await lexicon.passing(self.database, space, wanted)
@@ -285,7 +316,13 @@ class PostgresStore:
         await backup.write_backup(self.database.address, target, progress=progress)
 
     async def tidy(self) -> list[str]:
-        return await self._training.tidy()
+        done = await self._training.tidy()
+        anew = await rereading.reread(self.database, self._bodies)
+        if anew:
+            self._counted.forget()
+            self._bell.ring()
+            done.append(f"read {anew} memories anew that were taken apart in an older way")
+        return done
 
     async def close(self) -> None:
         await self._training.settle()

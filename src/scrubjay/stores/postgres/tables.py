@@ -4,11 +4,14 @@ Texts of any length are looked up by keys: 64 bits where the text is compared to
 `spaces`, `models`, `meta`, `migrations` and `tokens` belong to no space; they are small.
 """
 
-# What row-level security guards, and what is split into partitions.
-SPACE_TABLES = (
+from collections.abc import Mapping, Sequence
+
+FIRST_TABLES = (
     "ledgers", "memories", "versions", "contents", "dictionaries", "relations", "passages", "lexicons", "terms",
     "facets", "vectors", "runs", "changes", "once",
 )  # fmt: skip
+# What row-level security guards, and what is split into partitions.
+SPACE_TABLES = (*FIRST_TABLES, "vocabulary")
 # One row a space: nothing to split.
 _WHOLE = ("ledgers",)
 
@@ -227,12 +230,22 @@ _ONCE = """(
   PRIMARY KEY(space_no, key_digest)
 )"""
 
-_COLUMNS = dict(
+# The texts of `terms`, and the trigrams of each as keys that are made as words are: for words that nobody has.
+_VOCABULARY = """(
+  space_no integer NOT NULL,
+  state smallint NOT NULL,
+  word bigint NOT NULL,
+  term text COLLATE "C" NOT NULL,
+  grams bigint[] NOT NULL,
+  PRIMARY KEY(space_no, word)
+)"""
+
+_COLUMNS: Mapping[str, str] = dict(
     zip(
         SPACE_TABLES,
         (
             _LEDGERS, _MEMORIES, _VERSIONS, _CONTENTS, _DICTIONARIES, _RELATIONS, _PASSAGES, _LEXICONS, _TERMS,
-            _FACETS, _VECTORS, _RUNS, _CHANGES, _ONCE,
+            _FACETS, _VECTORS, _RUNS, _CHANGES, _ONCE, _VOCABULARY,
         ),
         strict=True,
     )
@@ -266,11 +279,27 @@ CREATE INDEX once_run ON scrubjay.once(space_no, run_no);
 CREATE INDEX versions_flagged ON scrubjay.versions(space_no) WHERE encoding = 2;
 """
 
+# What passages stand in a row by, what ranking asks of memories, and how their texts were taken apart. A passage that
+# has no thread was written by an older version, which may still run beside this one. The index of the old ones names
+# the newest shape: a change of it needs another.
+NEIGHBOURS = """
+ALTER TABLE scrubjay.passages ADD COLUMN thread bigint, ADD COLUMN who text NOT NULL DEFAULT '',
+  ADD COLUMN asks smallint NOT NULL DEFAULT 0;
+ALTER TABLE scrubjay.memories ADD COLUMN tier smallint NOT NULL DEFAULT 0,
+  ADD COLUMN relevance double precision NOT NULL DEFAULT 1, ADD COLUMN confirmed bigint,
+  ADD COLUMN shape smallint NOT NULL DEFAULT 1;
+CREATE INDEX passages_thread ON scrubjay.passages(space_no, thread, date, id);
+CREATE INDEX passages_old ON scrubjay.passages(space_no, id) WHERE thread IS NULL;
+CREATE INDEX memories_old ON scrubjay.memories(space_no, no) WHERE shape < 2;
+CREATE INDEX vocabulary_grams ON scrubjay.vocabulary USING gin(grams) WITH (fastupdate = off);
+"""
 
-def space_tables(*, partitions: int) -> str:
-    """The statements that make the tables of spaces, each in so many partitions; 0 makes plain tables."""
+
+def space_tables(tables: Sequence[str], *, partitions: int) -> str:
+    """The statements that make tables of spaces, each in so many partitions; 0 makes plain tables."""
     statements: list[str] = []
-    for table, columns in _COLUMNS.items():
+    for table in tables:
+        columns = _COLUMNS[table]
         if not partitions or table in _WHOLE:
             statements.append(f"CREATE TABLE scrubjay.{table}{columns};")
             continue

@@ -79,7 +79,7 @@ class Training:
     async def _look(self) -> None:
         # It will look by itself later.
         with suppress(StoreError):
-            await self._database.read(Ask("SELECT scrubjay.look_1()"), keeper=True, seconds=_PATIENT)
+            await self._database.read(Ask("SELECT scrubjay.look_2()"), keeper=True, seconds=_PATIENT)
 
     async def _repack(self, space: str, *, purges: int, retrain: bool) -> None:
         # The new dictionary first, so that the bodies are packed once.

@@ -1,6 +1,8 @@
 """The walls between spaces, in the database itself: roles, row-level security, and the door into a space."""
 
-from scrubjay.stores.postgres.tables import SPACE_TABLES, partitions_of
+from collections.abc import Sequence
+
+from scrubjay.stores.postgres.tables import FIRST_TABLES, partitions_of
 
 # Whoever works for one space is the server; it sees the space that it has entered, and without one nothing. The keeper
 # sees all, for what is about the whole store. Nobody logs in as either: a login is a member of both, and inherits
@@ -125,11 +127,16 @@ REVOKE CREATE ON SCHEMA scrubjay FROM scrubjay_keeper;
 
 
 def walls(*, partitions: int) -> str:
-    """The statements that put the walls up; who asks a partition itself is not held to the walls of the whole."""
-    parts = [part for table in SPACE_TABLES for part in partitions_of(table, partitions=partitions)]
-    guarded = [wall(table, key="space_no") for table in SPACE_TABLES]
-    guarded += [wall(part, key="space_no", grant=False) for part in parts]
-    return "\n".join((_GRANTS, *guarded, wall("spaces", key="no", grant=False), _DOOR))
+    """The statements that put the first walls up, and open the doors in them."""
+    guarded = space_walls(FIRST_TABLES, partitions=partitions)
+    return "\n".join((_GRANTS, guarded, wall("spaces", key="no", grant=False), _DOOR))
+
+
+def space_walls(tables: Sequence[str], *, partitions: int) -> str:
+    """Those of tables of spaces; who asks a partition itself is not held to the walls of the whole."""
+    parts = [part for table in tables for part in partitions_of(table, partitions=partitions)]
+    guarded = [wall(table, key="space_no") for table in tables]
+    return "\n".join((*guarded, *(wall(part, key="space_no", grant=False) for part in parts)))
 
 
 def wall(table: str, *, key: str, grant: bool = True) -> str:

@@ -8,7 +8,7 @@ from scrubjay.model.memory import State
 from scrubjay.model.query import Facet
 from scrubjay.stores.rows import STATE_NUMBERS
 
-_TERM, _FACET = b"t", b"f"
+_TERM, _FACET, _GRAM, _THREAD = b"t", b"f", b"g", b"h"
 
 
 def digest_of(text: str) -> bytes:
@@ -24,6 +24,22 @@ def words_of(space: str, state: State, terms: Iterable[str]) -> dict[str, int]:
 def labels_of(space: str, state: State, facets: Iterable[Facet]) -> list[int]:
     """The words that facets are found by."""
     return [_word(space, state, _FACET, facet) for facet in facets]
+
+
+def grams_for(space: str, state: State, grams: Iterable[str]) -> list[int]:
+    """The keys of trigrams."""
+    return [_gram(space, state, gram) for gram in grams]
+
+
+def thread_key(space: str, state: State, thread: str) -> int:
+    """The key of a row of passages that belong together."""
+    return _word(space, state, _THREAD, thread)
+
+
+# There are few, and many terms have each.
+@lru_cache(maxsize=20_000)
+def _gram(space: str, state: State, gram: str) -> int:
+    return _word(space, state, _GRAM, gram)
 
 
 def _word(space: str, state: State, kind: bytes, text: str) -> int:

@@ -12,39 +12,39 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.model.memory import State
+from scrubjay.model.memory import Memory, State
 from scrubjay.model.moment import to_micros
-from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage, StoredPassage, passage_id
+from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage, passage_id
 from scrubjay.model.query import Facet, Filter
 from scrubjay.ports import TermStatistics
-from scrubjay.stores.rows import STATES, id_text
+from scrubjay.stores.rows import STATES, id_bytes, key_of
 from scrubjay.stores.sqlite.rows import lexicon_number, marks, space_number
+from scrubjay.stores.sqlite.spelling import spell, unspell
 from scrubjay.stores.weighing import Weighed, rare_of, weigh
 
-_PASSAGE_COLUMNS = "p.id, p.memory_id, p.observation, p.start, p.end, p.hash, p.terms"
 _PASSAGE_TABLES = f"passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}"
 
 
 def index_passages(
     connection: apsw.Connection,
     number: int,
+    memory: Memory,
     passages: Sequence[Passage],
     *,
-    memory_id: bytes,
     lexicon_no: int,
     facets: Sequence[Facet],
-    date: int,
 ) -> None:
     """Make a memory findable by its terms and facets."""
     labels = [_label(lexicon_no, facet) for facet in facets]
-    space_no = lexicon_no // len(STATES)
+    space_no, memory_id, date = lexicon_no // len(STATES), id_bytes(memory.id), to_micros(memory.date)
+    thread = key_of(f"{lexicon_no} {memory.thread}")
     for passage in passages:
         rowid = passage_id(number, passage.ordinal)
         connection.execute(
-            "INSERT INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 rowid, space_no, memory_id, passage.hash, date, passage.observation, passage.start, passage.end,
-                " ".join(passage.terms),
+                " ".join(passage.terms), thread, " ".join(passage.who), passage.asks,
             ),
         )  # fmt: skip
         connection.execute(
@@ -59,12 +59,27 @@ def unindex_passages(
     connection: apsw.Connection, number: int, count: int, *, lexicon_no: int, facets: Sequence[Facet]
 ) -> None:
     """Take a memory out of the index and out of the counts."""
+    uncount(connection, take_out(connection, number, count), lexicon_no=lexicon_no, facets=facets)
+
+
+def take_out(connection: apsw.Connection, number: int, count: int) -> list[list[str]]:
+    """Take a memory out of the index alone; returns the terms that are still counted.
+
+    Who puts it back in uncounts them after that: a term that stays is then never gone in between.
+    """
     first, last = passage_id(number, 0), passage_id(number, count)
     rows = connection.execute("SELECT id, terms FROM passages WHERE id >= ? AND id < ?", (first, last)).fetchall()
     for rowid, _ in rows:
         connection.execute("DELETE FROM lexicon WHERE rowid = ?", (rowid,))
     connection.execute("DELETE FROM passages WHERE id >= ? AND id < ?", (first, last))
-    _count_terms(connection, lexicon_no, [str(terms).split() for _, terms in rows], sign=-1)
+    return [str(terms).split() for _, terms in rows]
+
+
+def uncount(
+    connection: apsw.Connection, terms: Sequence[Sequence[str]], *, lexicon_no: int, facets: Sequence[Facet]
+) -> None:
+    """Take the terms of a memory's passages, and its facets, out of the counts."""
+    _count_terms(connection, lexicon_no, terms, sign=-1)
     _count_facets(connection, lexicon_no, facets, sign=-1)
 
 
@@ -140,14 +155,16 @@ def passage_count(connection: apsw.Connection, space: str, *, state: State) -> i
     return 0 if space_no is None else _size(connection, lexicon_number(space_no, state))[0]
 
 
-def stored_passages(connection: apsw.Connection, space: str, ids: Sequence[int]) -> list[StoredPassage]:
-    """Passages of a space by number."""
+def known_facets(connection: apsw.Connection, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
+    """Which of some facets there are in one state of a space, and how many memories have each."""
     space_no = space_number(connection, space)
+    if space_no is None or not facets:
+        return {}
     rows = connection.execute(
-        f"SELECT {_PASSAGE_COLUMNS} FROM passages p WHERE p.id IN ({marks(ids)}) AND p.space_no = ?",
-        (*ids, space_no),
-    ).fetchall()
-    return [_stored(row) for row in rows]
+        f"SELECT facet, memories FROM facets WHERE lexicon_no = ? AND facet IN ({marks(facets)})",
+        (lexicon_number(space_no, state), *facets),
+    )
+    return {str(facet): int(memories) for facet, memories in rows}
 
 
 def passing(connection: apsw.Connection, space: str, wanted: Filter) -> list[int]:
@@ -239,16 +256,19 @@ def _frequencies(connection: apsw.Connection, lexicon_no: int, terms: Sequence[s
 
 def _count_terms(connection: apsw.Connection, lexicon_no: int, passages: Sequence[Sequence[str]], *, sign: int) -> None:
     counts = Counter(term for terms in passages for term in set(terms))
-    connection.executemany(
+    totals = connection.executemany(
         """INSERT INTO terms VALUES(?, ?, ?)
-           ON CONFLICT DO UPDATE SET passages = passages + excluded.passages""",
+           ON CONFLICT DO UPDATE SET passages = passages + excluded.passages RETURNING term, passages""",
         [(lexicon_no, term, sign * count) for term, count in counts.items()],
-    )
-    if sign < 0:
+    ).fetchall()
+    if sign > 0:
+        spell(connection, lexicon_no, [term for term, total in totals if total == counts[term]])
+    else:
+        gone = [term for term, total in totals if total <= 0]
         connection.executemany(
-            "DELETE FROM terms WHERE lexicon_no = ? AND term = ? AND passages <= 0",
-            [(lexicon_no, term) for term in counts],
+            "DELETE FROM terms WHERE lexicon_no = ? AND term = ?", [(lexicon_no, term) for term in gone]
         )
+        unspell(connection, lexicon_no, gone)
     connection.execute(
         """INSERT INTO lexicons VALUES(?, ?, ?) ON CONFLICT DO UPDATE
            SET passages = passages + excluded.passages, length = length + excluded.length""",
@@ -267,8 +287,3 @@ def _count_facets(connection: apsw.Connection, lexicon_no: int, facets: Sequence
             "DELETE FROM facets WHERE lexicon_no = ? AND facet = ? AND memories <= 0",
             [(lexicon_no, facet) for facet in facets],
         )
-
-
-def _stored(row: tuple[int, bytes, int | None, int, int, bytes, str]) -> StoredPassage:
-    number, memory_id, observation, start, end, digest, terms = row
-    return StoredPassage(number, id_text(memory_id), observation, start, end, digest, tuple(terms.split()))

@@ -16,12 +16,22 @@ from scrubjay.model.query import facets_of
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
 from scrubjay.ports import Commit, Committed, Dossier, Edge, Write
-from scrubjay.stores.rows import STATE_NUMBERS, STATES, id_bytes, id_text, index_key_of, key_of
+from scrubjay.stores.rows import (
+    STATE_NUMBERS,
+    STATES,
+    TIER_NUMBERS,
+    id_bytes,
+    id_text,
+    index_key_of,
+    key_of,
+    micros_of,
+)
 from scrubjay.stores.sqlite.bodies import Bodies
-from scrubjay.stores.sqlite.lexicon import index_passages, unindex_passages
+from scrubjay.stores.sqlite.lexicon import index_passages, take_out, uncount
 from scrubjay.stores.sqlite.log import append_change, last_seq, run_number
 from scrubjay.stores.sqlite.rows import lexicon_number
 from scrubjay.stores.sqlite.shelf import shelve
+from scrubjay.text.passages import SHAPE
 from scrubjay.text.slug import bare_slug
 
 # (number, version, state, passages, index_key) of a stored memory
@@ -91,7 +101,7 @@ def adopt(
                 connection, number, version, bodies=bodies, space_no=space_no,
                 run_no=run_number(connection, space_no, author),
             )  # fmt: skip
-        _reindex(connection, number, memory, passages, space_no=space_no)
+        reindex(connection, number, memory, passages, space_no=space_no)
         append_change(
             connection, space_no=space_no, run_no=run_no, number=number, memory_id=memory.id, action=Action.IMPORTED,
             version=memory.version, base=None, passages_before=0, at=origin.at,
@@ -125,18 +135,15 @@ def _apply_write(
         number, before = _insert_memory(connection, memory, space_no=space_no), 0
     else:
         number, _, _, before, _ = known
-        _update_memory(connection, number, memory)
+        update_memory(connection, number, memory)
     version = Version(
         number=memory.version, memory=memory, parent=write.base, action=write.action,
         created_at=memory.updated_at, message=write.message,
     )  # fmt: skip
     _insert_version(connection, number, version, bodies=bodies, space_no=space_no, run_no=run_no)
     if known is None or known[4] != index_key_of(memory, write.passages):
-        if known is not None:
-            lexicon_no = lexicon_number(space_no, STATES[known[2]])
-            facets = stored_facets(connection, number)
-            unindex_passages(connection, number, before, lexicon_no=lexicon_no, facets=facets)
-        _reindex(connection, number, memory, write.passages, space_no=space_no)
+        was = None if known is None else STATES[known[2]]
+        reindex(connection, number, memory, write.passages, space_no=space_no, was=was, count=before)
     return append_change(
         connection, space_no=space_no, run_no=run_no, number=number, memory_id=memory.id, action=write.action,
         version=memory.version, base=write.base, passages_before=before, at=origin.at,
@@ -189,8 +196,9 @@ def _insert_memory(connection: apsw.Connection, memory: Memory, *, space_no: int
     accessed = None if memory.last_accessed is None else to_micros(memory.last_accessed)
     connection.execute(
         """INSERT INTO memories(id, space_no, created_at, last_accessed, access_count, name, title, title_key, bare_key,
-             name_key, content_key, state, pinned, grouped, version, date, updated_at, index_key, passages, facets)
-           VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'', 0, '[]')""",
+             name_key, content_key, state, pinned, grouped, version, date, updated_at, tier, relevance, confirmed,
+             index_key, passages, facets)
+           VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'', 0, '[]')""",
         (
             id_bytes(memory.id), space_no, to_micros(memory.created_at), accessed, memory.access_count,
             *_columns(memory),
@@ -199,15 +207,16 @@ def _insert_memory(connection: apsw.Connection, memory: Memory, *, space_no: int
     return connection.last_insert_rowid()
 
 
-def _update_memory(connection: apsw.Connection, number: int, memory: Memory) -> None:
+def update_memory(connection: apsw.Connection, number: int, memory: Memory) -> None:
+    """Make a memory's row tell what the memory does."""
     connection.execute(
         """UPDATE memories SET name=?, title=?, title_key=?, bare_key=?, name_key=?, content_key=?, state=?, pinned=?,
-             grouped=?, version=?, date=?, updated_at=? WHERE no = ?""",
+             grouped=?, version=?, date=?, updated_at=?, tier=?, relevance=?, confirmed=? WHERE no = ?""",
         (*_columns(memory), number),
     )
 
 
-def _columns(memory: Memory) -> tuple[str | int | bytes | None, ...]:
+def _columns(memory: Memory) -> tuple[str | int | float | bytes | None, ...]:
     return (
         memory.name,
         memory.title,
@@ -221,6 +230,9 @@ def _columns(memory: Memory) -> tuple[str | int | bytes | None, ...]:
         memory.version,
         to_micros(memory.date),
         to_micros(memory.updated_at),
+        TIER_NUMBERS[memory.tier],
+        memory.relevance,
+        micros_of(memory.last_confirmed),
     )
 
 
@@ -238,22 +250,27 @@ def _insert_version(
     connection.execute("UPDATE spaces SET bodies = bodies + 1 WHERE no = ?", (space_no,))
 
 
-def _reindex(
-    connection: apsw.Connection, number: int, memory: Memory, passages: tuple[Passage, ...], *, space_no: int
+def reindex(
+    connection: apsw.Connection,
+    number: int,
+    memory: Memory,
+    passages: tuple[Passage, ...],
+    *,
+    space_no: int,
+    was: State | None = None,
+    count: int = 0,
 ) -> None:
+    """Make a memory findable by its passages, and note that it is and how; no longer by so many that it had before."""
     facets = facets_of(memory)
+    taken, former = (take_out(connection, number, count), stored_facets(connection, number)) if was else ([], ())
     index_passages(
-        connection,
-        number,
-        passages,
-        memory_id=id_bytes(memory.id),
-        lexicon_no=lexicon_number(space_no, memory.state),
-        facets=facets,
-        date=to_micros(memory.date),
+        connection, number, memory, passages, lexicon_no=lexicon_number(space_no, memory.state), facets=facets
     )
+    if was:
+        uncount(connection, taken, lexicon_no=lexicon_number(space_no, was), facets=former)
     connection.execute(
-        "UPDATE memories SET index_key = ?, passages = ?, facets = ? WHERE no = ?",
-        (index_key_of(memory, passages), len(passages), json.dumps(facets, ensure_ascii=False), number),
+        "UPDATE memories SET index_key = ?, passages = ?, facets = ?, shape = ? WHERE no = ?",
+        (index_key_of(memory, passages), len(passages), json.dumps(facets, ensure_ascii=False), SHAPE, number),
     )
 
 

@@ -8,6 +8,7 @@ import apsw
 
 from scrubjay.errors import StoreDamaged, StoreTooNew
 from scrubjay.model.identity import new_id
+from scrubjay.text.grams import grams_of
 
 Migration = Callable[[apsw.Connection], None]
 _APPLICATION = 0x53_4A_41_59  # "SJAY": tells our files from other SQLite databases
@@ -264,8 +265,38 @@ CREATE TABLE tokens(
 );
 """
 
+
+def _threads(connection: apsw.Connection) -> None:
+    connection.execute(_THREADS)
+    known = connection.execute("SELECT lexicon_no, term FROM terms").fetchall()
+    rows = sorted((int(number), gram, str(term)) for number, term in known for gram in grams_of(str(term)))
+    connection.executemany("INSERT INTO grams VALUES(?, ?, ?)", rows)
+
+
+# `thread` is a key of space, state and session; within one, passages stand by date, then by number, which every index
+# of SQLite ends in. It is NULL until the memory was read in the new way. `shape` says in which way it was: who changes
+# `text.passages.SHAPE` makes the index of those to be read anew again, for the new number.
+_THREADS = """
+ALTER TABLE passages ADD COLUMN thread INTEGER;
+ALTER TABLE passages ADD COLUMN who TEXT NOT NULL DEFAULT '';
+ALTER TABLE passages ADD COLUMN asks INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX passages_thread ON passages(thread, date);
+ALTER TABLE memories ADD COLUMN tier INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE memories ADD COLUMN relevance REAL NOT NULL DEFAULT 1;
+ALTER TABLE memories ADD COLUMN confirmed INTEGER;
+ALTER TABLE memories ADD COLUMN shape INTEGER NOT NULL DEFAULT 1;
+CREATE INDEX memories_shape ON memories(no) WHERE shape < 2;
+CREATE TABLE grams(
+  lexicon_no INTEGER NOT NULL,
+  gram TEXT NOT NULL,
+  term TEXT NOT NULL,
+  PRIMARY KEY(lexicon_no, gram, term)
+) WITHOUT ROWID;
+"""
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("first tables", _first_tables),
     ("places", _places),
     ("tokens", _tokens),
+    ("threads", _threads),
 ]

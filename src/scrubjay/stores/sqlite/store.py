@@ -16,11 +16,12 @@ from scrubjay.model.change import Change, Origin
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
-from scrubjay.model.query import Filter
+from scrubjay.model.query import Facet, Filter
 from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
 from scrubjay.model.version import Dossier, Version
 from scrubjay.ports import (
+    Beside,
     Commit,
     Committed,
     Embedded,
@@ -32,7 +33,21 @@ from scrubjay.ports import (
 )
 from scrubjay.stores.codec import Encoding, train
 from scrubjay.stores.recent import Recent
-from scrubjay.stores.sqlite import inventory, lexicon, log, meta, purging, reading, records, shelf, tokens, upkeep
+from scrubjay.stores.sqlite import (
+    inventory,
+    lexicon,
+    log,
+    meta,
+    purging,
+    reading,
+    records,
+    rereading,
+    shelf,
+    spelling,
+    threads,
+    tokens,
+    upkeep,
+)
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.connection import connect, mapped_errors
 from scrubjay.stores.sqlite.readers import Readers
@@ -48,6 +63,9 @@ _PASSAGES_A_MEMORY = 8
 # work as long under the same interpreter lock, and everybody else would wait for it to change hands.
 _FEW_MEMORIES, _SMALL_BODIES = 16, 64 * 1024
 _FEW_PASSAGES = 5_000
+# What a question ranks is read by row in any case, and each row would have to wait for the interpreter: with a few
+# questions at once a thread takes five times as long as the two or three milliseconds that they all wait for it here.
+_MOST_RANKED = 1_500
 _KEPT_VECTORS = 4_096
 
 
@@ -75,6 +93,9 @@ class SqliteStore:
         # If a purge was cut off and cannot be finished now, the next opening or `tidy` tries again.
         with suppress(StoreError):
             await store.finish_purge()
+        # The same goes for what is to be read anew: until then it is found as it was before.
+        with suppress(StoreError):
+            await store.reread()
         return store
 
     @classmethod
@@ -177,8 +198,23 @@ class SqliteStore:
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
         return self._glance(lexicon.term_statistics, space, terms, state=state)
 
-    async def stored_passages(self, space: str, ids: Sequence[int]) -> list[StoredPassage]:
-        return await self._look(lexicon.stored_passages, space, ids, rows=len(ids))
+    async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
+        look = partial(threads.stored_passages, space=space, ids=ids, around=around)
+        few = len(ids) * (1 + 2 * around) <= _MOST_RANKED
+        return self._readers.glance(look) if few else await self._readers.run(look)
+
+    async def passage_numbers(self, space: str, memory_ids: Sequence[str]) -> list[int]:
+        rows = _PASSAGES_A_MEMORY * len(memory_ids)
+        return await self._look(threads.passage_numbers, space, memory_ids, rows=rows)
+
+    async def beside(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Beside]:
+        return await self._look(threads.beside, space, memory_ids, each=each, rows=len(memory_ids) * (1 + 2 * each))
+
+    async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        return self._glance(spelling.similar_terms, space, term, state=state, limit=limit)
+
+    async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
+        return self._glance(lexicon.known_facets, space, facets, state=state)
 
     async def passing(self, space: str, wanted: Filter) -> Sequence[int]:
         return await self._read(lexicon.passing, space, wanted)
@@ -311,10 +347,25 @@ class SqliteStore:
             await self._clean()
         return unclean
 
+    async def reread(self) -> int:
+        """Index anew what was stored when texts were taken apart in another way; tells how many memories."""
+        if not await self._read(rereading.is_due):
+            return 0
+        count, after = 0, 0
+        while after is not None:
+            done, after = await self._writer.run(partial(rereading.reread, after=after, bodies=self._bodies))
+            count += done
+        if count:
+            # Every row of the lexical index was replaced; until they are merged, each search looks at both.
+            await self._writer.run(purging.merge_lexicon)
+        return count
+
     async def tidy(self) -> list[str]:
         done: list[str] = []
         if await self.finish_purge():
             done.append("finished a purge that was cut off")
+        if count := await self.reread():
+            done.append(f"read {count} memories anew that were stored by an earlier version")
         if await self._read(_has_unfit_bodies):
             await self._repack()
             done.append("packed bodies anew that were flagged, or whose dictionary a purge had marked")

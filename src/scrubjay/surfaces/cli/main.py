@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from scrubjay.surfaces.cli import daemon, files, install, migrate, service, tokens, verbs
+from scrubjay.surfaces.cli import calibrate, daemon, files, install, migrate, service, tokens, verbs
 from scrubjay.version import VERSION
 
 app = typer.Typer(
@@ -16,6 +16,7 @@ app = typer.Typer(
 app.add_typer(verbs.app)
 app.add_typer(files.app)
 app.add_typer(migrate.app)
+app.add_typer(calibrate.app)
 app.add_typer(tokens.app)
 app.add_typer(daemon.app)
 app.add_typer(install.app)

@@ -66,6 +66,8 @@ def _hit(hit: Hit, *, mark: str) -> None:
     say(f"{mark}. {hit.title or hit.name}{entities}  {hit.date.date()}  {hit.score:.2f}")
     say(f"   {' '.join(hit.passage.split())}")
     say(f"   {hit.id}" + (f"  ({'; '.join(hit.why)})" if hit.why else ""))
+    for one in hit.around:
+        say(f"   {one.place:+5}  {one.date.date()}  {' '.join(one.passage.split())}  {one.id}")
 
 
 def _read(answer: ReadResult) -> None:

@@ -92,21 +92,28 @@ async def recall(
     session: Annotated[str, typer.Option(help="Only from this session.")] = "",
     from_agent: Annotated[str, typer.Option("--from-agent", help="Only what this agent wrote.")] = "",
     trust: Annotated[str, typer.Option(help="user, agent, document or unknown.")] = "",
+    contains: Annotated[str, typer.Option(metavar="TEXT", help="Only where this text stands, in any case.")] = "",
     metadata: Meta = None,
     since: Annotated[str | None, typer.Option(metavar="TIME", help="Not older than this.")] = None,
     until: Annotated[str | None, typer.Option(metavar="TIME", help="Older than this.")] = None,
     state: Annotated[str, typer.Option(help="live, archived, merged or trashed.")] = "live",
+    around: Annotated[
+        int, typer.Option(metavar="N", help="Show so many memories before and after each in its session; at most 10.")
+    ] = 0,
     max_tokens: Annotated[int, typer.Option(help="What the answer may cost a model.")] = 1500,
     detail: Annotated[str, typer.Option(help="concise or full.")] = "concise",
     cursor: Annotated[str, typer.Option(help="Go on where the last answer ended.")] = "",
-    explain: Annotated[bool, typer.Option("--explain", help="Say why each hit is there.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show every part of each score.")] = False,
+    today: Annotated[
+        str | None, typer.Option(metavar="TIME", help="What 'yesterday' and 'in March' are counted from. Default: now.")
+    ] = None,
 ) -> Recalled:
     """Find the memories that answer a question."""
     return await client.recall(
         query, limit=limit, entity=entity, kind=kind, category=category, tags=tag or (), any_tags=any_tag or (),
-        project=project, scope=scope, tier=tier, session=session, agent=from_agent, trust=trust,
-        metadata=_object(metadata), since=since, until=until, state=state, max_tokens=max_tokens, detail=detail,
-        cursor=cursor, explain=explain,
+        project=project, scope=scope, tier=tier, session=session, agent=from_agent, trust=trust, contains=contains,
+        metadata=_object(metadata), since=since, until=until, state=state, around=around, max_tokens=max_tokens,
+        detail=detail, cursor=cursor, explain=explain, today=today,
     )  # fmt: skip
 
 

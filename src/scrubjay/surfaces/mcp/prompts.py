@@ -13,11 +13,14 @@ from mcp_types import (
 )
 
 from scrubjay.errors import InvalidInput, TooLarge
+from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS
 from scrubjay.surfaces.mcp.nearest import did_you_mean, shown
 from scrubjay.surfaces.mcp.tool import Desk
 from scrubjay.surfaces.mcp.toolsets.finding import recall
 
 _LONGEST_ARGUMENT = 20_000
+# A prompt tells the lines alone, which are half of what the tool tells.
+_TOKENS_IN_BOTH_FORMS = 2 * DEFAULT_TOKENS
 _Arguments = Mapping[str, str]
 
 
@@ -121,7 +124,7 @@ PROMPTS: Mapping[str, Template] = {
 
 
 async def _known(desk: Desk, query: str) -> str:
-    return (await recall(desk, {"query": query})).text
+    return (await recall(desk, {"query": query, "max_tokens": _TOKENS_IN_BOTH_FORMS})).text
 
 
 def _listed(one: Template) -> Prompt:

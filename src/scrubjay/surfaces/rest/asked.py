@@ -9,7 +9,7 @@ from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
 from scrubjay.remote.shapes import built
 from scrubjay.surfaces.rest.route import Asked
-from scrubjay.surfaces.rest.texts import Count, Label, Line, Moment, Name, Text, Thousand, Until
+from scrubjay.surfaces.rest.texts import Around, Count, Label, Line, Moment, Name, Text, Thousand, Until
 
 Remark = Annotated[str, Field(max_length=1_000)]
 Labels = Annotated[list[Line], Field(max_length=100)]
@@ -17,6 +17,8 @@ Tags = Annotated[list[Line], Field(max_length=64)]
 Texts = Annotated[list[Text], Field(max_length=5_000)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Query = Annotated[str, Field(max_length=100_000)]
+# It tells of every hit that was shown: this is enough for twenty pages of a thousand.
+Cursor = Annotated[str, Field(max_length=120_000)]
 Refs = Annotated[list[Label], Field(max_length=1_000, examples=[["how-to-reach-sarah"]])]
 Metadata = dict[str, JsonValue]
 # A test holds them to what the model has.
@@ -24,6 +26,10 @@ Tiers = Literal["working", "episodic", "semantic", "procedural"]
 Trusts = Literal["user", "agent", "document", "unknown"]
 States = Literal["live", "merged", "archived", "trashed"]
 Methods = Literal["manual", "auto", "import", "file", "agent"]
+CONTAINS = "Only memories in whose title, content or observations this text stands, in any case."
+AROUND = "So many memories before and after each hit in its session come with it."
+TODAY = "What `yesterday` and `in March` are counted from; now, unless given."
+EXPLAIN = "Say why each hit is there: every part of its score."
 
 
 class SourceAsked(Asked):
@@ -114,12 +120,15 @@ class SearchAsked(FilterAsked):
     """A question, and which memories may answer it."""
 
     query: Query = Field(default="", examples=["how does Sarah like to be reached?"])
+    contains: Query = Field(default="", description=CONTAINS)
     state: States = "live"
     limit: Thousand = 8
+    around: Around = Field(default=0, description=AROUND)
     max_tokens: Count = 1_500
     detail: Literal["concise", "full"] = "concise"
-    explain: bool = False
-    cursor: Annotated[str, Field(max_length=1_000)] = Field(default="", description="From the answer before.")
+    explain: bool = Field(default=False, description=EXPLAIN)
+    today: Moment | None = Field(default=None, description=TODAY)
+    cursor: Cursor = Field(default="", description="From the answer before.")
 
 
 class SelectionAsked(Asked):

@@ -85,6 +85,7 @@ FOUND: dict[str, Json] = {
             "trust": "unknown",
             "space": "default",
             "why": [],
+            "around": [],
             "memory": None,
         }
     ],

@@ -6,17 +6,18 @@ from fastapi import Query, Response
 
 from scrubjay.model.results import Recalled
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.asked import SearchAsked, States, Tiers, Trusts
+from scrubjay.surfaces.rest.asked import AROUND, CONTAINS, EXPLAIN, TODAY, SearchAsked, States, Tiers, Trusts
 from scrubjay.surfaces.rest.house import Reading, Visit
 from scrubjay.surfaces.rest.route import answer, router
 from scrubjay.surfaces.rest.schemas import gives
-from scrubjay.surfaces.rest.texts import Count, Label, Moment, Until
+from scrubjay.surfaces.rest.texts import Around, Count, Label, Moment, Until
 
 routes = router("search")
 
 Limit = Annotated[int, Query(ge=1, le=1_000, description="So many hits at most.")]
 Tokens = Annotated[Count, Query(description="The answer fits into so many tokens of a language model.")]
 Tags = Annotated[list[Label], Query(max_length=64)]
+_CURSOR = "From the answer before; one that is longer goes into a body."
 
 
 @routes.get("/search", summary="Search", responses=gives(Recalled, examples.FOUND))
@@ -34,22 +35,26 @@ async def search(
     session: Label = "",
     agent: Label = "",
     trust: Trusts | None = None,
+    contains: Annotated[str, Query(max_length=8_000, description=CONTAINS)] = "",
     since: Annotated[Moment | None, Query(description="Not before this moment.")] = None,
     until: Annotated[Until | None, Query(description="Before this moment.")] = None,
     state: States = "live",
     limit: Limit = 8,
+    around: Annotated[Around, Query(description=AROUND)] = 0,
     max_tokens: Tokens = 1_500,
     detail: Literal["concise", "full"] = "concise",
-    explain: Annotated[bool, Query(description="Say why each hit is there.")] = False,
-    cursor: Annotated[str, Query(max_length=1_000, description="From the answer before.")] = "",
+    explain: Annotated[bool, Query(description=EXPLAIN)] = False,
+    today: Annotated[Moment | None, Query(description=TODAY)] = None,
+    cursor: Annotated[str, Query(max_length=8_000, description=_CURSOR)] = "",
 ) -> Response:
     """Find the memories that answer a question, of every space that is open or asked for; every hit names its space."""
     return await _search(
         visit,
         SearchAsked(
             query=q, entity=entity, kind=kind, category=category, tags=tags, any_tags=any_tags, project=project,
-            scope=scope, tier=tier or "", session=session, agent=agent, trust=trust or "", since=since, until=until,
-            state=state, limit=limit, max_tokens=max_tokens, detail=detail, explain=explain, cursor=cursor,
+            scope=scope, tier=tier or "", session=session, agent=agent, trust=trust or "", contains=contains,
+            since=since, until=until, state=state, limit=limit, around=around, max_tokens=max_tokens, detail=detail,
+            explain=explain, today=today, cursor=cursor,
         ),
     )  # fmt: skip
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from scrubjay.recalling.understand import MOST_AROUND
+
 LONGEST_LABEL = 300
 # What counts as blank, spelled out: `\s` is not the same everywhere.
 _BLANK = r"\t-\r\u001c- \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -35,3 +37,4 @@ Moment = Annotated[_Time, Field(examples=["2026-05-31T14:00:00Z"])]
 Until = Annotated[_Time, Field(examples=["2026-06-30T14:00:00Z"])]
 Count = Annotated[int, Field(ge=1, le=_LARGEST), BeforeValidator(_whole)]
 Thousand = Annotated[int, Field(ge=1, le=1_000), BeforeValidator(_whole)]
+Around = Annotated[int, Field(ge=0, le=MOST_AROUND), BeforeValidator(_whole)]

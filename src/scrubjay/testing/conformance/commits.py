@@ -139,10 +139,10 @@ class CommitSuite:
         assert await store.last_seq() == before
 
     async def test_a_batch_of_many_is_kept_whole(self, store: RecordStore) -> None:
-        memories = [a_memory(f"number {number} of many") for number in range(1000)]
+        memories = [a_memory(f"number {number} of acorns") for number in range(1000)]
         await store.commit(a_commit(*memories))
         assert await store.get("default", [one.id for one in memories]) == {one.id: one for one in memories}
-        assert len(await lexical_passages(store, "default", terms_of("many"), Filter(), limit=2000)) == 1000
+        assert len(await lexical_passages(store, "default", terms_of("acorns"), Filter(), limit=2000)) == 1000
 
     async def test_a_long_text_is_kept_byte_for_byte(self, store: RecordStore) -> None:
         text = "".join(f"Line {number} — wörd \r\n\t" for number in range(40_000))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from scrubjay.model.memory import Memory, Observation, State
+from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import StoredPassage, passage_id
 from scrubjay.model.query import Filter
 from scrubjay.ports import RecordStore, TermStatistics
@@ -133,7 +134,7 @@ class CandidatesSuite:
         for memory in memories:
             terms = terms_of(memory.content)
             found = await lexical_passages(store, "default", terms, Filter(), limit=99)
-            assert all(set(one.terms) & set(terms) for one in found)
+            assert all(set(one.terms.split()) & set(terms) for one in found)
             if terms:
                 assert memory.id in {one.memory_id for one in found}
 
@@ -254,7 +255,10 @@ def _stored(memory: Memory, number: int) -> list[StoredPassage]:
             start=one.start,
             end=one.end,
             hash=one.hash,
-            terms=one.terms,
+            terms=" ".join(one.terms),
+            date=to_micros(memory.date),
+            who=" ".join(one.who),
+            asks=one.asks,
         )
         for one in passages_of(memory)
     ]

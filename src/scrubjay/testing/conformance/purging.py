@@ -56,6 +56,7 @@ class PurgeSuite:
         assert (statistics.passages, statistics.total_length) == (1, len(passage.terms))
         assert {term: count for term, count in statistics.frequencies.items() if count} == {"appl": 1}
         assert [one.memory_id for one in await store.stored_passages("default", list(numbers))] == [kept.id]
+        assert SECRET not in dict(await store.similar_terms("default", SECRET, state=State.LIVE, limit=9))
         assert len(await store.passing("default", Filter())) == 1
         assert await store.point_count(MODEL) == 1
         assert len(await store.points(MODEL, after=0, limit=9)) == 1

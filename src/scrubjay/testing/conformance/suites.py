@@ -14,6 +14,8 @@ from scrubjay.testing.conformance.purging import PurgeSuite
 from scrubjay.testing.conformance.relations import RelationsSuite
 from scrubjay.testing.conformance.shelf import PointsSuite, VectorsSuite
 from scrubjay.testing.conformance.spaces import SpacesSuite
+from scrubjay.testing.conformance.spelling import KnownFacetsSuite, SimilarTermsSuite
+from scrubjay.testing.conformance.threads import BesideSuite, NeighboursSuite
 from scrubjay.testing.conformance.tokens import TokensSuite
 from scrubjay.testing.conformance.upkeep import UpkeepSuite
 
@@ -32,7 +34,9 @@ class RecordsSuite(
     """The port `Records`. Needs the fixture `store`: an empty store."""
 
 
-class LexiconSuite(CandidatesSuite, TermStatisticsSuite):
+class LexiconSuite(
+    CandidatesSuite, TermStatisticsSuite, NeighboursSuite, BesideSuite, SimilarTermsSuite, KnownFacetsSuite
+):
     """The port `Lexicon`. Needs the fixture `store`."""
 
 

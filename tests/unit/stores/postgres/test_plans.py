@@ -6,15 +6,17 @@ import psycopg
 import pytest
 from tests.postgres import shared_server
 
-from scrubjay.model.memory import Memory, State
-from scrubjay.model.query import Filter
+from scrubjay.model.memory import Memory, Source, State
+from scrubjay.model.query import Filter, facet
 from scrubjay.stores.postgres import Address, PostgresStore
 from scrubjay.testing.build import MODEL, a_commit, a_memory, a_rewrite, an_edge, moment, revised, vectors_for
+from scrubjay.text.grams import grams_of
 from scrubjay.text.passages import passages_of
 from scrubjay.text.tokens import terms_of
 
 MANY = 2_000
 FEW = 300
+_INDEXES = {"neighbours": "passages_thread", "beside": "passages_thread", "similar terms": "vocabulary_grams"}
 
 
 class Counted:
@@ -35,6 +37,15 @@ class Counted:
                    WHERE schemaname = 'scrubjay'"""
             )
             return {str(table): int(count) for table, count in await cursor.fetchall()}
+
+    async def scans(self, index: str) -> int:
+        """How often an index was used so far."""
+        await self.store.database.rows("SELECT pg_stat_force_next_flush()")
+        async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
+            cursor = await connection.execute(
+                "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = %s", (index,)
+            )
+            return int((await cursor.fetchall())[0][0])
 
     def deeds(self) -> dict[str, Callable[[], Awaitable[object]]]:
         """What is done and asked often."""
@@ -67,6 +78,12 @@ class Counted:
             "list by group": lambda: store.list_ids("default", Filter(group="g700"), limit=9),
             "list": lambda: store.list_ids("default", Filter(), limit=9),
             "statistics": lambda: store.term_statistics("default", terms_of("jay acorn700"), state=State.LIVE),
+            "neighbours": lambda: store.stored_passages("default", [700 << 16, 900 << 16], around=4),
+            "passage numbers": lambda: store.passage_numbers("default", [memory.id, other.id]),
+            "beside": lambda: store.beside("default", [memory.id, other.id], each=3),
+            "similar terms": lambda: store.similar_terms("default", "qjay", state=State.LIVE, limit=5),
+            "known facets": lambda: store.known_facets("default", [facet("group", "g700")], state=State.LIVE),
+            "tidy": store.tidy,
             "vectors": lambda: store.vectors("default", MODEL, hashes),
             "points of": lambda: store.points_of(MODEL, [700, 900]),
             "changes": lambda: store.changes(after=MANY - 5, limit=9),
@@ -83,7 +100,12 @@ async def counted(name: str) -> AsyncIterator[Counted]:
     url = shared_server().url(name)
     store = await PostgresStore.open(Address(url=url))
     memories = [
-        a_memory(f"jay number{number} hides acorn{number}", title=f"Jay {number}", group=f"g{number}")
+        a_memory(
+            f"jay number{number} hides acorn{number}",
+            title=f"Jay {number}",
+            group=f"g{number}",
+            source=Source(session=f"s{number // 20}", at=moment(number)),
+        )
         for number in range(MANY)
     ]
     for start in range(0, MANY, 500):
@@ -103,3 +125,10 @@ async def test_no_deed_reads_more_than_it_must(counted: Counted) -> None:
         read = {table: count - before[table] for table, count in (await counted.rows()).items()}
         walks[name] = {table: count for table, count in read.items() if count > FEW}
     assert {name: read for name, read in walks.items() if read} == {}
+    uses: dict[str, int] = {}
+    for name, index in _INDEXES.items():
+        before = await counted.scans(index)
+        assert await counted.deeds()[name]()
+        uses[name] = await counted.scans(index) - before
+    # Twice for each that is asked for; and once for each trigram.
+    assert uses == {"neighbours": 4, "beside": 4, "similar terms": len(grams_of("qjay"))}

@@ -172,6 +172,47 @@ async def test_the_same_text_has_other_words_in_another_space(login: Connection)
     assert not ann & bob
 
 
+async def test_the_door_to_passages_shows_those_of_the_space_entered(login: Connection) -> None:
+    async with login.transaction():
+        await login.execute("SET LOCAL ROLE scrubjay_keeper")
+        cursor = await login.execute("SELECT array_agg(id) FROM scrubjay.passages")
+        ((everyone,),) = await cursor.fetchall()
+    seen: list[set[int]] = []
+    for space in ("ann", "bob", "nobody"):
+        async with login.transaction():
+            await login.execute("SELECT scrubjay.enter(%s)", (space,))
+            cursor = await login.execute("SELECT id FROM scrubjay.passages_2(%s::bigint[], 9)", (everyone,))
+            ((ids,),) = await cursor.fetchall()
+            seen.append(set(ids or ()))
+            cursor = await login.execute("SELECT * FROM scrubjay.passages_2(%s::bigint[], 9)", (everyone,))
+            others = {"ann": "bob", "bob": "ann"}.get(space, "secret")
+            assert others not in str(await cursor.fetchall())
+    assert seen[0] | seen[1] == set(everyone)
+    assert not seen[0] & seen[1]
+    assert not seen[2]
+    # Without a space it shows nothing.
+    cursor = await login.execute("SELECT id FROM scrubjay.passages_2(%s::bigint[], 9)", (everyone,))
+    assert await cursor.fetchall() == [(None,)]
+
+
+async def test_a_word_has_other_trigrams_in_another_space_and_is_spelled_in_its_own(login: Connection) -> None:
+    async with login.transaction():
+        await login.execute("SET LOCAL ROLE scrubjay_keeper")
+        cursor = await login.execute("SELECT space_no, grams FROM scrubjay.vocabulary WHERE term = 'secret'")
+        (_, ann), (_, bob) = await cursor.fetchall()
+    assert ann
+    assert not set(ann) & set(bob)
+    async with login.transaction():
+        await login.execute("SELECT scrubjay.enter('ann')")
+        cursor = await login.execute("SELECT term FROM scrubjay.vocabulary")
+        terms = {str(term) for (term,) in await cursor.fetchall()}
+        assert "ann" in terms
+        assert "bob" not in terms
+        # Trigrams of another space, asked for in this one.
+        cursor = await login.execute("SELECT * FROM scrubjay.similar_1(%s::bigint[], 9, 9, 9)", (bob,))
+        assert await cursor.fetchall() == []
+
+
 async def test_a_part_of_a_table_has_walls_of_its_own() -> None:
     """Its owner is held to them too, whom nothing else keeps from asking a part itself."""
     await make_logins()

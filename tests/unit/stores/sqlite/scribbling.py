@@ -42,6 +42,19 @@ def spoil_index(path: Path) -> None:
     _run(path, "PRAGMA writable_schema = on", "INSERT INTO sqlite_schema SELECT * FROM kept")
 
 
+def make_old(path: Path) -> None:
+    """Take away what the migration to threads has brought."""
+    _run(
+        path,
+        *(f"DROP INDEX {name}" for name in ("passages_thread", "memories_shape")),
+        *(f"ALTER TABLE passages DROP COLUMN {name}" for name in ("thread", "who", "asks")),
+        *(f"ALTER TABLE memories DROP COLUMN {name}" for name in ("tier", "relevance", "confirmed", "shape")),
+        "DROP TABLE grams",
+        "DELETE FROM migrations WHERE name = 'threads'",
+        "PRAGMA user_version = 3",
+    )
+
+
 def _run(path: Path, *statements: str) -> None:
     connection = apsw.Connection(str(path))
     for statement in statements:

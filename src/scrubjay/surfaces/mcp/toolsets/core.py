@@ -3,7 +3,7 @@
 from scrubjay.surfaces.mcp.budget import LEAST_TOKENS
 from scrubjay.surfaces.mcp.tool import Tool
 from scrubjay.surfaces.mcp.toolsets import changing, finding
-from scrubjay.surfaces.mcp.toolsets.filters import FILTERS
+from scrubjay.surfaces.mcp.toolsets.filters import FILTERS, QUESTION_FILTERS
 from scrubjay.surfaces.mcp.toolsets.schema import (
     FLAG,
     LIST,
@@ -61,8 +61,10 @@ _RECALL = Tool(
         entity=TEXT,
         tags=TEXTS,
         since=TEXT,
-        filters=FILTERS,
+        filters=QUESTION_FILTERS,
+        around=says(least(0), "neighbours of each hit in its session"),
         detail=choice("concise", "full"),
+        explain=FLAG,
         max_tokens=least(LEAST_TOKENS),
         cursor=TEXT,
     ),

@@ -1,12 +1,13 @@
 """The filters that `recall` and `forget` share: one object, so that the listing stays small."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json, State, Tier, Trust
 from scrubjay.model.moment import parse_moment
-from scrubjay.model.query import Filter
+from scrubjay.model.query import Filter, Question
 from scrubjay.surfaces.mcp.arguments import Checker, Given
 from scrubjay.surfaces.mcp.toolsets.schema import OBJECT, TEXT, TEXTS, choice, says, takes
 
@@ -27,13 +28,26 @@ _FIELDS: dict[str, dict[str, Json]] = {
     "until": TEXT,
     "state": choice(*State),
 }
+# Only a question takes these. `forget` refuses them: what it would not look at, it would forget too much by.
+_OF_A_QUESTION: dict[str, dict[str, Json]] = {"contains": TEXT, "today": TEXT}
 # Named, not spelled out: what each takes is checked here, and told when it is wrong.
 FILTERS = says(OBJECT, ", ".join(_FIELDS))
+QUESTION_FILTERS = says(OBJECT, ", ".join([*_FIELDS, *_OF_A_QUESTION]))
 
 
 def filter_from(given: Mapping[str, Json], *, of: str) -> Filter:
     """The filter that a `filters` object asks for; raises InvalidInput naming what is wrong in it."""
-    known = Given(Checker(takes(**_FIELDS), of=of, within="filters").check(given))
+    return _filter(Given(Checker(takes(**_FIELDS), of=of, within="filters").check(given)))
+
+
+def question_from(given: Mapping[str, Json], question: Question) -> Question:
+    """A question with all that its `filters` object asks for; raises InvalidInput naming what is wrong in it."""
+    schema = takes(**_FIELDS, **_OF_A_QUESTION)
+    known = Given(Checker(schema, of="recall", within="filters").check(given))
+    return replace(question, filter=_filter(known), contains=known.text("contains"), today=_moment(known, "today"))
+
+
+def _filter(known: Given) -> Filter:
     wanted = Filter(
         entity=known.text("entity"),
         kind=known.text("kind"),

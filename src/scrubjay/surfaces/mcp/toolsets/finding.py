@@ -1,28 +1,30 @@
 """`recall`, `read` and `history`: what is found is told within the budget, and how to get more."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from scrubjay.model.memory import Json, Source, Trust
+from scrubjay.model.memory import Json
 from scrubjay.model.moment import to_iso
 from scrubjay.model.query import Question
-from scrubjay.model.results import History, Hit, Recalled
+from scrubjay.model.results import History, Recalled
 from scrubjay.model.version import FieldDiff, Version
-from scrubjay.remote.shapes import plain
 from scrubjay.surfaces.mcp.arguments import Given
 from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, Entry, beginning, cost_of, fit, lean, room_for
 from scrubjay.surfaces.mcp.cursors import pack, unpack
 from scrubjay.surfaces.mcp.tool import Answer, Desk
-from scrubjay.surfaces.mcp.toolsets.filters import filter_from
+from scrubjay.surfaces.mcp.toolsets.filters import question_from
+from scrubjay.surfaces.mcp.toolsets.hits import entry_of, squeezed
 from scrubjay.surfaces.mcp.toolsets.pages import Pages
 
 _LIMIT = 8
 _VERSIONS = 20
 _MOST_VERSIONS = 50
-_SHORT = 40
+# Where the cursor costs more than such a part of the room, it is told in one form only.
+_SHARE_OF_CURSOR = 8
 _PLENTY = 1_000_000
 _NO_ROOM = "max_tokens leaves no room for a hit: ask with more"
+_LONG_CURSOR = "(more with the cursor of the structured answer, or with a larger max_tokens)"
 _CUT_CHANGES = "(more differs than is told here: read both versions, each with its version number, to see all of it)"
 _MORE_PINNED = "(more is pinned: ask with a larger max_tokens)"
 
@@ -33,17 +35,17 @@ async def recall(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     room = room_for(given.whole("max_tokens"))
     question = _question(given)
     # Where there is one space only, every hit would say the same.
-    entry = partial(_entry, names_space=bool(desk.who.also))
+    entry = partial(entry_of, names_space=bool(desk.who.also))
     while True:
         found = await desk.engine.recall(question, who=desk.who, cursor=given.text("cursor"))
-        left = room - _cost_of_rest(found)
+        left = room - _cost_of_rest(found, room=room)
         pinned = fit([entry(hit, "pinned, ") for hit in found.pinned], room=left // 2 if found.hits else left)
         left -= _cost(pinned)
         hits = fit([entry(hit) for hit in found.hits], room=left)
         if len(hits) == len(found.hits):
-            return _found(found, pinned, hits)
+            return _found(found, pinned, hits, room=room)
         if not hits and len(found.hits) == 1:
-            return _found(found, pinned, _squeezed(found.hits[0], left, entry))
+            return _found(found, pinned, squeezed(found.hits[0], left, entry), room=room)
         # Asked again for just these, so that the cursor goes on behind the last that is told.
         question = replace(question, limit=len(hits) or 1)
 
@@ -71,80 +73,45 @@ async def history(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
 
 
 def _question(given: Given) -> Question:
-    wanted = filter_from(given.mapping("filters") | given.only(("entity", "tags", "since")), of="recall")
-    return Question(
+    question = Question(
         query=given.text("query"),
-        filter=wanted,
         limit=given.whole("limit") or _LIMIT,
         # What fits is decided here, where the answer's form is known.
         max_tokens=_PLENTY,
         detail=given.text("detail", "concise"),
+        explain=given.flag("explain"),
+        around=given.whole("around") or 0,
     )
+    return question_from(given.mapping("filters") | given.only(("entity", "tags", "since")), question)
 
 
-def _entry(hit: Hit, mark: str = "", *, names_space: bool) -> Entry:
-    about = f", {', '.join(hit.entities)}" if hit.entities else ""
-    mark += f"in {hit.space}, " if names_space else ""
-    head = f"- {hit.name} ({mark}{hit.date.date().isoformat()}{about}): "
-    passage = " ".join(hit.passage.split())
-    structured: dict[str, Json] = {
-        "id": hit.id,
-        "name": hit.name,
-        "space": hit.space if names_space else "",
-        "title": hit.title,
-        "passage": hit.passage,
-        "score": hit.score,
-        "date": to_iso(hit.date),
-        "entities": [*hit.entities],
-        "source": _source(hit.source),
-        "trust": "" if hit.trust == Trust.UNKNOWN else hit.trust,
-        "why": [*hit.why],
-        "memory": plain(hit.memory),
-    }
-    return Entry(structured=lean(structured), line=head + passage, short=head + beginning(passage, tokens=_SHORT))
-
-
-def _source(source: Source) -> dict[str, Json]:
-    return lean({name: getattr(source, name) for name in ("session", "conversation", "agent", "tool")})
-
-
-def _rest(found: Recalled) -> tuple[list[str], dict[str, Json]]:
+def _rest(found: Recalled, *, room: int) -> tuple[list[str], dict[str, Json]]:
     """What an answer has besides its hits."""
     lines = [f"({one})" for one in found.degraded]
     if found.cursor:
-        lines.append(f'(more with cursor "{found.cursor}")')
+        # It grows with every page. Told twice it would sooner or later leave no room for anything else.
+        is_short = cost_of(found.cursor) <= room // _SHARE_OF_CURSOR
+        lines.append(f'(more with cursor "{found.cursor}")' if is_short else _LONG_CURSOR)
     return lines, lean({"cursor": found.cursor, "degraded": [*found.degraded]})
 
 
-def _cost_of_rest(found: Recalled) -> int:
-    lines, rest = _rest(found)
+def _cost_of_rest(found: Recalled, *, room: int) -> int:
+    lines, rest = _rest(found, room=room)
     more = [_MORE_PINNED] if found.pinned else []
     return cost_of("\n".join([*lines, *more]), {"hits": [], "pinned": [], **rest})
 
 
-def _found(found: Recalled, pinned: Sequence[Entry], hits: Sequence[Entry]) -> Answer:
+def _found(found: Recalled, pinned: Sequence[Entry], hits: Sequence[Entry], *, room: int) -> Answer:
     if len(hits) < len(found.hits):
         found = replace(found, degraded=(*found.degraded, _NO_ROOM), cursor="")
-    lines, rest = _rest(found)
+    lines, rest = _rest(found, room=room)
     if len(pinned) < len(found.pinned):
         lines.append(_MORE_PINNED)
-    told = [entry.line for entry in (*pinned, *hits)] or ["Nothing found."]
+    told = [entry.line for entry in (*pinned, *hits)] or ([] if found.hits else ["Nothing found."])
     structured: dict[str, Json] = {"hits": [entry.structured for entry in hits]}
     if pinned:
         structured["pinned"] = [entry.structured for entry in pinned]
     return Answer(structured=structured | rest, text="\n".join([*told, *lines]))
-
-
-def _squeezed(hit: Hit, room: int, entry: Callable[[Hit], Entry]) -> list[Entry]:
-    """A hit with as much of its passage as fits, if it fits at all."""
-    bare = replace(hit, passage="", memory=None)
-    each = (room - entry(bare).cost) // 2
-    while each > 0:
-        told = entry(replace(bare, passage=beginning(hit.passage, tokens=each)))
-        if told.cost <= room:
-            return [told]
-        each -= max(1, each // 5)
-    return []
 
 
 def _cost(entries: Sequence[Entry]) -> int:

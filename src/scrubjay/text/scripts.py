@@ -1,0 +1,119 @@
+"""Scripts other than plain Latin: spellings that mean the same made one, unspaced writing split, emoji told apart."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+__all__ = ["emoji_of", "folded_script", "same_letters", "split_unspaced", "words_of_script"]
+
+# Latin, Greek, Cyrillic, Hebrew and Arabic marks are folded away, but not the one that makes a letter of its own of the
+# Russian short i, whose endings the stemmer knows. Of Indic marks only the dot is, which people leave out.
+_MARKS = re.compile(
+    "(?<!\u0438)(?<!\u0418)\u0306|[\u0300-\u0305\u0307-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5"
+    "\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u093c\u20d0-\u20ff]"
+)
+# What nobody sees inside a word: joiners, soft hyphens, directions, variants, the Arabic stretch.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u0640\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+# Letters that people write for each other, or leave a stroke out of.
+_SAME = {
+    **dict(zip("ıøłđðħŧŋ", "iolddhtn", strict=True)),
+    "æ": "ae",
+    "œ": "oe",
+    "þ": "th",
+    **dict(
+        zip(
+            "\u0671\u0629\u0649\u06cc\u06d2\u06a9\u06c1\u06be\u06d5",
+            "\u0627\u0647\u064a\u064a\u064a\u0643\u0647\u0647\u0647",
+            strict=True,
+        )
+    ),
+    "\u0901": "\u0902",
+}
+_SAME_PATTERN = re.compile(f"[{''.join(_SAME)}]")
+_FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
+# An abbreviation in Hebrew has a mark before its last letter.
+_GERSHAYIM = re.compile("(?<=[\u05d0-\u05ea])[\"'\u05f3\u05f4](?=[\u05d0-\u05ea])")
+# And or the, in, to, from, that, as: written as the first letter of the next word, which may also be its own.
+_HEBREW_PREFIXED = re.compile("[\u05d5\u05d4\u05d1\u05dc\u05de\u05e9\u05db][\u05d0-\u05ea]{3,}$")
+# The article, and what is written together with it.
+_ARABIC_ARTICLE = re.compile("(?<!\\w)(?:[\u0648\u0641\u0628\u0643]?\u0627\u0644|\u0644\u0644)(?=[\u0621-\u064a]{3})")
+
+# Vowel signs and tones are parts of words, though no letters.
+_SIGNS = "".join(
+    sign
+    for first, last in ((0x700, 0x1E00), (0xA800, 0xAC00), (0x11000, 0x12000))
+    for sign in map(chr, range(first, last))
+    if unicodedata.category(sign)[0] == "M"
+)
+_WORD = re.compile(f"[\\w{_SIGNS}]+")
+# Han, kana and bopomofo: found by pairs of characters, and by each.
+_IDEOGRAPHS = (
+    "\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+# Thai, Lao, Burmese, Khmer, Tai and Javanese: by pairs alone, since a character says little.
+_RUNNING = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\ua980-\ua9ff\uaa60-\uaa7f"
+_UNSPACED = re.compile(f"[{_IDEOGRAPHS}]+|[{_RUNNING}]+")
+_IS_IDEOGRAPH = re.compile(f"[{_IDEOGRAPHS}]")
+
+_PICTURE = (
+    "\u231a\u231b\u2328\u23cf\u23e9-\u23f3\u23f8-\u23fa\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001f0ff"
+    "\U0001f170-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
+)
+_MODIFIERS = re.compile("[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]")
+_FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
+_TAGS = "[\U000e0020-\U000e007e]{1,6}\U000e007f"
+_EMOJI = re.compile(f"{_FLAG}|[{_PICTURE}](?:{_TAGS})?(?:\u200d[{_PICTURE}]){{0,9}}")
+_HAS_EMOJI = re.compile(f"[{_PICTURE}\U0001f1e6-\U0001f1ff]")
+# Who does it, and with which hair, is no part of what is done.
+_ASIDE = frozenset("\u2640\u2642\U0001f9b0\U0001f9b1\U0001f9b2\U0001f9b3")
+
+
+def folded_script(text: str) -> str:
+    """The text with what looks or sounds the same written the same; upper and lower case stay."""
+    text = unicodedata.normalize("NFKC", _SURROGATES.sub(" ", text))
+    text = _UNSEEN.sub("", text)
+    text = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text)))
+    return _FOREIGN_DIGIT.sub(lambda found: str(unicodedata.decimal(found[0])), text)
+
+
+def same_letters(folded: str) -> str:
+    """A text in lower case with one letter for those that people write for each other."""
+    return _SAME_PATTERN.sub(lambda found: _SAME[found[0]], folded)
+
+
+def words_of_script(folded: str) -> list[str]:
+    """The words of a text that is folded and in lower case."""
+    folded = _ARABIC_ARTICLE.sub("", _GERSHAYIM.sub("", folded))
+    return _WORD.findall(folded.replace("_", " "))
+
+
+def split_unspaced(word: str, *, singles: list[str]) -> Iterator[str]:
+    """The parts of a word in scripts without spaces, in order; to `singles` go single ideographs and bare stems."""
+    if _HEBREW_PREFIXED.match(word):
+        singles.append(word[1:])
+    end = 0
+    for run in _UNSPACED.finditer(word):
+        if run.start() > end:
+            yield word[end : run.start()]
+        characters = run[0]
+        yield from (characters[at : at + 2] for at in range(max(1, len(characters) - 1)))
+        if len(characters) > 1 and _IS_IDEOGRAPH.match(characters):
+            singles.extend(characters)
+        end = run.end()
+    if end < len(word):
+        yield word[end:]
+
+
+def emoji_of(text: str) -> Iterator[str]:
+    """Each picture without its modifiers; one that is joined of several both whole and by its parts."""
+    if not _HAS_EMOJI.search(text):
+        return
+    for found in _EMOJI.findall(_MODIFIERS.sub("", text)):
+        parts = [part for part in found.split("\u200d") if part not in _ASIDE] or [found[0]]
+        yield from parts
+        if len(parts) > 1:
+            yield "".join(parts)

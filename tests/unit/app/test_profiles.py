@@ -1,0 +1,101 @@
+"""`profiles.json`: what a user has found out about a model is taken, and what is wrong in it is told."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.unit.tiny_models import write_encoder
+
+from scrubjay.app.embedders import make_embedder, model_name
+from scrubjay.app.profiles import profiles_file, read_profiles, write_profile
+from scrubjay.embedding.profiles import BUNDLED
+from scrubjay.errors import InvalidInput, StoreReadOnly
+from scrubjay.settings import Settings
+
+
+def settings(home: Path, **more: str) -> Settings:
+    return Settings.load(environment={}, home=str(home), **more)
+
+
+async def test_the_bundled_model_takes_what_was_measured(tmp_path: Path) -> None:
+    data = tmp_path / "new"
+    assert write_profile(data, BUNDLED, {"weight": 5.5}) == profiles_file(data)
+    write_profile(data, BUNDLED, {"same": 0.87})
+    write_profile(data, "another", {"weight": 3.0})
+    embedder = make_embedder(settings(data))
+    profile = await embedder.profile()
+    await embedder.close()
+    assert (profile.model, profile.weight, profile.same) == (BUNDLED, 5.5, 0.87)
+    assert profile.measured == ("weight", "same")
+    assert [one.name for one in data.iterdir()] == ["profiles.json"]
+
+
+async def test_what_makes_other_vectors_makes_another_model(tmp_path: Path) -> None:
+    write_encoder(tmp_path / "mine")
+    chosen = settings(tmp_path, embedder="onnx", embedding_model=str(tmp_path / "mine"))
+    names: set[str] = set()
+    for changes in ({}, {"pooling": "cls"}, {"text_prefix": "t: "}, {"weight": 2}):
+        profiles_file(tmp_path).write_text(json.dumps({"mine": changes}), encoding="utf-8")
+        embedder = make_embedder(chosen)
+        names.add((await embedder.profile()).model)
+        await embedder.close()
+    assert len(names) == 3
+
+
+def test_what_else_is_in_the_file_stays(tmp_path: Path) -> None:
+    profiles_file(tmp_path).write_text('{"mine": {"pooling": "cls", "weight": 2}, "ours": {}}', encoding="utf-8")
+    write_profile(tmp_path, "mine", {"weight": 3.0})
+    assert json.loads(profiles_file(tmp_path).read_bytes()) == {
+        "mine": {"pooling": "cls", "weight": 3.0, "measured": ["weight"]},
+        "ours": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "is not JSON"),
+        ("\x00", "is not JSON"),
+        ("[]", "an object of models"),
+        ('{"mine": 3}', "an object for 'mine'"),
+        ('{"mine": {"weight": "much"}}', "about 'mine': weight must be a number"),
+        ('{"mine": {"wieght": 4}}', "no field 'wieght'"),
+        ("[" * 100_000, "is not JSON"),
+    ],
+)
+def test_a_bad_file_is_told(tmp_path: Path, text: str, told: str) -> None:
+    profiles_file(tmp_path).write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInput, match=told) as caught:
+        make_embedder(settings(tmp_path))
+    assert caught.value.fields["path"] == str(profiles_file(tmp_path))
+    assert caught.value.hint
+    with pytest.raises(InvalidInput, match=told):
+        write_profile(tmp_path, "mine", {"weight": 1.0})
+
+
+def test_a_file_that_cannot_be_read_or_written_is_told(tmp_path: Path) -> None:
+    profiles_file(tmp_path).mkdir()
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        read_profiles(tmp_path)
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises((StoreReadOnly, InvalidInput)):
+        write_profile(tmp_path / "file" / "data", "mine", {"weight": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("embedder", "model", "name"),
+    [
+        ("none", "", ""),
+        ("minilm", "", BUNDLED),
+        ("onnx", "/models/mine", "mine"),
+        ("openai", "nomic-embed-text", "nomic-embed-text"),
+        ("sentence-transformers", "BAAI/bge-m3", "BAAI/bge-m3"),
+    ],
+)
+def test_each_embedder_has_a_name_to_write_under(tmp_path: Path, embedder: str, model: str, name: str) -> None:
+    assert model_name(settings(tmp_path, embedder=embedder, embedding_model=model)) == name
+
+
+def test_a_folder_must_be_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="needs the name of a model"):
+        make_embedder(settings(tmp_path, embedder="onnx"))

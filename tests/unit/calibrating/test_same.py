@@ -1,0 +1,67 @@
+"""The threshold of a model that knows how alike two texts are: as the texts say it themselves."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from scrubjay.calibrating.labels import Pair
+from scrubjay.calibrating.same import SameRow, calibrate_same
+from scrubjay.model.passage import Vector
+from scrubjay.ports import Profile
+
+
+class Angles:
+    """Texts are cosines with the text `1`."""
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+
+    async def profile(self) -> Profile:
+        return Profile(model="angles", dimension=2, same=0.5)
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        self.batches.append(len(texts))
+        return [await self.embed_query(text) for text in texts]
+
+    async def embed_query(self, text: str) -> Vector:
+        cosine = float(text)
+        return np.array([cosine, (1 - cosine**2) ** 0.5], dtype=np.float64).astype(np.float32)
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+def pairs(*, same: Sequence[float], different: Sequence[float]) -> list[Pair]:
+    """Alike in both halves."""
+    made = [Pair(first="1", second=str(cosine), same=True) for cosine in same for _ in range(2)]
+    return made + [Pair(first=str(cosine), second="1", same=False) for cosine in different for _ in range(2)]
+
+
+async def test_the_lowest_threshold_with_few_enough_wrong_ones_is_chosen() -> None:
+    given = pairs(same=[0.95, 0.9, 0.85, 0.7], different=[0.88, 0.8005, *[0.1] * 98])
+    reported: list[tuple[int, int | None]] = []
+    embedder = Angles()
+    curve = await calibrate_same(
+        given, embedder=embedder, wrong=0.01, progress=lambda done, total: reported.append((done, total))
+    )
+    assert curve.chosen == SameRow(threshold=0.801, found=0.75, wrong=0.01)
+    assert curve.halves == (curve.chosen, curve.chosen)
+    assert (curve.model, curve.before, curve.pairs, curve.same, curve.bound) == ("angles", 0.5, 208, 8, 0.01)
+    assert reported[-1] == (208, 208)
+    assert sum(embedder.batches) == 2 * 208
+    found = [row.found for row in curve.rows]
+    assert found == sorted(found, reverse=True)
+
+
+@pytest.mark.parametrize(("wrong", "threshold", "found"), [(0.0, 0.881, 0.5), (0.5, 0.301, 1.0), (0.99, 0.001, 1.0)])
+async def test_how_much_may_be_wrong_decides(wrong: float, threshold: float, found: float) -> None:
+    given = pairs(same=[0.95, 0.7], different=[0.8805, 0.3005, -0.2])
+    chosen = (await calibrate_same(given, embedder=Angles(), wrong=wrong)).chosen
+    assert (chosen.threshold, chosen.found) == (pytest.approx(threshold), found)
+    assert chosen.wrong <= wrong
+
+
+async def test_two_different_texts_with_one_vector_leave_only_the_top() -> None:
+    chosen = (await calibrate_same(pairs(same=[1.0], different=[1.0]), embedder=Angles(), wrong=0.0)).chosen
+    assert chosen.threshold == 1.0
