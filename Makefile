@@ -26,7 +26,7 @@ BENCH_FULL_SIZES ?= 1000 10000 100000
 SCALE_SIZES ?= 1000 10000 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help run tour test coverage test-postgres check interop bench bench-full bench-scale docs lock lock-interop clean
+.PHONY: help run tour test coverage test-postgres check interop bench bench-full bench-scale bench-recall docs lock lock-interop clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -69,6 +69,9 @@ bench-full: $(DONE)/test ## measure up to 100,000 memories (BENCH_FULL_SIZES)
 
 bench-scale: $(DONE)/test ## measure PostgreSQL beside the embedded store (SCALE_SIZES)
 	$(BIN)/python -m benchmarks.scale $(SCALE_SIZES)
+
+bench-recall: $(DONE)/test ## measure how well recall finds (ARGS="--dataset locomo --data locomo10.json --ablate")
+	@$(BIN)/python -m benchmarks.recall $(ARGS)
 
 docs: $(DONE)/core ## write docs/reference from the code
 	$(BIN)/python scripts/reference.py

@@ -22,7 +22,7 @@ class VectorCache(MutableMapping[str, Vector]):
 
     def __init__(self, profile: Profile, *, folder: Path = FOLDER) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._path = folder / f"{profile.model}-{profile.dimension}.vectors"
+        self._path = folder / f"{profile.model.replace('/', '--')}-{profile.dimension}.vectors"
         self._record = np.dtype([("key", f"V{_KEY_BYTES}"), ("vector", np.float16, (profile.dimension,))])
         self._vectors: dict[bytes, np.ndarray[tuple[int], np.dtype[np.float16]]] = {}
         if self._path.exists():

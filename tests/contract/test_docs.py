@@ -3,10 +3,12 @@
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from scrubjay.model.ranking import STAGES, Weights
 from scrubjay.version import VERSION
 from tests.contract.source import ROOT, pages
 
@@ -83,3 +85,14 @@ def _neighbours(page: Path) -> list[Path]:
     text = _FENCED.sub("", page.read_text(encoding="utf-8"))
     targets = (found["target"].partition("#")[0] for found in _LINK.finditer(text))
     return [(page.parent / target).resolve() for target in targets if target.endswith(".md") and ":" not in target]
+
+
+def test_every_weight_of_recall_is_documented_with_its_default() -> None:
+    page = (ROOT / "docs" / "explanation" / "recall.md").read_text(encoding="utf-8")
+    for one in fields(Weights):
+        assert f"| `{one.name}` | {one.default:g} | {one.metadata['doc']} |" in page
+
+
+def test_every_stage_of_recall_is_documented() -> None:
+    page = (ROOT / "docs" / "explanation" / "recall.md").read_text(encoding="utf-8")
+    assert not [stage for stage in STAGES if f"`{stage}`" not in page]

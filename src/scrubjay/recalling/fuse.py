@@ -19,7 +19,6 @@ from scrubjay.recalling.scene import Floats, Scene
 from scrubjay.recalling.sought import Sought, idf
 from scrubjay.recalling.understand import Understood
 
-
 # What is farther apart in meaning has nothing to do with each other; whether a cosine is above 0 is for the last digit.
 _LEAST_ALIKE = 0.05
 
@@ -139,26 +138,28 @@ def _counts(scene: Scene, terms: Sequence[str], sought: Sought) -> Floats:
         for other, share in sought.kin[term].items():
             if other not in names:
                 akin.setdefault(other, []).append((own[term], share))
-    counts: list[list[float]] = []
-    sought_words = own.keys() | akin.keys()
-    for row in scene.rows:
-        said, near = [0.0] * len(own), [0.0] * len(own)
+    counts = np.zeros((len(scene.rows), len(own)), dtype=np.float32)
+    wanted = own.keys() | akin.keys()
+    for place, row in enumerate(scene.rows):
         words = row.terms.split()
-        for word in sought_words.intersection(words):
+        found = wanted.intersection(words)
+        # Kin first: the term itself, where it is there, takes their place.
+        for column, share in [one for word in found if word in akin for one in akin[word]]:
+            counts[place, column] = max(counts[place, column], share)
+        for word in found:
             if word in own:
-                said[own[word]] = words.count(word)
-            else:
-                for column, share in akin[word]:
-                    near[column] = max(near[column], share)
-        counts.append([one or other for one, other in zip(said, near, strict=True)])
-    return np.array(counts, dtype=np.float32).reshape(len(counts), len(own))
+                counts[place, own[word]] = words.count(word)
+    return counts
 
 
 def _runs(texts: Sequence[str], pairs: Sequence[str], statistics: TermStatistics) -> Floats:
     """What pairs of the question's terms are worth that stand side by side; as rare as the rarer of the two."""
-    worth = [max(_idf(statistics, term) for term in pair.split()) for pair in pairs]
-    found = [[value * (f" {pair} " in text) for pair, value in zip(pairs, worth, strict=True)] for text in texts]
-    return np.array(found, dtype=np.float32).reshape(len(texts), len(pairs)).sum(axis=1)
+    worth = np.zeros(len(texts), dtype=np.float32)
+    for pair in pairs:
+        rarity = max(_idf(statistics, term) for term in pair.split())
+        sought = f" {pair} "
+        worth[[place for place, text in enumerate(texts) if sought in text]] += rarity
+    return worth
 
 
 def _having(texts: Sequence[str], phrases: Sequence[str]) -> Floats:

@@ -108,32 +108,33 @@ def _nearest(passages: Sequence[StoredPassage], known: Mapping[int, _Around]) ->
 
 def _places(rows: Sequence[StoredPassage], around: Sequence[_Around]) -> Places:
     known = {passage.id: place for place, passage in enumerate(rows)}
-    places = [
-        [known.get(number, -1) for side in (before, after) for number in (*side, *_NOBODY[len(side) :])]
-        for before, after in around
+    numbers = [
+        number for before, after in around for side in (before, after) for number in (*side, *_NOBODY[len(side) :])
     ]
-    return np.array(places, dtype=np.intp).reshape(len(places), len(_FADING))
+    places = np.fromiter((known.get(number, -1) for number in numbers), dtype=np.intp, count=len(numbers))
+    return places.reshape(len(around), len(_FADING))
 
 
 def _replies(rows: Sequence[StoredPassage], places: Places) -> Floats:
     """1 for each candidate that comes right after a question of somebody else."""
-    found = np.zeros(len(places), dtype=np.float32)
-    for place, asker in enumerate(map(int, places[:, 0])):
-        found[place] = asker >= 0 and rows[asker].asks > 0 and _is_other(rows[asker].who, rows[place].who)
-    return found
+    asking = np.array([*(row.asks > 0 for row in rows), False])
+    who = _speakers(rows)
+    askers, here = places[:, 0], who[: len(places)]
+    # Whoever is not named is not somebody else. The last of `who` is nobody, for where there is no row before.
+    return (asking[askers] & (who[askers] > 0) & (here > 0) & (who[askers] != here)).astype(np.float32)
 
 
-def _is_other(one: str, two: str) -> bool:
-    return bool(one and two) and one != two
+def _speakers(rows: Sequence[StoredPassage]) -> Places:
+    """A number for each row, the same for all that one says; 0 for who is not named, and at the end for nobody."""
+    known = {who: number for number, who in enumerate(dict.fromkeys(("", *(row.who for row in rows))))}
+    return np.array([*(known[row.who] for row in rows), 0], dtype=np.intp)
 
 
 def _shares(rows: Sequence[StoredPassage], places: Places, lengths: Floats, replies: Floats) -> Floats:
-    # Nobody is 0: who is not named is not somebody else.
-    speakers = {who: number for number, who in enumerate(dict.fromkeys(("", *(row.who for row in rows))))}
-    who = np.array([speakers[row.who] for row in rows], dtype=np.intp)
+    who = _speakers(rows)
     is_there = places >= 0
-    others = who[places] * is_there
-    is_other = (others > 0) & (who[: len(places), None] > 0) & (others != who[: len(places), None])
+    others, here = who[places], who[: len(places), None]
+    is_other = (others > 0) & (here > 0) & (others != here)
     around = np.maximum(lengths[places], 1.0)
     shares = np.where(is_there, _FADING * np.minimum(1.0, _LONGEST_NEIGHBOUR / around), 0.0)
     shares *= np.where(is_other.any(axis=1), 1.0, _ALONE)[:, None]

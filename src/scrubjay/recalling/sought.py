@@ -61,7 +61,7 @@ async def seek(asked: Understood, *, space: str, store: RecordStore, ranking: Ra
         sought = await _with_kin(sought, space=space, lexicon=store, state=state, ranking=ranking)
     # What has a digit in it is a number, a version or a key: none of them looks like another.
     unknown = [term for term in asked.terms if not counted.frequencies.get(term) and not _DIGIT.search(term)]
-    unknown = [term for term in unknown if not is_word(term)][:_MOST_UNKNOWN]
+    unknown = unknown[:_MOST_UNKNOWN]
     if unknown and counted.passages and ranking.uses("typos"):
         sought = await _with_lookalikes(sought, unknown, space=space, lexicon=store, state=state, ranking=ranking)
     return sought
@@ -134,7 +134,12 @@ async def _with_lookalikes(
     for term in unknown:
         near = await lexicon.similar_terms(space, term, state=state, limit=_LOOKALIKES)
         alike = sorted(((likeness(term, known), count, known) for known, count in near), reverse=True)
-        meant = [(share, count, known) for share, count, known in alike if share > 0 and known not in sought.worth]
+        # A word that is spelt as it should be may still be a part of a longer one.
+        meant = [
+            (share, count, known)
+            for share, count, known in alike
+            if share > 0 and known not in sought.worth and (term in known or not is_word(term))
+        ]
         worth = {known: ranking.weights.typo * share for share, _, known in meant[:_MEANT]}
         if worth:
             counts = {known: count for _, count, known in meant[:_MEANT]}
