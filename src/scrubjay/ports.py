@@ -229,7 +229,8 @@ class Lexicon(Protocol):
         """Passages by number; those that are gone are left out.
 
         Each names up to `around` neighbours on either side: passages of the same thread and state, in the order of
-        their dates, then of their numbers. The neighbours that were not asked for follow at the end; they name none.
+        their dates, then of their numbers. The neighbours that were not asked for follow at the end; they name none. Of
+        those that stand right beside none that was asked for, a store need tell no more than what was said by whom.
         """
         ...
 

@@ -1,6 +1,7 @@
 """What may happen to a memory, drawn at random, and done the same way in every house."""
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
@@ -14,9 +15,17 @@ from scrubjay.model.results import Related
 from scrubjay.writing.dispose import Selection
 
 _WORDS = "acorn oak jay tea coffee river stone winter hides finds green old the of C++ naïve 日本 don't node.js".split()
+_MISSPELT = "acron cofee rivver wintre hidse greeen".split()
+_WHEN = ("yesterday", "last week", "in May 2024", "on 3 May")
+_DAY = datetime(2024, 5, 20, 12, tzinfo=UTC)
 _LABELS = ("work", "home", "Work", "two words", "日本")
 texts = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=9).map(" ".join)
 labels = st.sampled_from(("", *_LABELS))
+phrases = st.lists(st.sampled_from(_WORDS), min_size=2, max_size=3).map(lambda words: f'"{" ".join(words)}"')
+queries = st.lists(
+    st.one_of(texts, texts, phrases, *map(st.sampled_from, (_MISSPELT, _WHEN, _LABELS))),
+    min_size=1, max_size=3,
+).map(" ".join)  # fmt: skip
 tags = st.lists(st.sampled_from(_LABELS), max_size=3).map(tuple)
 numbers = st.integers(min_value=0, max_value=30)
 
@@ -48,9 +57,9 @@ filters = st.builds(
     state=st.sampled_from((State.LIVE, State.LIVE, State.TRASHED)),
 )  # fmt: skip
 questions = st.builds(
-    Question, query=st.one_of(texts, st.just("")), filter=st.one_of(st.just(Filter()), filters),
+    Question, query=st.one_of(queries, queries, st.just("")), filter=st.one_of(st.just(Filter()), filters),
     limit=st.sampled_from((1, 3, 10, 100)), max_tokens=st.just(100_000), around=st.sampled_from((0, 0, 2)),
-    contains=st.sampled_from(("", "", "", "e", "ea")),
+    contains=st.sampled_from(("", "", "", "e", "EA", "NAI\u0308")), today=st.sampled_from((None, _DAY)),
 )  # fmt: skip
 
 
@@ -73,11 +82,14 @@ class Life:
         engine, who = self.engine, self.who
         if deed.verb == "remember":
             metadata: dict[str, Json] = {"n": deed.first % 3} if deed.flag else {"n": deed.label}
+            if deed.second % 4 == 2:
+                metadata["aliases"] = [deed.label, deed.text.split()[0]]
+            at = _DAY - timedelta(days=deed.first) if deed.second % 3 else None
             done = await engine.remember(
                 Draft(
                     text=deed.text, category=deed.label, tags=deed.tags, pinned=deed.first == 1, metadata=metadata,
                     entities=("work", "home") if deed.second == 1 else (), observations=(deed.text[::-1],) * deed.flag,
-                    source=Source(session=deed.label),
+                    source=Source(session=deed.label, at=at),
                 ),
                 who=who,
             )  # fmt: skip
@@ -111,6 +123,8 @@ class Life:
         """(memory, passage, score) of every hit and every pinned one, in order."""
         told = await self.engine.recall(question, who=self.who)
         assert not told.degraded, told.degraded
+        # What was read often ranks higher: counted at once, it does so in every house from the same question on.
+        await self.engine.visits.flush()
         return [
             (
                 self.number(hit.id),
@@ -126,9 +140,9 @@ class Life:
         for number, memory_id in enumerate(self.made):
             found = await self.engine.read([memory_id], who=self.who)
             for memory in found.memories:
-                # Ids differ, and readings are counted a while later.
+                # Ids differ, readings are counted a while later, and the fields of an object have no order.
                 plain = replace(memory, id="", name="", group="", access_count=0, last_accessed=None)
-                told.append(f"{number} {plain}")
+                told.append(f"{number} {replace(plain, metadata=dict(sorted(memory.metadata.items())))}")
             history = await self.engine.history(memory_id, who=self.who) if found.memories else None
             versions = history.versions if history else ()
             told += [f"{number} v{one.number} {one.action} {one.message} {one.memory.content}" for one in versions]

@@ -8,7 +8,7 @@ from scrubjay.model.memory import Json, Memory
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, Written
-from scrubjay.ports import RecordStore
+from scrubjay.ports import RecordStore, Reranker
 from scrubjay.recalling.answers import Answers
 from scrubjay.recalling.pipeline import Shelf, recall
 from scrubjay.recalling.read import read
@@ -35,6 +35,8 @@ class Workshop:
     index: Searcher | None = None
     answers: Answers = field(default_factory=Answers)
     ranking: Ranking = field(default_factory=Ranking)
+    reranker: Reranker | None = None
+    rerank_top: int = 30
 
     @property
     def desk(self) -> Desk:
@@ -45,7 +47,7 @@ class Workshop:
         index = self.index or ScanIndex(self.store, MODEL, dimension=DIMENSION)
         return Shelf(
             store=self.store, embedder=self.embedder, index=index, limits=self.limits, answers=self.answers,
-            ranking=self.ranking,
+            ranking=self.ranking, reranker=self.reranker, rerank_top=self.rerank_top,
         )  # fmt: skip
 
     def origin(self, *, run: str = "", agent: str = "tester") -> Origin:

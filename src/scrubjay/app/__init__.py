@@ -45,6 +45,7 @@ async def _wired(settings: Settings, store: RecordStore) -> Engine:
         embedder = make_embedder(settings)
         index = make_index(settings, store, embedder)
         reranker = make_reranker(settings)
+        ranking = settings.ranking
     except BaseException:
         await store.close()
         raise
@@ -56,7 +57,7 @@ async def _wired(settings: Settings, store: RecordStore) -> Engine:
         limits=settings.limits,
         visits=Visits(store, clock=clock),
         data=settings.data,
-        ranking=settings.ranking,
+        ranking=ranking,
         reranker=reranker,
         rerank_top=settings.rerank_top,
     )

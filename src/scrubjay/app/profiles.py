@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from scrubjay.embedding.profiles import Profiles, changed, profile_of
+from scrubjay.embedding.profiles import Profiles, changed, plain_name, profile_of
 from scrubjay.errors import InvalidInput, StoreReadOnly
 from scrubjay.model.memory import Json
 
@@ -27,8 +27,10 @@ def write_profile(data: Path, model: str, figures: Mapping[str, float]) -> Path:
     """Note what was measured of a model, and leave all else in the file as it is; tells where it is written."""
     file = profiles_file(data)
     written = _read(file)
-    entry = written.setdefault(model, {})
-    before = entry.get("measured")
+    before = Profiles(written).own(model).get("measured")
+    # The user may have left out who made the model; and the last of several entries is the one that counts.
+    known = [name for name in written if plain_name(name) == plain_name(model)]
+    entry = written.setdefault(known[-1] if known else model, {})
     measured = before if isinstance(before, list) else []
     entry.update(figures)
     entry["measured"] = [*measured, *(one for one in figures if one not in measured)]

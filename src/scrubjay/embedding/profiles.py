@@ -82,7 +82,10 @@ class Profiles:
     """The models that are known, and what a user has added to them or changed."""
 
     def __init__(self, own: Mapping[str, Changes] | None = None) -> None:
-        self._own = {_plain(name): changes for name, changes in (own or {}).items()}
+        self._own: dict[str, dict[str, Json]] = {}
+        # Of several entries for one model, as `ours` and `acme/ours`, the last one goes first in each field.
+        for name, changes in (own or {}).items():
+            self._own.setdefault(plain_name(name), {}).update(changes)
 
     def of(self, model: str) -> Profile:
         """The profile of a model by its name, with or without its maker's; one that nobody knows gets the defaults."""
@@ -90,13 +93,18 @@ class Profiles:
 
     def own(self, model: str) -> Changes:
         """What the user has written of a model."""
-        return self._own.get(_plain(model), {})
+        return self._own.get(plain_name(model), {})
 
 
 def profile_of(model: str) -> Profile:
     """The profile that comes with Scrubjay."""
-    name = _plain(model)
+    name = plain_name(model)
     return replace(_KNOWN.get(_ALSO.get(name, name), _UNKNOWN), model=model)
+
+
+def plain_name(model: str) -> str:
+    """The name without who made it and without the tag that Ollama adds."""
+    return model.replace("\\", "/").rstrip("/").rpartition("/")[2].partition(":")[0].lower()
 
 
 def changed(profile: Profile, changes: Changes) -> Profile:
@@ -112,11 +120,6 @@ def changed(profile: Profile, changes: Changes) -> Profile:
 
 def _kept(value: Json) -> object:
     return tuple(value) if isinstance(value, list) else value
-
-
-def _plain(model: str) -> str:
-    """The name without who made it and without the tag that Ollama adds."""
-    return model.replace("\\", "/").rstrip("/").rpartition("/")[2].partition(":")[0].lower()
 
 
 def _is_number(value: Json) -> TypeGuard[int | float]:

@@ -122,8 +122,13 @@ def names_of(memory: Memory) -> tuple[str, ...]:
     if not isinstance(aliases, list):
         return ()
     others = [one for one in aliases[:_MOST_VALUES] if isinstance(one, str) and one.strip()]
-    names = [memory.entity, memory.title, memory.name, *others] if others else []
-    return tuple(dict.fromkeys(name for name in names if name and len(name) <= _LONGEST_VALUE))
+    names = [memory.entity, memory.title, *others] if others else []
+    # What is longer is a sentence about something, not its name.
+    return tuple(
+        dict.fromkeys(
+            name for name in names if name and len(name) <= _LONGEST_LABEL and len(name.split()) <= LONGEST_NAME
+        )
+    )
 
 
 _SINGLE_FIELDS = (
@@ -142,6 +147,9 @@ _SINGLE_FIELDS = (
 # Longer metadata values are texts, not labels: nobody filters by equality with a page.
 _LONGEST_VALUE = 256
 _MOST_VALUES = 64
+# A name, in words and in characters.
+LONGEST_NAME = 3
+_LONGEST_LABEL = 64
 
 
 def _tag(tag: str) -> Facet:

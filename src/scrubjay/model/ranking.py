@@ -32,6 +32,7 @@ class Weights:
     saying: float = _weight(0.2, "Times the logarithm of its length: it says more.")
     kin: float = _weight(0.4, "A word that means nearly what one of the question does, where that one is missing.")
     typo: float = _weight(0.7, "A word that looks like one of the question that nothing has.")
+    tag: float = _weight(1.5, "Times a word of the question that is a tag in the space.")
     alias: float = _weight(0.7, "A word of another name of what the question names.")
     relevance: float = _weight(0.5, "Taken off as relevance falls from 1 to 0; it halves in a year unless confirmed.")
     recency: float = _weight(0.3, "A memory of this moment; half of it after a month.")

@@ -60,7 +60,7 @@ class Answers:
 
 def key_of(question: Question, *, spaces: Sequence[str], cursor: str) -> Key | None:
     """What makes a question the same; None for one whose answer shows more than changes tell of."""
-    # Whole memories show how often they were read.
-    if question.detail == "full":
+    # Whole memories show how often they were read, and neighbours may expire.
+    if question.detail == "full" or question.around:
         return None
     return hashlib.sha256(repr((question, tuple(spaces), cursor)).encode("utf-8", "surrogatepass")).digest()

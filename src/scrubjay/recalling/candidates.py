@@ -2,8 +2,10 @@
 
 import asyncio
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 import numpy as np
 
@@ -23,6 +25,10 @@ _DENSE = 64
 # either side. With twice as many, no more was found.
 _RANKED = 48
 AROUND = 4
+# Of the days that a question names so many are searched for apart, with some days around them.
+_MOST_SPANS = 2
+_DATED = 32
+_ROUGHLY = timedelta(days=3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +80,10 @@ async def gather_candidates(
         _near(asked.text, wanted, library=library, limit=0 if among is not None else _DENSE + deeper),
     )
     complete = among is not None or (len(lexical) < _LEXICAL + deeper and len(near.cosines) < _DENSE + deeper)
-    numbers = among if among is not None else _promising(lexical, near, limit=_RANKED + deeper)
+    hopes = _hopes(lexical, near)
+    if among is None and asked.spans:
+        hopes = await _with_dated(hopes, asked, sought, near, library=library)
+    numbers = among if among is not None else heapq.nlargest(_RANKED + deeper, hopes, key=hopes.__getitem__)
     with telemetry.stage("recall.passages"):
         around = AROUND if ranking.uses("context") else 0
         found = await library.store.stored_passages(library.space, numbers, around=around)
@@ -90,7 +99,7 @@ async def compare(near: Near, passages: Iterable[StoredPassage], *, library: Lib
     """How near passages are that the index did not name: their vectors are read from the store."""
     if near.vector is None:
         return near
-    far = list({passage.id: passage for passage in passages if passage.id not in near.cosines}.values())
+    far = list({one.id: one for one in passages if one.hash and one.id not in near.cosines}.values())
     shelf: VectorShelf = library.store
     vectors = await shelf.vectors(library.space, near.model, [passage.hash for passage in far]) if far else {}
     embedded = [passage for passage in far if passage.hash in vectors]
@@ -132,11 +141,36 @@ async def _near(text: str, wanted: Filter, *, library: Library, limit: int) -> N
         return replace(near, degraded=(f"searched by words only: {error.message}",))
 
 
-def _promising(lexical: dict[int, float], near: Near, *, limit: int) -> list[int]:
-    """Those that may score best: what a list does not name is at most as good as the last that it names."""
+def _hopes(lexical: Mapping[int, float], near: Near) -> dict[int, float]:
+    """What each may score at best: what a list does not name is at most as good as the last that it names."""
     words, meaning = min(lexical.values(), default=0.0), min(near.cosines.values(), default=0.0)
-    hopes = {
+    return {
         number: lexical.get(number, words) + near.weight * near.cosines.get(number, meaning)
         for number in dict.fromkeys([*lexical, *near.cosines])
     }
-    return heapq.nlargest(limit, hopes, key=hopes.__getitem__)
+
+
+async def _with_dated(
+    hopes: dict[int, float], asked: Understood, sought: Sought, near: Near, *, library: Library
+) -> dict[int, float]:
+    """Beside these, those of the days that the question names: among all the others they may not be found."""
+    store, space, wanted = library.store, library.space, asked.question.filter
+    found = dict(hopes)
+    for span in asked.spans[:_MOST_SPANS]:
+        since, until = span.start - _ROUGHLY, span.end + _ROUGHLY
+        then = replace(
+            wanted,
+            since=max(since, wanted.since) if wanted.since else since,
+            until=min(until, wanted.until) if wanted.until else until,
+        )
+        if library.ranking.uses("words"):
+            lexical = dict(await store.lexical_candidates(space, sought.terms, then, limit=_DATED))
+        else:
+            lexical = {}
+        dense = Near(weight=near.weight)
+        if near.vector is not None:
+            with suppress(IndexUnavailable):
+                dense = replace(dense, cosines=dict(await library.index.search(space, near.vector, then, limit=_DATED)))
+        for number, hope in _hopes(lexical, dense).items():
+            found[number] = max(found.get(number, 0.0), hope + library.ranking.weights.date)
+    return found

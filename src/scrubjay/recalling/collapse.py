@@ -1,6 +1,6 @@
 """Passages become memories, and records of one text become one answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -30,22 +30,36 @@ class Wanted:
     admits: Callable[[Memory], bool]
 
 
-async def collapse(scored: Sequence[Scored], *, wanted: Wanted, reader: SoundReader) -> list[Found]:
+async def collapse(scored: Iterable[Scored], *, wanted: Wanted, reader: SoundReader) -> list[Found]:
     """The best memories, each checked against its record, each group once."""
-    best: dict[str, Scored] = {}
-    for one in scored:
-        best.setdefault(one.passage.memory_id, one)
     found: dict[str, Found] = {}
-    ids = [memory_id for memory_id in best if not wanted.is_there(memory_id)]
     # Reading a record costs more than ranking it: as many as asked for, and more only if some do not pass.
-    for start in range(0, len(ids), wanted.count):
-        for memory in await reader.get(ids[start : start + wanted.count]):
+    for best in _portions(scored, wanted):
+        for memory in await reader.get(list(best)):
             if passes(memory, wanted.filter, now=wanted.now) and wanted.admits(memory):
                 _add(found, memory, best[memory.id])
         if len(found) >= wanted.count:
             break
     answers = list(found.values())[: wanted.count]
     return [await _with_entities(one, wanted=wanted.filter, reader=reader) for one in answers]
+
+
+def _portions(scored: Iterable[Scored], wanted: Wanted) -> Iterator[dict[str, Scored]]:
+    """Memories by their best passages, as many at once as are wanted."""
+    seen: set[str] = set()
+    portion: dict[str, Scored] = {}
+    for one in scored:
+        memory_id = one.passage.memory_id
+        if memory_id in seen:
+            continue
+        seen.add(memory_id)
+        if not wanted.is_there(memory_id):
+            portion[memory_id] = one
+        if len(portion) == wanted.count:
+            yield portion
+            portion = {}
+    if portion:
+        yield portion
 
 
 def passes(memory: Memory, wanted: Filter, *, now: datetime) -> bool:

@@ -1,6 +1,7 @@
 """Which memories contain a text, to the letter and whatever its case."""
 
 import asyncio
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -31,17 +32,20 @@ def haystack(parts: Iterable[str]) -> str:
 
 def stands_in(needle: str, memory: Memory) -> bool:
     """Whether a text stands in a memory: in its title, its content or one of its observations."""
-    return needle.lower() in _said(memory) if needle else True
+    return _folded(needle) in _said(memory) if needle else True
 
 
 async def contained(needle: str, *, state: State, space: str, store: RecordStore, mirrors: Mirrors) -> Contained:
     """The memories in a state in which a text stands."""
-    return await containing(needle, view=_VIEWS[state], space=space, store=store, mirrors=mirrors)
+    return await _sought(_folded(needle), view=_VIEWS[state], space=space, store=store, mirrors=mirrors)
 
 
 async def containing(needle: str, *, view: View, space: str, store: RecordStore, mirrors: Mirrors) -> Contained:
     """The memories of a view of haystacks in which a text stands."""
-    sought = needle.lower()
+    return await _sought(needle.lower(), view=view, space=space, store=store, mirrors=mirrors)
+
+
+async def _sought(sought: str, *, view: View, space: str, store: RecordStore, mirrors: Mirrors) -> Contained:
     if APART in sought:
         return Contained(ids=())
     kept = await mirrors.texts(view, space=space, store=store)
@@ -60,7 +64,16 @@ async def containing(needle: str, *, view: View, space: str, store: RecordStore,
 
 
 def _said(memory: Memory) -> str:
-    return haystack((memory.title, memory.content, *(one.text for one in memory.observations)))
+    return APART.join(map(_folded, (memory.title, memory.content, *(one.text for one in memory.observations))))
+
+
+def _folded(text: str) -> str:
+    """A text as it is compared: whatever its case, and however its accents are encoded."""
+    if text.isascii():
+        return text.lower()
+    # A Turkish capital I keeps its dot apart, which nobody writes over a small one.
+    folded = unicodedata.normalize("NFD", text).casefold().replace("i\u0307", "i")
+    return unicodedata.normalize("NFC", folded)
 
 
 _VIEWS = {state: View(wanted=Filter(state=state), said=_said) for state in State}

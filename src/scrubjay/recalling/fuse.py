@@ -4,7 +4,7 @@ The cosine is added raw. When rare words match, the lexical part is large and me
 matches, meaning decides. Ranks would throw that information away.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -100,7 +100,7 @@ def fuse(
     asked: Understood,
     ranking: Ranking,
     now: datetime,
-) -> list[Scored]:
+) -> Iterator[Scored]:
     """The candidates that speak for themselves, best first; ties go to the newest."""
     scene, candidates = worded.scene, worded.scene.candidates
     near = np.array([cosines.get(passage.id, 0.0) for passage in candidates], dtype=np.float32)
@@ -113,8 +113,9 @@ def fuse(
     told = np.flatnonzero((said > 0) | ((near > _LEAST_ALIKE) & (meaning > 0)))
     numbers = np.array([passage.id for passage in candidates], dtype=np.int64)
     best = told[np.lexsort((-numbers[told], -scores[told]))]
-    rows = zip(map(int, best), scores[best].tolist(), parts[best].tolist(), near[best].tolist(), strict=True)
-    return [Scored._make((candidates[place], score, *part, cosine, None)) for place, score, part, cosine in rows]
+    # One by one: few of them are ever told.
+    for place in map(int, best):
+        yield Scored._make((candidates[place], float(scores[place]), *parts[place].tolist(), float(near[place]), None))
 
 
 def _heard(scene: Scene, cosines: Mapping[int, float]) -> Floats:
@@ -132,7 +133,7 @@ def _bm25(counts: Floats, lengths: Floats, rarity: Floats, weights: Weights) -> 
 def _counts(scene: Scene, terms: Sequence[str], sought: Sought) -> Floats:
     """How often each row has each term; where it is missing, what its nearest kin there counts."""
     own = {term: column for column, term in enumerate(terms)}
-    names = {name for row in scene.rows for name in row.who.split()}
+    names = {name for who in {row.who for row in scene.rows} for name in who.split()}
     akin: dict[str, list[tuple[int, float]]] = {}
     for term in own.keys() & sought.kin.keys() - names:
         for other, share in sought.kin[term].items():
@@ -142,13 +143,17 @@ def _counts(scene: Scene, terms: Sequence[str], sought: Sought) -> Floats:
     wanted = own.keys() | akin.keys()
     for place, row in enumerate(scene.rows):
         words = row.terms.split()
-        found = wanted.intersection(words)
-        # Kin first: the term itself, where it is there, takes their place.
-        for column, share in [one for word in found if word in akin for one in akin[word]]:
-            counts[place, column] = max(counts[place, column], share)
-        for word in found:
+        said: dict[int, float] = {}
+        for word in wanted.intersection(words):
             if word in own:
-                counts[place, own[word]] = words.count(word)
+                said[own[word]] = words.count(word)
+            else:
+                for column, share in akin[word]:
+                    # Of several kin the nearest counts, and the term itself, where it is there, counts alone.
+                    if share > said.get(column, 0.0):
+                        said[column] = share
+        for column, count in said.items():
+            counts[place, column] = count
     return counts
 
 

@@ -29,9 +29,10 @@ from scrubjay.references import SoundReader
 # How much deeper each further look goes when candidates turn out to be few memories.
 _DEPTHS = (1, 10, 100)
 # So many neighbours of candidates are compared by meaning too: those that words speak for most.
-_COMPARED = 48
+_COMPARED = 24
 # So many memories are ranked one by one rather than searched for.
 _FEW = 500
+_PAGE = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,10 +98,12 @@ async def _answer(asking: _Asking, *, spaces: Sequence[str]) -> tuple[Recalled, 
     readers = [SoundReader(asking.shelf.store, space=space) for space in spaces]
     with telemetry.stage("recall.pinned"):
         pinned = [memory for reader in readers for memory in await _pinned(now=asking.now, reader=reader)]
-        # Pinned memories come with the first page, and are among the hits of none.
-        first, spent = fit(pinned_hits(pinned, question) if is_first else [], max_tokens=question.max_tokens)
+        # Pinned memories come with the first page, up to half of what the answer may cost, and are told once.
+        shown = pinned_hits(pinned, question) if is_first else []
+        first, spent = fit(shown, max_tokens=max(1, question.max_tokens // 2))
+        kept = {hit.id for hit in first}
     # Later pages go by what the cursor tells: what is pinned or unpinned meanwhile stays where it was.
-    skip = frozenset(memory.id for memory in pinned if is_first)
+    skip = frozenset(memory.group or memory.id for memory in pinned if memory.id in kept)
     part = _merged([await _look(asking, skip=skip, reader=reader) for reader in readers])
     part = await _reranked(part, asking)
     with telemetry.stage("recall.budget"):
@@ -109,10 +112,14 @@ async def _answer(asking: _Asking, *, spaces: Sequence[str]) -> tuple[Recalled, 
         ]
         page = await _with_neighbours(page, each=question.around, now=asking.now, readers=readers)
         hits, cost = fit(page, max_tokens=question.max_tokens - spent)
+    if not page:
+        first, spent = fit(shown, max_tokens=question.max_tokens)
     degraded = part.degraded
     if page and not hits:
         degraded = (*degraded, "max_tokens leaves no room for a hit: ask with more")
-    told = [*(pinned if is_first else ()), *(one.memory for one in part.found[: len(hits)])]
+    if len(first) < len(shown):
+        degraded = (*degraded, f"max_tokens leaves no room for {len(shown) - len(first)} pinned memories")
+    told = [*(one for one in pinned if one.id in kept), *(one.memory for one in part.found[: len(hits)])]
     is_more = len(part.found) > len(hits) > 0
     answer = Recalled(
         hits=tuple(hits),
@@ -138,7 +145,9 @@ async def _look(asking: _Asking, *, skip: frozenset[str], reader: SoundReader) -
         count=max(question.limit, asking.shelf.rerank_top if asking.shelf.second else 0) + 1,
         now=asking.now,
         is_there=lambda memory_id: memory_id in skip or page.has_id(memory_id),
-        admits=lambda memory: not page.has(memory) and stands_in(question.contains, memory),
+        admits=lambda memory: (
+            (memory.group or memory.id) not in skip and not page.has(memory) and stands_in(question.contains, memory)
+        ),
     )
     used_up = len(skip) + len(page.shown)
     part = await (_search if asking.asked.text else _recent)(asking, wanted, within, used_up=used_up, reader=reader)
@@ -189,7 +198,9 @@ async def _search(
         if len(part.found) >= wanted.count or candidates.complete:
             return part
     # Few of those who come first contain the text: all who do are ranked.
-    return part if within is None else await _among(asking, wanted, within, library=library, reader=reader)
+    if within is not None:
+        return await _among(asking, wanted, within, library=library, reader=reader)
+    return replace(part, degraded=(*part.degraded, "a few long memories fill what was searched: there may be others"))
 
 
 async def _among(asking: _Asking, wanted: Wanted, within: Contained, *, library: Library, reader: SoundReader) -> _Part:
@@ -203,7 +214,7 @@ async def _ranked(
 ) -> _Part:
     asked, ranking = asking.asked, library.ranking
     with telemetry.stage("recall.fuse"):
-        scene = lay_out(candidates.passages, candidates.beside)
+        scene = lay_out(candidates.passages, candidates.beside, is_asked=asked.is_question)
         worded = weigh_words(scene, candidates.sought, asked, ranking)
         others = [*worded.best_neighbours(_COMPARED), *scene.questions]
         near = await compare(candidates.near, others, library=library)
@@ -217,7 +228,10 @@ async def _recent(
     asking: _Asking, wanted: Wanted, within: Contained | None, *, used_up: int, reader: SoundReader
 ) -> _Part:
     del asking
-    limit = 2 * wanted.count + used_up
+    if within is not None and len(within.ids) <= _FEW:
+        memories = sorted(await reader.get(within.ids), key=lambda one: (one.updated_at, one.id), reverse=True)
+        return _Part(found=await collapse(map(unasked, memories), wanted=wanted, reader=reader))
+    limit = 2 * wanted.count + used_up if within is None else _PAGE
     among = None if within is None else frozenset(within.ids)
     scored: list[Scored] = []
     found: list[Found] = []

@@ -1,8 +1,7 @@
 """Passages among their neighbours: what is said around a statement helps to find it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ _LONGEST_SPOKEN_FOR = 40.0
 _REPLY, _LONGEST_QUESTION = 1.2, 12.0
 _NOBODY = (-1,) * AROUND
 # Neighbours so near to a candidate may be what was looked for, with no word of the question in them.
-_REACH = 2
+_REACH = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,64 +60,69 @@ class Scene:
         return [self.rows[place] for place in set(self.beside[self.replies > 0, 0].tolist())]
 
 
-def lay_out(passages: Sequence[StoredPassage], beside: Sequence[StoredPassage]) -> Scene:
-    """The passages, those near enough to them, and the rest that stands around; in this order."""
-    around = {passage.id: _Around(passage.before, passage.after) for passage in passages}
-    nearest = _nearest(passages, around)
-    ranked = [*passages, *(one for one in beside if one.id in nearest)]
-    rows = (*ranked, *(one for one in beside if one.id not in nearest))
+def lay_out(passages: Sequence[StoredPassage], beside: Sequence[StoredPassage], *, is_asked: bool = True) -> Scene:
+    """The passages, those right beside them, and the rest that stands around; in this order.
+
+    Unless it is a question that they are laid out for, nobody answers anybody.
+    """
+    found = len(passages)
+    around, numbers = _windows(passages)
+    # Whoever was searched for is a candidate anyway; of the others each once, from where most is seen around it.
+    seen = (around >= 0).sum(axis=1)
+    order = np.lexsort((-seen, numbers))
+    ids = np.array([passage.id for passage in passages], dtype=np.int64)
+    places = order[np.unique(numbers[order], return_index=True)[1]]
+    places = places[~np.isin(numbers[places], ids) & (numbers[places] >= 0)]
+    known = {passage.id: passage for passage in beside}
+    places = np.array([place for place in places.tolist() if int(numbers[place]) in known], dtype=np.intp)
+    nearest = [known.pop(int(number)) for number in numbers[places]]
+    rows = (*passages, *nearest, *known.values())
     lengths = np.array([passage.terms.count(" ") + bool(passage.terms) for passage in rows], dtype=np.float32)
-    places = _places(rows, [around.get(one.id) or nearest[one.id] for one in ranked])
-    replies = _replies(rows, places)
-    spoken_for = np.minimum(1.0, _LONGEST_SPOKEN_FOR / np.maximum(lengths[: len(ranked)], 1.0))
+    neighbours = _places_of(np.concatenate([around[:found], around[places]]), rows)
+    who = _speakers(rows) if is_asked else np.zeros(len(rows) + 1, dtype=np.intp)
+    replies = _replies(rows, neighbours, who)
+    spoken_for = np.minimum(1.0, _LONGEST_SPOKEN_FOR / np.maximum(lengths[: len(neighbours)], 1.0))
     return Scene(
         rows=rows,
-        searched=len(passages),
-        beside=places,
-        shares=_shares(rows, places, lengths, replies) * spoken_for[:, None],
+        searched=found,
+        beside=neighbours,
+        shares=_shares(neighbours, who, lengths, replies) * spoken_for[:, None],
         lengths=lengths,
         replies=replies * spoken_for,
     )
 
 
-class _Around(NamedTuple):
-    """Numbers of passages before and after one, nearest first."""
+def _windows(passages: Sequence[StoredPassage]) -> tuple[Places, Places]:
+    """The numbers around each passage, then around the ones right before and after each, and whose they are.
 
-    before: Sequence[int]
-    after: Sequence[int]
-
-
-def _nearest(passages: Sequence[StoredPassage], known: Mapping[int, _Around]) -> dict[int, _Around]:
-    """What stands around the nearest neighbours of passages, as far as it was read with those."""
-    found: dict[int, _Around] = {}
-    for passage in passages:
-        row = [*reversed(passage.before), passage.id, *passage.after]
-        at = len(passage.before)
-        for place in range(max(0, at - _REACH), min(len(row), at + _REACH + 1)):
-            number = row[place]
-            if number in known:
-                continue
-            around = _Around(row[max(0, place - AROUND) : place][::-1], row[place + 1 : place + 1 + AROUND])
-            earlier = found.get(number)
-            # Several passages may stand beside it: the one from which more of its neighbours are seen counts.
-            if earlier is None or len(earlier.before) + len(earlier.after) < len(around.before) + len(around.after):
-                found[number] = around
-    return found
-
-
-def _places(rows: Sequence[StoredPassage], around: Sequence[_Around]) -> Places:
-    known = {passage.id: place for place, passage in enumerate(rows)}
-    numbers = [
-        number for before, after in around for side in (before, after) for number in (*side, *_NOBODY[len(side) :])
+    Nearest first, those before and then those after; -1 where there is nobody or nobody was read.
+    """
+    lines = [
+        (*_NOBODY[len(one.before) :], *reversed(one.before), one.id, *one.after, *_NOBODY[len(one.after) :])
+        for one in passages
     ]
-    places = np.fromiter((known.get(number, -1) for number in numbers), dtype=np.intp, count=len(numbers))
-    return places.reshape(len(around), len(_FADING))
+    line = np.array(lines, dtype=np.int64).reshape(len(lines), 2 * AROUND + 1)
+    line = np.pad(line, ((0, 0), (AROUND, AROUND)), constant_values=-1)
+    before, after = -np.arange(1, AROUND + 1), np.arange(1, AROUND + 1)
+    columns = np.concatenate([before, after])
+    centres = [2 * AROUND, *(2 * AROUND + step * side for step in range(1, _REACH + 1) for side in (-1, 1))]
+    around = np.concatenate([line[:, centre + columns] for centre in centres])
+    return around, np.concatenate([line[:, centre] for centre in centres])
 
 
-def _replies(rows: Sequence[StoredPassage], places: Places) -> Floats:
+def _places_of(numbers: Places, rows: Sequence[StoredPassage]) -> Places:
+    """Where in the rows passages stand; -1 for those that are not there."""
+    if not rows:
+        return numbers
+    ids = np.array([row.id for row in rows], dtype=np.int64)
+    order = np.argsort(ids)
+    at = np.minimum(np.searchsorted(ids, numbers, sorter=order), len(ids) - 1)
+    return np.where(ids[order[at]] == numbers, order[at], -1)
+
+
+def _replies(rows: Sequence[StoredPassage], places: Places, who: Places) -> Floats:
     """1 for each candidate that comes right after a question of somebody else."""
     asking = np.array([*(row.asks > 0 for row in rows), False])
-    who = _speakers(rows)
     askers, here = places[:, 0], who[: len(places)]
     # Whoever is not named is not somebody else. The last of `who` is nobody, for where there is no row before.
     return (asking[askers] & (who[askers] > 0) & (here > 0) & (who[askers] != here)).astype(np.float32)
@@ -130,8 +134,7 @@ def _speakers(rows: Sequence[StoredPassage]) -> Places:
     return np.array([*(known[row.who] for row in rows), 0], dtype=np.intp)
 
 
-def _shares(rows: Sequence[StoredPassage], places: Places, lengths: Floats, replies: Floats) -> Floats:
-    who = _speakers(rows)
+def _shares(places: Places, who: Places, lengths: Floats, replies: Floats) -> Floats:
     is_there = places >= 0
     others, here = who[places], who[: len(places), None]
     is_other = (others > 0) & (here > 0) & (others != here)

@@ -7,23 +7,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from scrubjay.model.memory import State
-from scrubjay.model.query import Facet, Filter, facet, names_of
+from scrubjay.model.query import LONGEST_NAME, Filter, facet, names_of
 from scrubjay.model.ranking import Ranking
 from scrubjay.ports import Lexicon, RecordStore, TermStatistics
 from scrubjay.recalling.understand import Understood
+from scrubjay.references import SoundReader
 from scrubjay.text.grams import likeness
 from scrubjay.text.kin import is_word, kin_of
 from scrubjay.text.tokens import terms_of
 
-_WORD = re.compile(r"[^\s?!,;:()\"]+")
+_WORD = re.compile(r"[^\s?!,;:()\"#]+")
 _DIGIT = re.compile(r"\d")
-# A name has so many words at most, and so many words of a question are looked at.
-_LONGEST_NAME = 3
+# So many words of a question may be names.
 _MOST_WORDS = 32
 _MOST_NAMED = 4
+# Of each thing so many names are looked for, and so many words of all of them.
+_MOST_NAMES = 8
+_MOST_ADDED = 16
 # So many words of a question have kin, and words farther apart in meaning than this are none.
 _MOST_AKIN = 16
 _FARTHEST = 0.4
+# So many kin of a word that nothing has are searched for in its place.
+_SEARCHED_KIN = 5
 # So many words of a question are taken for misspelt, and each for so many others.
 _MOST_UNKNOWN = 8
 _LOOKALIKES = 24
@@ -34,7 +39,8 @@ _MEANT = 3
 class Sought:
     """Terms with what each counts, the statistics to weigh them by, and in words what was added to the question.
 
-    `kin` has, by a term of the question, how much others count where it is missing.
+    `kin` has, by a term of the question, how much others count where it is missing; `searched` are those of them that
+    passages are searched for by, since nothing has the term itself.
     """
 
     worth: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -42,19 +48,23 @@ class Sought:
     kin: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
     added: tuple[str, ...] = ()
 
+    searched: tuple[str, ...] = ()
+
     @property
     def terms(self) -> tuple[str, ...]:
-        """All terms, those of the question first."""
-        return tuple(self.worth)
+        """The terms that passages are searched for by, those of the question first."""
+        return (*self.worth, *self.searched)
 
 
 async def seek(asked: Understood, *, space: str, store: RecordStore, ranking: Ranking) -> Sought:
     """The terms of a question, of other names of what it names, and of words that look like its unknown ones."""
     state = asked.question.filter.state
-    counted, named = await asyncio.gather(
-        store.term_statistics(space, asked.terms, state=state), _named(asked, space=space, store=store, ranking=ranking)
+    counted, (named, tags) = await asyncio.gather(
+        store.term_statistics(space, asked.terms, state=state), _known(asked, space=space, store=store, ranking=ranking)
     )
-    sought = Sought(worth=dict.fromkeys(asked.terms, 1.0), statistics=counted)
+    tagged = frozenset(term for tag in tags for term in terms_of(tag))
+    worth = {term: ranking.weights.tag if term in tagged else 1.0 for term in asked.terms}
+    sought = Sought(worth=worth, statistics=counted)
     if named:
         sought = await _with_names(sought, named, space=space, lexicon=store, state=state, ranking=ranking)
     if counted.passages and ranking.uses("kin"):
@@ -67,39 +77,43 @@ async def seek(asked: Understood, *, space: str, store: RecordStore, ranking: Ra
     return sought
 
 
-async def _named(asked: Understood, *, space: str, store: RecordStore, ranking: Ranking) -> tuple[tuple[str, ...], ...]:
-    """All names of each thing that the question calls by one of several."""
-    phrases = _phrases(asked.text) if ranking.uses("names") else {}
+async def _known(
+    asked: Understood, *, space: str, store: RecordStore, ranking: Ranking
+) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
+    """All names of each thing that the question calls by one of several, and the tags that it names."""
+    phrases = _phrases(asked.text) if ranking.uses("names") else []
     if not phrases:
-        return ()
+        return (), ()
     state = asked.question.filter.state
-    known = await store.known_facets(space, list(phrases), state=state)
+    aliases, tags = ({facet(field, phrase): phrase for phrase in phrases} for field in ("alias", "tag"))
+    known = await store.known_facets(space, [*aliases, *tags], state=state)
     found: dict[str, tuple[str, ...]] = {}
-    for one in sorted(known, key=len, reverse=True)[:_MOST_NAMED]:
-        wanted = Filter(alias=phrases[one], state=state)
-        ids = await store.list_ids(space, wanted, limit=_MOST_NAMED)
-        found |= {memory.id: names_of(memory) for memory in (await store.get(space, ids)).values()}
-    return tuple(found.values())
+    for one in sorted(known.keys() & aliases.keys(), key=lambda one: (-len(one), one))[:_MOST_NAMED]:
+        ids = await store.list_ids(space, Filter(alias=aliases[one], state=state), limit=_MOST_NAMED)
+        found |= {memory.id: names_of(memory) for memory in await SoundReader(store, space=space).get(ids)}
+    return tuple(found.values())[:_MOST_NAMED], tuple(tags[one] for one in known.keys() & tags.keys())
 
 
-def _phrases(text: str) -> dict[Facet, str]:
-    """Up to three words in a row, by the facet that a name of something would be."""
+def _phrases(text: str) -> list[str]:
+    """Up to three words in a row, as names and tags are made of."""
     words = _WORD.findall(text)[:_MOST_WORDS]
-    spans = (words[at : at + size] for size in range(1, _LONGEST_NAME + 1) for at in range(len(words) - size + 1))
-    phrases = [" ".join(span).strip(".'\u2019") for span in spans]
-    return {facet("alias", phrase): phrase for phrase in phrases if phrase}
+    spans = (words[at : at + size] for size in range(1, LONGEST_NAME + 1) for at in range(len(words) - size + 1))
+    phrases = (" ".join(span).strip(".'\u2019") for span in spans)
+    return list(dict.fromkeys(phrase for phrase in phrases if phrase))
 
 
 async def _with_names(
     sought: Sought, named: Sequence[Sequence[str]], *, space: str, lexicon: Lexicon, state: State, ranking: Ranking
 ) -> Sought:
-    names = [name for several in named for name in several]
-    terms = [term for name in names for term in terms_of(name) if term not in sought.worth]
+    names = [name for several in named for name in several[:_MOST_NAMES]]
+    # All words of a name together are worth what one word is that it stands for.
+    shares = {term: 1 / len(words) for name in names for words in [terms_of(name)] for term in words}
+    terms = [term for term in shares if term not in sought.worth][:_MOST_ADDED]
     if not terms:
         return sought
     counted = await lexicon.term_statistics(space, terms, state=state)
-    worth = {term: ranking.weights.alias for term in terms if counted.frequencies.get(term)}
-    told = tuple(f"also known as {', '.join(several)}" for several in named)
+    worth = {term: ranking.weights.alias * shares[term] for term in terms if counted.frequencies.get(term)}
+    told = tuple(f"also known as {', '.join(several[:_MOST_NAMES])}" for several in named)
     return _added(sought, worth, counted.frequencies, told)
 
 
@@ -114,7 +128,7 @@ async def _with_kin(sought: Sought, *, space: str, lexicon: Lexicon, state: Stat
     for term, several in near.items():
         having = {one.term: known[one.term] for one in several if one.term in akin and known.get(one.term)}
         if not statistics.frequencies.get(term) and having:
-            unknown[term] = sum(having.values())
+            unknown[term] = min(statistics.passages, sum(having.values()))
         rarity = idf(statistics.passages, statistics.frequencies.get(term, 0))
         kin[term] = {
             one.term: ranking.weights.kin
@@ -125,7 +139,8 @@ async def _with_kin(sought: Sought, *, space: str, lexicon: Lexicon, state: Stat
             if one.term in having
         }
     counted = replace(statistics, frequencies={**statistics.frequencies, **unknown})
-    return replace(sought, statistics=counted, kin=kin)
+    nearest = [one for term in unknown for one in sorted(kin[term], key=kin[term].__getitem__)[-_SEARCHED_KIN:]]
+    return replace(sought, statistics=counted, kin=kin, searched=tuple(dict.fromkeys(nearest))[:_MOST_ADDED])
 
 
 async def _with_lookalikes(

@@ -14,7 +14,7 @@ from scrubjay.model.ranking import Ranking
 from scrubjay.text.tokens import running_terms_of, terms_of
 from scrubjay.text.when import Span, days_named
 
-# More words than this in a question are context, not things to look for; the rarest decide anyway.
+# More words than this in a question are context, not things to look for: what is asked stands before it or after it.
 _MOST_TERMS = 64
 _MOST_PHRASES = 8
 # The model reads no further than this.
@@ -22,6 +22,12 @@ _LONGEST_EMBEDDED = 2000
 # A question is not more exact than this, and its neighbours cost tokens.
 MOST_AROUND = 10
 DETAILS = ("concise", "full")
+# Whoever gives words alone looks for those who said them, not for an answer.
+_QUESTION = re.compile(
+    "[?\uff1f\u061f]|^(?:(?:and|but|so|please|tell me|say) )?(?:what|when|where|which|who|whom|whose|why|how|did|do"
+    "|does|is|are|was|were|will|would|can|could|should|has|have|had)\\b",
+    re.IGNORECASE,
+)
 _SAYS_SOMETHING = re.compile(r"[^\W_]")
 _QUOTED = re.compile(
     '"([^"]{2,300})"|\u201c([^\u201d]{2,300})\u201d|\u00ab([^\u00bb]{2,300})\u00bb|\u300c([^\u300d]{2,300})\u300d'
@@ -42,6 +48,7 @@ class Understood:
     pairs: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     spans: tuple[Span, ...] = ()
+    is_question: bool = True
 
 
 def understand(question: Question, *, limits: Limits, ranking: Ranking, now: datetime) -> Understood:
@@ -51,7 +58,7 @@ def understand(question: Question, *, limits: Limits, ranking: Ranking, now: dat
     spoken = terms_of(text)
     if not spoken and not _SAYS_SOMETHING.search(text):
         text = ""  # Nothing but punctuation asks nothing.
-    terms = tuple(dict.fromkeys(spoken))[:_MOST_TERMS]
+    terms = _beginning_and_end(tuple(dict.fromkeys(spoken)))
     return Understood(
         question=question,
         text=text[:_LONGEST_EMBEDDED],
@@ -59,7 +66,13 @@ def understand(question: Question, *, limits: Limits, ranking: Ranking, now: dat
         pairs=_pairs(running_terms_of(text)[:_MOST_TERMS]) if ranking.uses("pairs") else (),
         phrases=_phrases(text) if ranking.uses("phrases") else (),
         spans=days_named(text, today=question.today or now) if ranking.uses("dates") else (),
+        is_question=_QUESTION.search(text[:_LONGEST_EMBEDDED]) is not None,
     )
+
+
+def _beginning_and_end(terms: tuple[str, ...]) -> tuple[str, ...]:
+    half = _MOST_TERMS // 2
+    return terms if len(terms) <= _MOST_TERMS else (*terms[:half], *terms[-half:])
 
 
 def _pairs(spoken: tuple[str, ...]) -> tuple[str, ...]:

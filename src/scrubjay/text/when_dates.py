@@ -12,6 +12,8 @@ TO = frozenset({"to", "until", "till", "through", "-"})
 _SEASONS = frozenset({"spring", "summer", "autumn", "fall", "winter"})
 # Names of people, verbs and short forms: a month only where nothing else makes sense.
 _DOUBTFUL = frozenset({"may", "march", "april", "june", "august", "sept", *(name[:3] for name in MONTHS)})
+# After these not even somebody who is called like a month is meant.
+_NEVER_PEOPLE = frozenset("last this next past previous coming upcoming early mid late".split())
 _SUBJECTS = frozenset("i we you he she they it be not have also".split())
 _FIRST_YEAR, _LAST_YEAR = 1950, 2049
 _DAY_DIGITS, _YEAR_DIGITS = 2, 4
@@ -23,6 +25,15 @@ _COUNTED = frozenset(
     """.split()
 )
 _NUMBERED = frozenset("port room version error code number no top over than under nearly about line page build".split())
+# Besides the words that lead any time: after and before these, a figure of a year's size is a year.
+_BEFORE_YEAR = frozenset(
+    """
+    from to for into within circa ca the a an that my our your his her its their year years season term semester
+    beginning start end easter thanksgiving
+    """.split()
+)
+_AFTER_YEAR = frozenset({*_SEASONS, "year", "season", *(name for name in MONTHS if name not in _DOUBTFUL)})
+_ALSO = TO | {"and", "or", ",", "/"}
 _HOLIDAYS: dict[tuple[str, ...], tuple[int, int]] = {
     ("christmas", "eve"): (12, 24),
     ("christmas",): (12, 25),
@@ -89,6 +100,9 @@ def _day_first(asked: Asked, at: int) -> Found | None:
 def _month_first(asked: Asked, at: int) -> Found | None:
     """May 7th, 2023, May 3-7, May 2023, in May."""
     name, number = asked.word(at), MONTHS[asked.word(at)]
+    if name in _DOUBTFUL and asked.tokens[at].owner and asked.leading(at) not in _NEVER_PEOPLE:
+        # "In June's opinion".
+        return None
     place = asked.after(at + 1, ".") if name in _DOUBTFUL else at + 1
     place = asked.after(place, "the")
     first, last = asked.number(place, digits=_DAY_DIGITS), None
@@ -182,10 +196,30 @@ def _year_alone(asked: Asked, at: int) -> Found | None:
     if following in _COUNTED or following == "%" or asked.word(at - 1) in _NUMBERED or {"number", "junk"} & set(beside):
         return None
     if asked.word(at - 1) == "-" and not asked.word(at - 2).isalpha():
-        return (
-            None if asked.number(at - 2) is None or len(asked.tokens[at - 2].text) != _YEAR_DIGITS else _whole(of, at)
-        )
-    return _whole(of, at)
+        return _whole(of, at) if _has_year_digits(asked, at - 2) else None
+    return _whole(of, at) if _says_year(asked, at) else None
+
+
+def _says_year(asked: Asked, at: int) -> bool:
+    """In 2021, our 2021 trip, 2019 to 2021; but not iPhone 2020."""
+    if asked.word(at + 1) in TO and _has_year_digits(asked, at + 2):
+        return True
+    # Of several, the first tells what they are.
+    while asked.word(at - 1) in _ALSO and _has_year_digits(asked, at - 2):
+        at -= 2
+    before = asked.word(at - 1)
+    return (
+        asked.led(at)
+        or before in _BEFORE_YEAR
+        or (bool(before) and asked.tokens[at - 1].owner)
+        or (before in _ALSO and asked.word(at - 2) in {*MONTHS, *_SEASONS})
+        or asked.word(at + 1) in _AFTER_YEAR
+        or asked.is_alone(at)
+    )
+
+
+def _has_year_digits(asked: Asked, at: int) -> bool:
+    return asked.number(at) is not None and len(asked.tokens[at].text) == _YEAR_DIGITS
 
 
 def _whole(of: int, at: int) -> Found:

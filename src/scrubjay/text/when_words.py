@@ -75,6 +75,8 @@ class Token(NamedTuple):
     proper: bool = False
     # A day of a month written as one: 7th.
     ordinal: bool = False
+    # Written with 's.
+    owner: bool = False
     date: tuple[int, int, int] | None = None
 
 
@@ -111,10 +113,24 @@ class Asked:
 
     def led(self, at: int) -> bool:
         """Whether a word before says that a time comes."""
+        return self.leading(at) in LEADS
+
+    def leading(self, at: int) -> str:
+        """The word before, or before an article."""
         before = at - 1
         while self.word(before) in ("the", "-"):
             before -= 1
-        return self.word(before) in LEADS
+        return self.word(before)
+
+    def is_alone(self, at: int) -> bool:
+        """Whether nothing but signs stands beside it in its line."""
+        for step in (-1, 1):
+            place = at + step
+            while self.word(place) not in ("", "\n") and not any(map(str.isalnum, self.word(place))):
+                place += step
+            if 0 <= place < len(self.tokens) and self.word(place) != "\n":
+                return False
+        return True
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -129,7 +145,8 @@ def tokens_of(text: str) -> list[Token]:
 def _token(found: re.Match[str], text: str) -> Token:
     kind, whole = found.lastgroup or "rest", found[0]
     if kind == "word":
-        return Token(whole.removesuffix("'s"), kind, proper=text[found.start()].isupper())
+        plain = whole.removesuffix("'s")
+        return Token(plain, kind, proper=text[found.start()].isupper(), owner=plain != whole)
     if kind == "number":
         return Token(found["number"], kind, ordinal=not whole[-1].isdigit())
     if kind == "decade":

@@ -51,6 +51,33 @@ def test_what_else_is_in_the_file_stays(tmp_path: Path) -> None:
     }
 
 
+def test_what_is_measured_goes_to_the_entry_of_the_model_whoever_made_it(tmp_path: Path) -> None:
+    own = {"pooling": "cls", "query_prefix": "query: ", "text_prefix": "passage: "}
+    profiles_file(tmp_path).write_text(json.dumps({"Our-Encoder": own}), encoding="utf-8")
+    write_profile(tmp_path, "acme/our-encoder", {"weight": 3.0})
+    assert json.loads(profiles_file(tmp_path).read_bytes()) == {
+        "Our-Encoder": {**own, "weight": 3.0, "measured": ["weight"]}
+    }
+    profile = read_profiles(tmp_path).of("acme/our-encoder")
+    assert (profile.pooling, profile.query_prefix, profile.weight) == ("cls", "query: ", 3.0)
+
+
+def test_of_several_entries_for_a_model_the_last_wins_field_by_field(tmp_path: Path) -> None:
+    entries = {
+        "ours": {"pooling": "cls", "weight": 2, "measured": ["weight"]},
+        "other": {},
+        "acme/ours:latest": {"weight": 5, "same": 0.9},
+    }
+    profiles_file(tmp_path).write_text(json.dumps(entries), encoding="utf-8")
+    profile = read_profiles(tmp_path).of("ours")
+    assert (profile.pooling, profile.weight, profile.same) == ("cls", 5, 0.9)
+    # Written where it counts, though the other entry is the one of that very name.
+    write_profile(tmp_path, "ours", {"same": 0.8})
+    profile = read_profiles(tmp_path).of("ours")
+    assert (profile.pooling, profile.weight, profile.same, profile.measured) == ("cls", 5, 0.8, ("weight", "same"))
+    assert list(json.loads(profiles_file(tmp_path).read_bytes())) == list(entries)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -1,10 +1,12 @@
 """Which memories contain a text, to the letter and whatever its case."""
 
+import pytest
 from tests.unit.workshop import SPACE, Workshop
 
 from scrubjay.model.draft import Draft
-from scrubjay.model.query import Filter
-from scrubjay.recalling.containing import Contained, containing, haystack
+from scrubjay.model.memory import State
+from scrubjay.model.query import Filter, Question
+from scrubjay.recalling.containing import Contained, contained, containing, haystack, stands_in
 from scrubjay.recalling.mirror import Mirrors, View
 from scrubjay.testing import FakeStore
 from scrubjay.testing.build import a_commit, a_memory
@@ -29,6 +31,35 @@ async def test_a_text_is_found_to_the_letter_whatever_its_case(shop: Workshop) -
     assert (await found("onegreen", shop, mirrors)).ids == ()
     assert (await found("one\x00green", shop, mirrors)).ids == ()
     assert (await found("\x00", shop, mirrors)).ids == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "sought"),
+    [
+        ("In der Straße 7", "STRASSE 7"),
+        ("IN DER STRASSE 7", "straße 7"),
+        ("cafe\u0301 noir", "CAFÉ n"),
+        ("CAFÉ noir", "cafe\u0301 n"),
+        ("flight to İstanbul", "istanbul"),
+        ("flight to istanbul", "İstanbul"),
+        ("flight to I\u0307stanbul", "ISTANBUL"),
+        ("ΟΔΟΣ one", "οδος"),
+        ("a J\u030c here", "ǰ"),
+    ],
+)
+async def test_recall_compares_letters_not_their_codes(shop: Workshop, said: str, sought: str) -> None:
+    memory, _ = await shop.kept(said), await shop.kept("something else")
+    assert stands_in(sought, memory)
+    told = await contained(sought, state=State.LIVE, space=SPACE, store=shop.store, mirrors=Mirrors())
+    assert told.ids == (memory.id,)
+    assert [hit.id for hit in (await shop.recall(Question(query="", contains=sought))).hits] == [memory.id]
+
+
+def test_an_accent_makes_another_letter() -> None:
+    for said in ("café", "cafe\u0301"):
+        assert not stands_in("cafe", a_memory(said))
+        assert stands_in("caf", a_memory(said))
+    assert stands_in("", a_memory("anything"))
 
 
 async def test_a_space_that_is_too_large_is_read_whole_and_that_is_said(shop: Workshop) -> None:

@@ -12,7 +12,7 @@ from tests.unit.workshop import SPACE, Workshop
 
 from scrubjay.errors import IndexUnavailable, InvalidInput
 from scrubjay.model.draft import Draft, Edit
-from scrubjay.model.memory import Memory, Source, State, Trust
+from scrubjay.model.memory import Memory, Observation, Source, State, Trust
 from scrubjay.model.passage import StoredPassage, Vector, passage_id
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
@@ -394,3 +394,80 @@ async def test_an_unrelated_memory_never_removes_an_exact_match_from_the_top(qui
     for number in range(40):
         await quick.remember(f"unrelated thing {number} happened")
         assert ids(await quick.recall("who serviced the boiler in October?"))[0] == exact.id
+
+
+class Backwards:
+    """A reranker that likes best what comes last in the alphabet."""
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    async def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+        del query
+        self.read = list(texts)
+        return [float(sorted(texts).index(text)) for text in texts]
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+async def test_a_second_opinion_orders_the_best_anew(shop: Workshop) -> None:
+    for letter in "abcdef":
+        await shop.remember(f"{letter} tea")
+    shop.reranker, shop.rerank_top = Backwards(), 4
+    found = await pages(shop, Question(query="tea", limit=2))
+    assert sorted(one for page in found for one in page) == sorted(ids(await shop.recall(Question(query="", limit=9))))
+    first = (await shop.recall(Question(query="tea", limit=4, explain=True))).hits
+    assert [hit.passage for hit in first] == sorted((hit.passage for hit in first), reverse=True)
+    assert all("reranked by" in hit.why[-1] for hit in first)
+    shop.ranking = Ranking.parsed(without="rerank")
+    shop.reranker.read.clear()
+    await shop.recall("tea again")
+    assert shop.reranker.read == []
+
+
+async def test_pinned_memories_that_find_no_room_are_found_like_others(quick: Workshop) -> None:
+    for number in range(30):
+        await quick.remember(Draft(text=f"rule number {number} " + "to be kept " * 20, pinned=True))
+    exact = await quick.kept(Draft(text="the zeppelin is in the hangar", pinned=True))
+    found = await quick.recall(Question(query="zeppelin", max_tokens=600))
+    assert exact.id in ids(found)
+    assert 0 < len(found.pinned) < 31
+    assert any("pinned" in note for note in found.degraded)
+    assert found.tokens <= 600
+
+
+async def test_a_group_of_which_one_is_pinned_is_told_once(shop: Workshop) -> None:
+    group = await shop.remember(Draft(text="tea for all", entities=("Sarah", "Acme", "Jay")))
+    await shop.revise(group.ids[1], pinned=True)
+    found = await shop.recall("tea")
+    assert [hit.id for hit in found.pinned] == [group.ids[1]]
+    assert found.hits == ()
+
+
+async def test_what_was_said_on_the_days_that_are_named_is_found_among_many(quick: Workshop) -> None:
+    long_ago = [
+        a_memory(f"we decided on paint {n}", source=Source(at=START - timedelta(days=400 + n))) for n in range(300)
+    ]
+    lately = [a_memory(f"we decided on oak {n}", source=Source(at=START - timedelta(days=6 + n))) for n in range(3)]
+    await quick.store.commit(a_commit(*long_ago[:150], *lately, *long_ago[150:]))
+    found = await quick.recall(Question(query="what did we decide last week?", today=START, limit=3))
+    assert {hit.passage.split()[3] for hit in found.hits} == {"oak"}
+
+
+async def test_whoever_gives_words_alone_finds_those_who_said_them(shop: Workshop) -> None:
+    session = Source(session="monday")
+    said = await shop.kept(Draft(text="Sarah: shall we meet at the Kyoto office?", source=session))
+    reply = await shop.kept(Draft(text="Bob: yes, at ten.", source=session))
+    shop.embedder.failing = True
+    assert ids(await shop.recall("Kyoto office"))[0] == said.id
+    assert ids(await shop.recall("When do they meet at the Kyoto office?"))[0] == reply.id
+
+
+async def test_a_few_long_memories_that_hide_others_are_told_of(quick: Workshop) -> None:
+    for number in range(3):
+        lines = (Observation(text=f"zebra {number} {line}", recorded_at=START) for line in range(2500))
+        await quick.store.commit(a_commit(a_memory("", observations=tuple(lines))))
+    quick.embedder.failing = True
+    found = await quick.recall("zebra")
+    assert any("long memories" in note for note in found.degraded)

@@ -1,17 +1,18 @@
 """What holds for every store and every question."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.drawing import few
 from tests.unit.workshop import Workshop
 
-from scrubjay.model.memory import Memory, Source
+from scrubjay.model.memory import Json, Memory, Source
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import STAGES, Ranking
 from scrubjay.recalling.budget import cost_of
+from scrubjay.recalling.collapse import passes
 from scrubjay.testing import FakeStore
 from scrubjay.testing.build import START, a_commit, a_memory
 
@@ -19,13 +20,32 @@ WORDS = st.sampled_from("tea milk harbour boiler Sarah? 茶 été snake_case 202
 texts = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
 
 
-def _memory(text: str, kind: str, session: str, day: int) -> Memory:
-    source = Source(session=session, at=START - timedelta(days=day))
-    return a_memory(text, kind=kind, created_at=START, source=source)
+@st.composite
+def _memory(draw: st.DrawFn) -> Memory:
+    source = Source(session=draw(sessions), at=START - timedelta(days=draw(days)))
+    return a_memory(
+        draw(texts), kind=draw(kinds), created_at=START, source=source,
+        tags=draw(tags), entity=draw(entities), metadata=draw(labels),
+    )  # fmt: skip
 
 
-def _filter(kind: str, session: str, days: int | None) -> Filter:
-    return Filter(kind=kind, session=session, since=None if days is None else START - timedelta(days=days))
+@st.composite
+def _filter(draw: st.DrawFn) -> Filter:
+    """Asks for a few things at once, so that some memories pass it."""
+    fields = {
+        "kind": kinds | st.just("nothing"), "session": sessions, "tags": tags, "any_tags": tags, "entity": entities,
+        "metadata": labels,
+    }  # fmt: skip
+    asked = draw(st.sets(st.sampled_from(sorted(fields)), max_size=2))
+    first, last = sorted((draw(days), draw(days) + 1))
+    return replace(
+        Filter(since=draw(_perhaps(last)), until=draw(_perhaps(first - 1))),
+        **{name: draw(fields[name]) for name in sorted(asked)},
+    )
+
+
+def _perhaps(days_ago: int) -> st.SearchStrategy[datetime | None]:
+    return st.none() | st.just(START - timedelta(days=days_ago))
 
 
 def _question(query: str, contains: str, around: int) -> Question:
@@ -37,8 +57,13 @@ def _ranking(without: set[str]) -> Ranking:
 
 
 kinds, sessions = st.sampled_from(["note", "fact"]), st.sampled_from(["", "monday"])
-memories = st.lists(st.builds(_memory, texts, kinds, sessions, st.integers(0, 90)), min_size=1, max_size=12)
-filters = st.builds(_filter, st.sampled_from(["", "fact", "nothing"]), sessions, st.none() | st.integers(0, 90))
+tags = st.lists(st.sampled_from(["work", "home", "日本"]), max_size=2, unique=True).map(tuple)
+entities = st.sampled_from(["", "sarah", "Sarah Connor"])
+_LABELS: list[dict[str, Json]] = [{}, {"n": 1}, {"n": "one"}, {"n": 1, "aliases": ["milk", "Milly"]}]
+labels = st.sampled_from(_LABELS)
+days = st.integers(0, 90)
+memories = st.lists(_memory(), min_size=1, max_size=12)
+filters = _filter()
 questions = st.tuples(
     st.builds(_question, texts | st.just(""), st.just("") | WORDS, st.integers(0, 2)),
     st.builds(_ranking, st.sets(st.sampled_from(STAGES), max_size=3)),
@@ -59,6 +84,7 @@ async def test_a_filter_never_widens(kept: list[Memory], asked: tuple[Question, 
     narrowed = await found(kept, replace(question, filter=wanted), ranking)
     assert set(narrowed) <= set(whole)
     assert len(narrowed) == len(set(narrowed))
+    assert set(narrowed) <= {memory.id for memory in kept if passes(memory, wanted, now=START)}
 
 
 @given(memories, questions, st.integers(1, 300))

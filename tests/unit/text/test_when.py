@@ -126,6 +126,12 @@ on the 31st: 2023-07-31
 2023-05: 2023-05-01 2023-06-01 month
 in 2021: 2021-01-01 2022-01-01 year
 our 2021 trip: 2021-01-01 2022-01-01 year
+before 2021: 2021-01-01 2022-01-01 year
+Sarah's 2021 trip: 2021-01-01 2022-01-01 year
+the year 2021: 2021-01-01 2022-01-01 year
+in June's 2021 plan: 2021-01-01 2022-01-01 year
+last June's trip: 2023-06-01 2023-07-01 month
+in July's report: 2023-07-01 2023-08-01 month
 the 1990s: 1990-01-01 2000-01-01 range
 summer 2022: 2022-06-01 2022-09-01 season
 in the summer: 2023-06-01 2023-09-01 season
@@ -169,7 +175,9 @@ def test_what_people_ask(case: str) -> None:
         "#2023", "@may", "2000 dollars", "port 2048", "2,023", "10:30", "7 am", "5 years", "every 3 days",
         "on the 7th floor", "the 3rd time", "half an hour", "may.py", "2023.txt", "https://example.com/2023/05",
         "abc2023", "an hour ago", "07/05/2023", "one or two", "last", "the first half", "new year's resolutions",
-        "Anna's end", "between", "from", "since", "early", "mid-", "sat in",
+        "iPhone 2020", "Blade Runner 2049", "the iPhone 2020, 2021", "Cyberpunk 2020 and 2021", "Area 2000 in Rome",
+        "In June's opinion", "by April's bike", "after August's party", "Anna's end",
+        "between", "from", "since", "early", "mid-", "sat in",
     ],
 )  # fmt: skip
 def test_what_only_looks_like_a_day(text: str) -> None:
@@ -191,6 +199,12 @@ def test_a_day_of_no_calendar_is_nothing(text: str) -> None:
 def test_several_are_told_in_order_and_once() -> None:
     found = days_named("Was it in June 2021 or on 7 May 2022, or in June 2021?", today=TODAY)
     assert [span.start.date() for span in found] == [date(2021, 6, 1), date(2022, 5, 7)]
+
+
+def test_of_several_years_all_count_or_none() -> None:
+    found = days_named("Was it in 2019, 2020 or 2021?", today=TODAY)
+    assert [span.start.year for span in found] == [2019, 2020, 2021]
+    assert [span.start.year for span in days_named("I wonder:\n2020?\niPhone 2021", today=TODAY)] == [2020]
 
 
 def test_today_is_that_of_utc() -> None:

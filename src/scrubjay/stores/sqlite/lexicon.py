@@ -22,7 +22,9 @@ from scrubjay.stores.sqlite.rows import lexicon_number, marks, space_number
 from scrubjay.stores.sqlite.spelling import spell, unspell
 from scrubjay.stores.weighing import Weighed, rare_of, weigh
 
-_PASSAGE_TABLES = f"passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}"
+# Passages of memories by their numbers; the other way round, each passage would be compared with every memory.
+_PASSAGE_TABLES = f"""memories m CROSS JOIN passages p
+    ON p.id >= m.no * {PASSAGES_PER_MEMORY} AND p.id < (m.no + 1) * {PASSAGES_PER_MEMORY}"""
 
 
 def index_passages(

@@ -1,6 +1,7 @@
 """Reading anew what was stored when texts were taken apart in another way."""
 
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import apsw
@@ -15,9 +16,20 @@ from scrubjay.stores.sqlite.log import append_change, run_number
 from scrubjay.stores.sqlite.records import reindex, stored_facets, update_memory
 from scrubjay.text.passages import SHAPE, passages_of
 
-# So many are read in a fraction of a second: whoever writes meanwhile waits no longer than that.
-_PAGE = 256
 _OLD = f"shape < {SHAPE}"
+_SIZE = 9  # of MEMORY_COLUMNS
+_OldRow = tuple[int, bytes, str, int, int | None, int, int, int, bytes, int, bytes, int, int, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Page:
+    """How much is read anew at once, in a fraction of a second: whoever writes meanwhile waits no longer than that."""
+
+    memories: int = 100
+    size: int = 1024 * 1024
+
+
+PAGE = Page()
 
 
 def is_due(connection: apsw.Connection) -> bool:
@@ -26,21 +38,35 @@ def is_due(connection: apsw.Connection) -> bool:
     return found is not None
 
 
-def reread(connection: apsw.Connection, *, after: int, bodies: Bodies) -> tuple[int, int | None]:
+def reread(connection: apsw.Connection, *, after: int, bodies: Bodies, page: Page = PAGE) -> tuple[int, int | None]:
     """Index a page of memories anew; returns how many, and the number to go on after, if any."""
-    rows = connection.execute(
-        f"""SELECT {MEMORY_COLUMNS}, m.space_no, m.state, m.passages
-            FROM {MEMORY_TABLES.replace("memories m", "memories m INDEXED BY memories_shape")}
-            WHERE m.{_OLD} AND m.no > ? ORDER BY m.no LIMIT ?""",
-        (after, _PAGE),
-    ).fetchall()
-    done = 0
+    done, (rows, is_last) = 0, _old(connection, after=after, page=page)
     for row in rows:
         # What cannot be read is found as it was before: its old rows are all that is left of it.
         with suppress(BodyDamaged):
             _index_anew(connection, row[:-3], space_no=row[-3], state=row[-2], passages=row[-1], bodies=bodies)
             done += 1
-    return done, int(rows[-1][0]) if len(rows) == _PAGE else None
+    return done, None if is_last else int(rows[-1][0])
+
+
+def _old(connection: apsw.Connection, *, after: int, page: Page) -> tuple[list[_OldRow], bool]:
+    """The next that are old, and whether there are no more: at least one, if any is left, however large."""
+    rows: list[_OldRow] = []
+    size = 0
+    found = connection.execute(
+        f"""SELECT {MEMORY_COLUMNS}, m.space_no, m.state, m.passages
+            FROM {MEMORY_TABLES.replace("memories m", "memories m INDEXED BY memories_shape")}
+            WHERE m.{_OLD} AND m.no > ? ORDER BY m.no LIMIT ?""",
+        (after, page.memories),
+    )
+    # Row by row: of large bodies no more are fetched than are read.
+    with closing(found):
+        for row in found:
+            rows.append(row)
+            size += int(row[_SIZE])
+            if size >= page.size:
+                break
+    return rows, len(rows) < page.memories and size < page.size
 
 
 def _index_anew(

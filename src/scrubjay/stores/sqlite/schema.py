@@ -11,6 +11,7 @@ from scrubjay.model.identity import new_id
 from scrubjay.text.grams import grams_of
 
 Migration = Callable[[apsw.Connection], None]
+_TERMS_AT_ONCE = 10_000
 _APPLICATION = 0x53_4A_41_59  # "SJAY": tells our files from other SQLite databases
 
 
@@ -268,9 +269,15 @@ CREATE TABLE tokens(
 
 def _threads(connection: apsw.Connection) -> None:
     connection.execute(_THREADS)
-    known = connection.execute("SELECT lexicon_no, term FROM terms").fetchall()
-    rows = sorted((int(number), gram, str(term)) for number, term in known for gram in grams_of(str(term)))
-    connection.executemany("INSERT INTO grams VALUES(?, ?, ?)", rows)
+    last: tuple[int, str] = (-1, "")
+    # In portions: a term has as many trigrams as letters, and all of a large vocabulary would fill the memory.
+    while known := connection.execute(
+        "SELECT lexicon_no, term FROM terms WHERE (lexicon_no, term) > (?, ?) ORDER BY lexicon_no, term LIMIT ?",
+        (*last, _TERMS_AT_ONCE),
+    ).fetchall():
+        rows = sorted((int(number), gram, str(term)) for number, term in known for gram in grams_of(str(term)))
+        connection.executemany("INSERT INTO grams VALUES(?, ?, ?)", rows)
+        last = known[-1]
 
 
 # `thread` is a key of space, state and session; within one, passages stand by date, then by number, which every index

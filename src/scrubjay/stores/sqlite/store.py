@@ -67,12 +67,18 @@ _FEW_PASSAGES = 5_000
 # questions at once a thread takes five times as long as the two or three milliseconds that they all wait for it here.
 _MOST_RANKED = 1_500
 _KEPT_VECTORS = 4_096
+# So much is read anew while a store is opened, for which somebody waits; the rest follows behind, with a pause after
+# each page, so that other processes find the file free to write to.
+_PAGES_AT_OPENING = 5
+_PAUSE = 0.05
 
 
 class SqliteStore:
     """All of the RecordStore port on one file. Every method is a job for the writer or for a reader."""
 
-    def __init__(self, path: Path, connection: apsw.Connection, *, key: str, readers: int) -> None:
+    def __init__(
+        self, path: Path, connection: apsw.Connection, *, key: str, readers: int, page: rereading.Page = rereading.PAGE
+    ) -> None:
         self.path = path
         self._key = key
         self._connection = connection
@@ -80,6 +86,8 @@ class SqliteStore:
         # A text's vector never changes.
         self._vectors: Recent[tuple[str, str, bytes], Vector] = Recent(_KEPT_VECTORS)
         self._training: set[asyncio.Task[None]] = set()
+        self._page = page
+        self._rereading: asyncio.Task[int] | None = None
         # Spaces whose bodies are too alike to learn from: not tried again before the store is opened anew.
         self._unteachable: set[str] = set()
         self._writer = Writer(connection, path=path)
@@ -87,19 +95,19 @@ class SqliteStore:
         self._store_id = str(connection.execute("SELECT value FROM meta WHERE key = 'store_id'").fetchall()[0][0])
 
     @classmethod
-    async def open(cls, path: Path, *, key: str = "", readers: int = 4) -> Self:
+    async def open(cls, path: Path, *, key: str = "", readers: int = 4, page: rereading.Page = rereading.PAGE) -> Self:
         """Open or create the store; raises what is wrong with the file in plain words."""
-        store = await asyncio.to_thread(cls._open, path, key, readers)
+        store = await asyncio.to_thread(cls._open, path, key, readers, page)
         # If a purge was cut off and cannot be finished now, the next opening or `tidy` tries again.
         with suppress(StoreError):
             await store.finish_purge()
         # The same goes for what is to be read anew: until then it is found as it was before.
         with suppress(StoreError):
-            await store.reread()
+            await store.reread_few()
         return store
 
     @classmethod
-    def _open(cls, path: Path, key: str, readers: int) -> Self:
+    def _open(cls, path: Path, key: str, readers: int, page: rereading.Page) -> Self:
         with mapped_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             connection = connect(path, key=key, cache_mb=16)
@@ -108,7 +116,7 @@ class SqliteStore:
             except BaseException:
                 connection.close()
                 raise
-            return cls(path, connection, key=key, readers=readers)
+            return cls(path, connection, key=key, readers=readers, page=page)
 
     # ---- records ----
 
@@ -211,7 +219,10 @@ class SqliteStore:
         return await self._look(threads.beside, space, memory_ids, each=each, rows=len(memory_ids) * (1 + 2 * each))
 
     async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
-        return self._glance(spelling.similar_terms, space, term, state=state, limit=limit)
+        # A larger vocabulary has thousands of terms that share a trigram.
+        look = partial(spelling.similar_terms, space=space, term=term, state=state, limit=limit)
+        count = self._glance(lexicon.passage_count, space, state=state)
+        return self._readers.glance(look) if count <= _FEW_PASSAGES else await self._readers.run(look)
 
     async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
         return self._glance(lexicon.known_facets, space, facets, state=state)
@@ -347,18 +358,25 @@ class SqliteStore:
             await self._clean()
         return unclean
 
-    async def reread(self) -> int:
-        """Index anew what was stored when texts were taken apart in another way; tells how many memories."""
+    async def reread_few(self) -> None:
+        """Index anew some of what was stored when texts were taken apart in another way, and the rest behind."""
         if not await self._read(rereading.is_due):
-            return 0
-        count, after = 0, 0
-        while after is not None:
-            done, after = await self._writer.run(partial(rereading.reread, after=after, bodies=self._bodies))
-            count += done
-        if count:
-            # Every row of the lexical index was replaced; until they are merged, each search looks at both.
-            await self._writer.run(purging.merge_lexicon)
-        return count
+            return
+        count = 0
+        after: int | None = 0
+        for _ in range(_PAGES_AT_OPENING):
+            if after is not None:
+                done, after = await self._reread_page(after)
+                count += done
+        if count or after is not None:
+            self._rereading = asyncio.create_task(self._reread_rest(after, before=count))
+
+    async def reread(self) -> int:
+        """Index anew all that is still to be; tells how many memories it was, with those that are just being read."""
+        count = 0
+        if self._rereading is not None and not self._rereading.done():
+            count = await asyncio.shield(self._rereading)
+        return count + (await self._reread_rest(0) if await self._read(rereading.is_due) else 0)
 
     async def tidy(self) -> list[str]:
         done: list[str] = []
@@ -372,6 +390,10 @@ class SqliteStore:
         return done
 
     async def close(self) -> None:
+        if self._rereading is not None:
+            # What it has not come to is read when the store is opened again.
+            self._rereading.cancel()
+            await asyncio.gather(self._rereading, return_exceptions=True)
         if self._training:
             await asyncio.gather(*self._training, return_exceptions=True)
         await asyncio.to_thread(self._close)
@@ -380,6 +402,22 @@ class SqliteStore:
         self._writer.close()
         self._readers.close()
         self._connection.close()
+
+    # ---- reading anew ----
+
+    async def _reread_rest(self, after: int | None, *, before: int = 0) -> int:
+        count = 0
+        while after is not None:
+            done, after = await self._reread_page(after)
+            count += done
+            await asyncio.sleep(_PAUSE)
+        if count or before:
+            # Every row of the lexical index was replaced; until they are merged, each search looks at both.
+            await self._writer.run(purging.merge_lexicon)
+        return count
+
+    async def _reread_page(self, after: int) -> tuple[int, int | None]:
+        return await self._writer.run(partial(rereading.reread, after=after, bodies=self._bodies, page=self._page))
 
     # ---- dictionaries ----
 

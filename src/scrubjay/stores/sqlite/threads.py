@@ -8,7 +8,7 @@ import apsw
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, StoredPassage
 from scrubjay.ports import Beside
 from scrubjay.stores.rows import id_bytes, id_text
-from scrubjay.stores.sqlite.rows import marks, space_number
+from scrubjay.stores.sqlite.rows import space_number
 
 _COLUMNS = """p.id, p.memory_id, p.observation, p.start, p.end, p.hash, p.terms, p.date, p.who, p.asks,
     m.tier, m.relevance, m.confirmed, m.access_count"""
@@ -27,6 +27,8 @@ _SIDE = """(SELECT group_concat(id) FROM (
       LIMIT {most}))"""
 # One text for any number of them, so that SQLite need not take the statement apart again.
 _ASKED = "p.id IN (SELECT value FROM json_each(?)) AND p.space_no = ?"
+# The same of memories, by the digits of their ids: there is no limit to how many, as there is for question marks.
+_ASKED_MEMORIES = "m.space_no = ? AND m.id IN (SELECT unhex(value) FROM json_each(?))"
 _NO_SIDES = "NULL, NULL"
 _FIRST_OF_MEMORY = f"AND n.id % {PASSAGES_PER_MEMORY} = 0"
 
@@ -44,31 +46,35 @@ def stored_passages(
         return []
     sides = _sides(around) if around > 0 else _NO_SIDES
     found = _passages(connection, space_no, ids, sides=sides)
-    named = {number for one in found for number in (*one.before, *one.after)}
-    others = named.difference(one.id for one in found)
-    return found + _passages(connection, space_no, others, sides=_NO_SIDES) if others else found
+    asked_for = {one.id for one in found}
+    beside = {number for one in found for side in (one.before, one.after) for number in side[:1]} - asked_for
+    farther = {number for one in found for side in (one.before, one.after) for number in side[1:]} - asked_for - beside
+    if beside:
+        found += _passages(connection, space_no, beside, sides=_NO_SIDES)
+    if farther:
+        found += _said(connection, space_no, farther)
+    return found
 
 
 def passage_numbers(connection: apsw.Connection, space: str, memory_ids: Sequence[str]) -> list[int]:
     """The numbers of all passages of some memories, in order."""
-    raw = [id_bytes(one) for one in memory_ids]
     rows = connection.execute(
         f"""SELECT p.id FROM memories m CROSS JOIN passages p
               ON p.id >= m.no * {PASSAGES_PER_MEMORY} AND p.id < (m.no + 1) * {PASSAGES_PER_MEMORY}
-            WHERE m.space_no = ? AND m.id IN ({marks(raw)}) ORDER BY p.id""",
-        (space_number(connection, space), *raw),
+            WHERE {_ASKED_MEMORIES} ORDER BY p.id""",
+        (space_number(connection, space), _digits(memory_ids)),
     )
     return [int(number) for (number,) in rows]
 
 
 def beside(connection: apsw.Connection, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Beside]:
     """The memories around each in its session, by the places of their first passages."""
-    space_no, raw = space_number(connection, space), [id_bytes(one) for one in memory_ids]
+    space_no = space_number(connection, space)
     rows = connection.execute(
         f"""SELECT m.id, {_sides(each, among=_FIRST_OF_MEMORY)}
             FROM memories m CROSS JOIN passages p ON p.id = m.no * {PASSAGES_PER_MEMORY}
-            WHERE m.space_no = ? AND m.id IN ({marks(raw)})""",
-        (space_no, *raw),
+            WHERE {_ASKED_MEMORIES}""",
+        (space_no, _digits(memory_ids)),
     ).fetchall()
     around = {id_text(memory_id): (_numbers(before), _numbers(after)) for memory_id, before, after in rows}
     numbers = json.dumps(list({number for sides in around.values() for side in sides for number in side}))
@@ -96,10 +102,26 @@ def _passages(connection: apsw.Connection, space_no: int, ids: Iterable[int], *,
     ]  # fmt: skip
 
 
+def _said(connection: apsw.Connection, space_no: int, ids: Iterable[int]) -> list[StoredPassage]:
+    """What was said by whom, which is all that ranking asks of those who stand farther away."""
+    rows = connection.execute(
+        f"SELECT p.id, p.terms, p.who, p.asks FROM passages p WHERE {_ASKED}", (json.dumps(list(ids)), space_no)
+    ).fetchall()
+    make = StoredPassage._make
+    return [
+        make((number, "", None, 0, 0, b"", terms, 0, who, asks, 0, 1.0, None, 0, (), ()))
+        for number, terms, who, asks in rows
+    ]
+
+
 def _sides(most: int, *, among: str = "") -> str:
     """The columns that tell who stands before and after, nearest first."""
     before = _SIDE.format(way="<", order="DESC", among=among, most=max(most, 0))
     return f"{before}, {_SIDE.format(way='>', order='ASC', among=among, most=max(most, 0))}"
+
+
+def _digits(memory_ids: Iterable[str]) -> str:
+    return json.dumps([id_bytes(one).hex() for one in memory_ids])
 
 
 def _numbers(joined: str | None) -> tuple[int, ...]:

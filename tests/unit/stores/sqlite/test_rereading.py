@@ -12,10 +12,13 @@ from scrubjay.model.change import Action
 from scrubjay.model.memory import Memory, Observation, Source, State
 from scrubjay.model.query import Filter
 from scrubjay.ports import Write
-from scrubjay.stores.sqlite import SqliteStore, rereading
+from scrubjay.stores.sqlite import SqliteStore
+from scrubjay.stores.sqlite.rereading import Page
 from scrubjay.stores.sqlite.schema import MIGRATIONS
 from scrubjay.testing.build import MODEL, START, a_commit, a_memory, a_rewrite, a_write, moment, revised, vectors_for
 from scrubjay.text.passages import SHAPE
+
+OLD = f"SELECT count(*) FROM memories WHERE shape < {SHAPE}"
 
 
 @pytest.fixture
@@ -137,13 +140,46 @@ async def test_a_damaged_memory_stays_as_it_was_and_holds_up_no_other(path: Path
     await store.close()
 
 
-async def test_reading_goes_on_where_it_was_cut_off(
-    path: Path, fresh: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_opening_waits_for_a_few_and_the_rest_is_read_behind_it(path: Path, fresh: SqliteStore) -> None:
     memories = [memory for memory in some_memories() if memory.space == "default"]
     await an_old_file(path, memories)
-    monkeypatch.setattr(rereading, "_PAGE", 2)
-    store = await SqliteStore.open(path, readers=1)
+    store = await SqliteStore.open(path, readers=1, page=Page(memories=1))
+    assert rows(path, OLD) == [(len(memories) - 5,)]
+    assert await store.get("default", [memories[-1].id]) == {memories[-1].id: memories[-1]}
+    assert await store.lexical_candidates("default", ["go"], Filter(state=State.TRASHED), limit=9)
+    assert await store.tidy() == [f"read {len(memories) - 5} memories anew that were stored by an earlier version"]
+    assert await store.tidy() == []
+    await fresh.commit(a_commit(*memories, embedded=vectors_for(memories)))
+    assert all_rows(path) == all_rows(fresh.path)
+    await store.close()
+
+
+async def test_a_page_ends_where_bodies_are_large(path: Path) -> None:
+    await an_old_file(path, [a_memory("word " * 500) for _ in range(7)])
+    store = await SqliteStore.open(path, readers=1, page=Page(size=1_000))
+    assert rows(path, OLD) == [(2,)]
+    await store.close()
+
+
+async def test_who_closes_a_store_does_not_wait_for_all_to_be_read(path: Path) -> None:
+    await an_old_file(path, [a_memory(f"turn {turn}") for turn in range(12)])
+    store = await SqliteStore.open(path, readers=1, page=Page(memories=1))
+    await store.close()
+    assert rows(path, OLD) == [(7,)]
+    again = await SqliteStore.open(path, readers=1, page=Page(memories=1))
+    assert rows(path, OLD) == [(2,)]
+    await again.commit(a_commit(a_memory("meanwhile")))
+    await again.reread()
+    assert rows(path, OLD) == [(0,)]
+    assert await again.check(deep=True) == []
+    await again.close()
+
+
+async def test_reading_goes_on_where_it_was_cut_off(path: Path, fresh: SqliteStore) -> None:
+    memories = [memory for memory in some_memories() if memory.space == "default"]
+    await an_old_file(path, memories)
+    store = await SqliteStore.open(path, readers=1, page=Page(memories=2))
+    assert await store.tidy() == []
     scribble(path, "UPDATE memories SET shape = 1 WHERE no > 2")
     assert await store.tidy() == [f"read {len(memories) - 2} memories anew that were stored by an earlier version"]
     await fresh.commit(a_commit(*memories, embedded=vectors_for(memories)))

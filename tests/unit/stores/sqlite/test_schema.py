@@ -7,11 +7,13 @@ from threading import Barrier
 
 import apsw
 import pytest
+from tests.unit.stores.sqlite.scribbling import make_old
 
 from scrubjay.errors import StoreDamaged, StoreTooNew
 from scrubjay.stores.sqlite import schema
 from scrubjay.stores.sqlite.connection import connect
 from scrubjay.stores.sqlite.schema import MIGRATIONS, migrate
+from scrubjay.text.grams import grams_of
 
 
 @pytest.fixture
@@ -114,6 +116,23 @@ def test_a_database_of_another_program_is_refused(opened: apsw.Connection, path:
     opened.pragma("application_id", 12345)
     with pytest.raises(StoreDamaged, match="another program"):
         migrate(opened, path=path)
+
+
+def test_all_terms_of_a_large_vocabulary_are_spelled(path: Path) -> None:
+    connection = connect(path)
+    migrate(connection, path=path)
+    connection.close()
+    make_old(path)
+    connection = connect(path)
+    connection.execute(
+        """WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 12000)
+           INSERT INTO terms SELECT n % 3, format('w%d', n), 1 FROM counted"""
+    )
+    migrate(connection, path=path)
+    spelled = "SELECT count(DISTINCT term), count(*) FROM grams"
+    ((terms, grams),) = connection.execute(spelled).fetchall()
+    assert (terms, grams) == (12_000, sum(len(grams_of(f"w{n}")) for n in range(1, 12_001)))
+    connection.close()
 
 
 def test_changes_from_before_are_counted_by_space(path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from tests.unit.stores.sqlite.scribbling import scribble
 
 from scrubjay.model.memory import State
 from scrubjay.stores.sqlite import SqliteStore, spelling
@@ -42,6 +43,13 @@ async def test_every_term_has_its_trigrams_and_nothing_else_has_any(store: Sqlit
     await store.purge("default", [one.id], origin=an_origin())
     await store.purge("there", [two.id], origin=an_origin())
     assert spelled(store.path) == (set(), set())
+
+
+async def test_a_large_vocabulary_is_looked_up_alike(store: SqliteStore) -> None:
+    await store.commit(a_commit(a_memory("January is cold")))
+    few = await store.similar_terms("default", "januray", state=State.LIVE, limit=3)
+    scribble(store.path, "UPDATE lexicons SET passages = 1000000")
+    assert await store.similar_terms("default", "januray", state=State.LIVE, limit=3) == few != []
 
 
 async def test_common_trigrams_are_passed_over(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,12 @@ import pytest
 from tests.unit.stores.sqlite.scribbling import scribble
 
 from scrubjay.errors import InvalidInput, StoreError, StoreTooNew
-from scrubjay.ports import Embedded
+from scrubjay.model.memory import Source
+from scrubjay.model.passage import passage_id
+from scrubjay.ports import Beside, Embedded
 from scrubjay.stores.sqlite import SqliteStore
 from scrubjay.stores.sqlite.schema import MIGRATIONS
-from scrubjay.testing.build import MODEL, a_commit, a_memory, an_origin, vectors_for
+from scrubjay.testing.build import MODEL, a_commit, a_memory, an_origin, moment, vectors_for
 from scrubjay.text.passages import passages_of
 
 
@@ -74,6 +76,18 @@ async def test_vectors_for_a_memory_that_is_gone_are_no_change(store: SqliteStor
     before = await store.last_seq()
     await store.shelve("default", vectors_for([memory]), memory_ids=[memory.id], origin=an_origin())
     assert await store.last_seq() == before
+
+
+async def test_any_number_of_memories_may_be_asked_for(store: SqliteStore) -> None:
+    memories = [a_memory(f"turn {turn}", source=Source(session="s", at=moment(turn))) for turn in range(2)]
+    await store.commit(a_commit(*memories))
+    first, second = (one.id for one in memories)
+    # More than a statement may have values.
+    asked = [*(f"{number:032x}" for number in range(40_000)), second, "nobody", first, first]
+    assert await store.passage_numbers("default", asked) == [passage_id(1, 0), passage_id(2, 0)]
+    around = await store.beside("default", asked, each=1)
+    assert around == {first: Beside(after=(second,)), second: Beside(before=(first,))}
+    assert await store.passage_numbers("elsewhere", asked) == []
 
 
 async def test_stored_vectors_are_nearly_exact(store: SqliteStore) -> None:
