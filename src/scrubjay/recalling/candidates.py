@@ -29,6 +29,7 @@ AROUND = 4
 _MOST_SPANS = 2
 _DATED = 32
 _ROUGHLY = timedelta(days=3)
+_RARE, _MOST_RARE = 500, 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +151,14 @@ def _hopes(lexical: Mapping[int, float], near: Near) -> dict[int, float]:
     }
 
 
+def _rarest(sought: Sought) -> list[str]:
+    """The terms that few passages have, or the one that the fewest have: the date of each of them is looked at."""
+    counts = sought.statistics.frequencies
+    terms = sorted((term for term in sought.terms if counts.get(term)), key=counts.__getitem__)
+    few = [term for term in terms if counts[term] <= _RARE]
+    return few[:_MOST_RARE] or terms[:1]
+
+
 async def _with_dated(
     hopes: dict[int, float], asked: Understood, sought: Sought, near: Near, *, library: Library
 ) -> dict[int, float]:
@@ -164,7 +173,7 @@ async def _with_dated(
             until=min(until, wanted.until) if wanted.until else until,
         )
         if library.ranking.uses("words"):
-            lexical = dict(await store.lexical_candidates(space, sought.terms, then, limit=_DATED))
+            lexical = dict(await store.lexical_candidates(space, _rarest(sought), then, limit=_DATED))
         else:
             lexical = {}
         dense = Near(weight=near.weight)

@@ -26,7 +26,7 @@ async def rerank(
 ) -> Reranked[T]:
     """The first `top` by how well they answer, the others behind them as they were; all as they were if that fails.
 
-    Whoever pages must hand in the same first `top` for every page: what stands among them depends on all of them.
+    A later page hands in what earlier ones did not show, so each page is in order by itself.
     """
     first = found[:top]
     if reranker is None or not query or len(first) <= 1:

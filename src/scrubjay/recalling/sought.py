@@ -1,6 +1,5 @@
 """Second stage: the words to look for. Those of the question, and what stands for those that nothing has."""
 
-import asyncio
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -59,9 +58,8 @@ class Sought:
 async def seek(asked: Understood, *, space: str, store: RecordStore, ranking: Ranking) -> Sought:
     """The terms of a question, of other names of what it names, and of words that look like its unknown ones."""
     state = asked.question.filter.state
-    counted, (named, tags) = await asyncio.gather(
-        store.term_statistics(space, asked.terms, state=state), _known(asked, space=space, store=store, ranking=ranking)
-    )
+    counted = await store.term_statistics(space, asked.terms, state=state)
+    named, tags = await _known(asked, space=space, store=store, ranking=ranking)
     tagged = frozenset(term for tag in tags for term in terms_of(tag))
     worth = {term: ranking.weights.tag if term in tagged else 1.0 for term in asked.terms}
     sought = Sought(worth=worth, statistics=counted)
