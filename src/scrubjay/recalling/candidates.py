@@ -5,7 +5,7 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from scrubjay.ports import Embedder, RecordStore, VectorShelf
 from scrubjay.recalling.search import Searcher
 from scrubjay.recalling.sought import Sought, seek
 from scrubjay.recalling.understand import Understood
+from scrubjay.text.when import Span
 
 _LEXICAL = 200
 _DENSE = 64
@@ -151,6 +152,13 @@ def _hopes(lexical: Mapping[int, float], near: Near) -> dict[int, float]:
     }
 
 
+def _roughly(span: Span) -> tuple[datetime, datetime]:
+    """Some days more on either side, as far as there are any."""
+    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    since = span.start - _ROUGHLY if span.start - first > _ROUGHLY else span.start
+    return since, span.end + _ROUGHLY if last - span.end > _ROUGHLY else span.end
+
+
 def _rarest(sought: Sought) -> list[str]:
     """The terms that few passages have, or the one that the fewest have: the date of each of them is looked at."""
     counts = sought.statistics.frequencies
@@ -166,7 +174,7 @@ async def _with_dated(
     store, space, wanted = library.store, library.space, asked.question.filter
     found = dict(hopes)
     for span in asked.spans[:_MOST_SPANS]:
-        since, until = span.start - _ROUGHLY, span.end + _ROUGHLY
+        since, until = _roughly(span)
         then = replace(
             wanted,
             since=max(since, wanted.since) if wanted.since else since,
