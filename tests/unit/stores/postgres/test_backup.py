@@ -104,6 +104,17 @@ async def test_a_bad_backup_changes_nothing(backup: Path, empty: str, raw: Raw, 
 async def test_a_backup_is_refused_wherever_it_is_spoiled(backup: Path, empty: str) -> None:
     good = backup.read_bytes()
     for place in (6, *range(len(good) // 40, len(good), len(good) // 20), len(good) - 1):
-        backup.write_bytes(good[:place] + bytes([good[place] ^ 0x01]) + good[place + 1 :])
+        spoiled = good[:place] + bytes([good[place] ^ 0x01]) + good[place + 1 :]
+        if _says_the_same(spoiled, good):
+            continue  # Some bits of a packed file mean nothing.
+        backup.write_bytes(spoiled)
         with pytest.raises(StoreDamaged):
             await restore_backup(address_of(empty), backup)
+
+
+def _says_the_same(spoiled: bytes, good: bytes) -> bool:
+    unpacked = [zstandard.ZstdDecompressor().stream_reader(one) for one in (spoiled, good)]
+    try:
+        return unpacked[0].read() == unpacked[1].read()
+    except zstandard.ZstdError:
+        return False
