@@ -157,7 +157,7 @@ def _walk(machine: type[Isolation], *, walks: int) -> None:
         # The same series every time, and no shrinking: a step is a handful of requests to real servers.
         settings=settings(
             max_examples=walks,
-            stateful_step_count=20,
+            stateful_step_count=15,
             deadline=None,
             derandomize=True,
             database=None,

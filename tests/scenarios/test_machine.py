@@ -332,7 +332,7 @@ class Verbs(RuleBasedStateMachine):
 TestVerbs = pytest.mark.slow(Verbs.TestCase)
 # The same series every time, and no shrinking: a call on real files takes too long for thousands of tries.
 TestVerbs.settings = settings(
-    max_examples=15,
+    max_examples=10,
     stateful_step_count=30,
     deadline=None,
     derandomize=True,
