@@ -85,9 +85,10 @@ class _Asking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """What one space has, best first, what was added to the question there, and what could not be used."""
+    """What one space has, best first, by which terms, what was added to the question, and what could not be used."""
 
     found: list[Found]
+    terms: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
 
@@ -107,9 +108,7 @@ async def _answer(asking: _Asking, *, spaces: Sequence[str]) -> tuple[Recalled, 
     part = _merged([await _look(asking, skip=skip, reader=reader) for reader in readers])
     part = await _reranked(part, asking)
     with telemetry.stage("recall.budget"):
-        page = [
-            hit_of(one, question, terms=asking.asked.terms, added=part.added) for one in part.found[: question.limit]
-        ]
+        page = [hit_of(one, question, terms=part.terms, added=part.added) for one in part.found[: question.limit]]
         page = await _with_neighbours(page, each=question.around, now=asking.now, readers=readers)
         hits, cost = fit(page, max_tokens=question.max_tokens - spent)
     if not page:
@@ -152,7 +151,7 @@ async def _look(asking: _Asking, *, skip: frozenset[str], reader: SoundReader) -
     used_up = len(skip) + len(page.shown)
     part = await (_search if asking.asked.text else _recent)(asking, wanted, within, used_up=used_up, reader=reader)
     if within is not None and within.degraded:
-        part = _Part(found=part.found, added=part.added, degraded=(*part.degraded, within.degraded))
+        part = replace(part, degraded=(*part.degraded, within.degraded))
     return part
 
 
@@ -164,6 +163,7 @@ def _merged(parts: Sequence[_Part]) -> _Part:
     found.sort(key=lambda one: (one.best.score, one.memory.updated_at), reverse=True)
     return _Part(
         found=found,
+        terms=tuple(dict.fromkeys(one for part in parts for one in part.terms)),
         added=tuple(dict.fromkeys(one for part in parts for one in part.added)),
         degraded=tuple(dict.fromkeys(why for part in parts for why in part.degraded)),
     )
@@ -177,7 +177,7 @@ async def _reranked(part: _Part, asking: _Asking) -> _Part:
         replace(one, best=one.best._replace(rerank=score)) for one, score in zip(done.found, done.scores, strict=False)
     ]
     found = [*scored, *done.found[len(scored) :]]
-    return _Part(found=found, added=part.added, degraded=(*part.degraded, *done.degraded))
+    return replace(part, found=found, degraded=(*part.degraded, *done.degraded))
 
 
 async def _search(
@@ -221,7 +221,8 @@ async def _ranked(
         scored = fuse(worded, near.cosines, weight=near.weight, asked=asked, ranking=ranking, now=asking.now)
     with telemetry.stage("recall.collapse"):
         found = await collapse(scored, wanted=wanted, reader=reader)
-    return _Part(found=found, added=candidates.sought.added, degraded=near.degraded)
+    sought = candidates.sought
+    return _Part(found=found, terms=sought.terms, added=sought.added, degraded=near.degraded)
 
 
 async def _recent(

@@ -364,6 +364,7 @@ async def test_misspelt_and_partial_words_find_what_was_meant(shop: Workshop) ->
         found = await shop.recall(Question(query=query, explain=True))
         assert ids(found) == [receipt.id], query
         assert any("taken for receipt" in why for why in found.hits[0].why)
+        assert found.hits[0].why[0].endswith(": receipt")
     shop.ranking = Ranking.parsed(without="typos")
     assert (await shop.recall("reciept")).hits == ()
 
