@@ -1,6 +1,7 @@
 """The reference knowledge-graph server: installed by npm into the cache, and asked over its own protocol."""
 
 import asyncio
+import fcntl
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ from benchmarks.cache import FOLDER
 VERSION = "2026.8.31"
 _PACKAGE = "@modelcontextprotocol/server-memory"
 _HOME = FOLDER / "node"
+_DONE = _HOME / "installed"
 _INSTALLING = 60.0
 _ANSWERING = 30.0
 _LONGEST_LINE = 256 * 1024 * 1024
@@ -73,11 +75,11 @@ async def install() -> Program:
     """Have the server in the cache folder; raises Unavailable, saying what is missing."""
     node = _node()
     folder = _HOME / "node_modules" / _PACKAGE
-    if _installed(folder) != VERSION:
-        _HOME.mkdir(parents=True, exist_ok=True)
-        await _run_npm(
-            "install", "--prefix", str(_HOME), "--no-audit", "--no-fund", "--ignore-scripts", f"{_PACKAGE}@{VERSION}"
-        )
+    async with _alone():
+        if _installed(folder) != VERSION:
+            quietly = ("--no-audit", "--no-fund", "--ignore-scripts")
+            await _run_npm("install", "--prefix", str(_HOME), *quietly, f"{_PACKAGE}@{VERSION}")
+            _DONE.write_text(VERSION)
     if _installed(folder) != VERSION:
         raise Unavailable("npm installed something else")
     return Program(node=node, script=folder / "dist" / "index.js")
@@ -128,8 +130,20 @@ def _wheel() -> Path | None:
     return Path(spec.origin).parent if spec is not None and spec.origin else None
 
 
+@asynccontextmanager
+async def _alone() -> AsyncGenerator[None]:
+    """One process installs, and the others wait for it: npm itself lets two write into one folder."""
+    _HOME.mkdir(parents=True, exist_ok=True)
+    with (_HOME / "installing").open("w") as file:
+        await asyncio.to_thread(fcntl.flock, file, fcntl.LOCK_EX)
+        yield
+
+
 def _installed(folder: Path) -> str:
+    """The version that is there whole: npm writes what a package says of itself before all of its files are there."""
     try:
+        if _DONE.read_text() != VERSION:
+            return ""
         found: dict[str, Any] = json.loads((folder / "package.json").read_bytes())
     except (OSError, ValueError):
         return ""
