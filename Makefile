@@ -88,6 +88,7 @@ lock: $(DONE)/check ## resolve the newest versions that fit pyproject.toml into 
 		--output-file requirements/interop.txt
 	$(LOCK) --upgrade --group mcp1 --output-file requirements/mcp1.txt
 	$(LOCK) --upgrade --no-deps --group vocabulary --output-file requirements/vocabulary.txt
+	$(LOCK) --upgrade --no-deps --group local-model --output-file requirements/llm.txt
 
 # Where a package came from is left out: each machine has its own npm registry.
 lock-interop: ## resolve interop/package.json into interop/package-lock.json
@@ -110,9 +111,9 @@ $(DONE)/core: requirements/build.txt requirements/core.txt pyproject.toml | $(DO
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(DONE)/test: $(DONE)/core requirements/test.txt requirements/mcp1.txt requirements/vocabulary.txt
+$(DONE)/test: $(DONE)/core requirements/test.txt requirements/mcp1.txt requirements/vocabulary.txt requirements/llm.txt
 	$(INSTALL) -r requirements/core.txt -r requirements/test.txt
-	$(INSTALL) --no-deps -r requirements/vocabulary.txt
+	$(INSTALL) --no-deps -r requirements/vocabulary.txt -r requirements/llm.txt
 	rm -rf $(VENV)/mcp1
 	$(INSTALL) --no-deps --target $(VENV)/mcp1 -r requirements/mcp1.txt
 	@touch $@

@@ -13,7 +13,8 @@ from scrubjay.errors import InvalidInput, NotAllowed, StoreError
 from scrubjay.graph.lines import FORMATS
 from scrubjay.model.draft import Caller, Draft, Edit
 from scrubjay.model.given import require_moment, wrong
-from scrubjay.model.memory import Json, Source, State
+from scrubjay.model.job import Job
+from scrubjay.model.memory import Json, Memory, Source, State
 from scrubjay.model.moment import parse_moment
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.relation import LINK
@@ -29,7 +30,9 @@ from scrubjay.model.results import (
     Undone,
     Written,
 )
+from scrubjay.model.rules import Rules
 from scrubjay.model.snapshot import source_from_json
+from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.ports import Progress
 from scrubjay.remote.engine import RemoteEngine
 from scrubjay.settings import Settings
@@ -106,6 +109,7 @@ class MemoryClient:
         metadata: Mapping[str, Json] | None = None,
         idempotency_key: str = "",
         dry_run: bool = False,
+        wait_for_llm: bool = False,
     ) -> Remembered:
         """Store a text once, filed under every entity it is about; the answer says what was done."""
         draft = Draft(
@@ -113,7 +117,7 @@ class MemoryClient:
             observations=_tuple(observations), category=category, project=project, scope=scope,
             session_hint=session_hint, intent=intent, pinned=pinned, metadata={} if metadata is None else metadata,
             expires_at=_moment(expires_at, "expires_at"), remind_at=_moment(remind_at, "remind_at"),
-            source=self._source(source), idempotency_key=idempotency_key, dry_run=dry_run,
+            source=self._source(source), idempotency_key=idempotency_key, dry_run=dry_run, wait_for_llm=wait_for_llm,
         )  # fmt: skip
         return await self._open.remember(draft, who=self._who)
 
@@ -268,6 +272,56 @@ class MemoryClient:
     async def undo(self, *, run: str = "", idempotency_key: str = "") -> Undone:
         """Take back the last change of this agent, or a named run."""
         return await self._open.undo(who=self._who, run=run, idempotency_key=idempotency_key)
+
+    async def rules(self) -> Rules:
+        """What becomes of what is written into the space."""
+        return await self._open.rules(who=self._who)
+
+    async def set_rules(self, **changes: Json) -> Rules:
+        """Change rules of the space, such as `gate="report"`; None gives one back to the default."""
+        return await self._open.set_rules(changes, who=self._who)
+
+    async def tags(self, *, limit: int = 200) -> TagTable:
+        """The tags of the space, and what stands for what."""
+        return await self._open.tags(who=self._who, limit=limit)
+
+    async def add_synonyms(self, tag: str, variants: Sequence[str]) -> TagTable:
+        """Have other words stand for a tag from now on."""
+        return await self._open.add_synonyms(tag, _tuple(variants), who=self._who)
+
+    async def remove_synonyms(self, variants: Sequence[str]) -> TagTable:
+        """Have words stand for themselves again."""
+        return await self._open.remove_synonyms(_tuple(variants), who=self._who)
+
+    async def preview_tags(self, tags: Sequence[str], *, text: str = "") -> TagPreview:
+        """What would become of tags, and which would be suggested for a text."""
+        return await self._open.preview_tags(_tuple(tags), who=self._who, text=text)
+
+    async def inbox(self, *, limit: int = 50) -> tuple[Memory, ...]:
+        """What waits for a person's yes."""
+        return await self._open.inbox(who=self._who, limit=limit)
+
+    async def approve(self, ids: str | Sequence[str], *, reason: str = "", dry_run: bool = False) -> Outcome:
+        """Keep what waits."""
+        chosen = Selection(refs=_refs(ids), reason=reason, dry_run=dry_run)
+        return await self._open.approve(chosen, who=self._who)
+
+    async def decline(self, ids: str | Sequence[str], *, reason: str = "", dry_run: bool = False) -> Outcome:
+        """Put what waits into the trash."""
+        chosen = Selection(refs=_refs(ids), reason=reason, dry_run=dry_run)
+        return await self._open.decline(chosen, who=self._who)
+
+    async def jobs(self, *, limit: int = 50) -> tuple[Job, ...]:
+        """The work that is left for later, and what came of it."""
+        return await self._open.jobs(who=self._who, limit=limit)
+
+    async def retry_job(self, job_id: str) -> Job:
+        """Have a job done again that failed."""
+        return await self._open.retry_job(job_id, who=self._who)
+
+    async def cancel_job(self, job_id: str) -> Job:
+        """Have a job not done after all."""
+        return await self._open.cancel_job(job_id, who=self._who)
 
     async def status(self) -> Status:
         """Health, sizes, backends, and what is degraded."""

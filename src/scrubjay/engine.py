@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -15,10 +15,12 @@ from scrubjay.graph.transfer import export_graph, import_graph
 from scrubjay.history import undo as undoing
 from scrubjay.history import versions as history_of
 from scrubjay.indexing.backfill import backfill
+from scrubjay.jobs.queue import Queue
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Caller, Draft, Edit, Limits
 from scrubjay.model.identity import new_id
-from scrubjay.model.memory import Json, Method, Source
+from scrubjay.model.job import Job
+from scrubjay.model.memory import Json, Memory, Method, Source
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
@@ -35,8 +37,10 @@ from scrubjay.model.results import (
     Undone,
     Written,
 )
+from scrubjay.model.rules import Rules
+from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.token import NewToken, Token, TokenWish
-from scrubjay.ports import Clock, Embedder, Progress, RecordStore, Reranker
+from scrubjay.ports import Clock, Embedder, Llm, Progress, RecordStore, Reranker
 from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling import read as reading
 from scrubjay.recalling.answers import Answers
@@ -45,8 +49,10 @@ from scrubjay.recalling.visits import Visits
 from scrubjay.references import space_of
 from scrubjay.transfer.export import export_lines
 from scrubjay.transfer.intake import Imported, Lines, import_lines
-from scrubjay.writing import dispose, pipeline, relate, revise
+from scrubjay.writing import dispose, pipeline, relate, review, revise, synonyms
+from scrubjay.writing import rules as ruling
 from scrubjay.writing.dispose import Selection
+from scrubjay.writing.flights import Flights
 
 
 class Index(Protocol):
@@ -85,6 +91,14 @@ class Index(Protocol):
         ...
 
 
+class Workshop(Protocol):
+    """Whoever does what a write leaves for later."""
+
+    async def take(self, jobs: Sequence[Job], *, waits: bool) -> None:
+        """Do these when there is time, or now if somebody waits for them."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
     """The memory itself, wired by the composition root."""
@@ -101,12 +115,17 @@ class Engine:
     rerank_top: int = 30
     mirrors: Mirrors = field(default_factory=Mirrors)
     answers: Answers = field(default_factory=Answers)
+    default_rules: Rules = field(default_factory=Rules)
+    flights: Flights = field(default_factory=Flights)
+    llm: Llm | None = None
+    workshop: Workshop | None = None
 
     async def remember(self, draft: Draft, *, who: Caller) -> Remembered:
         """Store a text, once, under every entity it is about."""
-        done = await pipeline.remember(draft, space=who.space, origin=self._origin(who), desk=self._desk)
-        await self.index.after_commit()
-        return done
+        kept = await pipeline.remember(draft, space=who.space, origin=self._origin(who), desk=self._desk)
+        if kept.jobs and self.workshop is not None:
+            await self.workshop.take(kept.jobs, waits=kept.waits)
+        return kept.answer
 
     async def recall(self, question: Question, *, who: Caller, cursor: str = "") -> Recalled:
         """Find what answers a question."""
@@ -179,6 +198,65 @@ class Engine:
             limits=self.limits,
         )  # fmt: skip
 
+    async def rules(self, *, who: Caller) -> Rules:
+        """What becomes of what is written into a space."""
+        return (await ruling.statutes_of(who.space, default=self.default_rules, papers=self.store)).rules
+
+    async def set_rules(self, changes: Mapping[str, Json], *, who: Caller) -> Rules:
+        """Change rules of a space; null gives one back to the default."""
+        return await ruling.set_rules(
+            changes, space=who.space, now=self.clock.now(), default=self.default_rules, papers=self.store
+        )
+
+    async def tags(self, *, who: Caller, limit: int = 200) -> TagTable:
+        """The tags of a space with how many memories have each, and what they stand for."""
+        return await synonyms.table(who.space, store=self.store, limit=limit)
+
+    async def add_synonyms(self, tag: str, variants: Sequence[str], *, who: Caller) -> TagTable:
+        """Have other words stand for a tag from now on."""
+        return await synonyms.add(tag, variants, space=who.space, store=self.store, now=self.clock.now())
+
+    async def remove_synonyms(self, variants: Sequence[str], *, who: Caller) -> TagTable:
+        """Have words stand for themselves again."""
+        return await synonyms.remove(variants, space=who.space, store=self.store, now=self.clock.now())
+
+    async def preview_tags(self, tags: Sequence[str], *, who: Caller, text: str = "") -> TagPreview:
+        """What would become of tags, and which would be suggested for a text."""
+        return await synonyms.preview(
+            tags, text=text, space=who.space, rules=await self.rules(who=who), store=self.store, embedder=self.embedder
+        )
+
+    async def inbox(self, *, who: Caller, limit: int = 50) -> tuple[Memory, ...]:
+        """What waits for a person's yes, the newest first."""
+        return await review.inbox(who.space, store=self.store, limit=limit)
+
+    async def approve(self, selection: Selection, *, who: Caller) -> Outcome:
+        """Keep what waits."""
+        done = await review.approve(selection, space=who.space, origin=self._origin(who), store=self.store)
+        await self.index.after_commit()
+        return done
+
+    async def decline(self, selection: Selection, *, who: Caller) -> Outcome:
+        """Put what waits into the trash."""
+        done = await review.decline(selection, space=who.space, origin=self._origin(who), store=self.store)
+        await self.index.after_commit()
+        return done
+
+    async def jobs(self, *, who: Caller, limit: int = 50) -> tuple[Job, ...]:
+        """The work that is left for later and what came of it, the newest first."""
+        return await self._queue.listed(who.space, limit=limit)
+
+    async def retry_job(self, job_id: str, *, who: Caller) -> Job:
+        """Have a job done again that failed."""
+        job = await self._queue.retry(who.space, job_id)
+        if self.workshop is not None:
+            await self.workshop.take((job,), waits=False)
+        return job
+
+    async def cancel_job(self, job_id: str, *, who: Caller) -> Job:
+        """Have a job not done after all."""
+        return await self._queue.cancel(who.space, job_id)
+
     async def history(self, ref: str, *, who: Caller, limit: int = 20, before: int | None = None) -> History:
         """The versions of a memory."""
         space = await space_of(self.store, ref, spaces=who.spaces)
@@ -214,7 +292,8 @@ class Engine:
 
     async def status(self, *, who: Caller) -> Status:
         """Health and sizes."""
-        return await examining.status(await self._patient(), space=who.space)
+        found = await examining.status(await self._patient(), space=who.space)
+        return found if self.llm is None else replace(found, llm=await self.llm.describe())
 
     async def ready(self) -> None:
         """See that the store can be used, at the cost of one question; raises what is wrong."""
@@ -288,6 +367,8 @@ class Engine:
         await self.embedder.close()
         if self.reranker is not None:
             await self.reranker.close()
+        if self.llm is not None:
+            await self.llm.close()
         await self.store.close()
 
     async def _patient(self) -> examining.Patient:
@@ -299,7 +380,14 @@ class Engine:
 
     @property
     def _desk(self) -> pipeline.Desk:
-        return pipeline.Desk(store=self.store, embedder=self.embedder, limits=self.limits)
+        return pipeline.Desk(
+            store=self.store, embedder=self.embedder, limits=self.limits, index=self.index, rules=self.default_rules,
+            flights=self.flights, has_llm=self.llm is not None,
+        )  # fmt: skip
+
+    @property
+    def _queue(self) -> Queue:
+        return Queue(papers=self.store, clock=self.clock)
 
     @property
     def _shelf(self) -> recalling.Shelf:

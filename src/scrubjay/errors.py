@@ -22,6 +22,7 @@ ScrubjayError
 ├── EmbeddingUnavailable    no vector can be made; lexical search goes on
 ├── IndexUnavailable        the vector index cannot be used; it can be rebuilt
 ├── RerankingUnavailable    the cross-encoder cannot be used; recall keeps its own order
+├── LlmUnavailable          no language model answers as asked; what it would improve stays as it is
 ├── Busy                    too much to do at once, or it took too long: retry after a moment
 ├── NotAdmitted             whoever asks has shown no token that opens this server
 ├── NotAllowed              whoever asks may not
@@ -137,6 +138,10 @@ class RerankingUnavailable(ScrubjayError):
     code = "reranking_unavailable"
 
 
+class LlmUnavailable(ScrubjayError):
+    code = "llm_unavailable"
+
+
 class Busy(ScrubjayError):
     code = "busy"
 
@@ -203,6 +208,7 @@ CODES: dict[type[ScrubjayError], Codes] = {
     EmbeddingUnavailable: Codes(exit=69, http=503, mcp=-31020),
     IndexUnavailable: Codes(exit=69, http=503, mcp=-31021),
     RerankingUnavailable: Codes(exit=69, http=503, mcp=-31030),
+    LlmUnavailable: Codes(exit=69, http=503, mcp=-31031),
     Busy: Codes(exit=75, http=503, mcp=-31022),
     DaemonUnavailable: Codes(exit=69, http=502, mcp=-31023),
     NotAllowed: Codes(exit=77, http=403, mcp=-31025),

@@ -9,13 +9,14 @@ from typing import Self, TypeVar
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Limits
 from scrubjay.model.ranking import Ranking
+from scrubjay.model.rules import Rules
 from scrubjay.paths import data_folder, index_folder
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
 _AT_LEAST_ONE = (
     "embedding_threads", "readers", "max_text_bytes", "max_body_bytes", "max_requests", "operation_seconds",
-    "database_connections", "qdrant_shards", "qdrant_replicas", "rerank_top",
+    "llm_seconds", "database_connections", "qdrant_shards", "qdrant_replicas", "rerank_top",
 )  # fmt: skip
 
 
@@ -131,6 +132,28 @@ class Settings:
         "Its model, by name or folder. Default: a small English one, ms-marco-MiniLM-L-6.",
     )
     rerank_top: int = _setting(30, "SCRUBJAY_RERANK_TOP", "So many of the best hits it reads for each question.")
+    write_rules: str = _setting(
+        "",
+        "SCRUBJAY_WRITE_RULES",
+        "What becomes of what is written, unless a space has rules of its own: `gate=report,density=off`. "
+        "docs/explanation/write-path.md lists them all.",
+    )
+    llm: str = _setting(
+        "off",
+        "SCRUBJAY_LLM",
+        "A language model that improves what was written: `openai` (any server with /v1/chat/completions), "
+        "`anthropic`, another provider by the name pydantic-ai gives it, or `off`.",
+    )
+    llm_model: str = _setting("", "SCRUBJAY_LLM_MODEL", "The model's name, as its provider spells it.")
+    llm_url: str = _setting(
+        "", "SCRUBJAY_LLM_URL", "Base address of its server, for example http://127.0.0.1:11434/v1."
+    )
+    llm_key: str = _setting("", "SCRUBJAY_LLM_KEY", "Its API key. Never shown or logged.", secret=True)
+    llm_seconds: int = _setting(30, "SCRUBJAY_LLM_SECONDS", "So long one answer may take.")
+    llm_daily_calls: int = _setting(1000, "SCRUBJAY_LLM_DAILY_CALLS", "So many questions a day at most; 0 is no limit.")
+    llm_daily_tokens: int = _setting(
+        1_000_000, "SCRUBJAY_LLM_DAILY_TOKENS", "So many tokens a day at most, asked and answered; 0 is no limit."
+    )
     readers: int = _setting(4, "SCRUBJAY_READERS", "Reading threads of the store.")
     http: str = _setting("127.0.0.1:7272", "SCRUBJAY_HTTP", "Where the daemon serves HTTP beside its socket, or `off`.")
     hosts: str = _setting(
@@ -244,6 +267,11 @@ class Settings:
     def ranking(self) -> Ranking:
         """How recall ranks."""
         return Ranking.parsed(without=self.recall_without, weights=self.recall_weights)
+
+    @property
+    def rules(self) -> Rules:
+        """What becomes of what is written, where a space has no rules of its own."""
+        return Rules.parsed(self.write_rules)
 
     @property
     def limits(self) -> Limits:

@@ -13,6 +13,7 @@ from scrubjay.testing.conformance import (
     EmbedderSuite,
     InventorySuite,
     LexiconSuite,
+    PapersSuite,
     RecordsSuite,
     ShelfSuite,
     SpacesSuite,
@@ -50,6 +51,10 @@ class TestShelf(ShelfSuite):
 
 
 class TestChangeLog(ChangeLogSuite):
+    pass
+
+
+class TestPapers(PapersSuite):
     pass
 
 

@@ -16,6 +16,7 @@ from scrubjay.testing.conformance import (
     InventorySuite,
     LexiconSuite,
     OpenStore,
+    PapersSuite,
     RecordsSuite,
     ShelfSuite,
     SpacesSuite,
@@ -64,6 +65,10 @@ class TestShelf(ShelfSuite):
 
 
 class TestChangeLog(ChangeLogSuite):
+    pass
+
+
+class TestPapers(PapersSuite):
     pass
 
 

@@ -14,6 +14,7 @@ from scrubjay.testing.conformance import (
     InventorySuite,
     LexiconSuite,
     OpenStore,
+    PapersSuite,
     RecordsSuite,
     ShelfSuite,
     SpacesSuite,
@@ -50,6 +51,10 @@ class TestShelf(ShelfSuite):
 
 
 class TestChangeLog(ChangeLogSuite):
+    pass
+
+
+class TestPapers(PapersSuite):
     pass
 
 

@@ -21,6 +21,7 @@ BROAD_HANDLERS = {
     "src/scrubjay/embedding/batching.py": 1,
     "src/scrubjay/indexing/keeper.py": 1,
     "src/scrubjay/indexing/shared_keeping.py": 1,
+    "src/scrubjay/jobs/runner.py": 2,
     "src/scrubjay/reranking/threaded.py": 1,  # tokenizers raise plain Exception
     "src/scrubjay/stores/sqlite/writer.py": 3,
     "src/scrubjay/surfaces/daemon/conversation.py": 1,

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from scrubjay.model import rules
 from scrubjay.model.ranking import STAGES, Weights
+from scrubjay.model.rules import Rules
 from scrubjay.version import VERSION
 from tests.contract.source import ROOT, pages
 
@@ -96,3 +98,19 @@ def test_every_weight_of_recall_is_documented_with_its_default() -> None:
 def test_every_stage_of_recall_is_documented() -> None:
     page = (ROOT / "docs" / "explanation" / "recall.md").read_text(encoding="utf-8")
     assert not [stage for stage in STAGES if f"`{stage}`" not in page]
+
+
+def test_every_rule_of_writing_is_documented_with_its_default_and_its_values() -> None:
+    page = (ROOT / "docs" / "explanation" / "write-path.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \| [^|]+ \|$", page, re.MULTILINE)
+    choices: dict[str, tuple[str, ...]] = rules.CHOICES
+    bounds: dict[str, tuple[int, int]] = rules.BOUNDS
+    documented = {name: (default, values) for name, default, values in rows}
+    assert list(documented) == list(Rules().as_json)
+    for name, usual in Rules().as_json.items():
+        default, values = documented[name]
+        assert default == (f"`{usual}`" if usual != [] else "none"), name
+        if name in choices:
+            assert values == ", ".join(f"`{one}`" for one in choices[name]), name
+        if name in bounds:
+            assert values == "{} to {:,}".format(*bounds[name]), name

@@ -126,6 +126,21 @@ def _items(given: Given) -> _Params:
     return {"query": given.label if given.every(2) else "the jay hid", "k": 2, **_user(given)}
 
 
+def _written(given: Given) -> _Params:
+    words = given.words
+    return {"title": f"Title of {words[4]}", "content": given.text, "type": words[5], "tags": [words[6]]}
+
+
+def _smart_write(given: Given) -> _Params:
+    intent: _Params = {"session_hint": given.label, "intent": "continue"} if given.every(2) else {}
+    return {**_written(given), **intent, "dry_run": given.every(5)}
+
+
+def _stored(given: Given) -> _Params:
+    words = given.words
+    return {"text": given.text, "memory_type": words[4], "scope": words[5], "project": words[6], "tags": [words[7]]}
+
+
 def _user(given: Given) -> _Params:
     return {"session_user_id": given.space} if given.space else {}
 
@@ -152,6 +167,17 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
         "open_nodes": lambda given: {"names": [given.label, given.name]},
     },
     "items": {"memory_store": _item, "memory_recall": _items},
+    "entities": {
+        "store_memory": lambda given: {**_stored(given), "entity": given.words[8]},
+        "store_multi_entity_memory": lambda given: {**_stored(given), "entities": [given.words[8], given.words[9]]},
+        "search_memory": lambda given: {"query": "the jay hid", "entity": given.label, "limit": 2},
+    },
+    "smart": {
+        "create_memory": _written,
+        "update_memory": lambda given: {"id": given.ref, **_written(given), "message": given.words[7]},
+        "smart_write": _smart_write,
+        "search_memories": lambda given: {"query": "the jay hid", "tags": [given.label], "limit": 2},
+    },
 }
 
 

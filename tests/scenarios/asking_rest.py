@@ -184,6 +184,35 @@ def _status(given: Given) -> Ask:
     return _send("GET", "/status", given)
 
 
+def _smart_write(given: Given) -> Ask:
+    words = given.words
+    body: dict[str, Json] = {
+        "title": f"Title of {words[4]}", "content": given.text, "type": words[5], "tags": [words[6]],
+        "session_hint": given.label, "intent": "continue" if given.every(2) else "auto",
+    }  # fmt: skip
+    return _send("POST", "/memories/smart-write", given, body, headers=_origin(given))
+
+
+def _rules(given: Given) -> Ask:
+    return _send("PATCH", "/rules", given, {"never": [given.words[4]], "window_days": 3})
+
+
+def _judge(verb: str) -> Make:
+    return lambda given: _send("POST", f"/inbox/{verb}", given, {"ids": [given.ref], "reason": given.words[4]})
+
+
+def _add_synonyms(given: Given) -> Ask:
+    return _send("POST", "/tags/synonyms", given, {"tag": given.words[4], "variants": [given.words[5]]})
+
+
+def _remove_synonyms(given: Given) -> Ask:
+    return _send("DELETE", "/tags/synonyms", given, query=(("variant", given.label),))
+
+
+def _preview_tags(given: Given) -> Ask:
+    return _send("POST", "/tags/preview", given, {"tags": [given.words[4], given.label], "text": given.text})
+
+
 def _outside(path: str) -> Make:
     return lambda _: Ask(method="GET", path=path)
 
@@ -236,10 +265,23 @@ _ROUTES: dict[str, Make] = {
     "DELETE /memories/{id}/links": _unrelate,
     "GET /changes": _changes,
     "GET /status": _status,
+    "POST /memories/smart-write": _smart_write,
+    "GET /rules": lambda given: _send("GET", "/rules", given),
+    "PATCH /rules": _rules,
+    "GET /inbox": lambda given: _send("GET", "/inbox", given),
+    "POST /inbox/approve": _judge("approve"),
+    "POST /inbox/decline": _judge("decline"),
+    "GET /tags": lambda given: _send("GET", "/tags", given),
+    "POST /tags/synonyms": _add_synonyms,
+    "DELETE /tags/synonyms": _remove_synonyms,
+    "POST /tags/preview": _preview_tags,
+    "GET /jobs": lambda given: _send("GET", "/jobs", given),
+    "POST /jobs/{id}/retry": lambda given: _send("POST", f"/jobs/{_segment(given.ref)}/retry", given),
+    "DELETE /jobs/{id}": lambda given: _send("DELETE", f"/jobs/{_segment(given.ref)}", given),
     "GET /export": _export,
     "POST /import": _import,
 }
-_READING = ("POST /memories/read", "POST /search")
+_READING = ("POST /memories/read", "POST /search", "POST /tags/preview")
 OPEN = tuple(Deed(name=f"GET {path}", make=_outside(path)) for path in ("/healthz", "/readyz"))
 FIGURES = Deed(name="GET /metrics", make=_outside("/metrics"), closed=True)
 ROUTES: tuple[Deed, ...] = (

@@ -50,7 +50,19 @@ def _arguments(verb: str, given: Given) -> _Arguments:
         "create_token": {"wish": {"name": words[4], "spaces": [given.home]}},
         "revoke_token": {"ref": given.ref},
         "export": {"format": "kg" if given.every(2) else "scrubjay"},
-        **dict.fromkeys(("status", "doctor", "tokens", "embed_missing", "import_"), _NONE),
+        # Never one that keeps the others' writes from being seen.
+        "set_rules": {"changes": {"never": [words[4]], "window_days": 3}},
+        "tags": {"limit": 50},
+        "add_synonyms": {"tag": words[5], "variants": [words[6]]},
+        "remove_synonyms": {"variants": [given.label]},
+        "preview_tags": {"tags": [words[4], given.label], "text": given.text},
+        "inbox": {"limit": 5},
+        "approve": {"selection": selection},
+        "decline": {"selection": selection},
+        "jobs": {"limit": 5},
+        "retry_job": {"job_id": given.ref},
+        "cancel_job": {"job_id": given.ref},
+        **dict.fromkeys(("status", "doctor", "tokens", "embed_missing", "import_", "rules"), _NONE),
     }
     return found[verb]
 

@@ -29,7 +29,8 @@ def test_remember_as_json_has_the_documented_fields() -> None:
         "--expires-at", "2099-01-01", "--remind-at", "2098-01-01", "--session", "s1", "--metadata", '{"a": [1]}',
     )  # fmt: skip
     assert set(found) == {
-        "action", "id", "ids", "name", "version", "tags", "merged_into", "similarity", "similar", "warnings", "trace",
+        "action", "id", "ids", "name", "version", "tags", "merged_into", "similarity", "similar", "suggested_entities",
+        "flags", "warnings", "trace",
     }  # fmt: skip
     assert (found["action"], found["name"], found["version"], found["tags"]) == (
         "created",

@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from scrubjay.model.identity import new_id
-from scrubjay.model.memory import Json, Memory, Method, Observation, Source, State, Tier, Trust
+from scrubjay.model.memory import Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust
 
 # No test may depend on how fast the machine is; few examples keep the whole suite quick.
 some = settings(max_examples=40, deadline=None)
@@ -35,6 +35,9 @@ sources = st.builds(
     trust=st.sampled_from(Trust),
 )
 observations = st.builds(Observation, text=texts, recorded_at=moments, valid_until=st.none() | moments, source=texts)
+merged = st.builds(
+    Merged, id=st.builds(new_id), at=moments, source=sources, statements=st.lists(texts, max_size=2).map(tuple)
+)
 memories = st.builds(
     Memory,
     id=st.builds(new_id),
@@ -59,6 +62,8 @@ memories = st.builds(
     remind_at=st.none() | moments,
     state=st.sampled_from(State),
     merged_into=texts,
+    merged=st.lists(merged, max_size=2).map(tuple),
+    flags=st.lists(texts, max_size=2).map(tuple),
     version=st.integers(1, 1000),
     branch=texts,
     resolution=texts,

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field, replace
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Draft, Edit, Limits
 from scrubjay.model.memory import Json, Memory
+from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, Written
+from scrubjay.model.rules import Rules
 from scrubjay.ports import RecordStore, Reranker
 from scrubjay.recalling.answers import Answers
 from scrubjay.recalling.pipeline import Shelf, recall
@@ -18,10 +20,26 @@ from scrubjay.testing.build import DIMENSION, MODEL, an_origin
 from scrubjay.vectors.scan import ScanIndex
 from scrubjay.writing import dispose, relate
 from scrubjay.writing.dispose import Selection
+from scrubjay.writing.flights import Flights
 from scrubjay.writing.pipeline import Desk, remember
 from scrubjay.writing.revise import revise
 
 SPACE = "default"
+# For tests of anything but the stages that look at what a text says: nothing is added to it, and nothing merged.
+PLAIN = Rules(gate="off", density="off", tags="off")
+
+
+class Nearest:
+    """The index of a workshop, as the write path asks it."""
+
+    def __init__(self, shop: "Workshop") -> None:
+        self._shop = shop
+
+    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+        return await self._shop.searcher.search(space, vector, wanted, limit=limit)
+
+    async def after_commit(self) -> None:
+        """It reads the store itself."""
 
 
 @dataclass(kw_only=True)
@@ -37,16 +55,24 @@ class Workshop:
     ranking: Ranking = field(default_factory=Ranking)
     reranker: Reranker | None = None
     rerank_top: int = 30
+    rules: Rules = PLAIN
+    flights: Flights = field(default_factory=Flights)
 
     @property
     def desk(self) -> Desk:
-        return Desk(store=self.store, embedder=self.embedder, limits=self.limits)
+        return Desk(
+            store=self.store, embedder=self.embedder, limits=self.limits, index=Nearest(self), rules=self.rules,
+            flights=self.flights,
+        )  # fmt: skip
+
+    @property
+    def searcher(self) -> Searcher:
+        return self.index or ScanIndex(self.store, MODEL, dimension=DIMENSION)
 
     @property
     def shelf(self) -> Shelf:
-        index = self.index or ScanIndex(self.store, MODEL, dimension=DIMENSION)
         return Shelf(
-            store=self.store, embedder=self.embedder, index=index, limits=self.limits, answers=self.answers,
+            store=self.store, embedder=self.embedder, index=self.searcher, limits=self.limits, answers=self.answers,
             ranking=self.ranking, reranker=self.reranker, rerank_top=self.rerank_top,
         )  # fmt: skip
 
@@ -55,7 +81,7 @@ class Workshop:
 
     async def remember(self, draft: Draft | str) -> Remembered:
         given = Draft(text=draft) if isinstance(draft, str) else draft
-        return await remember(given, space=SPACE, origin=self.origin(), desk=self.desk)
+        return (await remember(given, space=SPACE, origin=self.origin(), desk=self.desk)).answer
 
     async def kept(self, draft: Draft | str) -> Memory:
         """Remember something and read it back."""

@@ -2,13 +2,16 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from scrubjay.app.embedders import make_embedder
 from scrubjay.app.folder import hold_folder, take_lock
 from scrubjay.app.indexes import VECTOR_INDEXES, make_index
+from scrubjay.app.llms import make_llm
 from scrubjay.app.rerankers import make_reranker
 from scrubjay.app.stores import open_store
+from scrubjay.curation.workroom import Workroom
 from scrubjay.engine import Engine
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.visits import Visits
@@ -45,11 +48,12 @@ async def _wired(settings: Settings, store: RecordStore) -> Engine:
         embedder = make_embedder(settings)
         index = make_index(settings, store, embedder)
         reranker = make_reranker(settings)
-        ranking = settings.ranking
+        llm = make_llm(settings, papers=store, clock=clock)
+        ranking, rules = settings.ranking, settings.rules
     except BaseException:
         await store.close()
         raise
-    return Engine(
+    engine = Engine(
         store=store,
         embedder=embedder,
         index=index,
@@ -60,4 +64,7 @@ async def _wired(settings: Settings, store: RecordStore) -> Engine:
         ranking=ranking,
         reranker=reranker,
         rerank_top=settings.rerank_top,
+        default_rules=rules,
+        llm=llm,
     )
+    return replace(engine, workshop=Workroom(engine)) if llm is not None else engine

@@ -1,4 +1,4 @@
-"""Above which cosine two texts say the same: as many true pairs as can be found with few wrong ones."""
+"""From which similarity on two texts say the same: as many true pairs as can be found with few wrong ones."""
 
 import math
 from collections.abc import Sequence
@@ -8,11 +8,13 @@ import numpy as np
 
 from scrubjay.calibrating.labels import Pair
 from scrubjay.ports import Embedder, Progress
+from scrubjay.writing.sameness import sameness
 
 _BATCH = 64
 _SHOWN = tuple(round(0.5 + step * 0.025, 3) for step in range(20))
-# Cosines are compared as they are stored: finer differences mean nothing.
+# Finer differences mean nothing.
 _FINEST = 1000
+_FEW = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +41,15 @@ class SameCurve:
 
 
 _Judged = list[tuple[float, bool]]
-"""The cosine of each pair, and whether it is the same."""
+"""The similarity of each pair as the similarity gate counts it, and whether it is the same."""
 
 
 async def calibrate_same(
     pairs: Sequence[Pair], *, embedder: Embedder, wrong: float = 0.01, progress: Progress | None = None
 ) -> SameCurve:
-    """The lowest threshold above which at most a share of `wrong` of the different pairs lie.
+    """The lowest threshold from which on at most a share of `wrong` of the different pairs lie.
 
+    Pairs are scored as the similarity gate does it; what it would keep apart, whatever its similarity, is never above.
     Shares are of each kind by itself: how many pairs of either kind the file has does not change them.
     """
     profile = await embedder.profile()
@@ -70,22 +73,28 @@ async def _judge(pairs: Sequence[Pair], *, embedder: Embedder, progress: Progres
         some = pairs[start : start + _BATCH]
         vectors = await embedder.embed([text for pair in some for text in (pair.first, pair.second)])
         for pair, first, second in zip(some, vectors[::2], vectors[1::2], strict=True):
-            judged.append((float(np.dot(first, second)), pair.same))
+            found = sameness(pair.first, pair.second, cosine=float(np.dot(first, second)))
+            judged.append((0.0 if found.differs else found.similarity, pair.same))
         if progress:
             progress(len(judged), len(pairs))
     return judged
 
 
 def _lowest(judged: _Judged, *, wrong: float) -> float:
-    different = sorted((cosine for cosine, same in judged if not same), reverse=True)
+    different = sorted((similarity for similarity, same in judged if not same), reverse=True)
     allowed = math.floor(wrong * len(different))
-    if allowed >= len(different):
-        return 1 / _FINEST
     # Just above the first pair that would be one too many.
-    return min(1.0, math.floor(different[allowed] * _FINEST + 1) / _FINEST) if different[allowed] > 0 else 1 / _FINEST
+    lowest = math.floor(different[allowed] * _FINEST + 1) / _FINEST if allowed < len(different) else 1 / _FINEST
+    return min(1.0, max(lowest, _needed(judged)))
+
+
+def _needed(judged: _Judged) -> float:
+    """Where nearly all that is the same lies above: lower only finds what is not."""
+    same = sorted(similarity for similarity, same in judged if same and similarity > 0)
+    return max(1, math.floor(same[int(_FEW * len(same))] * _FINEST)) / _FINEST if same else 1 / _FINEST
 
 
 def _row(threshold: float, judged: _Judged) -> SameRow:
-    above = {same: sum(cosine >= threshold for cosine, kind in judged if kind is same) for same in (True, False)}
+    above = {same: sum(found >= threshold for found, kind in judged if kind is same) for same in (True, False)}
     count = {same: max(1, sum(kind is same for _, kind in judged)) for same in (True, False)}
     return SameRow(threshold=threshold, found=above[True] / count[True], wrong=above[False] / count[False])

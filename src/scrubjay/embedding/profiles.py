@@ -1,8 +1,9 @@
 """What is known of embedding models, all in one place: to take another one is a line here, or in `profiles.json`.
 
-Dimensions, pooling and prefixes are what the models' makers say. The weight and the similarity that means "the same"
-are measured where `measured` says so; the others are guesses for a family of models whose cosines spread alike.
-`same` is where one in a hundred of the pairs that people call different, though they share most words, lie above.
+Dimensions, pooling and prefixes are what the models' makers say. The weight and the similarities that mean "the same"
+and "related" are measured where `measured` says so; the others are guesses for a family of models whose cosines spread
+alike. `same` is where fewer than one in a hundred of the pairs that people call different lie above, scored and guarded
+as the similarity gate does it. A model that nobody knows gets figures with which little is merged.
 """
 
 from collections.abc import Mapping
@@ -15,26 +16,28 @@ from scrubjay.ports import Profile
 
 BUNDLED = "all-MiniLM-L6-v2-int8"
 POOLINGS = ("mean", "cls")
-FIGURES = ("weight", "same")
+FIGURES = ("weight", "same", "related")
 # No model needs as much: beyond it words would not count at all.
 _MOST = 1000.0
 
 _SEARCHING = "Represent this sentence for searching relevant passages: "
 _UNKNOWN = Profile(model="", dimension=0)
 # Trained with a mild temperature: what has nothing in common is near 0.
-_SPREAD = _UNKNOWN
+_SPREAD = replace(_UNKNOWN, same=0.81, related=0.24)
 # Trained with a sharp temperature: all cosines lie close together near the top, and each hundredth counts for more.
-_BGE = replace(_UNKNOWN, weight=16.0, same=0.98, pooling="cls", query_prefix=_SEARCHING)
-_BGE_M3 = replace(_BGE, query_prefix="", same=0.97)
-_E5 = replace(_UNKNOWN, weight=24.0, same=0.985, query_prefix="query: ", text_prefix="passage: ")
-_GTE = replace(_UNKNOWN, weight=20.0, same=0.985)
-_MXBAI = replace(_BGE, weight=12.0, same=0.975)
-_ARCTIC = replace(_BGE, weight=12.0, same=0.975)
-_GRANITE = replace(_UNKNOWN, weight=12.0, same=0.975, pooling="cls")
-_NOMIC = replace(_UNKNOWN, weight=12.0, same=0.97, query_prefix="search_query: ", text_prefix="search_document: ")
-_OPENAI = replace(_UNKNOWN, weight=6.0)
+_BGE = replace(_UNKNOWN, weight=16.0, same=0.91, related=0.62, pooling="cls", query_prefix=_SEARCHING)
+_BGE_M3 = replace(_BGE, query_prefix="", same=0.89, related=0.55)
+_E5 = replace(_UNKNOWN, weight=24.0, same=0.94, related=0.82, query_prefix="query: ", text_prefix="passage: ")
+_GTE = replace(_UNKNOWN, weight=20.0, same=0.94, related=0.82)
+_MXBAI = replace(_BGE, weight=12.0, same=0.9, related=0.55)
+_ARCTIC = replace(_BGE, weight=12.0, same=0.9, related=0.55)
+_GRANITE = replace(_UNKNOWN, weight=12.0, same=0.9, related=0.6, pooling="cls")
+_NOMIC = replace(
+    _UNKNOWN, weight=12.0, same=0.89, related=0.6, query_prefix="search_query: ", text_prefix="search_document: "
+)
+_OPENAI = replace(_UNKNOWN, weight=6.0, same=0.85, related=0.35)
 # Voyage is told by the request what is a question, and puts its own words before it.
-_VOYAGE = replace(_UNKNOWN, weight=8.0)
+_VOYAGE = replace(_UNKNOWN, weight=8.0, same=0.87, related=0.5)
 
 _FAMILIES: tuple[tuple[Profile, dict[str, int]], ...] = (
     (replace(_SPREAD, measured=("weight", "same")), {"all-MiniLM-L6-v2": 384, BUNDLED: 384}),
@@ -157,7 +160,8 @@ _FITTING = {
     "text_prefix": (_is_text, "a text"),
     "weight": (_is_weight, "a number from 0 to 1000"),
     "same": (_is_cosine, "a number above 0, up to 1"),
-    "measured": (_names_figures, f"a list of {' and '.join(FIGURES)}"),
+    "related": (_is_cosine, "a number above 0, up to 1"),
+    "measured": (_names_figures, f"a list of {', '.join(FIGURES)}"),
 }
 _KNOWN = {
     name.lower(): replace(family, model=name, dimension=dimension)

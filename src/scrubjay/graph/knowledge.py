@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from scrubjay.errors import NameTaken, StaleVersion
@@ -15,6 +16,8 @@ from scrubjay.model.memory import Source
 from scrubjay.ports import Clock
 from scrubjay.recalling.mirror import Mirrors
 from scrubjay.writing.pipeline import Desk
+from scrubjay.writing.rules import statutes_of
+from scrubjay.writing.screen import clean
 from scrubjay.writing.together import Together, write_together
 
 T = TypeVar("T")
@@ -38,17 +41,28 @@ class KnowledgeGraph:
 
     async def create_entities(self, entities: Sequence[Entity]) -> list[Entity]:
         """Make the entities whose names are free; tells which those were."""
+        clean = await self._cleaner()
+        given = [
+            Entity(name=clean(one.name), type=clean(one.type), observations=tuple(map(clean, one.observations)))
+            for one in entities
+        ]
         return await self._write(
-            lambda nodes: changing.create_entities(entities, nodes=nodes, source=self.source, project=self.project)
+            lambda nodes: changing.create_entities(given, nodes=nodes, source=self.source, project=self.project)
         )
 
     async def create_relations(self, links: Sequence[Link]) -> list[Link]:
         """Make the relations that are not there yet; tells which those were."""
-        return await self._write(lambda nodes: changing.create_relations(links, nodes=nodes, source=self.source))
+        clean = await self._cleaner()
+        given = [
+            replace(one, source=clean(one.source), target=clean(one.target), type=clean(one.type)) for one in links
+        ]
+        return await self._write(lambda nodes: changing.create_relations(given, nodes=nodes, source=self.source))
 
     async def add_observations(self, additions: Sequence[Texts]) -> list[Texts]:
         """Add to entities what they do not have yet, and tell what that was; raises NotFound and adds nothing."""
-        return await self._write(lambda nodes: changing.add_observations(additions, nodes=nodes))
+        clean = await self._cleaner()
+        given = [(clean(name), [clean(text) for text in texts]) for name, texts in additions]
+        return await self._write(lambda nodes: changing.add_observations(given, nodes=nodes))
 
     async def delete_entities(self, names: Sequence[str]) -> None:
         """Put entities into the trash, and remove every relation that names them."""
@@ -77,6 +91,11 @@ class KnowledgeGraph:
         """A way through the entities with these names."""
         nodes = self._nodes()
         return Walk(nodes=nodes, ids=sorted((await nodes.live(names)).values()))
+
+    async def _cleaner(self) -> Callable[[str], str]:
+        """Takes secrets out of what is to be kept, before it is looked up: what is stored has none either."""
+        statutes = await statutes_of(self.space, default=self.desk.rules, papers=self.desk.store)
+        return partial(clean, rules=statutes.rules)
 
     async def _write(self, plan: Callable[[Nodes], Awaitable[tuple[Together, T]]]) -> T:
         """Look, work out what is to be written, and write it; again when somebody else was faster."""

@@ -43,10 +43,33 @@ async def revert(
     reverted = replace(wanted, **{name: getattr(memory, name) for name in _KEPT})
     reverted = replace(reverted, version=memory.version + 1, updated_at=origin.at)
     write = _write(reverted, base=memory.version, action=Action.REVERTED, message=message or f"back to version {to}")
-    answer = Written(action="updated", id=memory.id, name=reverted.name, version=reverted.version)
-    commit = Commit(space=space, origin=origin, writes=(write,), once=ask.once(answer.as_json))
+    parts = await _parts_back(memory, reverted, origin=origin, store=store)
+    told = f"given back: {', '.join(part.memory.name for part in parts)}" if parts else ""
+    answer = Written(
+        action="updated", id=memory.id, name=reverted.name, version=reverted.version, warnings=(told,) if told else ()
+    )
+    commit = Commit(space=space, origin=origin, writes=(write, *parts), once=ask.once(answer.as_json))
     first = ask.first(await store.commit(commit))
     return answer if first is None else Written.from_json(first)
+
+
+async def _parts_back(memory: Memory, reverted: Memory, *, origin: Origin, store: RecordStore) -> list[Write]:
+    """The memories that were merged into one after the version it goes back to: they stand by themselves again."""
+    kept = {part.id for part in reverted.merged}
+    gone = [part.id for part in memory.merged if part.id not in kept]
+    found = (await store.get(memory.space, gone)).values() if gone else ()
+    writes: list[Write] = []
+    for part in found:
+        if part.state is not State.MERGED or part.merged_into != memory.id:
+            continue
+        taken = await store.find(memory.space, part.name, state=State.LIVE)
+        name = suffixed(part.name, part.id) if any(handle.name == part.name for handle in taken) else part.name
+        back = replace(
+            part, state=State.LIVE, merged_into="", name=name, version=part.version + 1, updated_at=origin.at
+        )
+        message = f"no longer part of {memory.name}"
+        writes.append(_write(back, base=part.version, action=Action.RESTORED, message=message))
+    return writes
 
 
 async def undo(*, run: str, agent: str, space: str, origin: Origin, store: RecordStore, key: str = "") -> Undone:

@@ -14,6 +14,8 @@ class Action(StrEnum):
     REVISED = "revised"
     TRASHED = "trashed"
     RESTORED = "restored"
+    MERGED = "merged"
+    APPROVED = "approved"
     REVERTED = "reverted"
     UNDONE = "undone"
     PURGED = "purged"

@@ -1,8 +1,9 @@
 """What callers hand in: a text to remember, an edit to make."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Self
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.given import require_text, require_texts
@@ -61,8 +62,28 @@ class Draft:
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
     idempotency_key: str = ""
     dry_run: bool = False
+    # What a language model may improve is waited for, instead of being done later.
+    wait_for_llm: bool = False
+    # From here on it is the stages that write.
+    suggested_tags: tuple[str, ...] = ()
+    suggested_entities: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    # Why it is not to be kept; empty as long as it is.
+    rejected: str = ""
     warnings: tuple[str, ...] = ()
     trace: tuple[Decision, ...] = ()
+
+    def decided(self, stage: str, outcome: str, why: str = "") -> Self:
+        """With what a stage has decided."""
+        return replace(self, trace=(*self.trace, Decision(stage=stage, outcome=outcome, why=why)))
+
+    def warned(self, warning: str) -> Self:
+        """With something that the caller should know."""
+        return replace(self, warnings=(*self.warnings, warning))
+
+    def flagged(self, flag: str) -> Self:
+        """With something that later readers should know."""
+        return self if flag in self.flags else replace(self, flags=(*self.flags, flag))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

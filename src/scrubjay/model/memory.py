@@ -25,6 +25,8 @@ class State(StrEnum):
     MERGED = "merged"
     ARCHIVED = "archived"
     TRASHED = "trashed"
+    # Written by an agent where a person says first whether it is kept.
+    WAITING = "waiting"
 
 
 class Method(StrEnum):
@@ -70,6 +72,16 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """A memory that was merged into another: whose word it was, and what of it was new there."""
+
+    id: str
+    at: datetime
+    source: Source = field(default_factory=Source)
+    statements: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """One record. `version` counts its writes; access counts change without a version."""
 
@@ -95,6 +107,9 @@ class Memory:
     remind_at: datetime | None = None
     state: State = State.LIVE
     merged_into: str = ""
+    merged: tuple[Merged, ...] = ()
+    # What the write path noticed: thin, redacted, suspicious.
+    flags: tuple[str, ...] = ()
     version: int = 1
     branch: str = "main"
     resolution: str = ""

@@ -30,10 +30,14 @@ class Filter:
     group: str = ""
     # A memory by any of its names, if it has several: see `names_of`.
     alias: str = ""
+    # What the write path noticed: thin, redacted, suspicious.
+    flag: str = ""
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
     since: datetime | None = None
     until: datetime | None = None
     state: State = State.LIVE
+    # Other spellings of the entity that count as well: to find by, never to change by.
+    spellings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what would silently match nothing, or the letters of a word."""
@@ -53,6 +57,10 @@ class Filter:
         singles += [_tag(tag) for tag in self.tags]
         singles += [facet(f"meta.{key}", value) for key, value in self.metadata.items()]
         groups: list[tuple[Facet, ...]] = [(single,) for single in singles]
+        if self.spellings:
+            own = (facet("entity", self.entity),)
+            others = tuple(facet("entity", one) for one in self.spellings)
+            groups = [(*own, *others) if group == own else group for group in groups]
         if self.any_tags:
             groups.append(tuple(_tag(tag) for tag in self.any_tags))
         return tuple(groups)
@@ -106,6 +114,7 @@ def facets_of(memory: Memory) -> tuple[Facet, ...]:
     ]
     found += [_tag(tag) for tag in memory.tags]
     found += [facet("alias", name) for name in names_of(memory)]
+    found += [facet("flag", flag) for flag in memory.flags]
     found += [
         facet(f"meta.{key}", one)
         for key, value in memory.metadata.items()
@@ -143,6 +152,7 @@ _SINGLE_FIELDS = (
     "trust",
     "group",
     "alias",
+    "flag",
 )
 # Longer metadata values are texts, not labels: nobody filters by equality with a page.
 _LONGEST_VALUE = 256

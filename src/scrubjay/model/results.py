@@ -21,11 +21,12 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Similar:
-    """A memory that is like the one being written."""
+    """A memory that is like the one being written; `differs` says in what they may contradict each other."""
 
     id: str
     name: str
     similarity: float
+    differs: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,9 @@ class Remembered:
     merged_into: str = ""
     similarity: float | None = None
     similar: tuple[Similar, ...] = ()
+    # Whom or what it seems to be about, where nobody said.
+    suggested_entities: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     trace: tuple[Decision, ...] = ()
 
@@ -191,6 +195,8 @@ class Status:
     embedding: dict[str, str | int | bool]
     index: dict[str, str | int | bool]
     compression: dict[str, float | int]
+    # What the language model was asked today; empty where there is none.
+    llm: dict[str, str | int | float | bool] = field(default_factory=dict[str, str | int | float | bool])
     degraded: tuple[str, ...] = ()
     # Empty when the store was opened by whoever asks.
     daemon: dict[str, str | int] = field(default_factory=dict[str, str | int])
@@ -199,7 +205,7 @@ class Status:
     def of_space(self) -> "Status":
         """What it tells of the space alone, for those to whom others are not open."""
         problems = {name: value for name, value in self.index.items() if name == "problem"}
-        return replace(self, data="", store={}, index=problems, compression={}, daemon={})
+        return replace(self, data="", store={}, index=problems, compression={}, llm={}, daemon={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

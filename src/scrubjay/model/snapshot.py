@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TypeVar, cast
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.memory import Json, Memory, Method, Observation, Source, State, Tier, Trust
+from scrubjay.model.memory import Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust
 from scrubjay.model.moment import parse_moment, to_iso
 
 # Kept beside the body, because they say which body it is or change without a version.
@@ -85,6 +85,13 @@ def observation_to_json(observation: Observation) -> dict[str, Json]:
     return found
 
 
+def _merged_to_json(merged: Merged) -> dict[str, Json]:
+    return {
+        "id": merged.id, "at": to_iso(merged.at), "source": source_to_json(merged.source),
+        "statements": list(merged.statements),
+    }  # fmt: skip
+
+
 def _plain(value: object) -> Json:
     if isinstance(value, datetime):
         return to_iso(value)
@@ -94,6 +101,8 @@ def _plain(value: object) -> Json:
         return [_plain(one) for one in cast("tuple[object, ...]", value)]
     if isinstance(value, Observation):
         return observation_to_json(value)
+    if isinstance(value, Merged):
+        return _merged_to_json(value)
     if isinstance(value, StrEnum):
         return value.value
     if isinstance(value, Mapping):
@@ -156,6 +165,19 @@ def _observation(name: str, given: Mapping[str, Json]) -> Observation:
     )
 
 
+def _merged(name: str, value: Json) -> tuple[Merged, ...]:
+    return tuple(_merged_one(name, _object(name, one)) for one in _array(name, value))
+
+
+def _merged_one(name: str, given: Mapping[str, Json]) -> Merged:
+    return Merged(
+        id=_text(f"{name}.id", given.get("id")),
+        at=_moment(f"{name}.at", given.get("at")),
+        source=source_from_json(given.get("source", {})),
+        statements=_texts(f"{name}.statements", given.get("statements", [])),
+    )
+
+
 def _one_of(choices: type[Chosen]) -> Callable[[str, Json], Chosen]:
     def choose(name: str, value: Json) -> Chosen:
         try:
@@ -185,7 +207,8 @@ _READERS: dict[str, Callable[[str, Json], object]] = {
     **dict.fromkeys(("created_at", "updated_at"), _moment),
     **dict.fromkeys(("expires_at", "remind_at", "last_confirmed", "last_reviewed"), _optional_moment),
     "observations": _observations,
-    "tags": _texts,
+    **dict.fromkeys(("tags", "flags"), _texts),
+    "merged": _merged,
     "tier": _one_of(Tier),
     "state": _one_of(State),
     "pinned": _flag,

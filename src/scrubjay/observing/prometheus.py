@@ -39,8 +39,14 @@ _COUNTED: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "action",
         (
             "created", "merged", "updated", "unchanged", "rejected", "repeated", "trashed", "restored", "purged",
-            "related", "unrelated",
+            "related", "unrelated", "approved",
         ),
+    ),
+    "jobs": ("Jobs that were tried, by what came of it.", "outcome", ("done", "failed")),
+    "llm": (
+        "Questions to the language model, by what came of them.",
+        "outcome",
+        ("answered", "answer", "down", "slow", "busy", "key", "refused", "budget", "missing"),
     ),
     "recall_cache": ("Questions, by whether the answer was known.", "result", ("hit", "miss")),
     "embedding_cache": ("Questions to be embedded, by whether the vector was known.", "result", ("hit", "miss")),

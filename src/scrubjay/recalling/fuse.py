@@ -4,9 +4,10 @@ The cosine is added raw. When rare words match, the lexical part is large and me
 matches, meaning decides. Ranks would throw that information away.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -82,13 +83,12 @@ def weigh_words(scene: Scene, sought: Sought, asked: Understood, ranking: Rankin
     # With what is around them passages are longer, and so is the average that they are measured by.
     longer = lengths.mean() / max(1.0, float(scene.lengths[:count].mean())) if count else 1.0
     whole = _bm25(counts[:count] + around, lengths / (average * longer), rarity, weights)
-    own_texts = [f" {passage.terms} " for passage in scene.candidates] if asked.pairs or asked.phrases else [""] * count
     return Worded(
         scene=scene,
         words=own,
         context=whole - own,
-        pairs=weights.pair * _runs(own_texts, asked.pairs, statistics),
-        phrases=weights.phrase * _having(own_texts, asked.phrases),
+        pairs=weights.pair * _runs(scene, asked.pairs, dict(zip(terms, counts.T, strict=True)), statistics),
+        phrases=weights.phrase * _having(scene, asked.phrases),
     )
 
 
@@ -103,25 +103,20 @@ def fuse(
 ) -> Iterator[Scored]:
     """The candidates that speak for themselves, best first; ties go to the newest."""
     scene, candidates = worded.scene, worded.scene.candidates
-    near = np.array([cosines.get(passage.id, 0.0) for passage in candidates], dtype=np.float32)
+    alike = np.array([*map(cosines.get, scene.numbers.tolist(), repeat(0.0)), 0.0], dtype=np.float32)
+    near = alike[: len(candidates)]
     said, meaning = worded.total, weight * near
-    reply = weight * ranking.weights.reply * _heard(scene, cosines)
+    # How near the question is that each replies to; the last is nobody's.
+    reply = weight * ranking.weights.reply * scene.replies * alike[scene.beside[:, 0]]
     priors = priors_of(scene, asked=asked, ranking=ranking, now=now)
     parts = np.stack([worded.words, worded.context, worded.pairs, worded.phrases, meaning, reply, *priors], axis=1)
     scores = parts.sum(axis=1)
     # Whoever has a word of the question is told, however little the meaning fits.
     told = np.flatnonzero((said > 0) | ((near > _LEAST_ALIKE) & (meaning > 0)))
-    numbers = np.array([passage.id for passage in candidates], dtype=np.int64)
-    best = told[np.lexsort((-numbers[told], -scores[told]))]
+    best = told[np.lexsort((-scene.numbers[told], -scores[told]))]
     # One by one: few of them are ever told.
     for place in map(int, best):
         yield Scored._make((candidates[place], float(scores[place]), *parts[place].tolist(), float(near[place]), None))
-
-
-def _heard(scene: Scene, cosines: Mapping[int, float]) -> Floats:
-    """How near the question is that each candidate replies to."""
-    near = np.array([*(cosines.get(row.id, 0.0) for row in scene.rows), 0.0], dtype=np.float32)
-    return scene.replies * near[scene.beside[:, 0]]
 
 
 def _bm25(counts: Floats, lengths: Floats, rarity: Floats, weights: Weights) -> Floats:
@@ -132,42 +127,44 @@ def _bm25(counts: Floats, lengths: Floats, rarity: Floats, weights: Weights) -> 
 
 def _counts(scene: Scene, terms: Sequence[str], sought: Sought) -> Floats:
     """How often each row has each term; where it is missing, what its nearest kin there counts."""
-    own = {term: column for column, term in enumerate(terms)}
-    names = {name for who in {row.who for row in scene.rows} for name in who.split()}
-    akin: dict[str, list[tuple[int, float]]] = {}
-    for term in own.keys() & sought.kin.keys() - names:
-        for other, share in sought.kin[term].items():
-            if other not in names:
-                akin.setdefault(other, []).append((own[term], share))
-    counts = np.zeros((len(scene.rows), len(own)), dtype=np.float32)
-    wanted = own.keys() | akin.keys()
-    for place, row in enumerate(scene.rows):
-        words = row.terms.split()
-        said: dict[int, float] = {}
-        for word in wanted.intersection(words):
-            if word in own:
-                said[own[word]] = words.count(word)
-            else:
-                for column, share in akin[word]:
-                    # Of several kin the nearest counts, and the term itself, where it is there, counts alone.
-                    if share > said.get(column, 0.0):
-                        said[column] = share
-        for column, count in said.items():
-            counts[place, column] = count
-    return counts
+    names = {name for who in scene.speakers for name in who.split()}
+    # A name has no kin and is none, and a term counts for itself alone.
+    aside = names.union(terms)
+    near = {
+        term: {other: share for other, share in sought.kin[term].items() if other not in aside}
+        for term in terms
+        if term in sought.kin and term not in names
+    }
+    words = dict.fromkeys([*terms, *chain.from_iterable(near.values())])
+    at = {word: place for place, word in enumerate(words)}
+    counts = scene.spoken.count(list(words))
+    for term, shares in near.items():
+        if shares:
+            is_heard = counts[[at[other] for other in shares]] > 0
+            nearest = (is_heard * np.array([*shares.values()], dtype=np.float32)[:, None]).max(axis=0)
+            own = counts[at[term]]
+            counts[at[term]] = np.where(own > 0, own, nearest)
+    return np.ascontiguousarray(counts[: len(terms)].T)
 
 
-def _runs(texts: Sequence[str], pairs: Sequence[str], statistics: TermStatistics) -> Floats:
+def _runs(scene: Scene, pairs: Sequence[str], counts: Mapping[str, Floats], statistics: TermStatistics) -> Floats:
     """What pairs of the question's terms are worth that stand side by side; as rare as the rarer of the two."""
-    worth = np.zeros(len(texts), dtype=np.float32)
+    candidates = scene.candidates
+    worth = np.zeros(len(candidates), dtype=np.float32)
     for pair in pairs:
-        rarity = max(_idf(statistics, term) for term in pair.split())
-        sought = f" {pair} "
-        worth[[place for place, text in enumerate(texts) if sought in text]] += rarity
+        terms = pair.split()
+        rarity = max(_idf(statistics, term) for term in terms)
+        # Only those who have both words are looked at.
+        both = [counts[term][: len(candidates)] > 0 for term in terms if term in counts]
+        places: Iterable[int] = np.flatnonzero(np.all(both, axis=0)).tolist() if both else range(len(candidates))
+        worth[[place for place in places if f" {pair} " in f" {candidates[place].terms} "]] += rarity
     return worth
 
 
-def _having(texts: Sequence[str], phrases: Sequence[str]) -> Floats:
+def _having(scene: Scene, phrases: Sequence[str]) -> Floats:
+    if not phrases:
+        return np.zeros(len(scene.candidates), dtype=np.float32)
+    texts = [f" {passage.terms} " for passage in scene.candidates]
     return np.array([sum(f" {one} " in text for one in phrases) for text in texts], dtype=np.float32)
 
 

@@ -9,7 +9,7 @@ import binascii
 import hashlib
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from scrubjay.errors import InvalidInput
@@ -73,5 +73,7 @@ def _mark(key: str) -> bytes:
 
 
 def _fingerprint(question: Question, spaces: Sequence[str]) -> bytes:
-    asked: Sequence[object] = (question.query, question.filter, question.contains, tuple(spaces))
+    # How an entity is spelled elsewhere is no part of what was asked.
+    wanted = replace(question.filter, spellings=())
+    asked: Sequence[object] = (question.query, wanted, question.contains, tuple(spaces))
     return hashlib.blake2b(repr(asked).encode("utf-8", "replace"), digest_size=6).digest()

@@ -22,6 +22,7 @@ from scrubjay.recalling.paging import Page, cursor_after, page_of
 from scrubjay.recalling.rerank import rerank
 from scrubjay.recalling.scene import lay_out
 from scrubjay.recalling.search import Searcher
+from scrubjay.recalling.spellings import with_spellings
 from scrubjay.recalling.telling import hit_of, passage_of, pinned_hits, unasked, with_neighbours
 from scrubjay.recalling.understand import Understood, understand
 from scrubjay.references import SoundReader
@@ -67,6 +68,8 @@ async def recall(question: Question, *, cursor: str, spaces: Sequence[str], now:
     telemetry.count("recall_cache", result="miss" if known is None else "hit")
     if known is not None:
         return known
+    wanted = await with_spellings(question.filter, spaces=spaces, lexicon=shelf.store)
+    asked = replace(asked, question=replace(question, filter=wanted))
     answer, told = await _answer(_Asking(asked=asked, page=page, now=now, shelf=shelf), spaces=spaces)
     if key is not None and not answer.degraded:
         shelf.answers.put(key, answer, places=places, now=now, told=told)

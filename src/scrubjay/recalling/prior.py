@@ -38,7 +38,7 @@ def priors_of(
     asking = np.array([passage.asks == _AT_ITS_END for passage in passages], dtype=np.float32)
     return (
         _dated(passages, asked.spans, weights) if asked.spans else nothing,
-        _named(passages, frozenset(asked.terms), weights) if ranking.uses("names") else nothing,
+        _named(scene, frozenset(asked.terms), weights) if ranking.uses("names") else nothing,
         _mannered(asking, lengths, weights) if ranking.uses("manner") else nothing,
         _standing(passages, now, weights) if ranking.uses("standing") else nothing,
     )
@@ -54,9 +54,9 @@ def _dated(passages: Sequence[StoredPassage], spans: Sequence[Span], weights: We
     return weights.date * best
 
 
-def _named(passages: Sequence[StoredPassage], terms: frozenset[str], weights: Weights) -> Floats:
-    shares = {who: _share(who.split(), terms) for who in {passage.who for passage in passages}}
-    return weights.name * np.array([shares[passage.who] for passage in passages], dtype=np.float32)
+def _named(scene: Scene, terms: frozenset[str], weights: Weights) -> Floats:
+    shares = np.array([_share(who.split(), terms) for who in scene.speakers], dtype=np.float32)
+    return weights.name * shares[scene.who[: len(scene.candidates)]]
 
 
 def _share(names: Sequence[str], terms: frozenset[str]) -> float:

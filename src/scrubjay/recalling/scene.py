@@ -1,6 +1,6 @@
 """Passages among their neighbours: what is said around a statement helps to find it."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from scrubjay.model.passage import StoredPassage
 from scrubjay.recalling.candidates import AROUND
+from scrubjay.recalling.counting import Floats, Spoken
 
-Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
 # What a word counts that was said so many passages before, and after, where several people speak; among the passages
 # of one alone it counts less, since nobody answers anybody.
@@ -33,16 +33,21 @@ class Scene:
     """Rows of a store, of which the first `len(beside)` are candidates.
 
     `beside` has the places of the rows around each candidate, -1 where there is none, and `shares` what a word counts
-    in each of them. `lengths` are the rows' own numbers of terms. `replies` says how far a candidate answers the row
-    before it. The first `searched` were found by a search, the other candidates stand near them.
+    in each of them. `numbers` are the rows' ids, `lengths` their own numbers of terms, which `spoken` has; `who` says
+    each of them, by a place in `speakers`. `replies` says how far a candidate answers the row before it. The first
+    `searched` were found by a search, the other candidates stand near them.
     """
 
     rows: tuple[StoredPassage, ...]
+    numbers: Places
     searched: int
     beside: Places
     shares: Floats
+    spoken: Spoken
     lengths: Floats
     replies: Floats
+    who: Places
+    speakers: tuple[str, ...]
 
     @property
     def candidates(self) -> tuple[StoredPassage, ...]:
@@ -66,29 +71,30 @@ def lay_out(passages: Sequence[StoredPassage], beside: Sequence[StoredPassage], 
     Unless it is a question that they are laid out for, nobody answers anybody.
     """
     found = len(passages)
-    around, numbers = _windows(passages)
-    # Whoever was searched for is a candidate anyway; of the others each once, from where most is seen around it.
-    seen = (around >= 0).sum(axis=1)
-    order = np.lexsort((-seen, numbers))
-    ids = np.array([passage.id for passage in passages], dtype=np.int64)
-    places = order[np.unique(numbers[order], return_index=True)[1]]
-    places = places[~np.isin(numbers[places], ids) & (numbers[places] >= 0)]
+    around, centres = _windows(passages)
     known = {passage.id: passage for passage in beside}
-    places = np.array([place for place in places.tolist() if int(numbers[place]) in known], dtype=np.intp)
-    nearest = [known.pop(int(number)) for number in numbers[places]]
+    places = _best_seen(around, centres, known)
+    nearest = [known.pop(number) for number in centres[places].tolist()]
     rows = (*passages, *nearest, *known.values())
-    lengths = np.array([passage.terms.count(" ") + bool(passage.terms) for passage in rows], dtype=np.float32)
-    neighbours = _places_of(np.concatenate([around[:found], around[places]]), rows)
-    who = _speakers(rows) if is_asked else np.zeros(len(rows) + 1, dtype=np.intp)
-    replies = _replies(rows, neighbours, who)
+    numbers = np.array([row.id for row in rows], dtype=np.int64)
+    spoken = Spoken([row.terms for row in rows])
+    lengths = spoken.lengths
+    neighbours = _places_of(np.concatenate([around[:found], around[places]]), numbers)
+    who, speakers = _speakers(rows)
+    heard = who if is_asked else np.zeros_like(who)
+    replies = _replies(rows, neighbours, heard)
     spoken_for = np.minimum(1.0, _LONGEST_SPOKEN_FOR / np.maximum(lengths[: len(neighbours)], 1.0))
     return Scene(
         rows=rows,
+        numbers=numbers,
         searched=found,
         beside=neighbours,
-        shares=_shares(neighbours, who, lengths, replies) * spoken_for[:, None],
+        shares=_shares(neighbours, heard, lengths, replies) * spoken_for[:, None],
+        spoken=spoken,
         lengths=lengths,
         replies=replies * spoken_for,
+        who=who[:-1],
+        speakers=speakers,
     )
 
 
@@ -101,8 +107,8 @@ def _windows(passages: Sequence[StoredPassage]) -> tuple[Places, Places]:
         (*_NOBODY[len(one.before) :], *reversed(one.before), one.id, *one.after, *_NOBODY[len(one.after) :])
         for one in passages
     ]
-    line = np.array(lines, dtype=np.int64).reshape(len(lines), 2 * AROUND + 1)
-    line = np.pad(line, ((0, 0), (AROUND, AROUND)), constant_values=-1)
+    line = np.full((len(lines), 4 * AROUND + 1), -1, dtype=np.int64)
+    line[:, AROUND : 3 * AROUND + 1] = np.array(lines, dtype=np.int64).reshape(len(lines), 2 * AROUND + 1)
     before, after = -np.arange(1, AROUND + 1), np.arange(1, AROUND + 1)
     columns = np.concatenate([before, after])
     centres = [2 * AROUND, *(2 * AROUND + step * side for step in range(1, _REACH + 1) for side in (-1, 1))]
@@ -110,28 +116,39 @@ def _windows(passages: Sequence[StoredPassage]) -> tuple[Places, Places]:
     return around, np.concatenate([line[:, centre] for centre in centres])
 
 
-def _places_of(numbers: Places, rows: Sequence[StoredPassage]) -> Places:
-    """Where in the rows passages stand; -1 for those that are not there."""
-    if not rows:
-        return numbers
-    ids = np.array([row.id for row in rows], dtype=np.int64)
-    order = np.argsort(ids)
-    at = np.minimum(np.searchsorted(ids, numbers, sorter=order), len(ids) - 1)
-    return np.where(ids[order[at]] == numbers, order[at], -1)
+def _best_seen(around: Places, centres: Places, wanted: Container[int]) -> list[int]:
+    """Of each number that is wanted one window, from where most is seen around it; in the order of the numbers."""
+    best: dict[int, tuple[int, int]] = {}
+    seen = (around >= 0).sum(axis=1).tolist()
+    for place, (number, count) in enumerate(zip(centres.tolist(), seen, strict=True)):
+        if number in wanted and (number not in best or count > best[number][0]):
+            best[number] = count, place
+    return [best[number][1] for number in sorted(best)]
+
+
+def _places_of(sought: Places, numbers: Places) -> Places:
+    """Where among some numbers others stand; -1 for those that are not there."""
+    if not len(numbers):
+        return sought
+    order = np.argsort(numbers)
+    at = order[np.minimum(np.searchsorted(numbers, sought, sorter=order), len(numbers) - 1)]
+    return np.where(numbers[at] == sought, at, -1)
 
 
 def _replies(rows: Sequence[StoredPassage], places: Places, who: Places) -> Floats:
     """1 for each candidate that comes right after a question of somebody else."""
-    asking = np.array([*(row.asks > 0 for row in rows), False])
+    asking = np.array([*[row.asks for row in rows], 0]) > 0
     askers, here = places[:, 0], who[: len(places)]
     # Whoever is not named is not somebody else. The last of `who` is nobody, for where there is no row before.
     return (asking[askers] & (who[askers] > 0) & (here > 0) & (who[askers] != here)).astype(np.float32)
 
 
-def _speakers(rows: Sequence[StoredPassage]) -> Places:
-    """A number for each row, the same for all that one says; 0 for who is not named, and at the end for nobody."""
-    known = {who: number for number, who in enumerate(dict.fromkeys(("", *(row.who for row in rows))))}
-    return np.array([*(known[row.who] for row in rows), 0], dtype=np.intp)
+def _speakers(rows: Sequence[StoredPassage]) -> tuple[Places, tuple[str, ...]]:
+    """Who says each row, as a place among all who speak; 0 is for who is not named, and at the end for nobody."""
+    said_by = [row.who for row in rows]
+    speakers = tuple(dict.fromkeys(("", *said_by)))
+    known = {who: place for place, who in enumerate(speakers)}
+    return np.array([*map(known.__getitem__, said_by), 0], dtype=np.intp), speakers
 
 
 def _shares(places: Places, who: Places, lengths: Floats, replies: Floats) -> Floats:

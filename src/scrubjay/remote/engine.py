@@ -11,7 +11,8 @@ from scrubjay.errors import Busy, DaemonUnavailable
 from scrubjay.graph.lines import FORMATS
 from scrubjay.model.draft import Caller, Draft, Edit
 from scrubjay.model.identity import new_id
-from scrubjay.model.memory import Json
+from scrubjay.model.job import Job
+from scrubjay.model.memory import Json, Memory
 from scrubjay.model.query import Question
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import (
@@ -26,6 +27,8 @@ from scrubjay.model.results import (
     Undone,
     Written,
 )
+from scrubjay.model.rules import Rules
+from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.token import NewToken, Token, TokenWish
 from scrubjay.ports import Progress
 from scrubjay.remote.answers import Answers
@@ -121,6 +124,59 @@ class RemoteEngine:
     async def undo(self, *, who: Caller, run: str = "", idempotency_key: str = "") -> Undone:
         """Take back the last run of this agent, or a named one."""
         return await self._write("undo", Undone, who, run=run, idempotency_key=idempotency_key)
+
+    async def rules(self, *, who: Caller) -> Rules:
+        """What becomes of what is written into a space."""
+        return cast("Rules", built(Rules, await self._try("rules", {}, who)))
+
+    async def set_rules(self, changes: Mapping[str, Json], *, who: Caller) -> Rules:
+        """Change rules of a space; null gives one back to the default."""
+        # Done twice it is still done.
+        return cast("Rules", built(Rules, await self._try("set_rules", {"changes": dict(changes)}, who)))
+
+    async def tags(self, *, who: Caller, limit: int = 200) -> TagTable:
+        """The tags of a space, and what stands for what."""
+        return cast("TagTable", built(TagTable, await self._try("tags", {"limit": limit}, who)))
+
+    async def add_synonyms(self, tag: str, variants: Sequence[str], *, who: Caller) -> TagTable:
+        """Have other words stand for a tag from now on."""
+        told = await self._try("add_synonyms", {"tag": tag, "variants": lean(variants)}, who)
+        return cast("TagTable", built(TagTable, told))
+
+    async def remove_synonyms(self, variants: Sequence[str], *, who: Caller) -> TagTable:
+        """Have words stand for themselves again."""
+        return cast("TagTable", built(TagTable, await self._try("remove_synonyms", {"variants": lean(variants)}, who)))
+
+    async def preview_tags(self, tags: Sequence[str], *, who: Caller, text: str = "") -> TagPreview:
+        """What would become of tags, and which would be suggested for a text."""
+        told = await self._try("preview_tags", {"tags": lean(tags), "text": text}, who)
+        return cast("TagPreview", built(TagPreview, told))
+
+    async def inbox(self, *, who: Caller, limit: int = 50) -> tuple[Memory, ...]:
+        """What waits for a person's yes."""
+        told = await self._try("inbox", {"limit": limit}, who)
+        return cast("tuple[Memory, ...]", built(tuple[Memory, ...], told))
+
+    async def approve(self, selection: Selection, *, who: Caller) -> Outcome:
+        """Keep what waits."""
+        return await self._write("approve", Outcome, who, selection=selection)
+
+    async def decline(self, selection: Selection, *, who: Caller) -> Outcome:
+        """Put what waits into the trash."""
+        return await self._write("decline", Outcome, who, selection=selection)
+
+    async def jobs(self, *, who: Caller, limit: int = 50) -> tuple[Job, ...]:
+        """The work that is left for later, and what came of it."""
+        told = await self._try("jobs", {"limit": limit}, who)
+        return cast("tuple[Job, ...]", built(tuple[Job, ...], told))
+
+    async def retry_job(self, job_id: str, *, who: Caller) -> Job:
+        """Have a job done again that failed."""
+        return cast("Job", built(Job, await self._try("retry_job", {"job_id": job_id}, who)))
+
+    async def cancel_job(self, job_id: str, *, who: Caller) -> Job:
+        """Have a job not done after all."""
+        return cast("Job", built(Job, await self._try("cancel_job", {"job_id": job_id}, who, is_write=True)))
 
     async def outcome(self, runs: Sequence[str], *, who: Caller) -> dict[str, bool]:
         """Of each run, whether it has changed anything."""

@@ -13,11 +13,17 @@ from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.remote.shapes import built, hints_of
 
-READS = frozenset({"recall", "read", "history", "diff", "status", "outcome", "tokens"})
+READS = frozenset(
+    {
+        "recall", "read", "history", "diff", "status", "outcome", "tokens",
+        "rules", "tags", "preview_tags", "inbox", "jobs",
+    }
+)  # fmt: skip
 WRITES = frozenset(
     {
         "remember", "revise", "forget", "restore", "relate", "unrelate", "revert", "undo",
-        "create_token", "revoke_token",
+        "create_token", "revoke_token", "set_rules", "add_synonyms", "remove_synonyms", "approve", "decline",
+        "retry_job", "cancel_job",
     }
 )  # fmt: skip
 # These tell how far they are instead of being held to the time of an ordinary call.

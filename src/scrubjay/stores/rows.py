@@ -15,7 +15,8 @@ from scrubjay.model.query import facets_of
 from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
 
-STATES = (State.LIVE, State.MERGED, State.ARCHIVED, State.TRASHED)
+# By the number that is stored: a new one is added at the end.
+STATES = (State.LIVE, State.MERGED, State.ARCHIVED, State.TRASHED, State.WAITING)
 STATE_NUMBERS = {state: number for number, state in enumerate(STATES)}
 TIER_NUMBERS = {tier: number for number, tier in enumerate(Tier)}
 

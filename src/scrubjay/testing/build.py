@@ -1,6 +1,6 @@
 """Small builders, so that a test says only what it is about."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -10,8 +10,9 @@ import numpy as np
 
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.identity import new_id
-from scrubjay.model.memory import Json, Memory, Metadata, Observation, Source, State, Tier
+from scrubjay.model.memory import Json, Memory, Merged, Metadata, Observation, Source, State, Tier
 from scrubjay.model.moment import to_micros
+from scrubjay.model.paper import Paper
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import facet, facets_of
 from scrubjay.model.relation import LINK, Relation
@@ -49,6 +50,8 @@ class MemoryFields(TypedDict, total=False):
     remind_at: datetime | None
     state: State
     merged_into: str
+    merged: tuple[Merged, ...]
+    flags: tuple[str, ...]
     version: int
     branch: str
     resolution: str
@@ -97,6 +100,7 @@ def a_commit(
     space: str = "",
     origin: Origin | None = None,
     embedded: Embedded | None = None,
+    papers: Sequence[Paper] = (),
     once: Once | None = None,
 ) -> Commit:
     """A commit of writes and edges; a bare memory is a new one. The space is that of the first memory."""
@@ -109,8 +113,21 @@ def a_commit(
         writes=writes,
         edges=edges,
         embedded=embedded,
+        papers=tuple(papers),
         once=once,
     )
+
+
+def a_paper(
+    key: str = "writing",
+    *,
+    space: str = "default",
+    drawer: str = "rules",
+    value: Mapping[str, Json] | None = None,
+    due: datetime | None = None,
+) -> Paper:
+    """A paper in its first version."""
+    return Paper(space=space, drawer=drawer, key=key, value=value or {}, at=START, due=due)
 
 
 def an_edge(

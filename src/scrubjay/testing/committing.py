@@ -10,9 +10,11 @@ from scrubjay.errors import InvalidInput, KeyReused, NameTaken, NotFound, StaleV
 from scrubjay.model.answer import Answer, key_digest
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.memory import Memory, State
+from scrubjay.model.paper import Paper
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
 from scrubjay.ports import Commit, Committed, Dossier, Edge, Embedded, Write
+from scrubjay.testing.papers import subject_of, written
 from scrubjay.testing.rooms import Draft, Entry, Housed, Room
 from scrubjay.text.passages import passages_of
 
@@ -34,6 +36,8 @@ class FakeWriter(Housed):
             _apply_edge(draft, edge)
         if commit.embedded:
             _shelve(draft, commit.embedded, written={write.memory.id for write in commit.writes})
+        for paper in commit.papers:
+            _file(draft, paper, commit=commit)
         if once:
             origin = commit.origin
             draft.room.answers[key_digest(once.key)] = Answer(
@@ -85,6 +89,7 @@ class FakeWriter(Housed):
         runs = {change.run for change in self._house.changes if change.space == space and change.memory_id in purged}
         runs |= {version.run for entry in gone for version in entry.versions}
         room.answers = {key: answer for key, answer in room.answers.items() if answer.run not in runs}
+        room.papers = {key: paper for key, paper in room.papers.items() if subject_of(paper) not in purged}
         draft.forget_relations(purged)
         draft.accept()
         return len(gone)
@@ -171,6 +176,13 @@ def _shelve(
         entry = room.entries.get(memory_id)
         if entry and memory_id not in written:
             draft.note(entry, Action.EMBEDDED, base=entry.memory.version, before=len(entry.passages))
+
+
+def _file(draft: Draft, paper: Paper, *, commit: Commit) -> None:
+    if paper.space != commit.space:
+        raise InvalidInput("a commit writes to one space only", space=commit.space)
+    before = draft.room.papers.get((paper.drawer, paper.key))
+    draft.room.papers[paper.drawer, paper.key] = written(paper, version=before.version + 1 if before else 1)
 
 
 def _require_current(before: Entry | None, write: Write) -> None:

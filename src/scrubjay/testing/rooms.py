@@ -7,6 +7,7 @@ from scrubjay.model.answer import Answer
 from scrubjay.model.change import Action, Change, Origin
 from scrubjay.model.memory import Memory, State, Tier
 from scrubjay.model.moment import to_micros
+from scrubjay.model.paper import Paper
 from scrubjay.model.passage import Passage, StoredPassage, Vector, passage_id
 from scrubjay.model.query import Filter, facets_of
 from scrubjay.model.relation import Relation
@@ -36,6 +37,7 @@ class Room:
     vectors: dict[tuple[str, bytes], Vector] = field(default_factory=dict[tuple[str, bytes], Vector])
     answers: dict[bytes, Answer] = field(default_factory=dict[bytes, Answer])
     names: dict[str, str] = field(default_factory=dict[str, str])
+    papers: dict[tuple[str, str], Paper] = field(default_factory=dict[tuple[str, str], Paper])
 
     def copy(self) -> "Room":
         """A room to try a commit in; what it holds is immutable, so the dicts suffice."""
@@ -45,6 +47,7 @@ class Room:
             vectors=dict(self.vectors),
             answers=dict(self.answers),
             names=dict(self.names),
+            papers=dict(self.papers),
         )
 
     def put(self, entry: Entry) -> None:

@@ -15,12 +15,13 @@ from scrubjay.testing.finding import FakeReader
 from scrubjay.testing.inventory import FakeInventory
 from scrubjay.testing.lexicon import FakeLexicon
 from scrubjay.testing.log import FakeLog
+from scrubjay.testing.papers import FakePapers
 from scrubjay.testing.rooms import House
 from scrubjay.testing.shelf import FakeShelf
 from scrubjay.testing.tokens import FakeTokens
 
 
-class FakeStore(FakeWriter, FakeReader, FakeLexicon, FakeShelf, FakeLog, FakeTokens, FakeInventory):
+class FakeStore(FakeWriter, FakeReader, FakeLexicon, FakeShelf, FakeLog, FakePapers, FakeTokens, FakeInventory):
     """The whole port `RecordStore`, for tests. A backup shows what it holds, but cannot be opened."""
 
     def __init__(self, house: House | None = None) -> None:

@@ -1,6 +1,6 @@
 """Words of like meaning: whoever asks for an instrument means a guitar too. Made by scripts/kin.py, for English."""
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -18,6 +18,8 @@ class Kin(NamedTuple):
     closeness: float
 
 
+# The same words are asked for again and again, and what is made for one is some twenty small things.
+@lru_cache(maxsize=2048)
 def kin_of(term: str) -> tuple[Kin, ...]:
     """The terms nearest in meaning to one, nearest first; none for a word that is not known."""
     table = _table()

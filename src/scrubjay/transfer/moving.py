@@ -10,7 +10,7 @@ from scrubjay.errors import Conflict, InvalidInput, ScrubjayError
 from scrubjay.model.change import Origin
 from scrubjay.ports import RecordStore
 from scrubjay.transfer.moving_check import Comparison, compare_stores
-from scrubjay.transfer.moving_pages import Damaged, Stage, id_pages, known_among, unheard
+from scrubjay.transfer.moving_pages import Damaged, PaperKey, Stage, id_pages, known_among, paper_page, unheard
 from scrubjay.transfer.moving_space import Carried, Carrier
 
 AGENT = "migration"
@@ -44,6 +44,7 @@ class Moved:
     relations: int
     vectors: int
     answers: int
+    papers: int
     tokens: int
     renamed: tuple[str, ...]
     damaged: tuple[Damaged, ...]
@@ -92,6 +93,7 @@ async def move_house(move: Move) -> tuple[Moved, Comparison]:
         relations=carried.relations,
         vectors=carried.vectors,
         answers=carried.answers,
+        papers=carried.papers,
         tokens=carried.tokens,
         renamed=tuple(carried.renamed),
         damaged=tuple(carried.damaged),
@@ -140,8 +142,22 @@ async def is_own_copy(move: Move) -> bool:
         if any(change.run != ours for change in page):
             return False
         after = page[-1].seq
+    # Papers leave no trace in the log.
+    if not after and not await _has_known_papers(move):
+        return False
     known = await move.source.token_digests()
     return (await move.target.token_digests()).items() <= known.items()
+
+
+async def _has_known_papers(move: Move) -> bool:
+    """Whether the target has no paper that the source does not have just so."""
+    for space in await move.target.spaces():
+        after: PaperKey = ("", "")
+        while page := await paper_page(move.target, space, after=after):
+            for after, paper in page.items():
+                if await move.source.paper(space, *after) != paper:
+                    return False
+    return True
 
 
 async def _bring_over(move: Move) -> tuple[Carried, float]:
@@ -151,8 +167,9 @@ async def _bring_over(move: Move) -> tuple[Carried, float]:
         async for page in id_pages(move.source, space):
             total += len(page.ids)
     carrier = Carrier(
-        source=move.source, target=move.target, origin=move.origin, total=total, report=move.report, carried=Carried()
-    )
+        source=move.source, target=move.target, origin=move.origin, total=total, report=move.report,
+        renewing=not move.merging, carried=Carried(),
+    )  # fmt: skip
     for space in spaces:
         await carrier.space(space)
     await carrier.tokens()
@@ -179,6 +196,7 @@ def _together(first: Carried, second: Carried) -> Carried:
         relations=first.relations + second.relations,
         vectors=first.vectors + second.vectors,
         answers=first.answers + second.answers,
+        papers=first.papers + second.papers,
         tokens=first.tokens + second.tokens,
         renamed=second.renamed,
         damaged=second.damaged,

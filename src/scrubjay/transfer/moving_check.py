@@ -1,4 +1,4 @@
-"""Comparing two stores: every memory with all its versions and relations, every vector, every token."""
+"""Comparing two stores: every memory with all its versions and relations, every vector, paper and token."""
 
 import time
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from scrubjay.model.passage import Vector
 from scrubjay.ports import RecordStore
-from scrubjay.transfer.moving_pages import IDS, Damaged, Page, Stage, id_pages
+from scrubjay.transfer.moving_pages import IDS, PAPERS, Damaged, Page, PaperKey, Stage, id_pages, paper_page
 from scrubjay.transfer.moving_side import Holdings, Side, in_step
 
 _VECTORS = 500
@@ -99,7 +99,7 @@ class _Comparing:
     damaged: list[Damaged] = field(default_factory=list[Damaged])
 
     async def space(self, space: str) -> SpaceCompared:
-        """One space: memories, then relations, then vectors, each in order."""
+        """One space: memories, then relations, vectors and papers, each in order."""
         ours, theirs = Side(self.source, space), Side(self.target, space)
         await self._memories(ours, theirs)
         async for page in id_pages(self.source, space):
@@ -108,6 +108,7 @@ class _Comparing:
             await self._vectors(ours, theirs, model)
         if not self.merging:
             await self._answers(ours, theirs)
+        await self._papers(ours, theirs)
         self.damaged += [Damaged(space=space, memory_id=one, why=why) for one, why in ours.damaged.items()]
         return SpaceCompared(space=space, source=ours.closed(), target=theirs.closed())
 
@@ -173,6 +174,20 @@ class _Comparing:
         left, right = await ours.answers(), await theirs.answers()
         if left != right:
             self._differs("", "", f"answers to idempotency keys of the space {ours.space} are not the same")
+
+    async def _papers(self, ours: Side, theirs: Side) -> None:
+        after: PaperKey | None = ("", "")
+        while after is not None:
+            pages = [await paper_page(side.store, side.space, after=after) for side in (ours, theirs)]
+            mine, other, after = in_step(*pages, limit=PAPERS)
+            if self.merging:
+                # What was there before under the same key has stayed.
+                other = {key: mine[key] for key in other if key in mine}
+            ours.file(mine)
+            theirs.file(other)
+            for key in sorted(mine.keys() | other.keys()):
+                if mine.get(key) != other.get(key):
+                    self._differs("", "", f"the paper {key[1]} in {key[0]} of the space {ours.space} is not the same")
 
     def _differs(self, space: str, memory_id: str, what: str) -> None:
         self.different += 1

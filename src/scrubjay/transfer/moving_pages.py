@@ -4,13 +4,18 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from scrubjay.errors import BodyDamaged
+from scrubjay.model.paper import Paper
 from scrubjay.model.version import Dossier
 from scrubjay.ports import Inventory
 
 Stage = Callable[[str, int, int], None]
 """Told which part of the work is under way, and how much of how much of it is done."""
 
+PaperKey = tuple[str, str]
+"""The drawer and the key of a paper."""
+
 IDS = 1_000
+PAPERS = 500
 # What is read at once, and written in one commit.
 _MEMORIES = 200
 _BYTES = 4 << 20
@@ -54,6 +59,11 @@ async def known_among(store: Inventory, space: str, page: Page) -> set[str]:
         if after >= page.ids[-1]:
             break
     return found
+
+
+async def paper_page(store: Inventory, space: str, *, after: PaperKey) -> dict[PaperKey, Paper]:
+    """The next papers of a space, in order."""
+    return {(one.drawer, one.key): one for one in await store.all_papers(space, after=after, limit=PAPERS)}
 
 
 async def dossier_pages(

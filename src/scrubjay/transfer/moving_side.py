@@ -11,15 +11,16 @@ import numpy as np
 
 from scrubjay.model.memory import Json
 from scrubjay.model.moment import to_iso
+from scrubjay.model.paper import Paper
 from scrubjay.model.passage import Vector
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Dossier
 from scrubjay.ports import RecordStore
 from scrubjay.text.slug import unsuffixed
 from scrubjay.transfer.lines import dossier_json, relation_json
-from scrubjay.transfer.moving_pages import Page, dossier_pages
+from scrubjay.transfer.moving_pages import Page, PaperKey, dossier_pages
 
-Key = TypeVar("Key", str, bytes)
+Key = TypeVar("Key", str, bytes, tuple[str, str])
 Value = TypeVar("Value")
 _ANSWERS = 500
 
@@ -33,6 +34,7 @@ class Holdings:
     relations: int = 0
     vectors: Counter[str] = field(default_factory=Counter[str])
     answers: int = 0
+    papers: int = 0
     checksum: str = ""
 
 
@@ -93,6 +95,14 @@ class Side:
             self.holdings.answers += len(page)
             after = page[-1].key
         return total
+
+    def file(self, papers: Mapping[PaperKey, Paper]) -> None:
+        """Add papers to the sum."""
+        self.holdings.papers += len(papers)
+        for paper in papers.values():
+            due = to_iso(paper.due) if paper.due else ""
+            told = [paper.drawer, paper.key, str(paper.version), to_iso(paper.at), due]
+            self._sum.update(_digest(told) + _digest(paper.value))
 
     def closed(self) -> Holdings:
         """What there was, with the sum."""

@@ -1,4 +1,4 @@
-"""Bringing one space over: vectors, then memories with their past, then relations, then answers."""
+"""Bringing one space over: vectors, then memories with their past, then relations, answers and papers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,18 @@ from scrubjay.model.relation import Relation
 from scrubjay.model.version import Dossier
 from scrubjay.ports import Commit, Edge, Embedded, RecordStore
 from scrubjay.transfer.intake import with_free_names
-from scrubjay.transfer.moving_pages import Damaged, Page, Stage, dossier_pages, id_pages, known_among
+from scrubjay.transfer.moving_pages import (
+    PAPERS,
+    Damaged,
+    Page,
+    PaperKey,
+    Stage,
+    dossier_pages,
+    id_pages,
+    known_among,
+    paper_page,
+)
+from scrubjay.transfer.moving_side import in_step
 
 _VECTORS = 500
 _EDGES = 500
@@ -27,6 +38,7 @@ class Carried:
     relations: int = 0
     vectors: int = 0
     answers: int = 0
+    papers: int = 0
     tokens: int = 0
     renamed: list[str] = field(default_factory=list[str])
     damaged: list[Damaged] = field(default_factory=list[Damaged])
@@ -37,13 +49,17 @@ class Carried:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carrier:
-    """Brings over what the target lacks; nothing that is there is changed, so it can begin again at any time."""
+    """Brings over what the target lacks; no memory that is there is changed, so it can begin again at any time.
+
+    With `renewing` the papers of the target become those of the source, else those that are there stay.
+    """
 
     source: RecordStore
     target: RecordStore
     origin: Origin
     total: int
     report: Stage
+    renewing: bool
     carried: Carried = field(default_factory=Carried)
 
     async def space(self, space: str) -> None:
@@ -60,6 +76,7 @@ class Carrier:
             self.carried.seen_ends += len(page.ids)
             self.report("relations", self.carried.seen_ends, self.total)
         await self._answers(space)
+        await self._papers(space)
 
     async def tokens(self) -> None:
         """The tokens, by their digests; what was revoked since an earlier try is revoked."""
@@ -134,6 +151,17 @@ class Carrier:
         while page := await self.source.answers(space, after=after, limit=_ANSWERS):
             self.carried.answers += await self.target.keep_answers(space, page, origin=self.origin)
             after = page[-1].key
+
+    async def _papers(self, space: str) -> None:
+        after: PaperKey | None = ("", "")
+        while after is not None:
+            ours, theirs = [await paper_page(store, space, after=after) for store in (self.source, self.target)]
+            ours, theirs, after = in_step(ours, theirs, limit=PAPERS)
+            unlike = [paper for key, paper in ours.items() if theirs.get(key) != paper]
+            if unlike:
+                self.carried.papers += await self.target.keep_papers(space, unlike, renew=self.renewing)
+            for drawer, key in sorted(theirs.keys() - ours.keys()) if self.renewing else ():
+                await self.target.discard_paper(space, drawer, key)
 
     def _tell(self) -> None:
         self.report("memories", self.carried.memories + self.carried.known, self.total)

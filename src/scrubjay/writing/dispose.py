@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput, NameTaken, StaleVersion, WrongState
@@ -13,7 +14,7 @@ from scrubjay.model.results import Missing, Outcome, Written
 from scrubjay.ports import Commit, RecordStore, Write
 from scrubjay.references import resolve_all
 from scrubjay.text.slug import suffixed
-from scrubjay.writing.pipeline import slice_memory
+from scrubjay.writing.slicing import slice_memory
 
 _PAGE = 200
 _TRIES = 20
@@ -31,14 +32,38 @@ class Selection:
     missing: tuple[Missing, ...] = field(default=())
 
 
+class Move(Enum):
+    """A way from one state into another: where it starts when a filter chooses, where it ends, what the log says."""
+
+    FORGET = (State.LIVE, State.TRASHED, Action.TRASHED)
+    RESTORE = (State.TRASHED, State.LIVE, Action.RESTORED)
+    APPROVE = (State.WAITING, State.LIVE, Action.APPROVED)
+    DECLINE = (State.WAITING, State.TRASHED, Action.TRASHED)
+
+    @property
+    def start(self) -> State:
+        """In which state a filter looks for memories."""
+        return self.value[0]
+
+    @property
+    def target(self) -> State:
+        """In which state they end."""
+        return self.value[1]
+
+    @property
+    def action(self) -> Action:
+        """What the log says of it."""
+        return self.value[2]
+
+
 async def forget(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
     """Put memories into the trash, from where they can be restored."""
-    return await _move(selection, State.TRASHED, space=space, origin=origin, store=store)
+    return await move(selection, Move.FORGET, space=space, origin=origin, store=store)
 
 
 async def restore(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
     """Take memories out of the trash or the archive."""
-    return await _move(selection, State.LIVE, space=space, origin=origin, store=store)
+    return await move(selection, Move.RESTORE, space=space, origin=origin, store=store)
 
 
 async def purge(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
@@ -55,7 +80,8 @@ async def purge(selection: Selection, *, space: str, origin: Origin, store: Reco
                     hint=f"Run `forget {memory.name}` first",
                     memory_id=memory.id,
                 )
-        done += [_told("purged", memory) for memory in memories]
+        parts = await _parts_of(memories, space=space, store=store)
+        done += [_told("purged", memory) for memory in (*memories, *parts)]
     if not selection.dry_run and done:
         with telemetry.stage("write.commit"):
             await store.purge(space, [one.id for one in done], origin=origin)
@@ -63,26 +89,24 @@ async def purge(selection: Selection, *, space: str, origin: Origin, store: Reco
     return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
 
 
-async def _move(selection: Selection, target: State, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
-    selection = _in_state(selection, State.LIVE if target is State.TRASHED else State.TRASHED)
+async def move(selection: Selection, way: Move, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
+    """Take memories from one state into another, each as a new version."""
+    selection = _in_state(selection, way.start)
     done: list[Written] = []
     missing: list[Missing] = []
     async for memories, unknown in _pages(selection, space=space, store=store):
         missing += unknown
-        done += [
-            await _move_one(memory, target, selection=selection, origin=origin, store=store) for memory in memories
-        ]
+        done += [await _move_one(memory, way, selection=selection, origin=origin, store=store) for memory in memories]
     return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
 
 
-async def _move_one(
-    memory: Memory, target: State, *, selection: Selection, origin: Origin, store: RecordStore
-) -> Written:
-    action = Action.TRASHED if target is State.TRASHED else Action.RESTORED
+async def _move_one(memory: Memory, way: Move, *, selection: Selection, origin: Origin, store: RecordStore) -> Written:
+    action = way.action
     for _ in range(_TRIES):
-        if memory.state is target:
+        if memory.state is way.target:
             return _told("unchanged", memory)
-        moved = replace(memory, state=target, version=memory.version + 1, updated_at=origin.at)
+        _require_open(memory, way)
+        moved = replace(memory, state=way.target, version=memory.version + 1, updated_at=origin.at)
         if selection.dry_run:
             return _told(action.value, memory)
         write = Write(
@@ -124,11 +148,37 @@ async def _pages(
         yield list(found.values()), []
 
 
+async def _parts_of(memories: Sequence[Memory], *, space: str, store: RecordStore) -> list[Memory]:
+    """What was merged into memories and stands in them still: their texts go with them."""
+    ids = [part.id for memory in memories for part in memory.merged]
+    found = (await store.get(space, ids)).values() if ids else ()
+    owners = {memory.id for memory in memories}
+    return [part for part in found if part.state is State.MERGED and part.merged_into in owners]
+
+
 async def _with_siblings(memories: Sequence[Memory], *, space: str, store: RecordStore) -> list[Memory]:
     ids = [memory.id for memory in memories]
     for group in dict.fromkeys(memory.group for memory in memories if memory.group):
         ids += await store.members(space, group)
     return list((await store.get(space, ids)).values())
+
+
+def _require_open(memory: Memory, way: Move) -> None:
+    """Refuse the ways that would go past a person's yes, or take apart what was merged."""
+    waits = memory.state is State.WAITING
+    if way in (Move.APPROVE, Move.DECLINE) and not waits:
+        raise WrongState(f"{memory.name!r} is {memory.state}; it waits for nobody", memory_id=memory.id)
+    if way is Move.RESTORE and waits:
+        raise WrongState(
+            f"{memory.name!r} waits for a yes", hint=f"Run `inbox approve {memory.name}`", memory_id=memory.id
+        )
+    if way is Move.RESTORE and memory.state is State.MERGED:
+        raise WrongState(
+            f"{memory.name!r} is part of another memory now",
+            hint=f"`revert` {memory.merged_into} to the version before",
+            memory_id=memory.id,
+            merged_into=memory.merged_into,
+        )
 
 
 def _in_state(selection: Selection, state: State) -> Selection:

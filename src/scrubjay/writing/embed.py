@@ -13,22 +13,26 @@ Sliced = tuple[Memory, tuple[Passage, ...]]
 
 
 async def embed_new(
-    sliced: Sequence[Sliced], *, space: str, shelf: VectorShelf, embedder: Embedder
+    sliced: Sequence[Sliced], *, space: str, shelf: VectorShelf, embedder: Embedder, made: Embedded | None = None
 ) -> tuple[Embedded | None, str]:
-    """The vectors that are missing, and a warning when none can be made: a write never fails for that."""
+    """The vectors that are missing, and a warning when none can be made: a write never fails for that.
+
+    Those that were `made` a moment ago and are not stored yet are not made again, and are among what is returned.
+    """
+    ready = dict(made.vectors) if made else {}
     try:
         with telemetry.stage("write.embed"):
             profile = await embedder.profile()
             wanted = {passage.hash: (memory, passage) for memory, passages in sliced for passage in passages}
             known = await shelf.embedded(space, profile.model, list(wanted))
-            missing = {digest: pair for digest, pair in wanted.items() if digest not in known}
+            missing = {digest: pair for digest, pair in wanted.items() if digest not in known and digest not in ready}
             if not missing:
-                return None, ""
+                return made, ""
             vectors = await embedder.embed([_text(*pair) for pair in missing.values()])
     except EmbeddingUnavailable as error:
-        return None, f"stored without vectors, found by its words only: {error.message}"
-    made = Embedded(model=profile.model, dimension=profile.dimension, vectors=dict(zip(missing, vectors, strict=True)))
-    return made, ""
+        return made, f"stored without vectors, found by its words only: {error.message}"
+    fresh = dict(zip(missing, vectors, strict=True))
+    return Embedded(model=profile.model, dimension=profile.dimension, vectors={**ready, **fresh}), ""
 
 
 def _text(memory: Memory, passage: Passage) -> str:

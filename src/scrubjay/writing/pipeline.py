@@ -1,194 +1,193 @@
 """`remember`: a draft goes through the stages and is committed, and the answer says what happened."""
 
 import asyncio
-import hashlib
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from scrubjay import telemetry
-from scrubjay.errors import NameTaken
-from scrubjay.model.change import Action, Origin
+from scrubjay.errors import EmbeddingUnavailable, StaleVersion
+from scrubjay.model.change import Origin
 from scrubjay.model.draft import Draft, Limits
+from scrubjay.model.job import Job
 from scrubjay.model.memory import Memory, State
-from scrubjay.model.passage import Passage
-from scrubjay.model.results import Decision, Remembered
-from scrubjay.model.snapshot import source_to_json
-from scrubjay.ports import Commit, Embedder, Once, RecordStore, Write
-from scrubjay.text.passages import passages_of
-from scrubjay.text.slug import suffixed
+from scrubjay.model.passage import Passage, Vector
+from scrubjay.model.query import Filter
+from scrubjay.model.results import Remembered
+from scrubjay.model.rules import Rules
+from scrubjay.ports import Embedded, Embedder, Profile, RecordStore
+from scrubjay.writing import answers
 from scrubjay.writing.compose import compose
+from scrubjay.writing.density import weigh
 from scrubjay.writing.duplicate import exact_duplicates
 from scrubjay.writing.embed import embed_new
+from scrubjay.writing.entities import name_entities
+from scrubjay.writing.flights import Flights
+from scrubjay.writing.keep import Parcel, create, free_names, merge_into
+from scrubjay.writing.refuse import refuse
+from scrubjay.writing.review import must_wait
+from scrubjay.writing.rules import Statutes, statutes_of
+from scrubjay.writing.screen import screen
+from scrubjay.writing.similarity import Verdict, look_around
+from scrubjay.writing.slicing import slice_memory
+from scrubjay.writing.synonyms import synonyms_from
+from scrubjay.writing.tags import normalise
 from scrubjay.writing.validate import validate
 
-# A text this long takes long enough to slice that the event loop should not do it.
-_LONG_TEXT = 20_000
-_NAME_TRIES = 3
-# What makes a request the same one, besides its source, metadata and times.
-_REQUEST = (
-    "text", "title", "kind", "name", "entities", "observations", "tags", "category", "project", "scope",
-    "session_hint", "intent", "pinned",
-)  # fmt: skip
+# Somebody may change what a draft is being merged into; each time it is looked at anew.
+_TRIES = 20
+
+
+class Nearby(Protocol):
+    """What the write path asks of the vector index."""
+
+    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+        """The passages nearest to a vector."""
+        ...
+
+    async def after_commit(self) -> None:
+        """Take in what was just committed."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """What the write path works with."""
+    """What the write path works with. `has_llm`: there is a language model to leave work to."""
 
     store: RecordStore
     embedder: Embedder
     limits: Limits
+    index: Nearby
+    rules: Rules = field(default_factory=Rules)
+    flights: Flights = field(default_factory=Flights)
+    has_llm: bool = False
 
 
-async def remember(draft: Draft, *, space: str, origin: Origin, desk: Desk) -> Remembered:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What was done, and the work that it leaves for later."""
+
+    answer: Remembered
+    jobs: tuple[Job, ...] = ()
+    waits: bool = False
+
+
+async def remember(draft: Draft, *, space: str, origin: Origin, desk: Desk) -> Kept:
     """Take a draft through the whole write path."""
     with telemetry.stage("write.validate"):
-        draft = validate(draft, limits=desk.limits)
-    if (first := await _first(draft, space=space, store=desk.store)) is not None:
-        return first
+        asked = validate(draft, limits=desk.limits)
+    once = answers.request_of(asked)
+    if (first := await once.first(desk.store, space=space)) is not None:
+        return Kept(answer=first)
+    with telemetry.stage("write.prepare"):
+        statutes = await statutes_of(space, default=desk.rules, papers=desk.store)
+        draft = await _prepared(asked, space=space, statutes=statutes, desk=desk)
+    if draft.rejected:
+        telemetry.count("writes", action="rejected")
+        return Kept(answer=answers.rejected(draft))
     composed = compose(draft, space=space, now=origin.at)
     with telemetry.stage("write.duplicate"):
         # Both at once: where the store is far away, each is a journey.
         known, memories = await asyncio.gather(
             exact_duplicates(draft, space=space, records=desk.store),
-            _free_names(composed, draft, space=space, store=desk.store),
+            free_names(composed, draft, space=space, store=desk.store),
         )
     if known:
         # The duplicate may be what the same request made a moment ago.
-        if (first := await _first(draft, space=space, store=desk.store)) is not None:
-            return first
+        if (first := await once.first(desk.store, space=space)) is not None:
+            return Kept(answer=first)
         telemetry.count("writes", len(known), action="unchanged")
-        return _unchanged(draft, known)
-    draft = _decided(draft, "duplicate", "none")
-    if draft.dry_run:
-        return _created(_decided(draft, "commit", "skipped", "dry run"), memories)
+        return Kept(answer=answers.unchanged(draft, known))
+    if must_wait(draft, rules=statutes.rules):
+        draft = draft.decided("review", "waiting").warned("it waits for a person's yes and is not found before")
+        memories = tuple(replace(memory, state=State.WAITING, pinned=False) for memory in memories)
+    parcel = await _parcel(draft.decided("duplicate", "none"), memories, space=space, statutes=statutes, desk=desk)
+    async with desk.flights.taking_off(space, vector=parcel.vector, session=draft.session_hint):
+        return await _landed(replace(parcel, origin=origin, once=once), desk=desk)
+
+
+async def _prepared(draft: Draft, *, space: str, statutes: Statutes, desk: Desk) -> Draft:
+    """The stages that may change the text or refuse it, before anything is compared with it."""
+    rules = statutes.rules
+    draft = refuse(draft, rules=rules)
+    if draft.rejected:
+        return draft
+    draft = screen(draft, rules=rules)
+    draft = await normalise(
+        draft,
+        space=space,
+        rules=rules,
+        synonyms=synonyms_from(statutes.tags),
+        store=desk.store,
+        embedder=desk.embedder,
+        # Records that share a group are the caller's own unit: nothing is changed there that was not asked for.
+        binding=len(draft.entities) < 2,  # noqa: PLR2004
+    )
+    draft = weigh(draft, rules=rules)
+    return draft if draft.rejected else await name_entities(draft, space=space, store=desk.store)
+
+
+async def _parcel(draft: Draft, memories: tuple[Memory, ...], *, space: str, statutes: Statutes, desk: Desk) -> Parcel:
     sliced = [(memory, await slice_memory(memory)) for memory in memories]
     embedded, warning = await embed_new(sliced, space=space, shelf=desk.store, embedder=desk.embedder)
     if warning:
-        draft = replace(draft, warnings=(*draft.warnings, warning))
-    draft = _decided(draft, "embed", f"{len(embedded.vectors) if embedded else 0} new vectors")
-    commit = Commit(space=space, origin=origin, embedded=embedded)
-    return await _commit(draft, sliced, commit, store=desk.store)
+        draft = draft.warned(warning)
+    draft = draft.decided("embed", f"{len(embedded.vectors) if embedded else 0} new vectors")
+    profile, vectors = await _vectors(sliced[0][1], embedded, space=space, desk=desk)
+    return Parcel(
+        draft=draft, space=space, rules=statutes.rules, sliced=tuple(sliced), embedded=embedded, profile=profile,
+        vectors=vectors, has_llm=desk.has_llm,
+    )  # fmt: skip
 
 
-async def _first(draft: Draft, *, space: str, store: RecordStore) -> Remembered | None:
-    """What the same request was answered before."""
-    if not draft.idempotency_key:
-        return None
-    answer = await store.answered(space, draft.idempotency_key, _digest(draft))
-    if answer is None:
-        return None
-    telemetry.count("writes", action="repeated")
-    return _from_text(answer)
+async def _vectors(
+    passages: tuple[Passage, ...], embedded: Embedded | None, *, space: str, desk: Desk
+) -> tuple[Profile | None, Mapping[bytes, Vector]]:
+    """The vectors of the passages, those made now and those that the space had; none where there is no model."""
+    made = dict(embedded.vectors) if embedded else {}
+    try:
+        profile = await desk.embedder.profile()
+    except EmbeddingUnavailable:
+        return None, made
+    missing = [passage.hash for passage in passages if passage.hash not in made]
+    known = await desk.store.vectors(space, profile.model, missing) if missing else {}
+    return profile, {**known, **made}
 
 
-async def slice_memory(memory: Memory) -> tuple[Passage, ...]:
-    """The passages of a memory, made in a thread when that takes a while."""
-    with telemetry.stage("write.slice"):
-        if len(memory.content) < _LONG_TEXT and len(memory.observations) < _LONG_TEXT // 100:
-            return passages_of(memory)
-        return await asyncio.to_thread(passages_of, memory)
-
-
-async def _free_names(
-    memories: Sequence[Memory], draft: Draft, *, space: str, store: RecordStore
-) -> tuple[Memory, ...]:
-    """Derived names that are taken get a suffix; a given name is left to the commit to refuse."""
-    if draft.name:
-        return tuple(memories)
-    found = [await store.find(space, memory.name, state=State.LIVE) for memory in memories]
-    return tuple(
-        replace(memory, name=suffixed(memory.name, memory.id))
-        if any(handle.name == memory.name for handle in handles)
-        else memory
-        for memory, handles in zip(memories, found, strict=True)
-    )
-
-
-async def _commit(
-    draft: Draft, sliced: Sequence[tuple[Memory, tuple[Passage, ...]]], commit: Commit, *, store: RecordStore
-) -> Remembered:
-    for attempt in range(_NAME_TRIES):
-        answer = _created(_decided(draft, "commit", "created"), [memory for memory, _ in sliced])
-        writes = tuple(
-            Write(memory=memory, base=None, action=Action.CREATED, passages=passages) for memory, passages in sliced
-        )
+async def _landed(parcel: Parcel, *, desk: Desk) -> Kept:
+    """Compare with what is there, and store: as a memory of its own, or as part of another."""
+    for _ in range(_TRIES):
+        with telemetry.stage("write.gate"):
+            verdict = await _verdict(parcel, desk=desk)
+        outcome = "none" if verdict.into is None else "merge"
+        told = replace(parcel, draft=parcel.draft.decided("similarity", outcome, verdict.why))
         try:
-            with telemetry.stage("write.commit"):
-                done = await store.commit(replace(commit, writes=writes, once=_once(draft, answer)))
-        except NameTaken as error:
-            # Somebody took a derived name between our look and the commit.
-            if draft.name or attempt == _NAME_TRIES - 1:
-                raise
-            name = str(error.fields.get("name"))
-            sliced = [_renamed(memory, passages, name) for memory, passages in sliced]
-        else:
-            telemetry.count("writes", len(writes), action="created" if done.answer is None else "repeated")
-            return answer if done.answer is None else _from_text(done.answer)
-    raise AssertionError  # pragma: no cover - the last attempt returns or raises
+            if verdict.into is None:
+                answer, jobs = await create(told, verdict, store=desk.store)
+            else:
+                answer, jobs = await merge_into(verdict.into, told, verdict, store=desk.store, embedder=desk.embedder)
+        except StaleVersion:
+            continue
+        await desk.index.after_commit()
+        waits = parcel.draft.wait_for_llm or parcel.rules.llm == "wait"
+        return Kept(answer=answer, jobs=jobs, waits=waits)
+    raise StaleVersion("what it would be merged into is being changed too fast", hint="Try again")
 
 
-def _renamed(memory: Memory, passages: tuple[Passage, ...], taken: str) -> tuple[Memory, tuple[Passage, ...]]:
-    return (replace(memory, name=suffixed(taken, memory.id)), passages) if memory.name == taken else (memory, passages)
-
-
-def _created(draft: Draft, memories: Sequence[Memory]) -> Remembered:
-    first = memories[0]
-    return Remembered(
-        action="created",
-        id="" if draft.dry_run else first.id,
-        ids=() if draft.dry_run else tuple(memory.id for memory in memories),
-        name=first.name,
-        version=first.version,
-        tags=first.tags,
-        warnings=draft.warnings,
-        trace=draft.trace,
-    )
-
-
-def _unchanged(draft: Draft, known: Sequence[Memory]) -> Remembered:
-    draft = _decided(draft, "duplicate", "unchanged", f"{known[0].id} already says exactly this")
-    return Remembered(
-        action="unchanged",
-        id=known[0].id,
-        ids=tuple(memory.id for memory in known),
-        name=known[0].name,
-        version=known[0].version,
-        similarity=1.0,
-        tags=known[0].tags,
-        warnings=draft.warnings,
-        trace=draft.trace,
-    )
-
-
-def _decided(draft: Draft, stage: str, outcome: str, why: str = "") -> Draft:
-    return replace(draft, trace=(*draft.trace, Decision(stage=stage, outcome=outcome, why=why)))
-
-
-def _once(draft: Draft, answer: Remembered) -> Once | None:
-    if not draft.idempotency_key:
-        return None
-    told = {name: getattr(answer, name) for name in ("action", "id", "ids", "name", "version", "tags", "warnings")}
-    return Once(key=draft.idempotency_key, digest=_digest(draft), answer=json.dumps(told))
-
-
-def _digest(draft: Draft) -> bytes:
-    request = {name: getattr(draft, name) for name in _REQUEST}
-    request |= {"metadata": dict(draft.metadata), "source": source_to_json(draft.source)}
-    request |= {name: str(getattr(draft, name)) for name in ("expires_at", "remind_at")}
-    return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).digest()
-
-
-def _from_text(answer: str) -> Remembered:
-    told = json.loads(answer)
-    return Remembered(
-        action=told["action"],
-        id=told["id"],
-        ids=tuple(told["ids"]),
-        name=told["name"],
-        version=told["version"],
-        tags=tuple(told["tags"]),
-        warnings=tuple(told["warnings"]),
-        trace=(Decision(stage="once", outcome="repeated", why="this idempotency key was used before"),),
+async def _verdict(parcel: Parcel, *, desk: Desk) -> Verdict:
+    memory, passages = parcel.sliced[0]
+    draft = parcel.draft
+    # Records that share a group, those that wait for a yes and those with a name of their own stay what they are.
+    alone = len(parcel.sliced) == 1 and memory.state is State.LIVE and not (draft.name and draft.intent == "auto")
+    return await look_around(
+        memory,
+        passages,
+        parcel.vectors,
+        rules=parcel.rules,
+        intent=draft.intent if alone else "new",
+        session_hint=draft.session_hint,
+        space=parcel.space,
+        store=desk.store,
+        index=desk.index,
+        profile=parcel.profile,
     )

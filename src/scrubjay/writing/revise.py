@@ -26,7 +26,10 @@ from scrubjay.ports import Commit, Write
 from scrubjay.references import resolve
 from scrubjay.writing import validate
 from scrubjay.writing.embed import embed_new
-from scrubjay.writing.pipeline import Desk, slice_memory
+from scrubjay.writing.pipeline import Desk
+from scrubjay.writing.rules import statutes_of
+from scrubjay.writing.screen import mark, screen_edit
+from scrubjay.writing.slicing import slice_memory
 
 # Without `expected_version` the edit is applied to whatever is newest; under contention that takes a few tries.
 _TRIES = 100
@@ -41,13 +44,17 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
     if (first := await _first(ask, space=space, desk=desk)) is not None:
         return first
     memory = await resolve(desk.store, ref, space=space)
+    rules = (await statutes_of(space, default=desk.rules, papers=desk.store)).rules
+    clean, screened, _ = screen_edit(edit, rules=rules)
     for _ in range(_TRIES):
         if edit.expected_version not in (None, memory.version):
             # It may be stale because the same request was done a moment ago.
             if (first := await _first(ask, space=space, desk=desk)) is not None:
                 return first
             raise _stale(memory, edit.expected_version)
-        edited, warnings = apply_edit(memory, edit, now=origin.at, limits=desk.limits)
+        edited, warnings = apply_edit(memory, clean, now=origin.at, limits=desk.limits)
+        marked, refused = mark(memory, edited, rules=rules) if edited != memory else (edited, ())
+        edited, warnings = marked, (*screened, *warnings, *refused)
         if edited == memory:
             if (first := await _first(ask, space=space, desk=desk)) is not None:
                 return first
@@ -60,7 +67,7 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
             return await commit_version(
                 edited,
                 action=Action.REVISED,
-                message=edit.message,
+                message=clean.message,
                 warnings=warnings,
                 origin=origin,
                 desk=desk,

@@ -11,12 +11,15 @@ from scrubjay.model.draft import Draft, Edit, Limits
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.relation import Relation
+from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Edge, Write
 from scrubjay.text.passages import passages_of
 from scrubjay.writing.compose import compose
 from scrubjay.writing.embed import embed_new
 from scrubjay.writing.pipeline import Desk
 from scrubjay.writing.revise import apply_edit
+from scrubjay.writing.rules import statutes_of
+from scrubjay.writing.screen import mark, screen, screen_edit, screen_relation
 from scrubjay.writing.validate import label, metadata, validate
 
 # So much is prepared in a few milliseconds; more would hold up the event loop.
@@ -47,8 +50,9 @@ class Together:
 async def write_together(batch: Together, *, space: str, origin: Origin, desk: Desk, embed: bool = True) -> None:
     """Store a batch; raises StaleVersion or NameTaken when it must be made anew from what is there now."""
     with telemetry.stage("write.validate"):
-        checked = _checked(batch, limits=desk.limits)
-    prepare = partial(_writes, checked, space=space, origin=origin, limits=desk.limits)
+        rules = (await statutes_of(space, default=desk.rules, papers=desk.store)).rules
+        checked = _checked(batch, limits=desk.limits, rules=rules)
+    prepare = partial(_writes, checked, space=space, origin=origin, limits=desk.limits, rules=rules)
     with telemetry.stage("write.slice"):
         writes = prepare() if _is_small(checked) else await asyncio.to_thread(prepare)
     if not writes and not batch.edges:
@@ -56,10 +60,12 @@ async def write_together(batch: Together, *, space: str, origin: Origin, desk: D
     fresh = [(write.memory, write.passages) for write in writes if write.action is not Action.TRASHED]
     embedded, _ = await embed_new(fresh, space=space, shelf=desk.store, embedder=desk.embedder) if embed else (None, "")
     with telemetry.stage("write.commit"):
-        await desk.store.commit(Commit(space=space, origin=origin, writes=writes, edges=batch.edges, embedded=embedded))
+        await desk.store.commit(
+            Commit(space=space, origin=origin, writes=writes, edges=checked.edges, embedded=embedded)
+        )
     for write in writes:
         telemetry.count("writes", action="updated" if write.action is Action.REVISED else write.action.value)
-    for edge in batch.edges:
+    for edge in checked.edges:
         telemetry.count("writes", action="related" if edge.present else "unrelated")
 
 
@@ -69,31 +75,40 @@ def require_storable(relation: Relation, *, limits: Limits) -> None:
     metadata(relation.metadata, limits=limits)
 
 
-def _checked(batch: Together, *, limits: Limits) -> Together:
+def _checked(batch: Together, *, limits: Limits, rules: Rules) -> Together:
     for edge in batch.edges:
         if edge.present:
             require_storable(edge.relation, limits=limits)
-    return replace(batch, new=tuple(replace(one, draft=validate(one.draft, limits=limits)) for one in batch.new))
+    return replace(
+        batch,
+        new=tuple(replace(one, draft=validate(one.draft, limits=limits)) for one in batch.new),
+        edges=tuple(
+            replace(edge, relation=screen_relation(edge.relation, rules=rules)) if edge.present else edge
+            for edge in batch.edges
+        ),
+    )
 
 
-def _writes(batch: Together, *, space: str, origin: Origin, limits: Limits) -> tuple[Write, ...]:
+def _writes(batch: Together, *, space: str, origin: Origin, limits: Limits, rules: Rules) -> tuple[Write, ...]:
     return (
-        *(_created(one, space=space, origin=origin, message=batch.message) for one in batch.new),
-        *_revised(batch, origin=origin, limits=limits),
+        *(_created(one, space=space, origin=origin, message=batch.message, rules=rules) for one in batch.new),
+        *_revised(batch, origin=origin, limits=limits, rules=rules),
         *(_trashed(memory, origin=origin, message=batch.message) for memory in batch.trashed),
     )
 
 
-def _created(new: New, *, space: str, origin: Origin, message: str) -> Write:
-    (made,) = compose(new.draft, space=space, now=origin.at)
+def _created(new: New, *, space: str, origin: Origin, message: str, rules: Rules) -> Write:
+    (made,) = compose(screen(new.draft, rules=rules), space=space, now=origin.at)
     memory = replace(made, id=new.id, state=new.state)
     return Write(memory=memory, base=None, action=Action.CREATED, passages=passages_of(memory), message=message)
 
 
-def _revised(batch: Together, *, origin: Origin, limits: Limits) -> Iterable[Write]:
-    for memory, edit in batch.edits:
+def _revised(batch: Together, *, origin: Origin, limits: Limits, rules: Rules) -> Iterable[Write]:
+    for memory, given in batch.edits:
+        edit, _, _ = screen_edit(given, rules=rules)
         edited, _ = apply_edit(memory, edit, now=origin.at, limits=limits)
         if edited != memory:
+            edited, _ = mark(memory, edited, rules=rules)
             edited = replace(edited, version=memory.version + 1, updated_at=origin.at, last_confirmed=origin.at)
             yield Write(
                 memory=edited, base=memory.version, action=Action.REVISED, passages=passages_of(edited),

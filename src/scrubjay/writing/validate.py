@@ -24,6 +24,8 @@ def validate(draft: Draft, *, limits: Limits) -> Draft:
     labels = {name: label(getattr(draft, name), field=name, limits=limits) for name in _LABELS}
     if draft.intent not in INTENTS:
         raise InvalidInput(f"intent must be one of {', '.join(INTENTS)}, not {draft.intent!r}", field="intent")
+    if draft.intent == "continue":
+        _require_session(draft)
     observations = texts(draft.observations, field="observations", limit=limits.observations, limits=limits)
     # What has a name and a kind of its own is something, also before anything is known about it.
     is_named = bool(labels["name"] and labels["kind"])
@@ -55,6 +57,20 @@ def validate(draft: Draft, *, limits: Limits) -> Draft:
     )
     require_moment(tidy.source.at, field="source.at")
     return tidy
+
+
+def _require_session(draft: Draft) -> None:
+    """What continues must say what, and continues one memory."""
+    if not draft.session_hint and not draft.source.session:
+        raise InvalidInput(
+            "to continue needs to know which session", hint="Give session_hint, or leave intent to auto", field="intent"
+        )
+    if len(draft.entities) > 1:
+        raise InvalidInput(
+            "a text for several entities is stored anew for each and continues none",
+            hint="Give one entity, or leave intent to auto",
+            field="intent",
+        )
 
 
 def text(value: object, *, field: str, limit: int) -> str:

@@ -91,5 +91,6 @@ async def test_the_server_introduces_itself(settings: Settings, era: str) -> Non
         first = client.instructions.split("\n\n")[0]
         assert len(first) <= 500
         assert client.instructions.startswith(first)
-        for word in ("memory", "Search it before", "one fact a memory"):
+        for word in ("memory", "Search it before", "one fact a memory", "revise"):
             assert word in first
+        assert "session_hint" in client.instructions

@@ -42,7 +42,8 @@ async def test_the_prompts_bring_what_is_known(settings: Settings, era: str) -> 
         await call(client, "remember", text="Sarah prefers voice calls")
         care = await _prompt(client, "write_with_care", text="Sarah likes to be called")
         assert "Sarah prefers voice calls" in care
-        assert "Search before you write" in care
+        for word in ("Search before you write", "revise that one", "One fact a memory", "session_hint"):
+            assert word in care
         assert 'the project "apollo"' in care
         assert 'the project "gemini"' in await _prompt(client, "write_with_care", text="x", project="gemini")
         about = await _prompt(client, "what_do_you_know_about", topic="Sarah")

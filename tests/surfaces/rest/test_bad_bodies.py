@@ -10,6 +10,7 @@ JSON = {"content-type": "application/json"}
 LIMIT = 100_000
 WITH_BODY = [
     ("POST", "/memories"),
+    ("POST", "/memories/smart-write"),
     ("POST", "/memories/read"),
     ("POST", "/memories/forget"),
     ("POST", "/memories/restore"),
@@ -19,6 +20,11 @@ WITH_BODY = [
     ("POST", "/memories/x/revert"),
     ("POST", "/memories/x/links"),
     ("POST", "/undo"),
+    ("PATCH", "/rules"),
+    ("POST", "/tags/synonyms"),
+    ("POST", "/tags/preview"),
+    ("POST", "/inbox/approve"),
+    ("POST", "/inbox/decline"),
 ]
 
 
@@ -163,7 +169,7 @@ async def test_what_does_not_fit_is_said_in_words(visitor: Visitor, body: dict[s
         ({"explain": 1}, "explain must be true or false"),
         ({"today": 5}, "today must be a text"),
         ({"detail": "all"}, "detail must be one of 'concise' or 'full'"),
-        ({"state": "gone"}, "state must be one of 'live', 'merged', 'archived' or 'trashed'"),
+        ({"state": "gone"}, "state must be one of 'live', 'merged', 'archived', 'trashed' or 'waiting'"),
     ],
     ids=str,
 )

@@ -20,7 +20,7 @@ async def test_a_method_that_a_path_does_not_take_is_refused_with_those_it_takes
     if "GET" in taken and not path.endswith(("/changes", "/export")):
         taken.add("HEAD")
     # Paths with a name of their own are also the names of memories.
-    if path.removeprefix(f"{API}/memories/") in {"read", "forget", "restore", "purge"}:
+    if path.removeprefix(f"{API}/memories/") in {"read", "forget", "restore", "purge", "smart-write"}:
         taken |= {"GET", "HEAD", "PATCH", "DELETE"}
     for method in set(METHODS) - taken - {"CONNECT"}:
         response = await visitor.web.request(method, path)

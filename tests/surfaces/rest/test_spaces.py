@@ -19,6 +19,8 @@ READS: list[tuple[str, str, dict[str, Any]]] = [
     ("GET", "/memories/x/versions", {}),
     ("GET", "/memories/x/diff", {"params": {"from": 1, "to": 1}}),
     ("GET", "/memories/x/links", {}),
+    ("GET", "/tags", {}),
+    ("POST", "/tags/preview", {"json": {"tags": ["x"]}}),
     ("GET", "/status", {}),
     ("GET", "/export", {}),
     ("GET", "/changes", {}),
@@ -35,6 +37,8 @@ WRITES: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "/memories/x/revert", {"json": {"to": 1}}),
     ("POST", "/memories/x/links", {"json": {"target": "y"}}),
     ("DELETE", "/memories/x/links", {"params": {"target": "y"}}),
+    ("POST", "/tags/synonyms", {"json": {"tag": "x", "variants": ["y"]}}),
+    ("DELETE", "/tags/synonyms", {"params": {"variant": "y"}}),
     ("POST", "/undo", {"json": {}}),
     ("POST", "/import", {"content": b"{}"}),
 ]

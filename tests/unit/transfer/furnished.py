@@ -10,14 +10,25 @@ from tests.postgres import a_database, address_of, stamp
 from scrubjay.errors import StoreError
 from scrubjay.model.grant import Access
 from scrubjay.model.identity import new_id
-from scrubjay.model.memory import Memory, Observation, Source, State, Tier
+from scrubjay.model.memory import Memory, Merged, Observation, Source, State, Tier
+from scrubjay.model.paper import Paper
 from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
 from scrubjay.model.version import Dossier
 from scrubjay.ports import Once, RecordStore
 from scrubjay.stores.postgres import PostgresStore
 from scrubjay.stores.sqlite import SqliteStore
-from scrubjay.testing.build import a_commit, a_memory, a_rewrite, an_edge, an_origin, moment, revised, vectors_for
+from scrubjay.testing.build import (
+    a_commit,
+    a_memory,
+    a_paper,
+    a_rewrite,
+    an_edge,
+    an_origin,
+    moment,
+    revised,
+    vectors_for,
+)
 from scrubjay.transfer.moving import Move, Moved, move_house
 from scrubjay.transfer.moving_check import Comparison
 from scrubjay.transfer.moving_pages import Stage, unheard
@@ -27,12 +38,14 @@ Database = TypeVar("Database", bound=PostgresStore)
 
 
 async def furnish(store: RecordStore) -> list[Memory]:
-    """Two spaces, every state, several versions, relations, vectors of two models, answers and tokens."""
+    """Two spaces, every state, several versions, relations, vectors of two models, answers, papers and tokens."""
     tea = a_memory(
         "green tea 🍵\n\u2028 …", name="tea", title="Tea", tags=("drink",), metadata={"cups": [1, {"big": None}]},
         pinned=True, tier=Tier.SEMANTIC, relevance=0.125, branch="side", expires_at=moment(1e6), group="g",
         entity="Ann", source=Source(session="s", agent="ann", at=moment(-5)), last_confirmed=moment(7),
         observations=(Observation(text="hot", recorded_at=moment(1), valid_until=moment(2), source="x"),),
+        flags=("thin", "suspicious"),
+        merged=(Merged(id=new_id(), at=moment(3), source=Source(agent="bob"), statements=("iced", "with mint")),),
     )  # fmt: skip
     jay = a_memory("a scrub jay hides acorns")
     rest = [a_memory(f"number {number}", state=state) for number, state in enumerate(State)]
@@ -48,6 +61,11 @@ async def furnish(store: RecordStore) -> list[Memory]:
     await store.commit(a_commit(a_rewrite(third), embedded=vectors_for([third], model="two", dimension=8)))
     await store.commit(a_commit(an_edge(tea, jay, type="likes", text="drinks", strength=0.9, metadata={"a": [1]})))
     await store.commit(a_commit(an_edge(jay, tea), an_edge(rest[3], rest[0])))
+    job = a_paper("j", drawer="jobs", value={"about": {"memory_id": jay.id}, "n": [1, None]}, due=moment(7))
+    await store.commit(a_commit(papers=[job]))
+    await store.file_paper(a_paper(value={"similarity": 0.5}), base=None)
+    await store.file_paper(a_paper(value={"similarity": 0.25}), base=1)
+    await store.file_paper(a_paper(space="quiet"), base=None)
     await store.touch("default", [tea.id, tea.id, jay.id], at=moment(99))
     there = [a_memory(f"elsewhere {number}", space="дом") for number in range(3)]
     await store.commit(a_commit(*there, embedded=vectors_for(there), once=Once(key="made", digest=b"e", answer="")))
@@ -92,7 +110,7 @@ async def moved(
     return await move_house(move)
 
 
-Everything = dict[str, tuple[list[Dossier], list[Relation], dict[str, dict[bytes, bytes]]]]
+Everything = dict[str, tuple[list[Dossier], list[Relation], dict[str, dict[bytes, bytes]], list[Paper]]]
 
 
 async def everything(store: RecordStore) -> tuple[Everything, dict[str, bytes], list[Token]]:
@@ -108,7 +126,9 @@ async def everything(store: RecordStore) -> tuple[Everything, dict[str, bytes], 
         dossiers = [
             Dossier(memory=found[one], versions=tuple(await store.versions(space, one, limit=999))) for one in ids
         ]
-        spaces[space] = (dossiers, sorted(await store.relations(space, ids), key=lambda one: one.key), vectors)
+        relations = sorted(await store.relations(space, ids), key=lambda one: one.key)
+        papers = [paper for drawer in ("jobs", "rules") for paper in await store.papers(space, drawer, limit=999)]
+        spaces[space] = (dossiers, relations, vectors, papers)
     return spaces, await store.token_digests(), await store.tokens()
 
 
@@ -139,5 +159,5 @@ class FalteringPostgres(Faltering, PostgresStore):
 
 _COUNTED = {
     "ids", "dossiers", "shelved", "relations", "answers", "adopt", "vectors", "shelve", "commit", "keep_answers",
-    "token_digests", "add_token",
+    "token_digests", "add_token", "all_papers", "keep_papers",
 }  # fmt: skip

@@ -24,6 +24,7 @@ from scrubjay.testing.build import (
     MODEL,
     a_commit,
     a_memory,
+    a_paper,
     a_rewrite,
     an_edge,
     an_origin,
@@ -50,16 +51,17 @@ async def test_there_and_back_again_everything_is_the_same(street: Street) -> No
     back, again = await moved(second, third)
     assert await everything(first) == await everything(second) == await everything(third)
     for done in (there, back):
-        assert (done.memories, done.known, done.relations) == (9, 0, 3)
-        assert (done.vectors, done.answers, done.tokens) == (9, 2, 2)
+        assert (done.memories, done.known, done.relations) == (10, 0, 3)
+        assert (done.vectors, done.answers, done.papers, done.tokens) == (9, 2, 3, 2)
         assert (done.renamed, done.damaged, done.changed) == ((), (), 0)
     assert compared.same
     assert again.same
-    (home, other) = compared.spaces
-    assert (home.space, other.space) == ("default", "дом")
+    (home, quiet, other) = compared.spaces
+    assert (home.space, quiet.space, other.space) == ("default", "quiet", "дом")
+    assert (home.source.papers, quiet.source.papers, other.source.papers) == (2, 1, 0)
     assert home.source == home.target
-    assert home.source.memories == {"live": 3, "merged": 1, "archived": 1, "trashed": 1}
-    assert (home.source.versions, home.source.relations, home.source.answers) == (8, 3, 1)
+    assert home.source.memories == {"live": 3, "merged": 1, "archived": 1, "trashed": 1, "waiting": 1}
+    assert (home.source.versions, home.source.relations, home.source.answers) == (9, 3, 1)
     assert home.source.vectors == {MODEL: 4, "two": 2}
     assert [one.source.checksum for one in again.spaces] == [one.source.checksum for one in compared.spaces]
     assert await third.check(deep=True) == await second.check(deep=True) == []
@@ -91,7 +93,7 @@ async def test_the_log_has_one_entry_a_memory_and_nobody_undoes_it(street: Stree
     await furnish(source)
     await moved(source, target)
     log = await target.changes(after=0, limit=99)
-    assert [change.action.value for change in log].count("imported") == 9
+    assert [change.action.value for change in log].count("imported") == 10
     assert {change.action.value for change in log} == {"imported", "related"}
     assert {(change.agent, change.run) for change in log} == {(AGENT, f"{AGENT}-{source.store_id}")}
     for agent in ("ann", "bob", "tester", "cli", ""):
@@ -106,7 +108,7 @@ async def test_interrupted_anywhere_it_goes_on(street: Street, side: str) -> Non
     tries = await _until_done(source, target, breaking)
     assert tries > 20
     assert await everything(target) == await everything(source)
-    assert len([one for one in await target.changes(after=0, limit=99) if one.action.value == "imported"]) == 9
+    assert len([one for one in await target.changes(after=0, limit=99) if one.action.value == "imported"]) == 10
 
 
 async def test_a_line_that_breaks_again_and_again(street: Street) -> None:
@@ -147,7 +149,8 @@ async def test_a_second_time_there_is_nothing_to_do(street: Street) -> None:
     await moved(source, target)
     before = await target.last_seq()
     done, compared = await moved(source, target)
-    assert (done.memories, done.known, done.relations, done.vectors, done.answers, done.tokens) == (0, 9, 0, 0, 0, 0)
+    assert (done.memories, done.known, done.relations, done.vectors, done.answers, done.tokens) == (0, 10, 0, 0, 0, 0)
+    assert done.papers == 0
     assert compared.same
     assert await target.last_seq() == before
 
@@ -165,8 +168,11 @@ async def test_what_has_changed_since_the_first_try_is_renewed(street: Street, k
     await source.touch("дом", [rest[-1].id], at=moment(5000))
     for token in await source.tokens():
         await source.revoke_token(token.id, at=moment(6))
+    await source.file_paper(a_paper(value={"similarity": 0.75}), base=2)
+    await source.discard_paper("default", "jobs", "j")
+    await source.file_paper(a_paper("new", space="дом"), base=None)
     done, compared = await moved(source, target)
-    assert (compared.same, done.renamed) == (True, ())
+    assert (compared.same, done.renamed, done.papers) == (True, (), 2)
     assert await everything(target) == await everything(source)
 
 
@@ -182,6 +188,10 @@ async def test_a_target_that_holds_something_else_is_refused(street: Street) -> 
         await moved(source, other)
     with pytest.raises(InvalidInput, match="same store"):
         await moved(source, source)
+    ruled = await street.file()
+    await ruled.file_paper(a_paper(value={"similarity": 1}), base=None)
+    with pytest.raises(Conflict):
+        await moved(source, ruled)
 
 
 async def test_into_what_is_there_names_get_out_of_the_way(street: Street) -> None:
@@ -189,14 +199,18 @@ async def test_into_what_is_there_names_get_out_of_the_way(street: Street) -> No
     tea, *_ = await furnish(source)
     other, more = a_memory("another tea", name="tea"), a_memory("there before")
     await target.commit(a_commit(other, more, an_edge(more, other), embedded=vectors_for([other], model="three")))
+    rules = await target.file_paper(a_paper(value={"own": True}), base=None)
+    extra = await target.file_paper(a_paper("extra"), base=None)
     done, compared = await moved(source, target, merging=True)
+    assert await target.papers("default", "rules", limit=9) == [extra, rules]
+    assert (await target.paper("default", "jobs", "j")) == (await source.paper("default", "jobs", "j"))
     name = f"tea-{tea.id[-6:]}"
     assert done.renamed == (f"default: tea -> {name}",)
-    assert (done.memories, compared.same) == (9, True)
+    assert (done.memories, compared.same) == (10, True)
     assert (await target.get("default", [tea.id]))[tea.id].name == name
     assert (await target.get("default", [other.id]))[other.id].name == "tea"
     again, compared = await moved(source, target, merging=True)
-    assert (again.memories, again.known, again.renamed, compared.same) == (0, 9, (), True)
+    assert (again.memories, again.known, again.renamed, compared.same) == (0, 10, (), True)
 
 
 async def test_what_is_damaged_is_told_and_the_rest_moves(street: Street) -> None:
@@ -207,7 +221,7 @@ async def test_what_is_damaged_is_told_and_the_rest_moves(street: Street) -> Non
     done, compared = await moved(source, target)
     assert {one.memory_id for one in done.damaged} == {tea.id, rest[0].id}
     assert f"memory {tea.id} (version 2)" in str(next(one for one in done.damaged if one.memory_id == tea.id))
-    assert (done.memories, done.relations, compared.same) == (7, 0, True)
+    assert (done.memories, done.relations, compared.same) == (8, 0, True)
     assert {one.memory_id for one in compared.damaged} == {tea.id, rest[0].id}
     assert jay.id in await target.get("default", [jay.id])
 
@@ -222,7 +236,7 @@ async def test_damage_in_a_database_is_told_too(street: Street) -> None:
     await source.database.write(spoil, space="default")
     done, compared = await moved(source, target)
     assert [one.memory_id for one in done.damaged] == [tea.id]
-    assert (done.memories, compared.same) == (8, True)
+    assert (done.memories, compared.same) == (9, True)
     assert jay.id in await target.get("default", [jay.id])
 
 
@@ -246,7 +260,7 @@ async def test_comparing_names_what_is_not_the_same(street: Street) -> None:
     await target.commit(a_commit(an_edge(jay, rest[0])))
     await target.purge("дом", [rest[-1].id], origin=an_origin())
     extra = a_memory("extra")
-    await target.commit(a_commit(extra))
+    await target.commit(a_commit(extra, papers=[a_paper()]))
     await target.shelve(
         "default", replace(vectors_for([]), vectors={b"x" * 32: vector_of(b"x")}), memory_ids=(), origin=an_origin()
     )
@@ -256,6 +270,7 @@ async def test_comparing_names_what_is_not_the_same(street: Street) -> None:
         *sorted((f"default: {tea.id} is not the same in the target", f"default: {extra.id} is only in the target")),
         f"default: {jay.id} has other relations in the target",
         f"default: a vector of {MODEL} for the text {(b'x' * 32).hex()} is not the same",
+        "the paper writing in rules of the space default is not the same",
         f"дом: {rest[-1].id} is not in the target",
         f"дом: a vector of {MODEL} for the text {next(iter(vectors_for([rest[-1]]).vectors)).hex()} is not the same",
         "answers to idempotency keys of the space дом are not the same",
@@ -266,12 +281,14 @@ async def test_a_plan_moves_nothing(street: Street) -> None:
     source, target = await street.file(), await street.file()
     await furnish(source)
     for plan in (await plan_move(source, None), await plan_move(source, target)):
-        assert [(one.space, one.memories, one.known) for one in plan.spaces] == [("default", 6, 0), ("дом", 3, 0)]
-        assert (plan.spaces[0].versions, plan.spaces[0].relations, plan.tokens) == (8, 3, 2)
+        assert [(one.space, one.memories, one.known) for one in plan.spaces] == [
+            ("default", 7, 0), ("quiet", 0, 0), ("дом", 3, 0),
+        ]  # fmt: skip
+        assert (plan.spaces[0].versions, plan.spaces[0].relations, plan.tokens) == (9, 3, 2)
         assert plan.spaces[0].vectors == {MODEL: 4, "two": 2}
     assert await target.spaces() == []
     await moved(source, target)
-    assert [one.known for one in (await plan_move(source, target)).spaces] == [6, 3]
+    assert [one.known for one in (await plan_move(source, target)).spaces] == [7, 0, 3]
 
 
 async def test_progress_is_told_to_the_end(street: Street) -> None:
@@ -279,7 +296,7 @@ async def test_progress_is_told_to_the_end(street: Street) -> None:
     await furnish(source)
     told: dict[str, tuple[int, int]] = {}
     await moved(source, target, report=lambda stage, done, total: told.update({stage: (done, total)}))
-    assert told == dict.fromkeys(("vectors", "memories", "relations", "comparing"), (9, 9))
+    assert told == {"vectors": (9, 9), **dict.fromkeys(("memories", "relations", "comparing"), (10, 10))}
 
 
 async def test_pages_of_two_stores_are_compared_in_step() -> None:

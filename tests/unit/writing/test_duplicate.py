@@ -22,7 +22,7 @@ SAID = Draft(
         SAID,
         Draft(text=SAID.text, entities=("Sarah",)),
         Draft(text=SAID.text, entities=("Sarah",), tags=("tea",), observations=("no milk",), metadata={"cups": [1, 2]}),
-        Draft(text=SAID.text, entities=("Sarah",), title="Tea", intent="continue"),
+        Draft(text=SAID.text, entities=("Sarah",), title="Tea", intent="continue", session_hint="s"),
         Draft(text=SAID.text, entities=("Sarah",), name="tea", dry_run=True),
     ],
 )

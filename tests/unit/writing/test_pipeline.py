@@ -12,7 +12,8 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Source
 from scrubjay.ports import Commit, Committed
 from scrubjay.testing import FakeStore
-from scrubjay.testing.build import START, a_commit, a_memory
+from scrubjay.testing.build import MODEL, START, a_commit, a_memory
+from scrubjay.text.passages import text_hash
 
 KEYED = Draft(text="Sarah prefers tea", idempotency_key="k1")
 
@@ -21,7 +22,8 @@ async def test_the_answer_says_what_was_done(shop: Workshop) -> None:
     done = await shop.remember(Draft(text="Sarah prefers tea", tags=("#Tea",)))
     assert (done.action, done.name, done.version, done.tags) == ("created", "sarah-prefers-tea", 1, ("tea",))
     assert done.ids == (done.id,)
-    assert [one.stage for one in done.trace] == ["validate", "duplicate", "embed", "commit"]
+    stages = ["validate", "refuse", "secrets", "injection", "entities", "duplicate", "embed", "similarity", "commit"]
+    assert [one.stage for one in done.trace] == stages
     (version,) = await shop.store.versions(SPACE, done.id, limit=5)
     assert (version.action, version.parent, version.agent) == ("created", None, "tester")
 
@@ -37,8 +39,8 @@ async def test_a_dry_run_tells_all_and_does_nothing(shop: Workshop) -> None:
     would = await shop.remember(Draft(text="Sarah prefers tea", dry_run=True, idempotency_key="k"))
     assert (would.action, would.id, would.ids, would.name) == ("created", "", (), "sarah-prefers-tea")
     assert would.trace[-1].outcome == "skipped"
-    assert shop.embedder.embedded == []
     assert await shop.store.last_seq() == 0
+    assert not await shop.store.embedded(SPACE, MODEL, [text_hash("Sarah prefers tea")])
     assert (await shop.remember(Draft(text="another", idempotency_key="k"))).action == "created"
 
 

@@ -16,6 +16,7 @@ from scrubjay.stores.postgres.counting import Counts
 from scrubjay.stores.postgres.database import Database
 from scrubjay.stores.postgres.keeping import Document, change_rows
 from scrubjay.stores.postgres.opening import Opening
+from scrubjay.stores.postgres.papers import drop_papers_about
 from scrubjay.stores.postgres.planning import ChangeRow, Known
 from scrubjay.stores.postgres.reserving import Sizes, reserve, sizes_of
 from scrubjay.stores.postgres.runs import names_of, runs_of
@@ -138,6 +139,7 @@ async def _purge(
     document.put("unindexed", gone)
     await document.write(work)
     await work.do(_DROP_VECTORS, hashes)
+    await drop_papers_about(work, list(known))
     await work.do(_TAINT)
     await work.do(f"UPDATE scrubjay.ledgers SET purges = purges + 1 WHERE {_HERE}")
 

@@ -13,6 +13,7 @@ from scrubjay.stores.postgres.bodies import Bodies
 from scrubjay.stores.postgres.carrying import Applied, Carried
 from scrubjay.stores.postgres.database import Database
 from scrubjay.stores.postgres.opening import Opening, answer_of, plain_ids
+from scrubjay.stores.postgres.papers import file_all
 from scrubjay.stores.postgres.planning import Planner
 from scrubjay.stores.postgres.runs import names_of
 
@@ -36,6 +37,7 @@ async def apply_commit(database: Database, commit: Commit, *, bodies: Bodies) ->
         carried = Carried(space=commit.space, planner=planner, opening=opening, origin=commit.origin, once=once)
         if commit.embedded is not None:
             carried.shelve(commit.embedded)
+        await file_all(work, commit.papers, space=commit.space)
         return await carried.out(work, bodies)
 
     return await database.write(job, space=commit.space, opening=opening.asks, make=True)

@@ -13,6 +13,7 @@ from scrubjay.stores.postgres.address import Address
 from scrubjay.stores.postgres.deeds import OPEN, OPEN_2, WRITE, WRITE_2
 from scrubjay.stores.postgres.mapping import mapped_errors
 from scrubjay.stores.postgres.nearness import DOOR, NEARNESS
+from scrubjay.stores.postgres.papers import PAPERS
 from scrubjay.stores.postgres.questions import QUESTIONS
 from scrubjay.stores.postgres.rates import ALLOWANCES
 from scrubjay.stores.postgres.tables import FIRST_TABLES, INDEXES, NEIGHBOURS, STORE_TABLES, space_tables
@@ -167,9 +168,7 @@ async def _allowances(connection: Connection, _: int) -> None:
 
 
 async def _neighbours(connection: Connection, _: int) -> None:
-    # What it is split into was decided when it was made, whatever is asked for now.
-    cursor = await connection.execute("SELECT value::integer FROM scrubjay.meta WHERE key = 'partitions'")
-    partitions = int((await cursor.fetchall())[0][0])
+    partitions = await _split_into(connection)
     parts = (
         space_tables(("vocabulary",), partitions=partitions),
         NEIGHBOURS,
@@ -181,8 +180,21 @@ async def _neighbours(connection: Connection, _: int) -> None:
     await connection.execute(cast("LiteralString", "\n".join(parts)))
 
 
+async def _papers(connection: Connection, _: int) -> None:
+    partitions = await _split_into(connection)
+    parts = (space_tables(("papers",), partitions=partitions), PAPERS, space_walls(("papers",), partitions=partitions))
+    await connection.execute(cast("LiteralString", "\n".join(parts)))
+
+
+async def _split_into(connection: Connection) -> int:
+    """What it is split into was decided when it was made, whatever is asked for now."""
+    cursor = await connection.execute("SELECT value::integer FROM scrubjay.meta WHERE key = 'partitions'")
+    return int((await cursor.fetchall())[0][0])
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("first tables", _first_tables),
     ("allowances", _allowances),
     ("neighbours", _neighbours),
+    ("papers", _papers),
 ]

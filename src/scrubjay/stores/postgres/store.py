@@ -11,6 +11,7 @@ from scrubjay.errors import StoreError
 from scrubjay.model.answer import Answer
 from scrubjay.model.change import Change, Origin
 from scrubjay.model.memory import Memory, State
+from scrubjay.model.paper import Paper
 from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
 from scrubjay.model.query import Facet, Filter
 from scrubjay.model.relation import Relation
@@ -43,6 +44,7 @@ from scrubjay.stores.postgres import (
     tokens,
     upkeep,
 )
+from scrubjay.stores.postgres import papers as drawers
 from scrubjay.stores.postgres.address import Address
 from scrubjay.stores.postgres.bodies import Bodies
 from scrubjay.stores.postgres.carrying import Applied
@@ -257,6 +259,23 @@ class PostgresStore:
         """A candidate for the leadership of some work among all processes that use this database."""
         return Leader(self.database.address, name)
 
+    # ---- papers ----
+
+    async def paper(self, space: str, drawer: str, key: str) -> Paper | None:
+        return await drawers.paper(self.database, space, drawer, key)
+
+    async def papers(self, space: str, drawer: str, *, after: str = "", limit: int) -> list[Paper]:
+        return await drawers.papers(self.database, space, drawer, after=after, limit=limit)
+
+    async def file_paper(self, paper: Paper, *, base: int | None) -> Paper:
+        return await drawers.file_paper(self.database, paper, base=base)
+
+    async def discard_paper(self, space: str, drawer: str, key: str) -> bool:
+        return await drawers.discard_paper(self.database, space, drawer, key)
+
+    async def due_papers(self, drawer: str, *, now: datetime, limit: int) -> list[Paper]:
+        return await drawers.due_papers(self.database, drawer, now=now, limit=limit)
+
     # ---- tokens ----
 
     async def add_token(self, token: Token, digest: bytes) -> None:
@@ -296,6 +315,12 @@ class PostgresStore:
 
     async def keep_answers(self, space: str, answers: Sequence[Answer], *, origin: Origin) -> int:
         return await roster.keep_answers(self.database, space, answers, origin=origin)
+
+    async def all_papers(self, space: str, *, after: tuple[str, str] = ("", ""), limit: int) -> list[Paper]:
+        return await drawers.all_papers(self.database, space, after=after, limit=limit)
+
+    async def keep_papers(self, space: str, papers: Sequence[Paper], *, renew: bool) -> int:
+        return await drawers.keep_papers(self.database, space, papers, renew=renew)
 
     async def token_digests(self) -> dict[str, bytes]:
         return await tokens.digests(self.database)

@@ -11,7 +11,7 @@ FIRST_TABLES = (
     "facets", "vectors", "runs", "changes", "once",
 )  # fmt: skip
 # What row-level security guards, and what is split into partitions.
-SPACE_TABLES = (*FIRST_TABLES, "vocabulary")
+SPACE_TABLES = (*FIRST_TABLES, "vocabulary", "papers")
 # One row a space: nothing to split.
 _WHOLE = ("ledgers",)
 
@@ -240,12 +240,25 @@ _VOCABULARY = """(
   PRIMARY KEY(space_no, word)
 )"""
 
+# `memory_id` is that of the memory that a paper is about, with which it goes.
+_PAPERS = """(
+  space_no integer NOT NULL,
+  drawer text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  version integer NOT NULL,
+  at bigint NOT NULL,
+  due bigint,
+  memory_id uuid,
+  value text NOT NULL,
+  PRIMARY KEY(space_no, drawer, key)
+)"""
+
 _COLUMNS: Mapping[str, str] = dict(
     zip(
         SPACE_TABLES,
         (
             _LEDGERS, _MEMORIES, _VERSIONS, _CONTENTS, _DICTIONARIES, _RELATIONS, _PASSAGES, _LEXICONS, _TERMS,
-            _FACETS, _VECTORS, _RUNS, _CHANGES, _ONCE, _VOCABULARY,
+            _FACETS, _VECTORS, _RUNS, _CHANGES, _ONCE, _VOCABULARY, _PAPERS,
         ),
         strict=True,
     )

@@ -17,8 +17,8 @@ from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage, passage_id
 from scrubjay.model.query import Facet, Filter
 from scrubjay.ports import TermStatistics
-from scrubjay.stores.rows import STATES, id_bytes, key_of
-from scrubjay.stores.sqlite.rows import lexicon_number, marks, space_number
+from scrubjay.stores.rows import STATE_NUMBERS, id_bytes, key_of
+from scrubjay.stores.sqlite.rows import lexicon_number, marks, space_number, space_of_lexicon
 from scrubjay.stores.sqlite.spelling import spell, unspell
 from scrubjay.stores.weighing import Weighed, rare_of, weigh
 
@@ -38,7 +38,7 @@ def index_passages(
 ) -> None:
     """Make a memory findable by its terms and facets."""
     labels = [_label(lexicon_no, facet) for facet in facets]
-    space_no, memory_id, date = lexicon_no // len(STATES), id_bytes(memory.id), to_micros(memory.date)
+    space_no, memory_id, date = space_of_lexicon(lexicon_no), id_bytes(memory.id), to_micros(memory.date)
     thread = key_of(f"{lexicon_no} {memory.thread}")
     for passage in passages:
         rowid = passage_id(number, passage.ordinal)
@@ -157,6 +157,12 @@ def passage_count(connection: apsw.Connection, space: str, *, state: State) -> i
     return 0 if space_no is None else _size(connection, lexicon_number(space_no, state))[0]
 
 
+def postings(connection: apsw.Connection, space: str, terms: Sequence[str], *, state: State) -> int:
+    """How often passages have one of some terms: so many entries of the index a search for them visits at most."""
+    space_no = space_number(connection, space)
+    return 0 if space_no is None else sum(_frequencies(connection, lexicon_number(space_no, state), terms).values())
+
+
 def known_facets(connection: apsw.Connection, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
     """Which of some facets there are in one state of a space, and how many memories have each."""
     space_no = space_number(connection, space)
@@ -184,11 +190,7 @@ def passing(connection: apsw.Connection, space: str, wanted: Filter) -> list[int
     else:
         rows = connection.execute(
             f"""SELECT p.id FROM {_PASSAGE_TABLES} WHERE m.space_no = ? AND m.state = ? {_date_test(wanted)}""",
-            (
-                space_no,
-                lexicon_number(space_no, wanted.state) - lexicon_number(space_no, State.LIVE),
-                *date_bounds(wanted),
-            ),
+            (space_no, STATE_NUMBERS[wanted.state], *date_bounds(wanted)),
         )
     return [int(row[0]) for row in rows]
 

@@ -12,6 +12,7 @@ from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.lexicon import unindex_passages
 from scrubjay.stores.sqlite.log import append_change, run_number
 from scrubjay.stores.sqlite.meta import note_purge
+from scrubjay.stores.sqlite.papers import drop_papers_about
 from scrubjay.stores.sqlite.records import make_space, stored_facets
 from scrubjay.stores.sqlite.rows import lexicon_number
 from scrubjay.stores.sqlite.shelf import drop_unused
@@ -32,6 +33,7 @@ def purge(connection: apsw.Connection, space: str, ids: Sequence[str], *, origin
             continue
         number, state, passages, version = (int(value) for value in row)
         _erase(connection, number, space_no=space_no, state=state, passages=passages, bodies=bodies)
+        drop_papers_about(connection, space_no, id_bytes(memory_id))
         append_change(
             connection, space_no=space_no, run_no=run_no, number=number, memory_id=memory_id, action=Action.PURGED,
             version=version, base=version, passages_before=passages, at=origin.at,

@@ -28,6 +28,8 @@ VERSION_TABLES = """memories m JOIN spaces s ON s.no = m.space_no JOIN versions 
     JOIN runs r ON r.no = v.run_no"""
 _RELATION_COLUMNS = "a.id, e.type, b.id, e.text, e.strength, e.metadata, e.created_at"
 _RELATION_ENDS = "JOIN memories a ON a.no = e.source_no JOIN memories b ON b.no = e.target_no"
+# The columns of memories; a body that is too large is not even looked at.
+_SMALL_COLUMNS = MEMORY_COLUMNS.replace("v.body", "iif(v.size <= ?, v.body, NULL)")
 _MOST_PARAMETERS = 5_000
 # The levels of a reference. Each names its index: the planner would rather walk the space in the order of the answer.
 _BY_ID = "SELECT no FROM memories INDEXED BY memories_id WHERE space_no = ?2 AND id = ?1"
@@ -61,10 +63,13 @@ def get_small(
 ) -> dict[str, Memory] | None:
     """The same, unless their bodies have more bytes than that."""
     raw = [id_bytes(one) for one in ids]
-    ((size,),) = connection.execute(
-        f"SELECT total(v.size) FROM {MEMORY_TABLES} WHERE m.id IN ({marks(raw)}) AND s.name = ?", (*raw, space)
+    rows = connection.execute(
+        f"SELECT {_SMALL_COLUMNS} FROM {MEMORY_TABLES} WHERE m.id IN ({marks(raw)}) AND s.name = ?", (most, *raw, space)
     ).fetchall()
-    return get(connection, space, ids, bodies=bodies) if size <= most else None
+    if sum(size for *_, size, _ in rows) > most:
+        return None
+    found = {memory.id: memory for memory in (bodies.read_memory(connection, row) for row in rows)}
+    return {one: found[one] for one in dict.fromkeys(ids) if one in found}
 
 
 def find(connection: apsw.Connection, space: str, ref: str, *, state: State | None) -> tuple[Handle, ...]:

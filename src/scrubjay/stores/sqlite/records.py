@@ -29,6 +29,7 @@ from scrubjay.stores.rows import (
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.lexicon import index_passages, take_out, uncount
 from scrubjay.stores.sqlite.log import append_change, last_seq, run_number
+from scrubjay.stores.sqlite.papers import file_all
 from scrubjay.stores.sqlite.rows import lexicon_number
 from scrubjay.stores.sqlite.shelf import shelve
 from scrubjay.text.passages import SHAPE
@@ -54,6 +55,7 @@ def apply_commit(connection: apsw.Connection, commit: Commit, *, bodies: Bodies)
     if commit.embedded is not None:
         written = [write.memory.id for write in commit.writes]
         shelve(connection, space_no, run_no, commit.embedded, at=commit.origin.at, written=written)
+    file_all(connection, commit.papers, space=commit.space, space_no=space_no)
     if commit.once is not None:
         connection.execute(
             "INSERT INTO once VALUES(?, ?, ?, ?, ?, ?)",

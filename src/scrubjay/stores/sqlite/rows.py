@@ -5,7 +5,11 @@ from collections.abc import Iterable
 import apsw
 
 from scrubjay.model.memory import State
-from scrubjay.stores.rows import STATE_NUMBERS, STATES
+from scrubjay.stores.rows import STATE_NUMBERS
+
+# There were four states when the numbers of lexicons were first given; those of later ones begin far above all these.
+_FIRST_STATES = 4
+_LATER = 1 << 40
 
 
 def marks(values: Iterable[object]) -> str:
@@ -21,4 +25,10 @@ def space_number(connection: apsw.Connection, space: str) -> int | None:
 
 def lexicon_number(space_no: int, state: State) -> int:
     """Each state of each space has word statistics of its own."""
-    return space_no * len(STATES) + STATE_NUMBERS[state]
+    later, number = divmod(STATE_NUMBERS[state], _FIRST_STATES)
+    return later * _LATER + space_no * _FIRST_STATES + number
+
+
+def space_of_lexicon(lexicon_no: int) -> int:
+    """The number of the space that a lexicon is of."""
+    return lexicon_no % _LATER // _FIRST_STATES

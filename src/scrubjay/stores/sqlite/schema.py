@@ -301,9 +301,32 @@ CREATE TABLE grams(
 ) WITHOUT ROWID;
 """
 
+
+def _papers(connection: apsw.Connection) -> None:
+    connection.execute(_PAPERS)
+
+
+# `memory_id` is that of the memory that a paper is about, with which it goes.
+_PAPERS = """
+CREATE TABLE papers(
+  space_no INTEGER NOT NULL,
+  drawer TEXT NOT NULL,
+  key TEXT NOT NULL,
+  value TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  due INTEGER,
+  memory_id BLOB,
+  PRIMARY KEY(space_no, drawer, key)
+) WITHOUT ROWID;
+CREATE INDEX papers_due ON papers(drawer, due) WHERE due IS NOT NULL;
+CREATE INDEX papers_memory ON papers(space_no, memory_id) WHERE memory_id IS NOT NULL;
+"""
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("first tables", _first_tables),
     ("places", _places),
     ("tokens", _tokens),
     ("threads", _threads),
+    ("papers", _papers),
 ]

@@ -50,6 +50,7 @@ from scrubjay.stores.sqlite import (
 )
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.connection import connect, mapped_errors
+from scrubjay.stores.sqlite.filing import Filing
 from scrubjay.stores.sqlite.readers import Readers
 from scrubjay.stores.sqlite.schema import migrate
 from scrubjay.stores.sqlite.writer import Writer
@@ -63,6 +64,8 @@ _PASSAGES_A_MEMORY = 8
 # work as long under the same interpreter lock, and everybody else would wait for it to change hands.
 _FEW_MEMORIES, _SMALL_BODIES = 16, 64 * 1024
 _FEW_PASSAGES = 5_000
+# The same of entries of the lexical index; if a filter tests each of them, of fewer.
+_FEW_POSTINGS, _FEW_TESTED = 20_000, 2_000
 # What a question ranks is read by row in any case, and each row would have to wait for the interpreter: with a few
 # questions at once a thread takes five times as long as the two or three milliseconds that they all wait for it here.
 _MOST_RANKED = 1_500
@@ -73,7 +76,7 @@ _PAGES_AT_OPENING = 5
 _PAUSE = 0.05
 
 
-class SqliteStore:
+class SqliteStore(Filing):
     """All of the RecordStore port on one file. Every method is a job for the writer or for a reader."""
 
     def __init__(
@@ -199,9 +202,10 @@ class SqliteStore:
     async def lexical_candidates(
         self, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
     ) -> list[tuple[int, float]]:
-        count = self._glance(lexicon.passage_count, space, state=wanted.state)
+        visited = self._glance(lexicon.postings, space, terms, state=wanted.state)
         look = partial(lexicon.lexical_candidates, space=space, terms=terms, wanted=wanted, limit=limit)
-        return self._readers.glance(look) if count <= _FEW_PASSAGES else await self._readers.run(look)
+        few = visited <= (_FEW_POSTINGS if wanted.is_empty else _FEW_TESTED)
+        return self._readers.glance(look) if few else await self._readers.run(look)
 
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
         return self._glance(lexicon.term_statistics, space, terms, state=state)

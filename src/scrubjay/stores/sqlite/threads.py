@@ -1,7 +1,8 @@
 """Passages as they are handed out to be ranked, and what stands before and after them in their threads."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import cast
 
 import apsw
 
@@ -12,7 +13,9 @@ from scrubjay.stores.sqlite.rows import space_number
 
 _COLUMNS = """p.id, p.memory_id, p.observation, p.start, p.end, p.hash, p.terms, p.date, p.who, p.asks,
     m.tier, m.relevance, m.confirmed, m.access_count"""
-_TABLES = f"passages p CROSS JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}"
+# Passages by their numbers: one text for any number of them, so that SQLite need not take the statement apart again.
+_PASSAGES = "json_each(?) asked CROSS JOIN passages p ON p.id = asked.value"
+_TABLES = f"{_PASSAGES} CROSS JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}"
 # One side of a passage: those of its own moment by number, then those of other moments. Not (date, id) < (?, ?), for
 # which SQLite would walk all of that moment, and a document of a thousand slices is of one. The index of threads has
 # all that is asked here, so no row is read; and they come as one text, for each row would wait for the interpreter.
@@ -25,8 +28,6 @@ _SIDE = """(SELECT group_concat(id) FROM (
         WHERE n.thread = p.thread AND n.date {way} p.date {among}
         ORDER BY n.date {order}, n.id {order} LIMIT {most})
       LIMIT {most}))"""
-# One text for any number of them, so that SQLite need not take the statement apart again.
-_ASKED = "p.id IN (SELECT value FROM json_each(?)) AND p.space_no = ?"
 # The same of memories, by the digits of their ids: there is no limit to how many, as there is for question marks.
 _ASKED_MEMORIES = "m.space_no = ? AND m.id IN (SELECT unhex(value) FROM json_each(?))"
 _NO_SIDES = "NULL, NULL"
@@ -35,6 +36,8 @@ _FIRST_OF_MEMORY = f"AND n.id % {PASSAGES_PER_MEMORY} = 0"
 _Row = tuple[
     int, bytes, int | None, int, int, bytes, str, int, str, int, int, float, int | None, int, str | None, str | None
 ]
+# As the class itself does it, without a call in Python for each of some hundred.
+_make = cast("Callable[[type[StoredPassage], tuple[object, ...]], StoredPassage]", tuple.__new__)
 
 
 def stored_passages(
@@ -77,8 +80,8 @@ def beside(connection: apsw.Connection, space: str, memory_ids: Sequence[str], *
         (space_no, _digits(memory_ids)),
     ).fetchall()
     around = {id_text(memory_id): (_numbers(before), _numbers(after)) for memory_id, before, after in rows}
-    numbers = json.dumps(list({number for sides in around.values() for side in sides for number in side}))
-    named = connection.execute(f"SELECT p.id, p.memory_id FROM passages p WHERE {_ASKED}", (numbers, space_no))
+    numbers = _listed({number for sides in around.values() for side in sides for number in side})
+    named = connection.execute(f"SELECT p.id, p.memory_id FROM {_PASSAGES} WHERE p.space_no = ?", (numbers, space_no))
     names = {number: id_text(memory_id) for number, memory_id in named}
     return {
         one: Beside(before=tuple(names[number] for number in before), after=tuple(names[number] for number in after))
@@ -88,12 +91,10 @@ def beside(connection: apsw.Connection, space: str, memory_ids: Sequence[str], *
 
 def _passages(connection: apsw.Connection, space_no: int, ids: Iterable[int], *, sides: str) -> list[StoredPassage]:
     rows: list[_Row] = connection.execute(
-        f"SELECT {_COLUMNS}, {sides} FROM {_TABLES} WHERE {_ASKED}", (json.dumps(list(ids)), space_no)
+        f"SELECT {_COLUMNS}, {sides} FROM {_TABLES} WHERE p.space_no = ?", (_listed(ids), space_no)
     ).fetchall()
-    # Neither by keywords nor one by one: for some questions this is done a thousand times.
-    make = StoredPassage._make
     return [
-        make((
+        _make(StoredPassage, (
             number, id_text(memory_id), observation, start, end, digest, terms, date, who, asks, tier, relevance,
             confirmed, accesses, _numbers(before) if before else (), _numbers(after) if after else (),
         ))
@@ -105,11 +106,10 @@ def _passages(connection: apsw.Connection, space_no: int, ids: Iterable[int], *,
 def _said(connection: apsw.Connection, space_no: int, ids: Iterable[int]) -> list[StoredPassage]:
     """What was said by whom, which is all that ranking asks of those who stand farther away."""
     rows = connection.execute(
-        f"SELECT p.id, p.terms, p.who, p.asks FROM passages p WHERE {_ASKED}", (json.dumps(list(ids)), space_no)
+        f"SELECT p.id, p.terms, p.who, p.asks FROM {_PASSAGES} WHERE p.space_no = ?", (_listed(ids), space_no)
     ).fetchall()
-    make = StoredPassage._make
     return [
-        make((number, "", None, 0, 0, b"", terms, 0, who, asks, 0, 1.0, None, 0, (), ()))
+        _make(StoredPassage, (number, "", None, 0, 0, b"", terms, 0, who, asks, 0, 1.0, None, 0, (), ()))
         for number, terms, who, asks in rows
     ]
 
@@ -118,6 +118,11 @@ def _sides(most: int, *, among: str = "") -> str:
     """The columns that tell who stands before and after, nearest first."""
     before = _SIDE.format(way="<", order="DESC", among=among, most=max(most, 0))
     return f"{before}, {_SIDE.format(way='>', order='ASC', among=among, most=max(most, 0))}"
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    """As JSON, each once; in order, so that rows of one page are read one after the other."""
+    return repr(sorted(set(numbers)))
 
 
 def _digits(memory_ids: Iterable[str]) -> str:

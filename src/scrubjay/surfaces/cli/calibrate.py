@@ -62,7 +62,7 @@ class RecallCalibrated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SameCalibrated:
-    """Above which cosine a model finds two texts to say the same."""
+    """From which similarity on a model finds two texts to say the same."""
 
     curve: SameCurve
     written: str

@@ -4,7 +4,20 @@ from typing import Annotated
 
 import typer
 
-from scrubjay.surfaces.cli import calibrate, daemon, files, install, migrate, service, tokens, verbs
+from scrubjay.surfaces.cli import (
+    calibrate,
+    daemon,
+    files,
+    inbox,
+    install,
+    jobs,
+    migrate,
+    rules,
+    service,
+    tags,
+    tokens,
+    verbs,
+)
 from scrubjay.version import VERSION
 
 app = typer.Typer(
@@ -14,6 +27,10 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(verbs.app)
+app.add_typer(rules.app)
+app.add_typer(tags.app)
+app.add_typer(inbox.app)
+app.add_typer(jobs.app)
 app.add_typer(files.app)
 app.add_typer(migrate.app)
 app.add_typer(calibrate.app)

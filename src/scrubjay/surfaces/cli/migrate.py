@@ -77,7 +77,10 @@ class Migrated:
         done = self.moved
         if done is None:
             return []
-        things = {"relations": done.relations, "vectors": done.vectors, "tokens": done.tokens, "answers": done.answers}
+        things = {
+            "relations": done.relations, "vectors": done.vectors, "tokens": done.tokens, "answers": done.answers,
+            "papers": done.papers,
+        }  # fmt: skip
         how = f"in {done.seconds:.1f} s ({done.rate:,.0f} a second); {done.known:,} were there already"
         return [
             f"moved {done.memories:,} memories from {self.source} to {self.target} {how}",

@@ -15,10 +15,12 @@ from scrubjay.model.results import (
     Recalled,
     Related,
     Remembered,
+    Similar,
     Status,
     Undone,
     Written,
 )
+from scrubjay.model.rules import Rules
 from scrubjay.transfer.intake import Imported
 
 T = TypeVar("T")
@@ -42,10 +44,35 @@ def say(text: str) -> None:
 
 
 def _remembered(answer: Remembered) -> None:
-    say(f"{answer.action} {answer.name} ({answer.id or 'dry run'}), version {answer.version}")
+    say(_remembered_as(answer))
     if len(answer.ids) > 1:
         say(f"  one record for each entity: {', '.join(answer.ids)}")
+    if answer.tags:
+        say(f"  tags: {', '.join(answer.tags)}")
+    if answer.flags:
+        say(f"  marked as {', '.join(answer.flags)}")
+    for one in answer.similar:
+        say(f"  {_like(one, into=answer.merged_into)}")
+    if answer.suggested_entities and answer.action == "created":
+        say(f"  it seems to be about {', '.join(answer.suggested_entities)}: --entity files it under them")
     _warnings(answer.warnings)
+
+
+def _remembered_as(answer: Remembered) -> str:
+    if answer.action == "rejected":
+        why = answer.trace[-1].why if answer.trace and not answer.warnings else ""
+        return "rejected: nothing was stored" + (f" ({why})" if why else "")
+    if answer.action != "merged":
+        return f"{answer.action} {answer.name} ({answer.id or 'dry run'}), version {answer.version}"
+    alike = "" if answer.similarity is None else f", {answer.similarity:.2f} alike"
+    return f"merged into {answer.name} ({answer.merged_into}), version {answer.version}{alike}"
+
+
+def _like(one: Similar, *, into: str) -> str:
+    if one.id == into:
+        return f"may contradict what was there before ({one.differs}): revise it if something no longer holds"
+    told = f": may contradict it ({one.differs}); revise or forget what no longer holds" if one.differs else ""
+    return f"like {one.name} ({one.id}), {one.similarity:.2f}{told}"
 
 
 def _recalled(answer: Recalled) -> None:
@@ -153,6 +180,13 @@ def _imported(answer: Imported) -> None:
         say(f"  stood twice, stored once: {one}")
 
 
+def _rules(answer: Rules) -> None:
+    usual = Rules().as_json
+    for name, value in answer.as_json.items():
+        told = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        say(f"{'*' if value != usual[name] else ' '} {name:<16}  {told}".rstrip())
+
+
 def _warnings(warnings: tuple[str, ...]) -> None:
     for warning in warnings:
         say(f"warning: {warning}")
@@ -185,4 +219,5 @@ _PRINTERS: list[tuple[type, Callable[..., None]]] = [
     (Status, _status),
     (Examination, _examination),
     (Imported, _imported),
+    (Rules, _rules),
 ]

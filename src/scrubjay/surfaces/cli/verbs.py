@@ -55,21 +55,29 @@ async def remember(
     category: Annotated[str, typer.Option(help="Category.")] = "",
     project: Annotated[str, typer.Option(help="Project.")] = "",
     scope: Annotated[str, typer.Option(help="Scope, for example personal or team.")] = "",
-    intent: Annotated[str, typer.Option(help="auto, new (never joined to another) or continue.")] = "auto",
+    session_hint: Annotated[
+        str, typer.Option(metavar="NAME", help="The same for all of one task: it is gathered in one memory.")
+    ] = "",
+    intent: Annotated[
+        str, typer.Option(help="auto, new (never merged into another) or continue (the session hint's memory).")
+    ] = "auto",
     pinned: Annotated[bool, typer.Option("--pinned", help="Always part of what recall returns.")] = False,
     expires_at: Annotated[str | None, typer.Option(metavar="TIME", help="Not found after this time.")] = None,
     remind_at: Annotated[str | None, typer.Option(metavar="TIME", help="When to bring it up again.")] = None,
     session: Annotated[str, typer.Option(help="Session it comes from.")] = "",
     metadata: Meta = None,
     idempotency_key: Annotated[str, typer.Option(help="Makes a repeated call safe.")] = "",
+    wait_for_llm: Annotated[
+        bool, typer.Option("--wait-for-llm", help="Wait for what a language model, if there is one, may improve.")
+    ] = False,
     dry_run: DryRun = False,
 ) -> Remembered:
     """Store a text, once, filed under every entity it is about."""
     return await client.remember(
         _text(text), title=title, kind=kind, name=name, entities=entity or (), observations=observation or (),
-        tags=tag or (), category=category, project=project, scope=scope, intent=intent, pinned=pinned,
-        expires_at=expires_at, remind_at=remind_at, source={"session": session}, metadata=_object(metadata),
-        idempotency_key=idempotency_key, dry_run=dry_run,
+        tags=tag or (), category=category, project=project, scope=scope, session_hint=session_hint, intent=intent,
+        pinned=pinned, expires_at=expires_at, remind_at=remind_at, source={"session": session},
+        metadata=_object(metadata), idempotency_key=idempotency_key, dry_run=dry_run, wait_for_llm=wait_for_llm,
     )  # fmt: skip
 
 
@@ -96,7 +104,7 @@ async def recall(
     metadata: Meta = None,
     since: Annotated[str | None, typer.Option(metavar="TIME", help="Not older than this.")] = None,
     until: Annotated[str | None, typer.Option(metavar="TIME", help="Older than this.")] = None,
-    state: Annotated[str, typer.Option(help="live, archived, merged or trashed.")] = "live",
+    state: Annotated[str, typer.Option(help="live, archived, merged, trashed or waiting.")] = "live",
     around: Annotated[
         int, typer.Option(metavar="N", help="Show so many memories before and after each in its session; at most 10.")
     ] = 0,

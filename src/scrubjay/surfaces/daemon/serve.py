@@ -29,7 +29,7 @@ from scrubjay.surfaces.daemon.listen import bound_socket
 from scrubjay.surfaces.daemon.lock import hold_daemon_lock, note_daemon
 from scrubjay.surfaces.daemon.reception import Reception
 from scrubjay.surfaces.daemon.shop import Shop, address_of, web_socket
-from scrubjay.surfaces.daemon.upkeep import keep_up
+from scrubjay.surfaces.daemon.upkeep import keep_up, keep_working
 from scrubjay.surfaces.mcp.changes import Changes
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.surfaces.web.serving import Served
@@ -112,7 +112,7 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
             return reception.guests + (served.connections if served else 0)
 
         idle = _leave_when_idle(orders.idle, running, gate, guests=guests)
-        async with _beside(_warm_up(engine), keep_up(engine), idle):
+        async with _beside(_warm_up(engine), keep_up(engine), keep_working(engine), idle):
             yield running
         # Nobody is let in from here on, and who is in gets an answer before the doors close.
         changes.close()

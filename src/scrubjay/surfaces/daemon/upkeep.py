@@ -1,11 +1,12 @@
-"""What one server does for all: finishes what others were killed over."""
+"""What one server does for all: finishes what others were killed over, and does what was left for later."""
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextlib import ExitStack
 
 from scrubjay import telemetry
+from scrubjay.curation.workroom import Workroom
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
 from scrubjay.sharing import Leadership, Shared
@@ -13,6 +14,8 @@ from scrubjay.sharing import Leadership, Shared
 _log = logging.getLogger(__name__)
 _NAME = "upkeep"
 _SECONDS = 300.0
+# So often the one who leads looks for jobs that came in through another server.
+_LOOK_FOR_JOBS = 5.0
 
 
 async def keep_up(engine: Engine, *, seconds: float = _SECONDS) -> None:
@@ -28,7 +31,19 @@ async def keep_up(engine: Engine, *, seconds: float = _SECONDS) -> None:
             while True:
                 await leader.elected()
                 _log.info("leads", extra={"fields": {"work": _NAME}})
-                await _while_leading(_rounds(engine, seconds=seconds), leader)
+                works = (_rounds(engine, seconds=seconds), workroom_of(engine).work(seconds=_LOOK_FOR_JOBS))
+                await _while_leading(works, leader)
+
+
+async def keep_working(engine: Engine) -> None:
+    """Do the jobs of a store of one machine, of which this is the only server; never ends by itself."""
+    if not isinstance(engine.store, Shared):
+        await workroom_of(engine).work()
+
+
+def workroom_of(engine: Engine) -> Workroom:
+    """Where the jobs of an engine are done."""
+    return engine.workshop if isinstance(engine.workshop, Workroom) else Workroom(engine)
 
 
 async def _rounds(engine: Engine, *, seconds: float) -> None:
@@ -45,12 +60,12 @@ async def _rounds(engine: Engine, *, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
 
-async def _while_leading(work: Coroutine[object, object, None], leader: Leadership) -> None:
+async def _while_leading(works: Sequence[Coroutine[object, object, None]], leader: Leadership) -> None:
     """Work until somebody else leads."""
-    working, dismissed = asyncio.create_task(work), asyncio.create_task(leader.dismissed())
+    tasks = {asyncio.create_task(work) for work in (*works, leader.dismissed())}
     try:
-        await asyncio.wait({working, dismissed}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in (working, dismissed):
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(working, dismissed, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -65,8 +65,9 @@ Search before you write. This is what the memory already says that is near to it
 
 Then choose one: if a memory says it already, change nothing; if one says it less well, or differently because things
 have changed, revise that one; only if none does, remember it. One fact a memory, each a full sentence with names and
-dates that can be understood without this conversation.{where} Relate it to the memories it belongs to. Tell me what you
-did."""
+dates that can be understood without this conversation.{where} A note on a task in progress takes the session_hint that
+the others of that task have. If the answer names a memory that may contradict it, revise or forget what no longer
+holds. Relate it to the memories it belongs to. Tell me what you did."""
 
 
 async def _what_do_you_know_about(desk: Desk, given: _Arguments) -> str:
@@ -88,9 +89,9 @@ async def _wrap_up_session(desk: Desk, given: _Arguments) -> str:
 {focus}
 Go through our conversation and list decisions and their reasons, facts and preferences that you learned, what is
 finished, and what is open and for whom. For each of them search the memory first; then revise what is there, or
-remember what is new: one fact a memory, in a full sentence with names and dates. Leave out what the project's own files
-say already, what was only tried, and anything secret. Forget what turned out to be wrong. Relate what belongs together.
-End with a short list of what you kept, changed and forgot."""
+remember what is new: one fact a memory, in a full sentence with names and dates; notes on one task share a
+session_hint. Leave out what the project's own files say already, what was only tried, and anything secret. Forget what
+turned out to be wrong. Relate what belongs together. End with a short list of what you kept, changed and forgot."""
 
 
 PROMPTS: Mapping[str, Template] = {

@@ -5,7 +5,20 @@ from collections import deque
 from fastapi import FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from scrubjay.surfaces.rest import changes, description, links, memories, search, space, versions, wellbeing
+from scrubjay.surfaces.rest import (
+    changes,
+    description,
+    inbox,
+    jobs,
+    links,
+    memories,
+    rules,
+    search,
+    space,
+    tags,
+    versions,
+    wellbeing,
+)
 from scrubjay.surfaces.rest.description import Description
 from scrubjay.surfaces.rest.faults import tell_faults
 from scrubjay.surfaces.rest.feed import Streams
@@ -13,7 +26,7 @@ from scrubjay.surfaces.rest.house import House
 from scrubjay.version import VERSION
 
 PREFIX = "/api/v1"
-_NOUNS = (memories, search, versions, links, changes, space)
+_NOUNS = (memories, search, versions, links, changes, rules, tags, inbox, jobs, space)
 _ABOUT = """One memory that all of a person's agents share.
 
 Every route takes a bearer token where the server asks for one; `space` chooses among those that the token opens.

@@ -9,7 +9,19 @@ from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
 from scrubjay.remote.shapes import built
 from scrubjay.surfaces.rest.route import Asked
-from scrubjay.surfaces.rest.texts import Around, Count, Label, Line, Moment, Name, Text, Thousand, Until
+from scrubjay.surfaces.rest.texts import (
+    NOT_BLANK,
+    WHOLE,
+    Around,
+    Count,
+    Label,
+    Line,
+    Moment,
+    Name,
+    Text,
+    Thousand,
+    Until,
+)
 
 Remark = Annotated[str, Field(max_length=1_000)]
 Labels = Annotated[list[Line], Field(max_length=100)]
@@ -21,14 +33,21 @@ Query = Annotated[str, Field(max_length=100_000)]
 Cursor = Annotated[str, Field(max_length=120_000)]
 Refs = Annotated[list[Label], Field(max_length=1_000, examples=[["how-to-reach-sarah"]])]
 Metadata = dict[str, JsonValue]
+# A text that is never empty.
+Body = Annotated[str, Field(min_length=1, json_schema_extra={"pattern": NOT_BLANK})]
+Patterns = Annotated[list[Line], Field(max_length=200)]
 # A test holds them to what the model has.
 Tiers = Literal["working", "episodic", "semantic", "procedural"]
 Trusts = Literal["user", "agent", "document", "unknown"]
-States = Literal["live", "merged", "archived", "trashed"]
+States = Literal["live", "merged", "archived", "trashed", "waiting"]
 Methods = Literal["manual", "auto", "import", "file", "agent"]
+Intents = Literal["auto", "new", "continue"]
 CONTAINS = "Only memories in whose title, content or observations this text stands, in any case."
 AROUND = "So many memories before and after each hit in its session come with it."
 TODAY = "What `yesterday` and `in March` are counted from; now, unless given."
+SESSION_HINT = "The same for all that belongs to one task: it is gathered in one memory."
+INTENT = "`new` never merges, `continue` goes on with the memory of the session hint, `auto` decides."
+WAIT_FOR_LLM = "Wait for what a language model, if there is one, may improve, instead of having it done later."
 EXPLAIN = "Say why each hit is there: every part of its score."
 
 
@@ -57,14 +76,31 @@ class RememberAsked(Asked):
     category: Line = ""
     project: Line = ""
     scope: Line = ""
-    session_hint: Line = ""
-    intent: Literal["auto", "new", "continue"] = "auto"
+    session_hint: Line = Field(default="", description=SESSION_HINT)
+    intent: Intents = "auto"
     pinned: bool = False
     expires_at: Moment | None = None
     remind_at: Moment | None = None
     source: SourceAsked | None = None
     metadata: Metadata = Field(default_factory=dict[str, JsonValue])
     dry_run: bool = False
+    wait_for_llm: bool = Field(default=False, description=WAIT_FOR_LLM)
+
+
+class SmartWriteAsked(Asked):
+    """Something to write: as a memory of its own, or into the one that it continues."""
+
+    title: Line = Field(default="", examples=["Sign-in by command line"])
+    content: Body = Field(examples=["The token was read before it was refreshed; the order is turned round now."])
+    type: Line = Field(default="", examples=["project"])
+    tags: Tags = Field(default_factory=list[str], examples=[["auth", "cli"]])
+    session_hint: Line = Field(default="", description=SESSION_HINT, examples=["2026-02-21-cli-auth"])
+    intent: Intents = Field(default="auto", description=INTENT, examples=["continue"])
+    project: Line = ""
+    source: SourceAsked | None = None
+    metadata: Metadata = Field(default_factory=dict[str, JsonValue])
+    dry_run: bool = False
+    wait_for_llm: bool = Field(default=False, description=WAIT_FOR_LLM)
 
 
 _Left = SkipJsonSchema[None]
@@ -164,6 +200,39 @@ class LinkAsked(Asked):
     text: Line = ""
     strength: Share = 0.5
     metadata: Metadata = Field(default_factory=dict[str, JsonValue])
+
+
+class RulesAsked(Asked):
+    """Rules to set anew; what is left out stays as it is, and null is the default again."""
+
+    gate: Literal["merge", "report", "off"] | None = Field(default=None, examples=["report"])
+    window_days: Annotated[int, Field(ge=0, le=36_500), WHOLE] | None = Field(default=None, examples=[14])
+    same: Share | None = None
+    density: Literal["warn", "reject", "reconstruct", "off"] | None = None
+    least_characters: Annotated[int, Field(ge=0, le=10_000), WHOLE] | None = None
+    tags: Literal["normalise", "off"] | None = None
+    least_tags: Annotated[int, Field(ge=0, le=64), WHOLE] | None = None
+    most_tags: Annotated[int, Field(ge=1, le=64), WHOLE] | None = None
+    secrets: Literal["redact", "off"] | None = None
+    injection: Literal["label", "off"] | None = None
+    review: Literal["none", "agents", "all"] | None = None
+    never: Patterns | None = Field(default=None, examples=[["do not remember*"]])
+    never_paths: Patterns | None = None
+    llm: Literal["later", "wait", "off"] | None = None
+
+
+class SynonymsAsked(Asked):
+    """A tag, and what stands for it from now on."""
+
+    tag: Name = Field(examples=["payment"])
+    variants: Annotated[list[Name], Field(min_length=1, max_length=100)] = Field(examples=[["payments-fix", "paying"]])
+
+
+class PreviewAsked(Asked):
+    """Tags to be tried out, and the text that would have them."""
+
+    tags: Tags = Field(default_factory=list[str], examples=[["auth-fix", "oauth", "cli"]])
+    text: Text = ""
 
 
 class UndoAsked(Asked):

@@ -45,6 +45,10 @@ _TAGS = {
     "history": "Versions, and ways back.",
     "links": "Edges between memories.",
     "changes": "What happens in a space, as it happens.",
+    "rules": "What becomes of what is written.",
+    "tags": "The words that memories are filed under.",
+    "inbox": "What waits for a yes.",
+    "jobs": "What was left for later.",
     "space": "A space as a whole.",
     "wellbeing": "Whether the server is well.",
 }

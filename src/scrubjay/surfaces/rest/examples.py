@@ -3,6 +3,7 @@
 import json
 
 from scrubjay.model.memory import Json
+from scrubjay.model.rules import Rules
 from scrubjay.remote.problems import problem
 
 _ID = "0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b"
@@ -39,10 +40,20 @@ CREATED: dict[str, Json] = {
     "merged_into": "",
     "similarity": None,
     "similar": [],
+    "suggested_entities": ["Sarah"],
+    "flags": [],
     "warnings": [],
     "trace": [{"stage": "validate", "outcome": "accepted", "why": ""}],
 }
-MERGED: dict[str, Json] = CREATED | {"action": "unchanged", "similarity": 1.0}
+_AS_MERGED: dict[str, Json] = {
+    "action": "merged",
+    "version": 2,
+    "merged_into": _ID,
+    "similarity": 0.97,
+    "trace": [{"stage": "gate", "outcome": "merged", "why": "it says the same, similarity 0.97"}],
+}
+MERGED: dict[str, Json] = CREATED | _AS_MERGED
+RULES: dict[str, Json] = Rules(gate="report", window_days=14, never=("do not remember*",)).as_json
 
 
 def _written(action: str, version: int) -> dict[str, Json]:
@@ -61,7 +72,26 @@ PURGED_ONE = _written("purged", 2)
 FORGOTTEN = _outcome("trashed", 2)
 RESTORED = _outcome("restored", 3)
 PURGED = _outcome("purged", 2)
+APPROVED = _outcome("approved", 2)
+DECLINED = FORGOTTEN
 UNDONE: dict[str, Json] = {"run": _RUN, "done": [_written("undone", 3)], "skipped": []}
+
+_WAITING: dict[str, Json] = {"state": "waiting", "source": {"method": "agent", "agent": "jay"}}
+INBOX: dict[str, Json] = {"memories": [MEMORY | _WAITING]}
+
+TAGS: dict[str, Json] = {
+    "tags": [{"tag": "contact", "memories": 3}],
+    "synonyms": [{"tag": "payment", "variants": ["payments-fix", "paying"], "named": []}],
+    "built_in": [{"tag": "auth", "variants": ["authentication", "auth-fix"], "named": ["oauth"]}],
+    "off": [],
+    "more": False,
+}
+PREVIEW: dict[str, Json] = {
+    "before": ["auth-fix", "oauth", "cli"],
+    "after": ["auth", "oauth", "cli"],
+    "suggested": [],
+    "why": [{"tag": "auth-fix", "becomes": ["auth"], "why": "a synonym"}],
+}
 
 READ: dict[str, Json] = {
     "memories": [MEMORY],

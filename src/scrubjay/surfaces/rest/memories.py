@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from fastapi import Header, Query, Response
 
-from scrubjay.errors import NotFound, StaleVersion
+from scrubjay.errors import InvalidInput, NotFound, StaleVersion
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.results import Missing, Outcome, ReadResult, Remembered, Written
 from scrubjay.surfaces.rest import examples
@@ -15,6 +15,7 @@ from scrubjay.surfaces.rest.asked import (
     RememberAsked,
     ReviseAsked,
     SelectionAsked,
+    SmartWriteAsked,
     filter_of,
 )
 from scrubjay.surfaces.rest.house import Reading, Visit, Writing
@@ -56,22 +57,28 @@ def _written(example: Mapping[str, Json]) -> Described:
     return gives(Written, example, headers=("ETag",))
 
 
-@routes.post(
-    "/memories",
-    summary="Remember a text",
-    status_code=_CREATED,
-    responses=gives(Remembered, examples.CREATED, status=_CREATED, what="A new memory", headers=("ETag", "Location"))
-    | gives(Remembered, examples.MERGED, what="Known already, or merged into another", headers=("ETag",)),
-)
+_REMEMBERED = gives(
+    Remembered, examples.CREATED, status=_CREATED, what="A new memory", headers=("ETag", "Location")
+) | gives(Remembered, examples.MERGED, what="Merged into another, known already, or refused", headers=("ETag",))
+
+
+@routes.post("/memories", summary="Remember a text", status_code=_CREATED, responses=_REMEMBERED)
 async def remember(asked: RememberAsked, visit: Writing, key: Key = "") -> Response:
-    """Store a text once, filed under every entity it is about; the answer says what was done."""
-    given = asked.model_dump(exclude_none=True)
+    """Store a text once, filed under every entity it is about; the answer says what was done, stage by stage."""
+    given = asked.model_dump(exclude_none=True, exclude_defaults=True)
     done = await visit.write("remember", visit.memory.remember(**given, idempotency_key=key))
-    is_new = done.action == "created" and not asked.dry_run
-    headers = etag(done.version) if done.id else {}
-    if is_new:
-        headers["location"] = _place(done.id, visit)
-    return answer(done, status=_CREATED if is_new else 200, headers=headers)
+    return _remembered(done, visit, dry_run=asked.dry_run)
+
+
+@routes.post("/memories/smart-write", summary="Write smartly", status_code=_CREATED, responses=_REMEMBERED)
+async def smart_write(asked: SmartWriteAsked, visit: Writing, key: Key = "") -> Response:
+    """Create a memory, or add to the one that it continues: `intent` says whether to choose, and which."""
+    given = asked.model_dump(exclude_none=True, exclude_defaults=True)
+    text, kind = given.pop("content"), given.pop("type", "")
+    if not text.strip():
+        raise InvalidInput("there is nothing to remember: the content is empty", field="content")
+    done = await visit.write("remember", visit.memory.remember(text, kind=kind, **given, idempotency_key=key))
+    return _remembered(done, visit, dry_run=asked.dry_run)
 
 
 @routes.post("/memories/read", summary="Read several memories", responses=gives(ReadResult, examples.READ))
@@ -83,19 +90,19 @@ async def read_many(asked: ReadAsked, visit: Reading) -> Response:
 @routes.post("/memories/forget", summary="Forget several memories", responses=gives(Outcome, examples.FORGOTTEN))
 async def forget_many(asked: SelectionAsked, visit: Writing) -> Response:
     """Put memories into the trash, from where `restore` brings them back."""
-    return answer(await visit.write("forget", visit.house.engine.forget(_selection(asked), who=visit.who)))
+    return answer(await visit.write("forget", visit.house.engine.forget(selection(asked), who=visit.who)))
 
 
 @routes.post("/memories/restore", summary="Restore several memories", responses=gives(Outcome, examples.RESTORED))
 async def restore_many(asked: SelectionAsked, visit: Writing) -> Response:
     """Take memories out of the trash."""
-    return answer(await visit.write("restore", visit.house.engine.restore(_selection(asked), who=visit.who)))
+    return answer(await visit.write("restore", visit.house.engine.restore(selection(asked), who=visit.who)))
 
 
 @routes.post("/memories/purge", summary="Purge several memories", responses=gives(Outcome, examples.PURGED))
 async def purge_many(asked: SelectionAsked, visit: Writing) -> Response:
     """Destroy memories that are in the trash, with every version and every trace of their text."""
-    return answer(await visit.write("purge", visit.house.engine.purge(_selection(asked), who=visit.who), long=True))
+    return answer(await visit.write("purge", visit.house.engine.purge(selection(asked), who=visit.who), long=True))
 
 
 @routes.get(
@@ -180,7 +187,8 @@ async def require_version(visit: Visit, ref: str, match: str) -> None:
         )
 
 
-def _selection(asked: SelectionAsked) -> Selection:
+def selection(asked: SelectionAsked) -> Selection:
+    """Which memories a body names."""
     return Selection(
         refs=tuple(asked.ids),
         wanted=None if asked.filter is None else filter_of(asked.filter),
@@ -195,6 +203,14 @@ def only(found: ReadResult, ref: str) -> Memory:
     if not found.memories:
         raise _not_found(found.missing[0] if found.missing else Missing(ref=ref))
     return found.memories[0]
+
+
+def _remembered(done: Remembered, visit: Visit, *, dry_run: bool) -> Response:
+    is_new = done.action == "created" and not dry_run
+    headers = etag(done.version) if done.id else {}
+    if is_new:
+        headers["location"] = _place(done.id, visit)
+    return answer(done, status=_CREATED if is_new else 200, headers=headers)
 
 
 def _place(memory_id: str, visit: Visit) -> str:

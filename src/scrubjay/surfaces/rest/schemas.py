@@ -87,6 +87,8 @@ class Memory(BaseModel):
     remind_at: datetime | None = None
     state: str = "live"
     merged_into: str = ""
+    merged: list[dict[str, JsonValue]] = Field(default_factory=list[dict[str, JsonValue]])
+    flags: list[str] = Field(default_factory=list[str])
     branch: str = "main"
     source: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     metadata: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])

@@ -13,7 +13,7 @@ LONGEST_LABEL = 300
 # What counts as blank, spelled out: `\s` is not the same everywhere.
 _BLANK = r"\t-\r\u001c- \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _NO_NUL = r"^[^\u0000]*$"
-_NOT_BLANK = rf"^[^\u0000]*[^\u0000{_BLANK}][^\u0000]*$"
+NOT_BLANK = rf"^[^\u0000]*[^\u0000{_BLANK}][^\u0000]*$"
 _SEEN = rf"[^{_BLANK}]"
 # What every reader of JSON can count to.
 _LARGEST = (1 << 53) - 1
@@ -24,10 +24,11 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+WHOLE = BeforeValidator(_whole)
 Label = Annotated[str, Field(max_length=LONGEST_LABEL)]
 Line = Annotated[str, Field(max_length=LONGEST_LABEL, json_schema_extra={"pattern": _NO_NUL})]
 """A label that is kept."""
-Name = Annotated[str, Field(max_length=LONGEST_LABEL, min_length=1, json_schema_extra={"pattern": _NOT_BLANK})]
+Name = Annotated[str, Field(max_length=LONGEST_LABEL, min_length=1, json_schema_extra={"pattern": NOT_BLANK})]
 SpaceName = Annotated[str, Field(max_length=LONGEST_LABEL, json_schema_extra={"pattern": rf"^$|{_SEEN}"})]
 """Empty is the default one."""
 # How long one may be is a setting, and the engine's to say.
@@ -35,6 +36,6 @@ Text = Annotated[str, Field(json_schema_extra={"pattern": _NO_NUL})]
 _Time = Annotated[str, Field(min_length=1, json_schema_extra={"format": "date-time"})]
 Moment = Annotated[_Time, Field(examples=["2026-05-31T14:00:00Z"])]
 Until = Annotated[_Time, Field(examples=["2026-06-30T14:00:00Z"])]
-Count = Annotated[int, Field(ge=1, le=_LARGEST), BeforeValidator(_whole)]
-Thousand = Annotated[int, Field(ge=1, le=1_000), BeforeValidator(_whole)]
-Around = Annotated[int, Field(ge=0, le=MOST_AROUND), BeforeValidator(_whole)]
+Count = Annotated[int, Field(ge=1, le=_LARGEST), WHOLE]
+Thousand = Annotated[int, Field(ge=1, le=1_000), WHOLE]
+Around = Annotated[int, Field(ge=0, le=MOST_AROUND), WHOLE]

@@ -15,6 +15,7 @@ from scrubjay.testing.conformance.durability import DurabilitySuite, OpenStore
 from scrubjay.testing.conformance.embedding import EmbedderSuite
 from scrubjay.testing.conformance.index import VectorIndexSuite
 from scrubjay.testing.conformance.inventory import InventorySuite
+from scrubjay.testing.conformance.papers import PapersSuite
 from scrubjay.testing.conformance.spaces import SpacesSuite
 from scrubjay.testing.conformance.suites import ChangeLogSuite, LexiconSuite, RecordsSuite, ShelfSuite, StoreSuite
 from scrubjay.testing.conformance.tokens import TokensSuite
@@ -28,6 +29,7 @@ __all__ = [
     "InventorySuite",
     "LexiconSuite",
     "OpenStore",
+    "PapersSuite",
     "RecordsSuite",
     "ShelfSuite",
     "SpacesSuite",

@@ -10,7 +10,7 @@ import pytest
 from scrubjay.errors import StoreError
 from scrubjay.model.query import Filter
 from scrubjay.ports import Committed, Once, RecordStore
-from scrubjay.testing.build import MODEL, a_commit, a_memory, a_rewrite, an_edge, moment, revised, vectors_for
+from scrubjay.testing.build import MODEL, a_commit, a_memory, a_paper, a_rewrite, an_edge, moment, revised, vectors_for
 from scrubjay.testing.conformance.lookups import lexical_passages
 from scrubjay.text.tokens import terms_of
 
@@ -26,7 +26,9 @@ class DurabilitySuite:
         edge = an_edge(memory, friend)
         once = Once(key="k", digest=b"d", answer="done")
         async with _opened(open_store, path) as store:
-            await store.commit(a_commit(memory, friend, edge, embedded=vectors_for([memory]), once=once))
+            await store.commit(
+                a_commit(memory, friend, edge, embedded=vectors_for([memory]), once=once, papers=[a_paper()])
+            )
             await store.commit(a_commit(a_rewrite(revised(memory, title="Title"))))
             await store.touch("default", [friend.id], at=moment(3))
             before = await _seen(store, [memory.id, friend.id])
@@ -43,10 +45,10 @@ class DurabilitySuite:
         memories = [a_memory(f"zanzibar {number}") for number in range(50)]
         ids = [memory.id for memory in memories]
         async with _opened(open_store, tmp_path / "store") as store:
-            await store.commit(a_commit(*memories, embedded=vectors_for(memories)))
+            await store.commit(a_commit(*memories, embedded=vectors_for(memories), papers=[a_paper(due=moment(1))]))
             before = await _seen(store, ids)
             await store.backup(tmp_path / "copy")
-            await store.commit(a_commit(a_memory("later")))
+            await store.commit(a_commit(a_memory("later"), papers=[a_paper(), a_paper("later")]))
         async with _opened(open_store, tmp_path / "copy") as copy:
             assert (await _seen(copy, ids))[1:] == before[1:]
             assert await copy.check(deep=True) == []
@@ -103,4 +105,6 @@ async def _seen(store: RecordStore, ids: list[str]) -> tuple[object, ...]:
         await lexical_passages(store, "default", terms_of("zanzibar"), Filter(), limit=99),
         [(point.id, point.facets, point.vector.tobytes()) for point in points],
         await store.without_vectors(MODEL, limit=99),
+        await store.all_papers("default", limit=9),
+        await store.due_papers("rules", now=moment(9), limit=9),
     )

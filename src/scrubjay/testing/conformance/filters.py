@@ -48,9 +48,11 @@ def population(*, space: str = "default") -> dict[str, Memory]:
             group="g1",
             source=Source(at=_january(30)),
             metadata={"a=b": "c=d", "null": None, "list": ["x"], "priority": 10},
+            flags=("thin", "suspicious"),
         ),
         "trashed": _sarah(space, State.TRASHED),
         "archived": a_memory(f"{SHARED_WORD} archived", space=space, kind="fact", state=State.ARCHIVED),
+        "waiting": a_memory(f"{SHARED_WORD} waiting", space=space, kind="fact", state=State.WAITING, flags=("thin",)),
         "merged": a_memory(f"{SHARED_WORD} merged", space=space, kind="fact", state=State.MERGED),
     }
 
@@ -114,6 +116,9 @@ _WANTED: Mapping[str, tuple[Filter, str]] = {
     "trust": (Filter(trust="document"), "acme"),
     "trust-default": (Filter(trust="unknown"), "plain odd"),
     "group": (Filter(group="g1"), "acme odd"),
+    "flag": (Filter(flag="suspicious"), "odd"),
+    "flag-any-case": (Filter(flag="THIN"), "odd"),
+    "flag-and-kind": (Filter(flag="thin", kind="note"), ""),
     "metadata-number": (Filter(metadata={"priority": 1}), "sarah"),
     "metadata-float-of-a-number": (Filter(metadata={"priority": 2.0}), "acme"),
     "metadata-fraction": (Filter(metadata={"ratio": 0.5}), "acme"),
@@ -152,6 +157,8 @@ _WANTED: Mapping[str, tuple[Filter, str]] = {
     "trashed": (Filter(state=State.TRASHED), "trashed"),
     "trashed-by-entity": (Filter(state=State.TRASHED, entity="Sarah"), "trashed"),
     "archived": (Filter(state=State.ARCHIVED), "archived"),
+    "waiting": (Filter(state=State.WAITING), "waiting"),
+    "waiting-by-flag": (Filter(state=State.WAITING, flag="thin"), "waiting"),
     "merged-by-kind": (Filter(state=State.MERGED, kind="fact"), "merged"),
 }
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scrubjay.errors import KeyReused
+from scrubjay.errors import KeyReused, StaleVersion
 from scrubjay.model.answer import Answer
 from scrubjay.model.grant import Access
 from scrubjay.model.identity import new_id
@@ -18,6 +18,7 @@ from scrubjay.testing.build import (
     MODEL,
     a_commit,
     a_memory,
+    a_paper,
     a_rewrite,
     an_origin,
     moment,
@@ -38,6 +39,7 @@ class InventorySuite:
         assert await store.models() == {}
         assert await store.shelved("default", MODEL, limit=9) == {}
         assert await store.answers("default", limit=9) == []
+        assert await store.all_papers("default", limit=9) == []
         assert await store.token_digests() == {}
 
     async def test_every_space_is_named(self, store: RecordStore) -> None:
@@ -146,6 +148,39 @@ class InventorySuite:
         await store.purge("there", [memory.id], origin=an_origin())
         assert await store.answered("there", "made", b"d") is None
         assert await store.answered("there", "other", b"d") == "other"
+
+    async def test_all_papers_are_told_page_by_page(self, store: RecordStore) -> None:
+        made = [a_paper(key, drawer=drawer, value={"n": 1}) for drawer in ("jobs", "rules") for key in ("a", "b", "c")]
+        for paper in reversed(made):
+            await store.file_paper(paper, base=None)
+        await store.file_paper(a_paper(space="there"), base=None)
+        assert await store.spaces() == ["default", "there"]
+        assert await store.all_papers("default", limit=99) == made
+        assert await store.all_papers("default", limit=2) == made[:2]
+        assert await store.all_papers("default", after=("jobs", "b"), limit=2) == made[2:4]
+        assert await store.all_papers("default", after=("rules", "c"), limit=2) == []
+
+    async def test_papers_of_another_store_are_kept_as_they_were(self, store: RecordStore) -> None:
+        memory = a_memory(space="there")
+        job = a_paper("j", drawer="jobs", value={"about": {"memory_id": memory.id}}, due=moment(3))
+        given = [replace(job, version=7), replace(a_paper(value={"n": 1}), version=2)]
+        wanted = [replace(one, space="there") for one in given]
+        assert await store.keep_papers("there", given, renew=False) == 2
+        assert await store.all_papers("there", limit=9) == await store.all_papers("there", limit=2) == wanted
+        assert await store.due_papers("jobs", now=moment(3), limit=9) == [wanted[0]]
+        for renew in (False, True):
+            assert await store.keep_papers("there", given, renew=renew) == 0
+        later = [given[0], replace(given[1], value={"n": 2})]
+        assert await store.keep_papers("there", later, renew=False) == 0
+        assert await store.all_papers("there", limit=9) == wanted
+        assert await store.keep_papers("there", later, renew=True) == 1
+        assert await store.keep_papers("there", [], renew=True) == 0
+        assert await store.all_papers("there", limit=9) == [wanted[0], replace(wanted[1], value={"n": 2})]
+        with pytest.raises(StaleVersion):
+            await store.file_paper(wanted[0], base=1)
+        await store.commit(a_commit(memory))
+        await store.purge("there", [memory.id, new_id()], origin=an_origin())
+        assert [paper.drawer for paper in await store.all_papers("there", limit=9)] == ["rules"]
 
     async def test_digests_of_tokens_are_told_by_id(self, store: RecordStore) -> None:
         made = [

@@ -12,6 +12,7 @@ from scrubjay.testing.build import (
     MODEL,
     a_commit,
     a_memory,
+    a_paper,
     a_rewrite,
     an_edge,
     an_origin,
@@ -101,6 +102,23 @@ class SpacesSuite:
         await store.commit(a_commit(an_edge(one, two, present=False), space="there"))
         assert [edge.text for edge in await store.relations("default", [one.id])] == ["default"]
         assert await store.relations("there", [one.id]) == []
+
+    async def test_papers_are_of_one_space(self, store: RecordStore) -> None:
+        memory = a_memory(TEXT)
+        paper = a_paper(value={"about": {"memory_id": memory.id}, "text": TEXT}, due=moment(2))
+        await store.commit(a_commit(memory, papers=[paper]))
+        assert await store.paper("there", "rules", "writing") is None
+        assert await store.papers("there", "rules", limit=9) == []
+        assert await store.all_papers("there", limit=9) == []
+        assert await store.discard_paper("there", "rules", "writing") is False
+        assert await store.spaces() == ["default"]
+        other = await store.file_paper(a_paper(space="there", value={"n": 1}, due=moment(1)), base=None)
+        assert await store.spaces() == ["default", "there"]
+        await store.purge("there", [memory.id], origin=an_origin())
+        assert await store.papers("default", "rules", limit=9) == [paper]
+        assert await store.papers("there", "rules", limit=9) == [other]
+        # Who asks what is due asks for all.
+        assert await store.due_papers("rules", now=moment(2), limit=9) == [other, paper]
 
     async def test_keys_are_of_one_space(self, store: RecordStore) -> None:
         for space in ("default", "there"):

@@ -10,6 +10,7 @@ from scrubjay.testing.conformance.lexicon import CandidatesSuite, TermStatistics
 from scrubjay.testing.conformance.listing import ListingSuite
 from scrubjay.testing.conformance.names import NamesSuite
 from scrubjay.testing.conformance.once import OnceSuite
+from scrubjay.testing.conformance.papers import PapersSuite
 from scrubjay.testing.conformance.purging import PurgeSuite
 from scrubjay.testing.conformance.relations import RelationsSuite
 from scrubjay.testing.conformance.shelf import PointsSuite, VectorsSuite
@@ -53,6 +54,7 @@ class StoreSuite(
     LexiconSuite,
     ShelfSuite,
     ChangeLogSuite,
+    PapersSuite,
     TokensSuite,
     InventorySuite,
     UpkeepSuite,

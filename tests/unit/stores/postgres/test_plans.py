@@ -9,7 +9,7 @@ from tests.postgres import shared_server
 from scrubjay.model.memory import Memory, Source, State
 from scrubjay.model.query import Filter, facet
 from scrubjay.stores.postgres import Address, PostgresStore
-from scrubjay.testing.build import MODEL, a_commit, a_memory, a_rewrite, an_edge, moment, revised, vectors_for
+from scrubjay.testing.build import MODEL, a_commit, a_memory, a_paper, a_rewrite, an_edge, moment, revised, vectors_for
 from scrubjay.text.grams import grams_of
 from scrubjay.text.passages import passages_of
 from scrubjay.text.tokens import terms_of
@@ -58,6 +58,15 @@ class Counted:
             "same text": lambda: store.commit(a_commit(same, embedded=vectors_for([same], model="new"))),
             "revise": lambda: store.commit(a_commit(a_rewrite(revised(memory, content="a jay digs", name="new")))),
             "relate": lambda: store.commit(a_commit(an_edge(memory, other))),
+            "file with a write": lambda: store.commit(
+                a_commit(a_memory("a job"), papers=[a_paper("j", drawer="jobs")])
+            ),
+            "paper": lambda: store.paper("default", "jobs", "700"),
+            "papers": lambda: store.papers("default", "jobs", after="700", limit=9),
+            "all papers": lambda: store.all_papers("default", after=("jobs", "700"), limit=9),
+            "file a paper": lambda: store.file_paper(a_paper("900", drawer="jobs"), base=1),
+            "discard a paper": lambda: store.discard_paper("default", "jobs", "901"),
+            "due papers": lambda: store.due_papers("jobs", now=moment(1e6), limit=9),
             "touch": lambda: store.touch("default", [memory.id, other.id], at=moment(1)),
             "get": lambda: store.get("default", [memory.id, other.id]),
             "find by id": lambda: store.find("default", memory.id),
@@ -111,6 +120,11 @@ async def counted(name: str) -> AsyncIterator[Counted]:
     for start in range(0, MANY, 500):
         part = memories[start : start + 500]
         await store.commit(a_commit(*part, embedded=vectors_for(part)))
+    jobs = [
+        a_paper(str(number), drawer="jobs", value={"about": {"memory_id": memory.id}}, due=moment(number))
+        for number, memory in enumerate(memories)
+    ]
+    await store.keep_papers("default", jobs, renew=False)
     await store.close()
     one = await PostgresStore.open(Address(url=url, connections=1))
     yield Counted(one, memories, url)

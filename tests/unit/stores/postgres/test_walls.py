@@ -13,7 +13,7 @@ from scrubjay.model.token import Token
 from scrubjay.ports import Once
 from scrubjay.stores.postgres import PostgresStore
 from scrubjay.stores.postgres.tables import SPACE_TABLES
-from scrubjay.testing.build import START, a_commit, a_memory, a_rewrite, an_edge, revised, vectors_for
+from scrubjay.testing.build import START, a_commit, a_memory, a_paper, a_rewrite, an_edge, revised, vectors_for
 
 Connection = psycopg.AsyncConnection
 # Dictionaries come with size.
@@ -29,7 +29,14 @@ async def login(name: str) -> AsyncIterator[Connection]:
         one, two = a_memory(f"secret of {space}", space=space, metadata={"of": space}), a_memory("other", space=space)
         once = Once(key="k", digest=b"d", answer=space)
         await store.commit(
-            a_commit(one, two, an_edge(one, two, text=space), embedded=vectors_for([one, two]), once=once)
+            a_commit(
+                one,
+                two,
+                an_edge(one, two, text=space),
+                embedded=vectors_for([one, two]),
+                once=once,
+                papers=[a_paper(space=space, value={"of": space})],
+            )
         )
         await store.commit(a_commit(a_rewrite(revised(one, title=f"Title of {space}"))))
     token = Token(id="t", name="n", spaces=("ann",), access=Access.READ, created_at=START)

@@ -43,14 +43,15 @@ def spoil_index(path: Path) -> None:
 
 
 def make_old(path: Path) -> None:
-    """Take away what the migration to threads has brought."""
+    """Take away what the migration to threads, and those after it, have brought."""
     _run(
         path,
         *(f"DROP INDEX {name}" for name in ("passages_thread", "memories_shape")),
         *(f"ALTER TABLE passages DROP COLUMN {name}" for name in ("thread", "who", "asks")),
         *(f"ALTER TABLE memories DROP COLUMN {name}" for name in ("tier", "relevance", "confirmed", "shape")),
         "DROP TABLE grams",
-        "DELETE FROM migrations WHERE name = 'threads'",
+        "DROP TABLE papers",
+        "DELETE FROM migrations WHERE name IN ('threads', 'papers')",
         "PRAGMA user_version = 3",
     )
 

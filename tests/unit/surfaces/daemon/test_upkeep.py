@@ -4,11 +4,17 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import cast
 
+from tests.unit.curation.desk import SPACE, a_desk
+
 from scrubjay.engine import Engine
+from scrubjay.jobs.queue import Queue
+from scrubjay.model.draft import Caller
+from scrubjay.model.job import Job
 from scrubjay.sharing import Candidate, Leadership, Lease
-from scrubjay.surfaces.daemon.upkeep import keep_up
+from scrubjay.surfaces.daemon.upkeep import keep_up, keep_working
 from scrubjay.testing import FakeStore
 
 
@@ -58,6 +64,7 @@ class Broken:
     """An engine that fails in a way nobody thought of."""
 
     store: SharedStore = field(default_factory=SharedStore)
+    workshop: None = None
     rounds: int = 0
     tried: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -77,3 +84,38 @@ async def test_what_nobody_thought_of_does_not_make_it_begin_again_at_once() -> 
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert engine.rounds == 1
+
+
+async def test_whoever_leads_does_the_jobs_of_all_and_the_others_do_none(tmp_path: Path) -> None:
+    async with a_desk(tmp_path, store=SharedStore()) as desk:
+        queue = Queue(papers=desk.engine.store, clock=desk.engine.clock)
+        await queue.enqueue("tags", {"memory_id": "gone"}, space=SPACE)
+        async with asyncio.timeout(10):
+            await keep_working(desk.engine)
+        assert (await job_of(desk.engine)).outcome == ""
+        task = asyncio.create_task(keep_up(desk.engine))
+        for _ in range(1_000):
+            if (await job_of(desk.engine)).outcome:
+                break
+            await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert (await job_of(desk.engine)).outcome == "there is no language model"
+
+
+async def test_the_only_server_of_a_store_does_its_jobs_at_its_start(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as desk:
+        await Queue(papers=desk.engine.store, clock=desk.engine.clock).enqueue("tags", {}, space=SPACE)
+        task = asyncio.create_task(keep_working(desk.engine))
+        for _ in range(1_000):
+            if (await job_of(desk.engine)).outcome:
+                break
+            await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert (await job_of(desk.engine)).outcome == "there is no language model"
+
+
+async def job_of(engine: Engine) -> Job:
+    (job,) = await engine.jobs(who=Caller(space=SPACE))
+    return job

@@ -6,7 +6,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.surfaces.mcp.nearest import did_you_mean, shown
 from scrubjay.surfaces.mcp.resources import Fixed
 from scrubjay.surfaces.mcp.tool import Tool
-from scrubjay.surfaces.mcp.toolsets import core, items, kg
+from scrubjay.surfaces.mcp.toolsets import core, entities, items, kg, smart
 
 DEFAULT = "core"
 ALL = "all"
@@ -16,6 +16,8 @@ TOOLSETS: dict[str, tuple[Tool, ...]] = {
     "core": core.TOOLS,
     "kg": kg.TOOLS,
     "items": items.TOOLS,
+    "entities": entities.TOOLS,
+    "smart": smart.TOOLS,
 }
 
 

@@ -1,16 +1,16 @@
 """`remember`, `revise`, `forget` and `relate`: what was done, in a line for a model and in fields for a program."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json, Method
 from scrubjay.model.relation import LINK
-from scrubjay.model.results import Missing, Outcome, Remembered, Written
-from scrubjay.remote.shapes import plain
+from scrubjay.model.results import Missing, Outcome, Written
 from scrubjay.surfaces.mcp.arguments import Given
 from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, Entry, compact, cost_of, fit, lean, room_for, trim
 from scrubjay.surfaces.mcp.tool import Answer, Desk
 from scrubjay.surfaces.mcp.toolsets.filters import filter_from
+from scrubjay.surfaces.mcp.toolsets.remembered import fields_of, remembered, told
 
 _FIELDS = (
     "text", "title", "name", "kind", "category", "project", "scope", "entity", "tags", "pinned", "expires_at",
@@ -18,8 +18,6 @@ _FIELDS = (
 )  # fmt: skip
 _OBSERVATIONS = ("add_observations", "remove_observations")
 _STRENGTH = 0.5
-_WARNINGS = 5
-_LONGEST_WARNING = 200
 _LONGEST_REF = 100
 # What a remark about what was left out costs, and the names of the lists.
 _NOTE = 60
@@ -39,6 +37,7 @@ async def remember(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
         category=given.text("category"),
         project=given.text("project", desk.project),
         scope=given.text("scope"),
+        session_hint=given.text("session_hint"),
         intent=given.text("intent", "auto"),
         pinned=given.flag("pinned"),
         expires_at=given.text("expires_at") or None,
@@ -48,7 +47,7 @@ async def remember(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
         idempotency_key=given.text("idempotency_key"),
         dry_run=given.flag("dry_run"),
     )
-    return _remembered(done, dry_run=given.flag("dry_run"))
+    return remembered(done, tags=given.texts("tags"), dry_run=given.flag("dry_run"))
 
 
 async def revise(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
@@ -73,7 +72,7 @@ async def revise(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
         raise InvalidInput("revert_to brings back a version as it was", hint="Revise it in a second call")
     else:
         done = await desk.memory.revert(given.text("id"), to=version, message=given.text("message"))
-    return _told(f"{done.action}: {done.name}, now version {done.version}", _fields(done), done.warnings)
+    return told([f"{done.action}: {done.name}, now version {done.version}"], fields_of(done), done.warnings)
 
 
 async def forget(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
@@ -113,36 +112,11 @@ async def relate(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     line = f"{done.action}: {done.source_name} -[{relation}]-> {done.target_name}"
     whole: dict[str, Json] = {"action": done.action, "source": done.source, "target": done.target}
     for end, links in (("source_links", done.source_links), ("target_links", done.target_links)):
-        whole[end] = [lean(_fields(link)) for link in links]
+        whole[end] = [lean(fields_of(link)) for link in links]
     structured = trim(whole, room=room_for(DEFAULT_TOKENS) - cost_of(line) - _NOTE)
     is_cut = len(compact(structured)) < len(compact(whole))
     more = ["(there are more links: read either to see them)"] if is_cut else []
     return Answer(structured=structured, text="\n".join([line, *more]))
-
-
-def _remembered(done: Remembered, *, dry_run: bool) -> Answer:
-    line = f"{done.action}: {done.name}" + (" (dry run: nothing was stored)" if dry_run else "")
-    structured = _fields(done)
-    if not dry_run:
-        del structured["trace"]
-    if len(done.ids) == 1:
-        del structured["ids"]
-    return _told(line, structured, done.warnings)
-
-
-def _told(line: str, structured: Mapping[str, Json], warnings: Sequence[str]) -> Answer:
-    """What was done, with as many of the warnings as a model cares to read."""
-    lines = [line, *(one[:_LONGEST_WARNING] for one in warnings[:_WARNINGS])]
-    whole = lean(structured)
-    told = trim(whole, room=room_for(DEFAULT_TOKENS) - cost_of("\n".join(lines)) - _NOTE)
-    left_out = [
-        f"{name} of {len(kept):,} of {len(all_of_it):,}"
-        for name, all_of_it in whole.items()
-        if isinstance(all_of_it, list) and isinstance(kept := told[name], list) and len(kept) < len(all_of_it)
-    ]
-    if left_out:
-        lines.append(f"(told: {', '.join(left_out)})")
-    return Answer(structured=lean(told), text="\n".join(lines))
 
 
 def _disposed(done: Outcome) -> Answer:
@@ -170,9 +144,3 @@ def _written(one: Written) -> Entry:
 def _lost(one: Missing) -> Entry:
     ref = one.ref[:_LONGEST_REF]
     return Entry(structured={"ref": ref, "suggestions": [*one.suggestions]}, line=f"- not found: {ref}")
-
-
-def _fields(result: object) -> dict[str, Json]:
-    fields = plain(result)
-    assert isinstance(fields, dict)
-    return fields

@@ -38,6 +38,7 @@ _REMEMBER = Tool(
         category=TEXT,
         project=TEXT,
         scope=TEXT,
+        session_hint=says(TEXT, "the same for all of one task"),
         intent=choice(*INTENTS),
         pinned=FLAG,
         expires_at=TEXT,
@@ -47,7 +48,7 @@ _REMEMBER = Tool(
         idempotency_key=TEXT,
         dry_run=FLAG,
     ),
-    output=gives(action=TEXT, id=TEXT, ids=LIST, name=TEXT, version=WHOLE, warnings=LIST),
+    output=gives(action=TEXT, id=TEXT, ids=LIST, name=TEXT, version=WHOLE, merged_into=TEXT, warnings=LIST),
     call=changing.remember,
 )
 

@@ -27,12 +27,13 @@ _FIELDS: dict[str, dict[str, Json]] = {
     "since": TEXT,
     "until": TEXT,
     "state": choice(*State),
+    "flag": TEXT,
 }
 # Only a question takes these. `forget` refuses them: what it would not look at, it would forget too much by.
 _OF_A_QUESTION: dict[str, dict[str, Json]] = {"contains": TEXT, "today": TEXT}
 # Named, not spelled out: what each takes is checked here, and told when it is wrong.
-FILTERS = says(OBJECT, ", ".join(_FIELDS))
 QUESTION_FILTERS = says(OBJECT, ", ".join([*_FIELDS, *_OF_A_QUESTION]))
+FILTERS = says(OBJECT, f"those of recall but {' and '.join(_OF_A_QUESTION)}")
 
 
 def filter_from(given: Mapping[str, Json], *, of: str) -> Filter:
@@ -64,6 +65,7 @@ def _filter(known: Given) -> Filter:
         since=_moment(known, "since"),
         until=_moment(known, "until"),
         state=State(known.text("state", State.LIVE)),
+        flag=known.text("flag"),
     )
     if wanted.since and wanted.until and wanted.since >= wanted.until:
         raise InvalidInput("since must be before until", field="filters.since")

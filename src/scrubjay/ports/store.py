@@ -1,140 +1,24 @@
-"""What the engine needs of the outside world, as narrow protocols that show no backend's type."""
+"""The record store: what the engine asks of it, by subject."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from scrubjay.model.answer import Answer
-from scrubjay.model.change import Action, Change, Origin
+from scrubjay.model.change import Change, Origin
 from scrubjay.model.memory import Memory, State
-from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
+from scrubjay.model.paper import Paper
+from scrubjay.model.passage import Point, StoredPassage, Vector
 from scrubjay.model.query import Facet, Filter
 from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
 from scrubjay.model.version import Dossier, Version
+from scrubjay.ports.committing import Commit, Committed, Embedded
+from scrubjay.ports.found import Beside, Handle, Run, StoreStatistics, TermStatistics
 
 Progress = Callable[[int, int], None]
 """Told how much of how much is done."""
-
-
-# ---- what goes into a commit ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
-    """The new state of one memory. `base` is the version it was made from; None means it is new."""
-
-    memory: Memory
-    base: int | None
-    action: Action
-    passages: tuple[Passage, ...]
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edge:
-    """A relation to be set or removed."""
-
-    relation: Relation
-    present: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Embedded:
-    """Vectors by one model, keyed by the hash of the text."""
-
-    model: str
-    dimension: int
-    vectors: Mapping[bytes, Vector]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Once:
-    """Makes a commit happen once: the same key and request get the first answer again."""
-
-    key: str
-    digest: bytes
-    answer: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
-    """All that one call changes in one space: it happens whole or not at all."""
-
-    space: str
-    origin: Origin
-    writes: tuple[Write, ...] = ()
-    edges: tuple[Edge, ...] = ()
-    embedded: Embedded | None = None
-    once: Once | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Committed:
-    """The log position after a commit; `answer` is the first answer when the key was used before."""
-
-    seq: int
-    answer: str | None = None
-
-
-# ---- what comes out -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handle:
-    """A memory's id and what people call it."""
-
-    id: str
-    name: str
-    title: str
-    state: State
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TermStatistics:
-    """What ranking needs to know of a space: how many passages, how long, and how many have each term."""
-
-    passages: int
-    total_length: int
-    frequencies: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """The ids of the memories before and after one in its session, nearest first."""
-
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """One call, or one named series of calls, as the log remembers it."""
-
-    id: str
-    agent: str
-    changes: tuple[Change, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreStatistics:
-    """Sizes, for `status`. Counts are of one space; bytes are of the whole store."""
-
-    memories: Mapping[str, int]
-    versions: int
-    relations: int
-    body_bytes: int
-    stored_bytes: int
-    raw_bodies: int
-    flagged_bodies: int
-    vectors: Mapping[str, int]
-    facets: Mapping[str, int] = field(default_factory=dict[str, int])
-    details: Mapping[str, str | int | float | bool] = field(default_factory=dict[str, str | int | float | bool])
-
-
-# ---- the record store -----------------------------------------------------------------------------
 
 
 class Records(Protocol):
@@ -318,6 +202,33 @@ class ChangeLog(Protocol):
         ...
 
 
+class Papers(Protocol):
+    """What a space keeps beside its memories: its rules, and what is still to be done.
+
+    Drawers and keys are short texts. A paper that tells in its `about` of a `memory_id` is purged with that memory.
+    """
+
+    async def paper(self, space: str, drawer: str, key: str) -> Paper | None:
+        """One paper, as it is now."""
+        ...
+
+    async def papers(self, space: str, drawer: str, *, after: str = "", limit: int) -> list[Paper]:
+        """The papers of a drawer in the order of their keys, from after the given key on."""
+        ...
+
+    async def file_paper(self, paper: Paper, *, base: int | None) -> Paper:
+        """Keep a paper as the version after `base`, None for a new one; raises StaleVersion when it is another now."""
+        ...
+
+    async def discard_paper(self, space: str, drawer: str, key: str) -> bool:
+        """Throw a paper away; tells whether there was one."""
+        ...
+
+    async def due_papers(self, drawer: str, *, now: datetime, limit: int) -> list[Paper]:
+        """The papers of all spaces in a drawer that are due, the longest first."""
+        ...
+
+
 class Tokens(Protocol):
     """Who may enter: bearer tokens of the whole store, known by the digest of their secrets alone."""
 
@@ -377,6 +288,17 @@ class Inventory(Protocol):
         """Keep answers that another store has given; returns how many were not there yet."""
         ...
 
+    async def all_papers(self, space: str, *, after: tuple[str, str] = ("", ""), limit: int) -> list[Paper]:
+        """The papers of a space, in the order of their drawers and keys, from after the given ones on."""
+        ...
+
+    async def keep_papers(self, space: str, papers: Sequence[Paper], *, renew: bool) -> int:
+        """Keep papers of another store as they are there, versions too; returns how many that has changed.
+
+        What is there already under their keys stays, unless it is to be renewed.
+        """
+        ...
+
     async def token_digests(self) -> dict[str, bytes]:
         """The digests of all tokens' secrets, by the tokens' ids."""
         ...
@@ -414,87 +336,5 @@ class Upkeep(Protocol):
         ...
 
 
-class RecordStore(Records, Lexicon, VectorShelf, ChangeLog, Tokens, Inventory, Upkeep, Protocol):
+class RecordStore(Records, Lexicon, VectorShelf, ChangeLog, Papers, Tokens, Inventory, Upkeep, Protocol):
     """The truth: all that the engine asks of a store."""
-
-
-# ---- the followers and helpers --------------------------------------------------------------------
-
-
-class VectorIndex(Protocol):
-    """Finds the points nearest to a vector. It can always be rebuilt from the store."""
-
-    @property
-    def cursor(self) -> int:
-        """The last change it has applied."""
-        ...
-
-    async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
-        """Remove the stale points, put the new ones, and remember the log position they bring it to."""
-        ...
-
-    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
-        """(passage number, cosine), best first; never fewer than pass the filter, up to the limit."""
-        ...
-
-    async def close(self) -> None:
-        """Make what was applied durable and let go."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
-    """All that belongs to an embedding model.
-
-    `weight` is what one unit of cosine is worth in BM25; above a cosine of `same` two texts say the same. `measured`
-    names those of the two that were found with this very model; the others are taken over from models like it.
-    """
-
-    model: str
-    dimension: int
-    weight: float = 4.0
-    query_prefix: str = ""
-    text_prefix: str = ""
-    pooling: str = "mean"
-    same: float = 0.96
-    measured: tuple[str, ...] = ()
-
-
-class Embedder(Protocol):
-    """Turns texts into unit vectors."""
-
-    async def profile(self) -> Profile:
-        """The model's profile; loads the model if need be, raises EmbeddingUnavailable."""
-        ...
-
-    async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Vectors of texts to be stored, in order."""
-        ...
-
-    async def embed_query(self, text: str) -> Vector:
-        """The vector of a question."""
-        ...
-
-    async def close(self) -> None:
-        """Let go of the model or connection."""
-        ...
-
-
-class Clock(Protocol):
-    """Tells the time."""
-
-    def now(self) -> datetime:
-        """Now, in UTC."""
-        ...
-
-
-class Reranker(Protocol):
-    """Reads a question and a text together, which says more than their vectors, and takes longer."""
-
-    async def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
-        """How well each text answers, in order; higher is better. Raises RerankingUnavailable."""
-        ...
-
-    async def close(self) -> None:
-        """Let go of the model."""
-        ...

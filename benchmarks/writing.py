@@ -1,0 +1,195 @@
+"""How well the write path tells what is the same: `python -m benchmarks.writing --pairs FILE --locomo FILE`.
+
+Without files it measures pairs that it makes. See benchmarks/README.md.
+"""
+
+import argparse
+import asyncio
+import csv
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import cast
+
+import numpy as np
+
+from benchmarks.tables import Table, rows_of
+from benchmarks.writing_swaps import KINDS, made_facts, made_pairs, names_in, swaps_of
+from benchmarks.writing_tags import measure_tags
+from scrubjay.app import make_embedder
+from scrubjay.model.passage import Vector
+from scrubjay.ports import Embedder
+from scrubjay.settings import Settings
+from scrubjay.writing.sameness import Sameness, sameness
+
+# Scores of STS: from here on a duplicate, up to there distinct.
+_DUPLICATE, _DISTINCT = 4.5, 3.0
+_STS_COLUMNS = 7
+_BATCH = 64
+_SEED = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two texts, and what they are: `duplicate`, `distinct`, or the kind of what was swapped."""
+
+    kind: str
+    first: str
+    second: str
+
+
+@dataclass(kw_only=True)
+class Merges:
+    """How many pairs of each kind there were, and how many of them would be merged, with the guards and without."""
+
+    pairs: Counter[str] = field(default_factory=Counter[str])
+    merged: Counter[str] = field(default_factory=Counter[str])
+    unguarded: Counter[str] = field(default_factory=Counter[str])
+
+    def note(self, kind: str, found: Sameness, *, same: float) -> None:
+        """Count one pair."""
+        alike = found.similarity >= same
+        self.pairs[kind] += 1
+        self.unguarded[kind] += alike
+        self.merged[kind] += alike and not found.differs
+
+    def table(self, title: str) -> Table:
+        """As a table, a row for each kind."""
+        rows = tuple(
+            (
+                kind,
+                f"{count:,}",
+                f"{self.merged[kind]:,}",
+                f"{self.merged[kind] / count:.2%}",
+                f"{self.unguarded[kind] / count:.2%}",
+            )
+            for kind, count in self.pairs.items()
+        )
+        return Table(title=title, head=("pairs", "count", "merged", "share", "without the guards"), rows=rows)
+
+
+def main() -> None:
+    """Measure what the arguments name and print it as Markdown."""
+    options = _options(sys.argv[1:])
+    for table in asyncio.run(measure(options)):
+        print(f"## {table.title}\n")
+        print("\n".join(rows_of(table)), end="\n\n")
+    if options.tags is not None:
+        print(asyncio.run(measure_tags(options.tags)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What is measured; without any file, what the benchmark makes itself."""
+
+    pairs: Path | None = None
+    locomo: Path | None = None
+    mrpc: Path | None = None
+    tags: Path | None = None
+
+
+async def measure(options: Options) -> list[Table]:
+    """The tables of all that is named."""
+    embedder = make_embedder(Settings.load())
+    try:
+        profile = await embedder.profile()
+        found = [
+            (f"{title}, {profile.model}, same from {profile.same:g}", await _merges(pairs, embedder=embedder))
+            for title, pairs in _chosen(options)
+        ]
+    finally:
+        await embedder.close()
+    return [merges.table(title) for title, merges in found]
+
+
+def _chosen(options: Options) -> list[tuple[str, list[Pair]]]:
+    chosen: list[tuple[str, list[Pair]]] = []
+    if options.pairs is not None:
+        chosen.append(("Judged pairs", _sts(options.pairs)))
+    if options.mrpc is not None:
+        chosen.append(("Paraphrases, of which most negatives only add a detail", _mrpc(options.mrpc)))
+    if options.locomo is not None:
+        chosen.append(("Facts with one thing swapped", _swapped(_observations(options.locomo))))
+    if not chosen:
+        made = [Pair(kind="duplicate", first=one, second=other) for one, other in made_pairs()]
+        chosen = [("Made pairs", made), ("Made facts with one thing swapped", _swapped(made_facts()))]
+    return chosen
+
+
+async def _merges(pairs: Sequence[Pair], *, embedder: Embedder) -> Merges:
+    same = (await embedder.profile()).same
+    vectors = await _embedded([text for pair in pairs for text in (pair.first, pair.second)], embedder=embedder)
+    found = Merges()
+    for pair in pairs:
+        cosine = float(np.dot(vectors[pair.first], vectors[pair.second]))
+        found.note(pair.kind, sameness(pair.first, pair.second, cosine=cosine), same=same)
+    return found
+
+
+async def _embedded(texts: Sequence[str], *, embedder: Embedder) -> dict[str, Vector]:
+    distinct = list(dict.fromkeys(texts))
+    vectors: dict[str, Vector] = {}
+    for start in range(0, len(distinct), _BATCH):
+        some = distinct[start : start + _BATCH]
+        vectors.update(zip(some, await embedder.embed(some), strict=True))
+    return vectors
+
+
+def _sts(file: Path) -> list[Pair]:
+    rows = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
+    scored = [(float(row[4]), row[5], row[6]) for row in rows if len(row) >= _STS_COLUMNS]
+    return [
+        Pair(kind="duplicate" if score >= _DUPLICATE else "distinct", first=one, second=other)
+        for score, one, other in scored
+        if score >= _DUPLICATE or score <= _DISTINCT
+    ]
+
+
+def _mrpc(file: Path) -> list[Pair]:
+    with file.open(encoding="utf-8", newline="") as opened:
+        rows = list(csv.DictReader(opened, delimiter="\t"))
+    return [
+        Pair(kind="duplicate" if row["label"] == "1" else "distinct", first=row["sentence1"], second=row["sentence2"])
+        for row in rows
+    ]
+
+
+def _observations(file: Path) -> list[str]:
+    """The facts of LoCoMo's conversations, each once."""
+    conversations = cast("list[dict[str, dict[str, dict[str, list[list[str]]]]]]", json.loads(file.read_bytes()))
+    facts = [
+        fact[0]
+        for conversation in conversations
+        for session in conversation["observation"].values()
+        for told in session.values()
+        for fact in told
+    ]
+    return list(dict.fromkeys(facts))
+
+
+def _swapped(facts: Sequence[str]) -> list[Pair]:
+    random, names = Random(_SEED), names_in(facts)
+    found = [
+        Pair(kind=kind, first=fact, second=changed)
+        for fact in facts
+        for kind, changed in swaps_of(fact, names=names, random=random)
+        if changed != fact
+    ]
+    return sorted(found, key=lambda pair: KINDS.index(pair.kind))
+
+
+def _options(arguments: Sequence[str]) -> Options:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=Path, help="pairs with scores as STS has them, tab-separated")
+    parser.add_argument("--locomo", type=Path, help="LoCoMo's conversations, whose observations are swapped")
+    parser.add_argument("--mrpc", type=Path, help="paraphrases with labels, tab-separated")
+    parser.add_argument("--tags", type=Path, help="other names of tags: CSV with the columns source and target")
+    return Options(**vars(parser.parse_args(arguments)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""What keeps the memory clean by itself: one module a job."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from scrubjay.curation.polish import polish
+from scrubjay.curation.reconstruct import reconstruct
+from scrubjay.curation.subject import Subject, subject_of
+from scrubjay.curation.suggest_tags import suggest_tags
+from scrubjay.engine import Engine
+from scrubjay.errors import ScrubjayError
+from scrubjay.jobs.queue import Queue
+from scrubjay.jobs.runner import Handler, NotNow, run_due, run_one
+from scrubjay.model.job import Job
+from scrubjay.ports import Llm, Progress
+
+__all__ = ["KINDS", "handlers_of", "run_jobs", "run_now"]
+
+KINDS: dict[str, Callable[[Subject], Awaitable[str]]] = {
+    "reconstruct": reconstruct, "polish": polish, "tags": suggest_tags,
+}  # fmt: skip
+_MOST = 1_000
+
+
+async def run_jobs(engine: Engine, *, limit: int = _MOST, progress: Progress | None = None) -> int:
+    """Do what is due, in all spaces; returns how many jobs were tried."""
+    return await run_due(
+        handlers_of(engine, llm=engine.llm), papers=engine.store, clock=engine.clock, limit=limit, progress=progress
+    )
+
+
+async def run_now(engine: Engine, jobs: Sequence[Job]) -> tuple[Job, ...]:
+    """Do jobs that were just committed, for a caller who waits; what does not work out is left to be done later.
+
+    As long as the model's own time-out for each; never raises for what is wrong with a model or a memory.
+    """
+    queue = Queue(papers=engine.store, clock=engine.clock)
+    done: list[Job] = []
+    for job in jobs:
+        try:
+            ended = await run_one(job, handlers_of(engine, llm=engine.llm), queue=queue)
+        except (NotNow, ScrubjayError):
+            ended = None
+        done.append(ended or job)
+    return tuple(done)
+
+
+def handlers_of(engine: Engine, *, llm: Llm | None) -> dict[str, Handler]:
+    """What does each kind of job."""
+    return {kind: _handler(task, engine=engine, llm=llm) for kind, task in KINDS.items()}
+
+
+def _handler(task: Callable[[Subject], Awaitable[str]], *, engine: Engine, llm: Llm | None) -> Handler:
+    async def handle(job: Job) -> str:
+        subject = await subject_of(job, engine=engine, llm=llm)
+        return subject if isinstance(subject, str) else await task(subject)
+
+    return handle

@@ -1,0 +1,161 @@
+"""The queue: jobs on papers, claimed by whoever is first, and kept for a while when they are over."""
+
+import logging
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from scrubjay.errors import NotFound, StaleVersion, WrongState
+from scrubjay.model.job import DRAWER, Job, JobState
+from scrubjay.model.memory import Json
+from scrubjay.model.paper import Paper
+from scrubjay.ports import Clock, Papers
+
+LEASE = timedelta(minutes=10)
+"""So long a job is left to whoever has claimed it; then somebody else may."""
+MOST_TRIES = 5
+OLDEST = timedelta(days=7)
+"""What could not be done for so long is given up, however often it was put off."""
+_KEPT = {JobState.DONE: timedelta(days=1), JobState.FAILED: timedelta(days=7)}
+_FIRST_WAIT = timedelta(seconds=30)
+_LONGEST_WAIT = timedelta(hours=1)
+_LONGEST_OUTCOME = 500
+_PAGE = 500
+_MOST_LISTED = 1_000
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """What there is to do. Each step goes by the version of the paper, so that two runners never do the same."""
+
+    papers: Papers
+    clock: Clock
+
+    async def enqueue(self, kind: str, about: Mapping[str, Json], *, space: str, due: datetime | None = None) -> Job:
+        """Put a job at the end; what belongs to a write goes into its commit instead."""
+        now = self.clock.now()
+        job = Job(space=space, kind=kind, about=about, created_at=now, due=due or now)
+        return Job.of(await self.papers.file_paper(job.paper(at=now), base=None))
+
+    async def due(self, *, limit: int) -> list[Job]:
+        """What waits to be done, or was given up by whoever had it, the longest first; nothing is claimed yet.
+
+        What was over long enough ago is thrown away on the way.
+        """
+        now = self.clock.now()
+        found: list[Job] = []
+        for paper in await self.papers.due_papers(DRAWER, now=now, limit=limit):
+            job = await self._read(paper)
+            if job is None:
+                continue
+            if job.state in _KEPT:
+                await self.papers.discard_paper(job.space, DRAWER, job.id)
+            else:
+                found.append(job)
+        return found
+
+    async def claim(self, job: Job) -> Job | None:
+        """Have a job for as long as the lease; None when somebody was faster or it has been tried too often."""
+        now = self.clock.now()
+        if job.tries >= MOST_TRIES:
+            await self._file(
+                job, state=JobState.FAILED, outcome=job.outcome or "given up: it was begun and never ended"
+            )
+            return None
+        return await self._file(job, state=JobState.RUNNING, tries=job.tries + 1, due=now + LEASE)
+
+    async def finish(self, job: Job, outcome: str) -> Job | None:
+        """It is done; it stays to be seen for a day."""
+        return await self._file(job, state=JobState.DONE, outcome=outcome)
+
+    async def fail(self, job: Job, why: str) -> Job | None:
+        """It did not work: later again, each time later, until it was tried too often."""
+        if job.tries >= MOST_TRIES:
+            return await self._file(job, state=JobState.FAILED, outcome=why)
+        wait = min(_FIRST_WAIT * 4 ** (job.tries - 1), _LONGEST_WAIT)
+        return await self._file(job, state=JobState.WAITING, due=self.clock.now() + wait, outcome=why)
+
+    async def put_off(self, job: Job, why: str, *, seconds: float) -> Job | None:
+        """It could not be tried at all, which is no try; given up when that goes on for too long."""
+        now = self.clock.now()
+        tries = max(job.tries - (job.state is JobState.RUNNING), 0)
+        if now - job.created_at > OLDEST:
+            return await self._file(job, state=JobState.FAILED, tries=tries, outcome=why)
+        due = now + timedelta(seconds=seconds)
+        return await self._file(job, state=JobState.WAITING, tries=tries, due=due, outcome=why)
+
+    async def listed(self, space: str, *, limit: int) -> tuple[Job, ...]:
+        """The jobs of a space, newest first, whatever has become of them."""
+        newest: deque[Paper] = deque(maxlen=max(1, min(limit, _MOST_LISTED)))
+        after = ""
+        while page := await self.papers.papers(space, DRAWER, after=after, limit=_PAGE):
+            newest.extend(page)
+            after = page[-1].key
+        return tuple(job for job in map(_job, reversed(newest)) if job is not None)
+
+    async def retry(self, space: str, job_id: str) -> Job:
+        """Have a job done again, now and with all its tries; one that is running is left alone."""
+        job = await self._found(space, job_id)
+        if job.state is JobState.RUNNING:
+            raise WrongState(f"job {job.id} is running", hint="Wait until it has ended", job_id=job.id)
+        fresh = await self._file(job, state=JobState.WAITING, tries=0, due=self.clock.now(), outcome="")
+        if fresh is None:
+            raise WrongState(f"job {job.id} has just been begun", hint="Wait until it has ended", job_id=job.id)
+        return fresh
+
+    async def cancel(self, space: str, job_id: str) -> Job:
+        """Throw a job away. One that is running may still end, but is not begun again."""
+        job = await self._found(space, job_id)
+        await self.papers.discard_paper(space, DRAWER, job.id)
+        return job
+
+    async def _found(self, space: str, job_id: str) -> Job:
+        paper = await self.papers.paper(space, DRAWER, job_id)
+        job = _job(paper) if paper is not None else None
+        if job is None:
+            raise NotFound(
+                f"there is no job {job_id[:100]!r}", hint="`scrubjay jobs list` shows them", ref=job_id[:200]
+            )
+        return job
+
+    async def _read(self, paper: Paper) -> Job | None:
+        job = _job(paper)
+        if job is None:
+            # Whoever wrote it may know what it says; here it must not stand in the way of the others.
+            _log.warning("a job cannot be read", extra={"fields": {"job": paper.key}})
+            try:
+                await self.papers.file_paper(replace(paper, due=None), base=paper.version)
+            except StaleVersion:
+                return None
+        return job
+
+    async def _file(
+        self,
+        job: Job,
+        *,
+        state: JobState,
+        outcome: str | None = None,
+        tries: int | None = None,
+        due: datetime | None = None,
+    ) -> Job | None:
+        now = self.clock.now()
+        changed = replace(
+            job,
+            state=state,
+            outcome=(job.outcome if outcome is None else outcome)[:_LONGEST_OUTCOME],
+            tries=job.tries if tries is None else tries,
+            due=now + _KEPT[state] if state in _KEPT else due,
+        )
+        try:
+            return Job.of(await self.papers.file_paper(changed.paper(at=now), base=job.version))
+        except StaleVersion:
+            return None
+
+
+def _job(paper: Paper) -> Job | None:
+    try:
+        return Job.of(paper)
+    except (KeyError, ValueError, TypeError):
+        return None

@@ -1,0 +1,1 @@
+"""Language models, optional: the only place that knows their SDK."""

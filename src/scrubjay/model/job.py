@@ -1,0 +1,69 @@
+"""Jobs: work that is done after the call that asked for it, kept on papers until it is done."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import cast
+
+from scrubjay.model.identity import new_id
+from scrubjay.model.memory import Json
+from scrubjay.model.moment import parse_moment, to_iso
+from scrubjay.model.paper import Paper
+
+DRAWER = "jobs"
+
+
+class JobState(StrEnum):
+    """How far a job has come."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One piece of work: what kind, on what, how often it was tried and what came of it.
+
+    `due` is when it is to be done; of one that is running, when it counts as given up by whoever had it.
+    """
+
+    space: str
+    kind: str
+    about: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    id: str = field(default_factory=new_id)
+    state: JobState = JobState.WAITING
+    tries: int = 0
+    created_at: datetime
+    due: datetime | None = None
+    outcome: str = ""
+    version: int = 1
+
+    def paper(self, *, at: datetime) -> Paper:
+        """As it is kept."""
+        value: dict[str, Json] = {
+            "kind": self.kind, "about": dict(self.about), "state": self.state.value, "tries": self.tries,
+            "created_at": to_iso(self.created_at), "outcome": self.outcome,
+        }  # fmt: skip
+        return Paper(
+            space=self.space, drawer=DRAWER, key=self.id, value=value, version=self.version, at=at, due=self.due
+        )
+
+    @classmethod
+    def of(cls, paper: Paper) -> "Job":
+        """As it was kept."""
+        value = paper.value
+        return cls(
+            space=paper.space,
+            kind=str(value["kind"]),
+            about=cast("dict[str, Json]", value["about"]),
+            id=paper.key,
+            state=JobState(str(value["state"])),
+            tries=cast("int", value["tries"]),
+            created_at=parse_moment(str(value["created_at"]), field="created_at"),
+            due=paper.due,
+            outcome=str(value["outcome"]),
+            version=paper.version,
+        )

@@ -1,0 +1,126 @@
+"""The rules of a space: what becomes of what is written into it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Self, cast
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.memory import Json
+
+CHOICES = {
+    "gate": ("merge", "report", "off"),
+    "density": ("warn", "reject", "reconstruct", "off"),
+    "tags": ("normalise", "off"),
+    "secrets": ("redact", "off"),
+    "injection": ("label", "off"),
+    "review": ("none", "agents", "all"),
+    "llm": ("later", "wait", "off"),
+}
+BOUNDS = {
+    "window_days": (0, 36_500),
+    "least_characters": (0, 10_000),
+    "least_tags": (0, 64),
+    "most_tags": (1, 64),
+}
+_MOST_PATTERNS = 200
+_LONGEST_PATTERN = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a space does with what is written into it; each field is a setting of its own.
+
+    `gate`: what is similar enough is merged, only reported, or not looked for. `window_days`: how far back it is looked
+    for. `same`: the similarity from which two texts say the same; 0 takes the model's. `density`: what happens to texts
+    that are too thin, below `least_characters`. `review`: whose memories wait for a person's yes. `never`: texts with
+    these words are not kept; `*` stands for anything. `never_paths`: likewise what comes from or names these files.
+    `llm`: whether a language model, if there is one, improves what was written later, at once, or not at all.
+    """
+
+    gate: str = "merge"
+    window_days: int = 7
+    same: float = 0.0
+    density: str = "warn"
+    least_characters: int = 80
+    tags: str = "normalise"
+    least_tags: int = 3
+    most_tags: int = 8
+    secrets: str = "redact"
+    injection: str = "label"
+    review: str = "none"
+    never: tuple[str, ...] = ()
+    never_paths: tuple[str, ...] = ()
+    llm: str = "later"
+
+    def __post_init__(self) -> None:
+        """Refuse what contradicts itself."""
+        if self.least_tags > self.most_tags:
+            raise InvalidInput("least_tags cannot be more than most_tags", field="least_tags")
+
+    def changed(self, changes: Mapping[str, Json]) -> Self:
+        """With some of them set anew; null takes one back to its default. Raises InvalidInput."""
+        return replace(self, **{name: _read(name, value) for name, value in changes.items()})
+
+    @classmethod
+    def parsed(cls, text: str) -> Self:
+        """Rules from `name=value,…`, as a setting has them."""
+        pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+        return cls().changed({name.strip(): value.strip() for name, _, value in pairs})
+
+    @property
+    def as_json(self) -> dict[str, Json]:
+        """All of them."""
+        return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+
+
+def _read(name: str, value: Json) -> object:
+    if name not in _DEFAULTS:
+        raise InvalidInput(
+            f"there is no rule {name[:100]!r}", hint=f"There are {', '.join(_DEFAULTS)}", field=name[:100]
+        )
+    if value is None:
+        return _DEFAULTS[name]
+    if name in CHOICES:
+        if value not in CHOICES[name]:
+            raise InvalidInput(f"{name} must be one of {', '.join(CHOICES[name])}, not {value!r}", field=name)
+        return value
+    if name in BOUNDS:
+        return _whole(name, value)
+    return _similarity(value) if name == "same" else _patterns(name, value)
+
+
+def _whole(name: str, value: Json) -> int:
+    low, high = BOUNDS[name]
+    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    if not isinstance(number, int) or isinstance(number, bool) or not low <= number <= high:
+        raise InvalidInput(f"{name} must be a whole number from {low} to {high:,}, not {value!r}", field=name)
+    return number
+
+
+def _similarity(value: Json) -> float:
+    try:
+        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise InvalidInput(f"same must be a number from 0 to 1, not {value!r}", field="same")
+    return number
+
+
+def _patterns(name: str, value: Json) -> tuple[str, ...]:
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, list) or not all(isinstance(one, str) and "\x00" not in one for one in given):
+        raise InvalidInput(f"{name} must be a list of texts without NUL characters", field=name)
+    patterns = tuple(dict.fromkeys(" ".join(one.split()) for one in cast("list[str]", given) if one.strip(" *")))
+    if len(patterns) > _MOST_PATTERNS or any(len(one) > _LONGEST_PATTERN for one in patterns):
+        raise InvalidInput(
+            f"{name} takes up to {_MOST_PATTERNS} patterns of up to {_LONGEST_PATTERN} characters", field=name
+        )
+    return patterns
+
+
+def _plain(value: object) -> Json:
+    return list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else cast("Json", value)
+
+
+_DEFAULTS: dict[str, object] = {one.name: one.default for one in fields(Rules)}

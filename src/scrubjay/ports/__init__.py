@@ -1,0 +1,69 @@
+"""What the engine needs of the outside world, as narrow protocols that show no backend's type."""
+
+from scrubjay.model.version import Dossier
+from scrubjay.ports.committing import (
+    Commit,
+    Committed,
+    Edge,
+    Embedded,
+    Once,
+    Write,
+)
+from scrubjay.ports.found import (
+    Beside,
+    Handle,
+    Run,
+    StoreStatistics,
+    TermStatistics,
+)
+from scrubjay.ports.models import (
+    Clock,
+    Embedder,
+    Llm,
+    Profile,
+    Reranker,
+    VectorIndex,
+)
+from scrubjay.ports.store import (
+    ChangeLog,
+    Inventory,
+    Lexicon,
+    Papers,
+    Progress,
+    Records,
+    RecordStore,
+    Tokens,
+    Upkeep,
+    VectorShelf,
+)
+
+__all__ = [
+    "Beside",
+    "ChangeLog",
+    "Clock",
+    "Commit",
+    "Committed",
+    "Dossier",
+    "Edge",
+    "Embedded",
+    "Embedder",
+    "Handle",
+    "Inventory",
+    "Lexicon",
+    "Llm",
+    "Once",
+    "Papers",
+    "Profile",
+    "Progress",
+    "RecordStore",
+    "Records",
+    "Reranker",
+    "Run",
+    "StoreStatistics",
+    "TermStatistics",
+    "Tokens",
+    "Upkeep",
+    "VectorIndex",
+    "VectorShelf",
+    "Write",
+]

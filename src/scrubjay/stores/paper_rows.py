@@ -1,0 +1,55 @@
+"""Papers as every store keeps them: their columns, what they are about, and the error when one has moved on."""
+
+import json
+
+from scrubjay.errors import InvalidInput, StaleVersion
+from scrubjay.model.moment import from_micros
+from scrubjay.model.paper import Paper
+from scrubjay.stores.rows import moment_of
+
+# space, drawer, key, value, version, at, due
+PaperRow = tuple[str, str, str, str, int, int, int | None]
+
+
+def paper_of(row: PaperRow) -> Paper:
+    """A paper from its columns."""
+    space, drawer, key, value, version, at, due = row
+    return Paper(
+        space=space,
+        drawer=drawer,
+        key=key,
+        value=json.loads(value),
+        version=version,
+        at=from_micros(at),
+        due=moment_of(due),
+    )
+
+
+def value_text(paper: Paper) -> str:
+    """What is written on a paper, in letters that every database takes."""
+    return json.dumps(dict(paper.value), separators=(",", ":"))
+
+
+def subject_of(paper: Paper) -> str:
+    """The memory that a paper is about, with which it is purged; empty when it is about none."""
+    about = paper.value.get("about")
+    memory_id = about.get("memory_id") if isinstance(about, dict) else None
+    return memory_id if isinstance(memory_id, str) else ""
+
+
+def require_own(paper: Paper, space: str) -> None:
+    """A commit files papers in its own space alone."""
+    if paper.space != space:
+        raise InvalidInput("a commit writes to one space only", space=space)
+
+
+def stale_paper(paper: Paper, *, base: int | None, current: int | None) -> StaleVersion:
+    """The error for a paper that is not at the version that its change was made from."""
+    return StaleVersion(
+        f"the paper {paper.key!r} is at version {current}, not {base}",
+        hint="Read it again and apply your change to what you find",
+        drawer=paper.drawer,
+        key=paper.key,
+        expected=base,
+        current=current,
+    )

@@ -1,0 +1,183 @@
+"""Papers: kept by drawer and key, changed one version at a time, purged with the memory that they are about."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from scrubjay.errors import InvalidInput, StaleVersion
+from scrubjay.model.memory import Json
+from scrubjay.model.query import Filter
+from scrubjay.ports import Once, RecordStore
+from scrubjay.testing.build import a_commit, a_memory, a_paper, a_rewrite, an_origin, moment, revised
+from scrubjay.testing.conformance import hostile
+
+SECRET = "zanzibar"
+
+
+class PapersSuite:
+    """The port `Papers`. Needs the fixture `store`: an empty store."""
+
+    async def test_a_new_store_has_no_papers(self, store: RecordStore) -> None:
+        assert await store.paper("default", "rules", "writing") is None
+        assert await store.papers("default", "rules", limit=9) == []
+        assert await store.due_papers("jobs", now=moment(1e9), limit=9) == []
+        assert await store.discard_paper("default", "rules", "writing") is False
+        assert await store.spaces() == []
+
+    async def test_a_paper_is_kept_whole(self, store: RecordStore) -> None:
+        text = "naïve 🍵 \u2028 \x00 \ud800"
+        value: dict[str, Json] = {
+            "text": text, "none": None, "yes": True, "number": 7, "share": 0.25,
+            "deep": [{"a": []}, "b", {"c": {"d": -1}}], "": "",
+        }  # fmt: skip
+        given = a_paper("k", value=value, due=moment(0.000001))
+        filed = await store.file_paper(given, base=None)
+        assert filed == given
+        assert await store.paper("default", "rules", "k") == given
+        bare = replace(given, key="bare", value={}, due=None)
+        await store.file_paper(bare, base=None)
+        assert await store.papers("default", "rules", limit=9) == [bare, given]
+        # What becomes of the value afterwards is not the store's matter.
+        value["text"] = "another"
+        assert await store.paper("default", "rules", "k") == replace(given, value={**value, "text": text})
+
+    async def test_a_change_goes_by_the_version_it_was_made_from(self, store: RecordStore) -> None:
+        paper = a_paper(value={"a": 1}, due=moment(1))
+        with pytest.raises(StaleVersion):
+            await store.file_paper(paper, base=1)
+        assert await store.paper("default", "rules", "writing") is None
+        first = await store.file_paper(paper, base=None)
+        with pytest.raises(StaleVersion) as caught:
+            await store.file_paper(replace(paper, value={"a": 2}), base=None)
+        assert (caught.value.fields["expected"], caught.value.fields["current"]) == (None, 1)
+        assert await store.paper("default", "rules", "writing") == first
+        second = await store.file_paper(replace(paper, value={"a": 2}, due=None, at=moment(9)), base=1)
+        assert second == replace(paper, value={"a": 2}, due=None, at=moment(9), version=2)
+        for base in (None, 0, 1, 3):
+            with pytest.raises(StaleVersion):
+                await store.file_paper(replace(paper, value={"a": 3}), base=base)
+        assert await store.paper("default", "rules", "writing") == second
+
+    async def test_only_one_of_many_changes_wins(self, store: RecordStore) -> None:
+        async def attempt(number: int, base: int | None) -> bool:
+            try:
+                await store.file_paper(a_paper(value={"number": number}), base=base)
+            except StaleVersion:
+                return False
+            return True
+
+        for base in (None, 1, 2):
+            won = await asyncio.gather(*(attempt(number, base) for number in range(8)))
+            assert sum(won) == 1
+            found = await store.paper("default", "rules", "writing")
+            assert found is not None
+            assert (found.version, found.value) == ((base or 0) + 1, {"number": won.index(True)})
+
+    async def test_what_is_thrown_away_can_be_new_again(self, store: RecordStore) -> None:
+        await store.commit(a_commit(a_memory()))
+        before = await store.last_seq(), await store.last_place("default")
+        await store.file_paper(a_paper(), base=None)
+        await store.file_paper(a_paper(), base=1)
+        other = await store.file_paper(a_paper("other"), base=None)
+        assert await store.discard_paper("default", "rules", "writing") is True
+        assert await store.discard_paper("default", "rules", "writing") is False
+        assert await store.papers("default", "rules", limit=9) == [other]
+        with pytest.raises(StaleVersion):
+            await store.file_paper(a_paper(), base=2)
+        assert (await store.file_paper(a_paper(), base=None)).version == 1
+        # None of it is a change of the space.
+        assert (await store.last_seq(), await store.last_place("default")) == before
+
+    async def test_a_drawer_is_read_in_the_order_of_keys(self, store: RecordStore) -> None:
+        keys = ("a", "a ", "b", "B", "ä", "10", "9", "Ω", "\U0001f375", "\ufffd")
+        for key in keys:
+            await store.file_paper(a_paper(key), base=None)
+        await store.file_paper(a_paper("a", drawer="jobs"), base=None)
+        told: list[str] = []
+        while page := await store.papers("default", "rules", after=told[-1] if told else "", limit=3):
+            told += [paper.key for paper in page]
+        assert told == sorted(keys)
+        assert [paper.key for paper in await store.papers("default", "jobs", limit=9)] == ["a"]
+        assert await store.papers("default", "rul", limit=9) == []
+
+    async def test_keys_may_be_anything(self, store: RecordStore) -> None:
+        for number, key in enumerate(hostile.STRINGS):
+            await store.file_paper(a_paper(key, drawer=key[:100], value={key: number}), base=None)
+        for number, key in enumerate(hostile.STRINGS):
+            found = await store.paper("default", key[:100], key)
+            assert found is not None
+            assert found.value == {key: number}
+
+    async def test_what_is_due_is_told_of_all_spaces_the_longest_first(self, store: RecordStore) -> None:
+        for number, (space, due) in enumerate([("a", 3), ("b", 1), ("a", 2), ("c", 4), ("b", None)]):
+            when = None if due is None else moment(due)
+            await store.file_paper(a_paper(str(number), space=space, drawer="jobs", due=when), base=None)
+        await store.file_paper(a_paper("other", space="a", drawer="reminders", due=moment(0)), base=None)
+        found = await store.due_papers("jobs", now=moment(3), limit=9)
+        assert [(paper.space, paper.key) for paper in found] == [("b", "1"), ("a", "2"), ("a", "0")]
+        assert [paper.key for paper in await store.due_papers("jobs", now=moment(99), limit=2)] == ["1", "2"]
+        assert await store.due_papers("jobs", now=moment(0.5), limit=9) == []
+        later = await store.file_paper(replace(found[0], due=moment(50)), base=1)
+        assert [paper.key for paper in await store.due_papers("jobs", now=moment(3), limit=9)] == ["2", "0"]
+        await store.file_paper(replace(later, due=None), base=2)
+        await store.discard_paper("a", "jobs", "2")
+        assert [paper.key for paper in await store.due_papers("jobs", now=moment(99), limit=9)] == ["0", "3"]
+
+    async def test_a_commit_files_its_papers_whatever_was_there(self, store: RecordStore) -> None:
+        memory = a_memory()
+        job, rules = a_paper("j", drawer="jobs", value={"n": 1}, due=moment(1)), a_paper(value={"n": 1})
+        await store.file_paper(rules, base=None)
+        await store.commit(a_commit(memory, papers=[job, replace(rules, value={"n": 2}, version=9)]))
+        assert await store.paper("default", "jobs", "j") == job
+        assert await store.paper("default", "rules", "writing") == replace(rules, value={"n": 2}, version=2)
+        before = await store.last_seq()
+        done = await store.commit(a_commit(papers=[replace(job, value={"n": 2}, due=None)]))
+        assert (done.seq, await store.last_seq()) == (before, before)
+        assert await store.paper("default", "jobs", "j") == replace(job, value={"n": 2}, due=None, version=2)
+        await store.commit(a_commit(papers=[replace(job, value={"n": n}) for n in (3, 4)]))
+        assert await store.paper("default", "jobs", "j") == replace(job, value={"n": 4}, version=4)
+
+    async def test_papers_of_a_commit_that_fails_are_not_filed(self, store: RecordStore) -> None:
+        memory = a_memory()
+        await store.commit(a_commit(memory))
+        stale = a_rewrite(replace(revised(memory), version=7))
+        with pytest.raises(StaleVersion):
+            await store.commit(a_commit(stale, papers=[a_paper()]))
+        with pytest.raises(InvalidInput):
+            await store.commit(a_commit(a_memory(name="new"), papers=[a_paper(), a_paper(space="there")]))
+        assert await store.papers("default", "rules", limit=9) == []
+        assert await store.papers("there", "rules", limit=9) == []
+        assert await store.list_ids("default", Filter(), limit=9) == [memory.id]
+        # Nor are those of a request that was answered before.
+        once = Once(key="k", digest=b"d", answer="first")
+        first, second = (a_paper(value={"n": number}) for number in (1, 2))
+        await store.commit(a_commit(a_memory(), once=once, papers=[first]))
+        await store.commit(a_commit(a_memory(), once=once, papers=[second]))
+        assert await store.paper("default", "rules", "writing") == first
+
+    async def test_papers_go_with_the_memory_that_they_are_about(self, store: RecordStore) -> None:
+        memory, kept = a_memory(), a_memory()
+        about: dict[str, Json] = {"memory_id": memory.id, "text": SECRET}
+        gone = [a_paper(str(number), drawer="jobs", value={"about": about}, due=moment(1)) for number in range(3)]
+        others = [
+            a_paper("3", drawer="jobs", value={"about": {"memory_id": kept.id}}),
+            a_paper("4", drawer="jobs", value={"about": {"memory_id": 7, "also": memory.id}}),
+            a_paper("5", drawer="jobs", value={"about": memory.id, "memory_id": memory.id}),
+            a_paper("6", drawer="jobs", value={"about": {"memory_id": "no id"}}),
+        ]
+        await store.commit(a_commit(memory, kept, papers=[*gone[:2], *others]))
+        await store.file_paper(gone[2], base=None)
+        there = replace(gone[0], space="there")
+        await store.file_paper(there, base=None)
+        # Who was about another memory before is about this one now, and the other way round.
+        moved = a_paper("7", drawer="jobs", value={"about": {"memory_id": kept.id}})
+        await store.file_paper(moved, base=None)
+        await store.file_paper(replace(moved, value={"about": about}), base=1)
+        freed = a_paper("8", drawer="jobs", value={"about": about})
+        await store.file_paper(freed, base=None)
+        freed = await store.file_paper(replace(freed, value={}), base=1)
+        assert await store.purge("default", [memory.id], origin=an_origin()) == 1
+        assert await store.papers("default", "jobs", limit=99) == [*others, freed]
+        assert await store.due_papers("jobs", now=moment(9), limit=9) == [there]
+        assert await store.check(deep=True) == []

@@ -1,0 +1,238 @@
+"""What orders to an agent look like when they are hidden in a text. Texts are compared in lower case, without accents.
+
+Words are apart by one blank; every gap is of so many words at most, so that no text takes long.
+"""
+
+__all__ = ["ANYWHERE", "ORDERS", "STARTS"]
+
+_GAP = "(?: [^ \n]{1,40}+(?<![.!?]))"
+_AGENT = "(?:ai|llm|language model|assistant|agent|chatbot|ai agent|ai assistant|ai model)"
+_NOUN = (
+    "(?:instructions?|prompts?|rules|guidelines|directions|directives|commands|orders|constraints|programming"
+    "|restrictions|context)"
+)
+_EARLIER = "(?:previous|prior|above|earlier|preceding|foregoing|existing|original|initial|system|former|your)"
+_ANSWER = "your (?:final |next |whole |entire )?(?:answer|response|reply|output)(?:'s)?(?![a-z])"
+# Whoever is asked for an answer is not told what to put into it.
+_RATHER = (
+    "(?! (?:by (?:the|end|next|today|tomorrow|noon|eod|[a-z]{3,6}day|[0-9])|before|within|until|no later|asap"
+    "|to (?:me|us|this)(?![a-z])))"
+)
+_PRIZE = (
+    "(?:passwords?|credentials?|api keys?|secrets?|tokens?|private keys?|ssh keys?|env(?:ironment)? variables"
+    "|system prompt"
+    "|memories|(?:conversation|chat) history|(?:user|personal|private)(?:'s)? data)"
+)
+_TAMPERING = """
+    add append insert include integrate incorporate embed modify alter change replace substitute use render provide
+    convert remove group combine scramble jumble rearrange anagram misspell introduce augment enhance begin start end
+    finish conclude encode encrypt reverse translate write format present deliver spell shift swap omit capitalize
+    enrich mix sprinkle weave inject slip conceal hide craft express state transform rewrite apply repeat mention
+    promote advertise suggest recommend tease urge encourage direct invite offer construct compose phrase flip invert
+    mirror mask obfuscate turn switch interchange exchange intersperse infuse highlight endorse emphasize cite attach
+    place put prefix prepend shorten split duplicate double shuffle transpose rephrase adapt adjust revise edit expand
+    supplement complement fill pad decorate claim warn imply
+""".split()
+
+# What an order begins with where it is one: the start of a sentence, a quotation, or words that lead to it.
+STARTS = (
+    "(?:^|[.!?;:,\n\"'`*#>)\\]\u201c\u2018\u2014-] ?|(?:^|[^a-z])(?:please|now|just|and|then|also|must|should"
+    "|shall|kindly|always"
+    "|instead|so|will|immediately|simply|you|have to|need to|instructed to|required to|told to|want you to) )$"
+)
+# (what it is, words one of which must stand in the text, how it goes on from there); only where a sentence orders it.
+ORDERS = (
+    (
+        "an order to ignore instructions",
+        ("ignore", "disregard", "forget", "override", "bypass", "neglect", "discard", "stop following"),
+        (f"(?:{_GAP}{{0,4}}? {_EARLIER}{_GAP}{{0,2}}? {_NOUN}|{_GAP}{{0,2}}? (?:all|any|every){_GAP}{{0,2}}? "
+        "(?:instructions?|prompts?|guidelines|directives)(?! (?:for|from|in|of|on|about))"
+        "|(?: (?:all|everything|anything|whatever|what))?(?: of)?(?: that)? (?:you (?:were|have been|are|ve been) told"
+        "|(?:was|is|came|comes|stands) (?:said |written )?(?:above|before this)|above and)(?![a-z]))(?![a-z])"),
+    ),
+    (
+        "an order to ignore instructions",
+        ("do not follow", "don't follow", "never follow"),
+        f"{_GAP}{{0,3}}? {_EARLIER}{_GAP}{{0,2}}? {_NOUN}(?![a-z])",
+    ),
+    (
+        "an order to give away what is secret",
+        ("send", "forward", "email", "upload", "post", "exfiltrate", "leak", "transmit", "mail", "submit"),
+        (f"{_GAP}{{0,6}}? {_PRIZE}{_GAP}{{0,6}}? (?:to|at|via|with) (?:https?:|[^ @]{{1,64}}@"
+        "|[^ ]{1,64}\\.[a-z]{2,}|me(?![a-z])"
+        "|this (?:url|address|server|email|site)|the following|our server|my (?:server|email|site))"),
+    ),
+    (
+        "an order to give away its instructions",
+        ("reveal", "print", "show", "output", "repeat", "display", "leak", "tell me", "give me", "dump"),
+        (f"{_GAP}{{0,4}}? (?:your|the) (?:(?:full|entire|whole|complete|exact) )?(?:(?:system|hidden|initial"
+        "|secret) (?:prompt|instructions?|message))"),
+    ),
+    (
+        "an order about the answer",
+        tuple(_TAMPERING),
+        f"{_GAP}{{0,24}}? {_ANSWER}{_RATHER}",
+    ),
+    (
+        "an order about the answer",
+        ("in your answer", "in your response", "in your reply", "in your output"),
+        f",? (?:please |also |always )?(?:{'|'.join(_TAMPERING)}|tell|say|ask|link|claim|insist)(?![a-z])",
+    ),
+    (
+        "an order to be somebody else",
+        ("act as", "pretend", "roleplay as", "behave as", "respond as"),
+        (f"{_GAP}{{0,8}}? (?:no|without(?: any)?|free of(?: all)?|unbound by|not bound by)(?: [^ ]{{1,16}})? "
+        "(?:restrictions?|rules|filters?|limits|limitations|guidelines|ethics|morals)"),
+    ),
+)  # fmt: skip
+# The same wherever it stands.
+ANYWHERE = (
+    ("a role marker", ("<|im_",), "(?:start|end)\\|>"),
+    (
+        "a role marker",
+        ("<|system|>", "<|user|>", "<|assistant|>", "<|endoftext|>", "<<sys>>", "[/inst]", "<|eot_id|>"),
+        "",
+    ),
+    ("a role marker", ("[inst]", "<system_prompt>", "</system_prompt>", "<system-reminder>"), ""),
+    (
+        "a role marker",
+        ("\nsystem:", "\n[system]", "\n### system", "\n<system>"),
+        f":?{_GAP}{{0,3}}? (?:you|ignore|new|override|must|never|always)(?![a-z])",
+    ),
+    (
+        "an order to be somebody else",
+        ("you are now",),
+        (
+            f"(?: in)?{_GAP}{{0,3}}? (?:dan|jailbroken|unrestricted|uncensored|unfiltered|no longer bound"
+            f"|free from|{_AGENT}|developer mode|god mode)(?![a-z])"
+        ),
+    ),
+    ("an order to be somebody else", ("do anything now", "jailbreak mode", "god mode enabled", "dan mode"), ""),
+    (
+        "an order to agents",
+        ("new instructions", "updated instructions", "system instructions", "secret instructions"),
+        f"(?: for (?:the |all |any )?{_AGENT}s?)?:",
+    ),
+    (
+        "an order to agents",
+        ("instructions for", "attention", "message to", "message for", "note to", "instruction to"),
+        (
+            f",?(?: to| for)?(?: all| any| the)? {_AGENT}s?(?:[:,!.]|{_GAP}{{0,8}}? (?:must|should|shall|you"
+            "|are to|have to|please)(?![a-z]))"
+        ),
+    ),
+    (
+        "an order to agents",
+        ("if you are", "if you're"),
+        (
+            f"(?: an?)?(?: [^ ]{{1,16}})? {_AGENT}(?![a-z])(?:{_GAP}|[ ,.:]){{0,10}}? (?:must|please|ignore"
+            "|do not|then|you|say|include|add|tell|send|stop|respond|reply)(?![a-z])"
+        ),
+    ),
+    (
+        "an order to agents",
+        ("when an", "when the", "any", "every", "all"),
+        (
+            f"(?: ai)? {_AGENT}s? (?:that |who )?(?:reads?|reading|sees?|process(?:es|ing)?|retriev(?:es?|ing)"
+            f"|loads?|encounters?) this{_GAP}{{0,6}}? (?:must|should|shall|please|will|has to|have to|is to"
+            "|are to|ignore|send|say)(?![a-z])"
+        ),
+    ),
+    (
+        "an order to agents",
+        ("you must now", "you will now", "you shall now", "you must immediately", "you must always"),
+        (
+            f"{_GAP}{{0,3}}? (?:respond|reply|answer|obey|act|output|say|recommend|comply|pretend|execute|run"
+            "|send|ignore|include|insert|promote|disregard|forget)(?![a-z])"
+        ),
+    ),
+    (
+        "an order to keep it from the user",
+        ("without telling", "without informing", "without notifying", "without alerting"),
+        " (?:the |your )?(?:user|human|operator|owner)(?![a-z])",
+    ),
+    (
+        "an order to keep it from the user",
+        (
+            "do not tell", "don't tell", "never tell", "do not inform", "don't inform", "do not alert",
+            "do not notify", "do not warn",
+        ),
+        (
+            " (?:the |your )?(?:user|human|operator)s?(?: (?:about|of) (?:this|these|it)(?![a-z])| that you"
+            "| anything)"
+        ),
+    ),
+    (
+        "an order to ignore instructions",
+        ("ignoriere", "vergiss", "missachte"),
+        (
+            f"n?{_GAP}{{0,3}}? (?:vorherigen?|bisherigen?|obigen?|vorangegangenen?|fruheren?"
+            f"|alle){_GAP}{{0,2}}? (?:anweisung|instruktion|befehl|vorgabe|regel)"
+        ),
+    ),
+    (
+        "an order to ignore instructions",
+        ("ignore", "oublie", "ne tiens pas compte"),
+        (
+            f"[zr]?{_GAP}{{0,4}}? (?:instructions?|consignes?|directives?|regles) (?:precedente|anterieure"
+            "|ci-dessus|donnee)"
+        ),
+    ),
+    (
+        "an order to ignore instructions",
+        ("ignora", "olvida", "ignore", "esqueca", "descarta", "dimentica"),
+        (
+            f"[d]?{_GAP}{{0,4}}? (?:instrucciones|instrucoes|istruzioni|ordenes|reglas|regras"
+            "|regole) (?:anteriores?|previas?|precedenti|de arriba|acima)"
+        ),
+    ),
+    (
+        "an order to ignore instructions",
+        ("negeer",),
+        (
+            f"{_GAP}{{0,3}}? (?:vorige|eerdere|voorgaande|bovenstaande){_GAP}{{0,2}}? (?:instructies|opdrachten"
+            "|regels)"
+        ),
+    ),
+    (
+        "an order to ignore instructions",
+        ("zignoruj", "pomin"),
+        f"{_GAP}{{0,3}}? (?:poprzednie|wczesniejsze|powyzsze){_GAP}{{0,2}}? (?:instrukcje|polecenia|zasady)",
+    ),
+    (
+        "an order to ignore instructions",
+        ("\u0438\u0433\u043d\u043e\u0440\u0438\u0440\u0443\u0439", "\u0437\u0430\u0431\u0443\u0434\u044c"),
+        (
+            f"(?:\u0442\u0435)?{_GAP}{{0,3}}? (?:\u043f\u0440\u0435\u0434\u044b\u0434\u0443\u0449\u0438\u0435"
+            "|\u043f\u0440\u0435\u0436\u043d\u0438\u0435"
+            f"|\u0432\u0441\u0435){_GAP}{{0,2}}? (?:\u0438\u043d\u0441\u0442\u0440\u0443\u043a\u0446\u0438\u0438"
+            "|\u0443\u043a\u0430\u0437\u0430\u043d\u0438\u044f|\u043a\u043e\u043c\u0430\u043d\u0434\u044b)"
+        ),
+    ),
+    (
+        "an order to ignore instructions",
+        ("\u5ffd\u7565", "\u65e0\u89c6", "\u7121\u8996"),
+        (
+            "[^\u3002\n]{0,12}?(?:\u4ee5\u4e0a|\u4e4b\u524d|\u5148\u524d|\u524d\u9762|\u6240\u6709"
+            "|\u4e0a\u8ff0)[^\u3002\n]{0,8}?(?:\u6307\u4ee4|\u6307\u793a|\u63d0\u793a|\u8bf4\u660e|\u547d\u4ee4)"
+        ),
+    ),
+    (
+        "an order to ignore instructions",
+        ("\u6307\u793a\u3092", "\u547d\u4ee4\u3092", "\u6307\u793a\u306f"),
+        "(?:\u3059\u3079\u3066|\u5168\u3066)?\u7121\u8996",
+    ),
+    (
+        "an order to ignore instructions",
+        ("\uc774\uc804", "\uc704\uc758", "\uc55e\uc758"),
+        "[^.\n]{0,6}?(?:\uc9c0\uc2dc|\uba85\ub839)[^.\n]{0,8}?\ubb34\uc2dc",
+    ),
+    (
+        "an order to ignore instructions",
+        ("\u062a\u062c\u0627\u0647\u0644",),
+        (
+            f"{_GAP}{{0,2}}? (?:\u0627\u0644)?\u062a\u0639\u0644\u064a\u0645\u0627\u062a(?: (?:\u0627\u0644)?"
+            "\u0633\u0627\u0628\u0642)?"
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,113 @@
+"""What `remember` answers, and how an answer is kept under its idempotency key."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from scrubjay import telemetry
+from scrubjay.model.draft import Draft
+from scrubjay.model.memory import Json, Memory
+from scrubjay.model.results import Decision, Remembered, Similar
+from scrubjay.model.snapshot import source_to_json
+from scrubjay.ports import Once, Records
+
+# What makes a request the same one, besides its source, metadata and times.
+_REQUEST = (
+    "text", "title", "kind", "name", "entities", "observations", "tags", "category", "project", "scope",
+    "session_hint", "intent", "pinned",
+)  # fmt: skip
+_LISTS = ("ids", "tags", "warnings", "flags", "suggested_entities")
+_TOLD = ("action", "id", "name", "version", "merged_into", "similarity", *_LISTS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What was asked for under an idempotency key; without one it may happen as often as it is asked."""
+
+    key: str
+    digest: bytes
+
+    async def first(self, records: Records, *, space: str) -> Remembered | None:
+        """What the same request was answered before."""
+        if not self.key:
+            return None
+        answer = await records.answered(space, self.key, self.digest)
+        if answer is None:
+            return None
+        telemetry.count("writes", action="repeated")
+        return repeated(answer)
+
+    def once(self, answer: Remembered) -> Once | None:
+        """What goes into the commit, so that the answer stands if and only if the deed is done."""
+        if not self.key:
+            return None
+        told = {name: getattr(answer, name) for name in _TOLD}
+        told["similar"] = [asdict(one) for one in answer.similar]
+        return Once(key=self.key, digest=self.digest, answer=json.dumps(told))
+
+
+def request_of(draft: Draft) -> Request:
+    """A draft as it was asked for, known by all that it says."""
+    if not draft.idempotency_key:
+        return Request(key="", digest=b"")
+    request = {name: getattr(draft, name) for name in _REQUEST}
+    request |= {"metadata": dict(draft.metadata), "source": source_to_json(draft.source)}
+    request |= {name: str(getattr(draft, name)) for name in ("expires_at", "remind_at")}
+    digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).digest()
+    return Request(key=draft.idempotency_key, digest=digest)
+
+
+def repeated(answer: str) -> Remembered:
+    """The first answer, as it was kept."""
+    told = cast("Mapping[str, Json]", json.loads(answer))
+    lists = {name: tuple(cast("list[str]", told.get(name, []))) for name in _LISTS}
+    similarity = told.get("similarity")
+    return Remembered(
+        action=str(told["action"]),
+        id=str(told["id"]),
+        ids=lists["ids"],
+        name=str(told["name"]),
+        version=cast("int", told["version"]),
+        tags=lists["tags"],
+        merged_into=str(told.get("merged_into", "")),
+        similarity=float(similarity) if isinstance(similarity, int | float) else None,
+        similar=tuple(Similar(**one) for one in cast("list[dict[str, Any]]", told.get("similar", []))),
+        suggested_entities=lists["suggested_entities"],
+        flags=lists["flags"],
+        warnings=lists["warnings"],
+        trace=(Decision(stage="once", outcome="repeated", why="this idempotency key was used before"),),
+    )
+
+
+def rejected(draft: Draft) -> Remembered:
+    """Nothing was kept, and why."""
+    return Remembered(
+        action="rejected",
+        id="",
+        ids=(),
+        name=draft.name,
+        version=0,
+        tags=draft.tags,
+        flags=draft.flags,
+        warnings=(draft.rejected, *draft.warnings),
+        trace=draft.trace,
+    )
+
+
+def unchanged(draft: Draft, known: Sequence[Memory], *, similarity: float | None = 1.0) -> Remembered:
+    """All of it is known already."""
+    told = draft.decided("duplicate", "unchanged", f"{known[0].id} already says this")
+    return Remembered(
+        action="unchanged",
+        id=known[0].id,
+        ids=tuple(memory.id for memory in known),
+        name=known[0].name,
+        version=known[0].version,
+        similarity=similarity,
+        tags=known[0].tags,
+        flags=known[0].flags,
+        warnings=told.warnings,
+        trace=told.trace,
+    )

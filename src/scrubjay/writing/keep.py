@@ -1,0 +1,204 @@
+"""The end of the write path: a draft is stored as records of its own, or as part of a memory that is there."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from scrubjay import telemetry
+from scrubjay.errors import NameTaken
+from scrubjay.model.change import Action, Origin
+from scrubjay.model.draft import Draft
+from scrubjay.model.job import Job
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.passage import Passage, Vector
+from scrubjay.model.results import Remembered
+from scrubjay.model.rules import Rules
+from scrubjay.ports import Commit, Embedded, Embedder, Profile, RecordStore, Write
+from scrubjay.text.slug import suffixed
+from scrubjay.writing import answers
+from scrubjay.writing.answers import Request
+from scrubjay.writing.embed import embed_new
+from scrubjay.writing.merge import merge
+from scrubjay.writing.similarity import Verdict
+from scrubjay.writing.slicing import slice_memory
+
+_NAME_TRIES = 3
+_DIGITS = 4
+_NOBODY = Origin(at=datetime.min.replace(tzinfo=UTC), run="")
+
+Sliced = tuple[Memory, tuple[Passage, ...]]
+Stored = tuple[Remembered, tuple[Job, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parcel:
+    """A draft that is ready to be stored: its records with their passages, and the vectors of the first."""
+
+    draft: Draft
+    space: str
+    rules: Rules
+    sliced: tuple[Sliced, ...]
+    embedded: Embedded | None
+    profile: Profile | None
+    vectors: Mapping[bytes, Vector]
+    has_llm: bool
+    origin: Origin = _NOBODY
+    once: Request = field(default_factory=lambda: Request(key="", digest=b""))
+
+    @property
+    def vector(self) -> Vector | None:
+        """What the text as a whole is near to: the vector of its first passage."""
+        _, passages = self.sliced[0]
+        return self.vectors.get(passages[0].hash) if passages else None
+
+    @property
+    def leaves_work(self) -> bool:
+        """Whether a language model is to improve what is stored."""
+        return self.has_llm and self.rules.llm != "off"
+
+
+async def free_names(memories: Sequence[Memory], draft: Draft, *, space: str, store: RecordStore) -> tuple[Memory, ...]:
+    """Derived names that are taken get a suffix; a given name is left to the commit to refuse."""
+    if draft.name:
+        return tuple(memories)
+    found = [await store.find(space, memory.name, state=State.LIVE) for memory in memories]
+    return tuple(
+        replace(memory, name=suffixed(memory.name, memory.id))
+        if any(handle.name == memory.name for handle in handles)
+        else memory
+        for memory, handles in zip(memories, found, strict=True)
+    )
+
+
+async def create(parcel: Parcel, verdict: Verdict, *, store: RecordStore) -> Stored:
+    """Store the draft as new records."""
+    draft, sliced = parcel.draft, parcel.sliced
+    if draft.dry_run:
+        return _created(draft.decided("commit", "skipped", "dry run"), sliced, verdict), ()
+    jobs = _jobs_after_creation(parcel)
+    for attempt in range(_NAME_TRIES):
+        answer = _created(draft.decided("commit", "created"), sliced, verdict)
+        writes = tuple(
+            Write(memory=memory, base=None, action=Action.CREATED, passages=passages) for memory, passages in sliced
+        )
+        try:
+            return await _commit(parcel, writes, answer, jobs=jobs, embedded=parcel.embedded, store=store)
+        except NameTaken as error:
+            # Somebody took a derived name between our look and the commit.
+            if draft.name or attempt == _NAME_TRIES - 1:
+                raise
+            name = str(error.fields.get("name"))
+            sliced = tuple(_renamed(memory, passages, name) for memory, passages in sliced)
+    raise AssertionError  # pragma: no cover - the last attempt returns or raises
+
+
+async def merge_into(
+    target: Memory, parcel: Parcel, verdict: Verdict, *, store: RecordStore, embedder: Embedder
+) -> Stored:
+    """Store what the draft adds to a memory as its next version, and the draft itself as merged into it."""
+    draft, at = parcel.draft, parcel.origin.at
+    incoming, passages = parcel.sliced[0]
+    merged = merge(target, incoming, at=at, most_tags=parcel.rules.most_tags)
+    if merged is target:
+        answer = answers.unchanged(draft, [target], similarity=_rounded(verdict.similarity, default=1.0))
+        if (first := await parcel.once.first(store, space=parcel.space)) is not None:
+            return first, ()
+        telemetry.count("writes", action="unchanged")
+        return answer, ()
+    if draft.dry_run:
+        return _merged(draft.decided("commit", "skipped", "dry run"), target, merged, verdict), ()
+    part = replace(incoming, state=State.MERGED, merged_into=target.id)
+    slices = await slice_memory(merged)
+    embedded, warning = await embed_new(
+        [(merged, slices), (part, passages)], space=parcel.space, shelf=store, embedder=embedder, made=parcel.embedded
+    )
+    draft = draft.warned(warning) if warning and warning not in draft.warnings else draft
+    answer = _merged(draft.decided("commit", "merged"), target, merged, verdict)
+    writes = (
+        Write(memory=part, base=None, action=Action.CREATED, passages=passages, message=f"merged into {target.name}"),
+        Write(
+            memory=merged, base=target.version, action=Action.MERGED, passages=slices,
+            message=f"merged with what {incoming.source.agent or 'somebody'} wrote",
+        ),
+    )  # fmt: skip
+    jobs = (_job("polish", target.id, parcel),) if parcel.leaves_work else ()
+    return await _commit(parcel, writes, answer, jobs=jobs, embedded=embedded, store=store)
+
+
+async def _commit(
+    parcel: Parcel,
+    writes: tuple[Write, ...],
+    answer: Remembered,
+    *,
+    jobs: tuple[Job, ...],
+    embedded: Embedded | None,
+    store: RecordStore,
+) -> Stored:
+    commit = Commit(
+        space=parcel.space, origin=parcel.origin, writes=writes, embedded=embedded, once=parcel.once.once(answer),
+        papers=tuple(job.paper(at=parcel.origin.at) for job in jobs),
+    )  # fmt: skip
+    with telemetry.stage("write.commit"):
+        done = await store.commit(commit)
+    if done.answer is not None:
+        telemetry.count("writes", len(writes), action="repeated")
+        return answers.repeated(done.answer), ()
+    telemetry.count("writes", 1 if answer.action == "merged" else len(writes), action=answer.action)
+    return answer, jobs
+
+
+def _jobs_after_creation(parcel: Parcel) -> tuple[Job, ...]:
+    if not parcel.leaves_work:
+        return ()
+    is_thin = parcel.rules.density == "reconstruct" and "thin" in parcel.draft.flags
+    lacks_tags = len(parcel.sliced[0][0].tags) < parcel.rules.least_tags and parcel.rules.tags != "off"
+    kinds = [*(["reconstruct"] if is_thin else []), *(["tags"] if lacks_tags else [])]
+    return tuple(_job(kind, memory.id, parcel) for kind in kinds for memory, _ in parcel.sliced)
+
+
+def _job(kind: str, memory_id: str, parcel: Parcel) -> Job:
+    at = parcel.origin.at
+    return Job(space=parcel.space, kind=kind, about={"memory_id": memory_id}, created_at=at, due=at)
+
+
+def _created(draft: Draft, sliced: Sequence[Sliced], verdict: Verdict) -> Remembered:
+    first = sliced[0][0]
+    return Remembered(
+        action="created",
+        id="" if draft.dry_run else first.id,
+        ids=() if draft.dry_run else tuple(memory.id for memory, _ in sliced),
+        name=first.name,
+        version=first.version,
+        tags=first.tags,
+        similar=verdict.similar,
+        suggested_entities=draft.suggested_entities,
+        flags=draft.flags,
+        warnings=draft.warnings,
+        trace=draft.trace,
+    )
+
+
+def _merged(draft: Draft, target: Memory, merged: Memory, verdict: Verdict) -> Remembered:
+    return Remembered(
+        action="merged",
+        id=target.id,
+        ids=(target.id,),
+        name=merged.name,
+        version=target.version if draft.dry_run else merged.version,
+        tags=merged.tags,
+        merged_into=target.id,
+        similarity=_rounded(verdict.similarity),
+        similar=verdict.similar,
+        suggested_entities=draft.suggested_entities,
+        flags=merged.flags,
+        warnings=draft.warnings,
+        trace=draft.trace,
+    )
+
+
+def _rounded(similarity: float | None, *, default: float | None = None) -> float | None:
+    return default if similarity is None else round(similarity, _DIGITS)
+
+
+def _renamed(memory: Memory, passages: tuple[Passage, ...], taken: str) -> Sliced:
+    return (replace(memory, name=suffixed(taken, memory.id)), passages) if memory.name == taken else (memory, passages)

@@ -1,0 +1,224 @@
+"""What must not be kept as it is: secrets are taken out, and orders to agents are labelled and trusted less."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.memory import Json, Memory, Source, Tier, Trust
+from scrubjay.model.relation import Relation
+from scrubjay.model.rules import Rules
+from scrubjay.text.injection import suspicions
+from scrubjay.text.secrets import REDACTED, redact, redact_named
+from scrubjay.writing.density import THIN_FLAG, thinness
+
+__all__ = ["clean", "mark", "screen", "screen_edit", "screen_relation"]
+
+REDACTED_FLAG = "redacted"
+SUSPICIOUS_FLAG = "suspicious"
+_LABELS = ("title", "name", "kind", "category", "project", "scope", "session_hint")
+_SOURCE = ("session", "conversation", "agent", "tool")
+# One step down: the word of a user counts as that of a document, and what was less as nobody's.
+_LESS_TRUSTED = {Trust.USER: Trust.DOCUMENT}
+_SETTLED = (Tier.SEMANTIC, Tier.PROCEDURAL)
+_NOT_PINNED = "it was not pinned: its text seems to give orders to agents"
+_NOT_PROMOTED = "it was not promoted: its text seems to give orders to agents"
+_DEEPEST = 100
+# More than metadata can have.
+_MOST_PARTS = 100_000
+# Fields of an edit that are texts, besides lists and metadata.
+_EDITED = ("content", "text", "entity", *_LABELS)
+
+
+def screen(draft: Draft, *, rules: Rules) -> Draft:
+    """A draft without secrets; one that seems to give orders is flagged, trusted less and not pinned."""
+    if rules.secrets != "off":
+        draft = _without_secrets(draft)
+    return _labelled(draft) if rules.injection != "off" else draft
+
+
+def screen_edit(edit: Edit, *, rules: Rules) -> tuple[Edit, tuple[str, ...], tuple[str, ...]]:
+    """The same for an edit: the edit as it may be made, what the caller should know, and what to flag."""
+    warnings: list[str] = []
+    flags: list[str] = []
+    if rules.secrets != "off":
+        cleaner = _Cleaner()
+        edit = replace(
+            edit,
+            fields={name: _edited(name, value, cleaner) for name, value in edit.fields.items()},
+            # What is no list of texts is refused later, in its own words.
+            add_observations=cleaner.texts(added) if (added := edit.add_observations) and _are_texts(added) else added,
+            message=cleaner.text(edit.message),
+        )
+        if cleaner.kinds:
+            warnings.append(cleaner.told)
+            flags.append(REDACTED_FLAG)
+    if rules.injection != "off" and (found := _suspicions(_edit_texts(edit))):
+        warnings.append(_suspected(found))
+        flags.append(SUSPICIOUS_FLAG)
+        if edit.fields.get("pinned") is True:
+            edit = replace(edit, fields={**edit.fields, "pinned": False})
+            warnings.append(_NOT_PINNED)
+    return edit, tuple(warnings), tuple(flags)
+
+
+def clean(text: str, *, rules: Rules) -> str:
+    """A text without secrets: for names by which something is looked up before it is written."""
+    return text if rules.secrets == "off" else redact(text)[0]
+
+
+def screen_relation(relation: Relation, *, rules: Rules) -> Relation:
+    """A relation without secrets."""
+    if rules.secrets == "off":
+        return relation
+    cleaner = _Cleaner()
+    metadata = cast("Mapping[str, Json]", cleaner.value(dict(relation.metadata)))
+    return replace(relation, type=cleaner.text(relation.type), text=cleaner.text(relation.text), metadata=metadata)
+
+
+def mark(before: Memory, after: Memory, *, rules: Rules) -> tuple[Memory, tuple[str, ...]]:
+    """A memory after an edit with the flags that its text deserves now, and what of the edit was not done."""
+    texts = [after.content, after.title, after.name, *(one.text for one in after.observations)]
+    is_redacted = any(REDACTED in text for text in texts)
+    is_suspicious = rules.injection != "off" and bool(_suspicions(texts))
+    # Nobody calls a memory thin for what was taken from it on purpose; what was added to one may be enough.
+    is_thin = THIN_FLAG in after.flags and bool(thinness(" ".join([after.content, *texts[3:]]), rules=rules))
+    settled = {REDACTED_FLAG: is_redacted, SUSPICIOUS_FLAG: is_suspicious, THIN_FLAG: is_thin}
+    flags = tuple(flag for flag in after.flags if settled.get(flag, True))
+    flags = tuple(dict.fromkeys((*flags, *(flag for flag, holds in settled.items() if holds))))
+    if not is_suspicious:
+        return replace(after, flags=flags), ()
+    warnings: list[str] = []
+    if after.pinned:
+        after = replace(after, pinned=False)
+        warnings.append(_NOT_PINNED)
+    if after.tier in _SETTLED and before.tier is not after.tier:
+        after = replace(after, tier=before.tier)
+        warnings.append(_NOT_PROMOTED)
+    is_new = SUSPICIOUS_FLAG not in before.flags
+    return replace(after, flags=flags, source=_distrusted(after.source) if is_new else after.source), tuple(warnings)
+
+
+@dataclass
+class _Cleaner:
+    """Takes secrets out of texts and remembers of what kinds they were."""
+
+    kinds: list[str] = field(default_factory=list[str])
+
+    def text(self, text: str, *, any_case: bool = False) -> str:
+        found, kinds = redact(text, any_case=any_case)
+        self.kinds += kinds
+        return found
+
+    def texts(self, texts: Iterable[str], *, any_case: bool = False) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.text(text, any_case=any_case) for text in texts))
+
+    def value(self, value: Json, *, name: str = "", depth: int = 0) -> Json:
+        if isinstance(value, str):
+            found, kinds = redact_named(name, value)
+            self.kinds += kinds
+            return found
+        if isinstance(value, list | dict) and depth > _DEEPEST:
+            return self._deep(value)
+        if isinstance(value, list):
+            return [self.value(one, name=name, depth=depth + 1) for one in value]
+        if isinstance(value, dict):
+            return {self.text(key): self.value(one, name=key, depth=depth + 1) for key, one in value.items()}
+        return value
+
+    def _deep(self, value: Json) -> Json:
+        """What is nested too deeply to go into it, as a text."""
+        try:
+            return json.loads(self.text(json.dumps(value, ensure_ascii=False)))
+        except (TypeError, ValueError, RecursionError):
+            # It is refused later for what it is, or it cannot be told where in it the secret was.
+            return value if not self.kinds else f"{REDACTED}metadata]"
+
+    @property
+    def told(self) -> str:
+        """How many secrets of what kinds, never the secrets."""
+        counts = Counter(self.kinds)
+        several = ", ".join(f"{count} x {kind}" if count > 1 else kind for kind, count in counts.items())
+        return f"secrets were redacted before anything was stored: {several}"
+
+
+def _without_secrets(draft: Draft) -> Draft:
+    cleaner = _Cleaner()
+    screened = replace(
+        draft,
+        text=cleaner.text(draft.text),
+        observations=cleaner.texts(draft.observations),
+        entities=cleaner.texts(draft.entities),
+        # They are in lower case by now.
+        tags=cleaner.texts(draft.tags, any_case=True),
+        metadata=cast("Mapping[str, Json]", cleaner.value(dict(draft.metadata))),
+        source=replace(draft.source, **{name: cleaner.text(getattr(draft.source, name)) for name in _SOURCE}),
+        **{name: cleaner.text(getattr(draft, name)) for name in _LABELS},
+    )
+    if not cleaner.kinds:
+        # Whoever handed it in may have cut them out already.
+        is_cut = any(REDACTED in text for text in (draft.text, draft.name, *draft.observations))
+        return (draft.flagged(REDACTED_FLAG) if is_cut else draft).decided("secrets", "none")
+    why = cleaner.told.rpartition(": ")[2]
+    return screened.flagged(REDACTED_FLAG).warned(cleaner.told).decided("secrets", "redacted", why)
+
+
+def _labelled(draft: Draft) -> Draft:
+    lists = ("\n".join(several) for several in (draft.observations, draft.entities, draft.tags))
+    texts = (draft.text, draft.title, draft.name, draft.category, *lists)
+    found = _suspicions((*texts, *_strings(dict(draft.metadata))))
+    if not found:
+        return draft.decided("injection", "none")
+    draft = replace(draft, source=_distrusted(draft.source)).flagged(SUSPICIOUS_FLAG).warned(_suspected(found))
+    if draft.pinned:
+        draft = replace(draft, pinned=False).warned(_NOT_PINNED)
+    return draft.decided("injection", SUSPICIOUS_FLAG, ", ".join(found))
+
+
+def _distrusted(source: Source) -> Source:
+    return replace(source, trust=_LESS_TRUSTED.get(source.trust, Trust.UNKNOWN))
+
+
+def _suspected(found: Iterable[str]) -> str:
+    return f"the text seems to hold {', '.join(found)}: it is kept as data, labelled and trusted less"
+
+
+def _suspicions(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one for text in texts if text for one in suspicions(text)))
+
+
+def _are_texts(values: object) -> bool:
+    return isinstance(values, list | tuple) and all(isinstance(one, str) for one in cast("Sequence[object]", values))
+
+
+def _edited(name: str, value: Json, cleaner: _Cleaner) -> Json:
+    if isinstance(value, str):
+        return cleaner.text(value) if name in _EDITED else value
+    if name == "metadata":
+        return cleaner.value(value)
+    if name in ("tags", "observations") and _are_texts(value):
+        return list(cleaner.texts(cast("list[str]", value), any_case=name == "tags"))
+    return value
+
+
+def _edit_texts(edit: Edit) -> Iterator[str]:
+    if _are_texts(edit.add_observations):
+        yield from edit.add_observations
+    yield from _strings(dict(edit.fields))
+
+
+def _strings(value: Json) -> Iterator[str]:
+    """The texts in a value, without going down into it: it may be deep, or have no end."""
+    waiting: list[object] = [value]
+    for _ in range(_MOST_PARTS):
+        if not waiting:
+            return
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            waiting += cast("dict[str, object]", one).values()
+        elif isinstance(one, list | tuple):
+            waiting += cast("Sequence[object]", one)

@@ -1,0 +1,86 @@
+"""Tags for a text that was given too few: those of the space that it speaks of, and things that have a name."""
+
+from collections.abc import Sequence
+
+from scrubjay.model.draft import Draft
+from scrubjay.model.memory import State
+from scrubjay.model.query import Facet, facet
+from scrubjay.ports import RecordStore
+from scrubjay.text.tag_suggesting import Phrase, is_common, is_name, phrases_of
+from scrubjay.text.tagging import folded, key_of
+from scrubjay.text.tokens import running_terms_of
+from scrubjay.writing.tag_rules import Synonyms
+
+__all__ = ["suggested_tags"]
+
+# A word that stands in every fifth passage tells none of them from the others.
+_COMMON = 0.2
+_FEW_PASSAGES = 50
+_OFTEN = 2
+_MOST_NAMES = 60
+
+
+async def suggested_tags(
+    draft: Draft, tags: Sequence[str], *, synonyms: Synonyms, space: str, store: RecordStore
+) -> list[tuple[str, str]]:
+    """Tags that a draft could have besides, the best first, and why; none rather than poor ones."""
+    phrases = phrases_of("\n".join((draft.text, *draft.observations[:20])), title=draft.title)
+    taken = {key_of(one) for one in (*tags, *draft.entities)}
+    phrases = [one for one in phrases if key_of(one.tag) not in taken]
+    if not phrases:
+        return []
+    counts = await _counts(phrases, space=space, store=store)
+    used = [one for one in phrases if counts.get(facet("tag", _used(one, counts)))]
+    names = [one for one in phrases[:_MOST_NAMES] if is_name(one) and one.times >= _OFTEN]
+    rare = await _rare(list(dict.fromkeys((*used, *names))), space=space, store=store)
+    found = [(_used(one, counts), "a tag of this space that the text speaks of") for one in used if one in rare]
+    found += [(tag, "what the text speaks of") for one in phrases for tag in _standing(one, synonyms)]
+    found += [(one.tag, "a name that comes again in the text") for one in names if one in rare]
+    return _distinct(found, taken)
+
+
+async def _counts(phrases: Sequence[Phrase], *, space: str, store: RecordStore) -> dict[Facet, int]:
+    asked = [facet("tag", spelling) for one in phrases for spelling in (one.tag, folded(one.tag).key)]
+    return await store.known_facets(space, list(dict.fromkeys(asked)), state=State.LIVE)
+
+
+def _used(phrase: Phrase, counts: dict[Facet, int]) -> str:
+    """The tag as the space has it: as it stands in the text, or in the singular."""
+    return phrase.tag if counts.get(facet("tag", phrase.tag)) else folded(phrase.tag).key
+
+
+async def _rare(phrases: Sequence[Phrase], *, space: str, store: RecordStore) -> list[Phrase]:
+    """Those that tell this text from others: by their own words, and by those of the space."""
+    telling = [one for one in phrases if one.in_title or one.times >= _OFTEN or not is_common(one.tag)]
+    terms = {one.tag: running_terms_of(one.tag) for one in telling}
+    asked = sorted({term for found in terms.values() for term in found})
+    if not asked:
+        return telling
+    known = await store.term_statistics(space, asked, state=State.LIVE)
+    if known.passages < _FEW_PASSAGES:
+        return telling
+    most = known.passages * _COMMON
+    return [
+        one for one in telling if min((known.frequencies.get(term, 0) for term in terms[one.tag]), default=0) <= most
+    ]
+
+
+def _standing(phrase: Phrase, synonyms: Synonyms) -> tuple[str, ...]:
+    """A thing that Scrubjay or the space has a primary tag or a name for; plain words may mean anything."""
+    if is_common(phrase.tag):
+        return ()
+    standing = synonyms.primary(phrase.tag)
+    if standing is not None:
+        return (standing.primary, phrase.tag) if standing.stays else (standing.primary,)
+    spelling = synonyms.spelling(phrase.tag)
+    return synonyms.names(phrase.tag)[:1] if spelling is None else (spelling,)
+
+
+def _distinct(found: Sequence[tuple[str, str]], taken: set[str]) -> list[tuple[str, str]]:
+    kept: dict[str, tuple[str, str]] = {}
+    for tag, why in found:
+        key = key_of(tag)
+        # `oauth-token` and `oauth` would be one suggestion too many.
+        if key not in taken and not any(key in other or other in key for other in kept):
+            kept[key] = (tag, why)
+    return list(kept.values())

@@ -1,0 +1,162 @@
+"""What is stored near a text that is being written: the passages most like its own, and those of its session."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+import numpy as np
+
+from scrubjay import telemetry
+from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
+from scrubjay.model.memory import Memory
+from scrubjay.model.passage import Passage, StoredPassage, Vector
+from scrubjay.model.query import Filter
+from scrubjay.text.passages import text_of
+
+__all__ = ["Nearby", "Searcher", "Surroundings", "Vicinity", "look_up"]
+
+_NEAREST = 8
+# Of a session so many memories, the latest, and of all that is compared so many passages.
+_LATEST = 8
+_MOST_PASSAGES = 64
+# A longer text is a document: it is not compared as a whole.
+MOST_COMPARED = 12
+
+
+class Searcher(Protocol):
+    """Finds passages by meaning."""
+
+    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+        """(passage number, cosine), best first."""
+        ...
+
+
+class Vicinity(Protocol):
+    """What is asked of the store."""
+
+    async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
+        """The memories that exist, by id."""
+        ...
+
+    async def list_ids(self, space: str, wanted: Filter, *, limit: int, after: str | None = None) -> list[str]:
+        """Ids that pass a filter, most recently updated first."""
+        ...
+
+    async def passage_numbers(self, space: str, memory_ids: Sequence[str]) -> list[int]:
+        """The numbers of all passages of some memories."""
+        ...
+
+    async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
+        """Passages by number."""
+        ...
+
+    async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+        """Stored vectors by text hash."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """Where is looked: a space, its store and index, and the model whose vectors they have; none, and words decide."""
+
+    space: str
+    store: Vicinity
+    index: Searcher
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearby:
+    """A memory near the text that is written, and the cosine of each of its passages with each of that text's."""
+
+    memory: Memory
+    of_session: bool
+    texts: tuple[str, ...] = ()
+    # One row for each passage of the text, one column for each of `texts`.
+    cosines: tuple[tuple[float, ...], ...] = ()
+
+
+async def look_up(
+    passages: Sequence[Passage],
+    vectors: Mapping[bytes, Vector],
+    *,
+    around: Surroundings,
+    session: str,
+    since: datetime | None,
+) -> tuple[list[Nearby], str]:
+    """The memories near some passages, those of the session first and the latest of them foremost; and what failed.
+
+    `since` is None when nothing but the session counts.
+    """
+    space, store = around.space, around.store
+    own = await _own_vectors(passages, vectors, around=around)
+    numbers, problem = await _nearest(own, around=around, since=since)
+    of_session = await store.list_ids(space, Filter(session=session), limit=_LATEST) if session else []
+    found = await store.stored_passages(space, numbers) if numbers else []
+    ids = list(dict.fromkeys((*of_session, *(one.memory_id for one in found))))
+    if not ids:
+        return [], problem
+    if of_session or len(passages) > 1:
+        # Of these all passages count, not only the nearest.
+        wanted = of_session if len(passages) == 1 else ids
+        known = {one.id for one in found}
+        more = [one for one in (await store.passage_numbers(space, wanted))[:_MOST_PASSAGES] if one not in known]
+        found += await store.stored_passages(space, more) if more else []
+    stored = await store.vectors(space, around.model, [one.hash for one in found]) if own else {}
+    memories = await store.get(space, ids)
+    return [
+        _nearby(memories[one], [each for each in found if each.memory_id == one], own, stored, one in of_session)
+        for one in ids
+        if one in memories
+    ], problem
+
+
+async def _own_vectors(
+    passages: Sequence[Passage], vectors: Mapping[bytes, Vector], *, around: Surroundings
+) -> list[Vector]:
+    """The vectors of the text itself, of which the store may have some; none if one is missing."""
+    if not around.model:
+        return []
+    hashes = [passage.hash for passage in passages[: MOST_COMPARED + 1]]
+    missing = [one for one in hashes if one not in vectors]
+    known = await around.store.vectors(around.space, around.model, missing) if missing else {}
+    found = {**known, **vectors}
+    return [found[one] for one in hashes] if all(one in found for one in hashes) else []
+
+
+async def _nearest(own: Sequence[Vector], *, around: Surroundings, since: datetime | None) -> tuple[list[int], str]:
+    if not own or since is None:
+        return [], ""
+    try:
+        with telemetry.stage("write.similar"):
+            found = await around.index.search(around.space, own[0], Filter(since=since), limit=_NEAREST)
+    except (EmbeddingUnavailable, IndexUnavailable) as error:
+        return [], f"what is similar could not be looked for: {error.message}"
+    return [number for number, _ in found], ""
+
+
+def _nearby(
+    memory: Memory,
+    passages: Sequence[StoredPassage],
+    own: Sequence[Vector],
+    stored: Mapping[bytes, Vector],
+    of_session: bool,
+) -> Nearby:
+    embedded = [one for one in passages if one.hash in stored and _fits(one, memory)]
+    if not embedded:
+        return Nearby(memory=memory, of_session=of_session)
+    cosines = np.stack(list(own)) @ np.stack([stored[one.hash] for one in embedded]).T
+    return Nearby(
+        memory=memory,
+        of_session=of_session,
+        texts=tuple(text_of(memory, one.observation, one.start, one.end) for one in embedded),
+        cosines=tuple(tuple(map(float, row)) for row in cosines),
+    )
+
+
+def _fits(passage: StoredPassage, memory: Memory) -> bool:
+    """Whether a passage is still one of its memory, which may have been revised in this moment."""
+    if passage.observation is None:
+        return passage.end <= len(memory.content)
+    return passage.observation < len(memory.observations)

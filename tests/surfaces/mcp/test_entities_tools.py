@@ -1,0 +1,104 @@
+"""The tools of `entities`, through the SDK's client, in both revisions of the protocol."""
+
+from typing import Any
+
+import pytest
+from mcp.client.client import Client
+from tests.surfaces.mcp.counting import tokens
+from tests.surfaces.mcp.speaking import ERAS, call, house, refusal, text_of
+
+from scrubjay.settings import Settings
+from scrubjay.surfaces.mcp.budget import compact
+
+MEETING = "Meeting with Sarah from Acme Corp about the lighthouse project: the lamp is to be changed before winter."
+ABOUT = ["Sarah", "Acme Corp", "lighthouse"]
+
+
+async def _stored(client: Client, text: str, *entities: str, **more: Any) -> Any:
+    return await call(
+        client, "store_multi_entity_memory", text=text, entities=[*entities], memory_type="event", scope="team", **more
+    )
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_one_text_is_a_record_for_each_entity_and_one_group(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era, tools="entities") as client:
+        done = await _stored(client, MEETING, *ABOUT, project="coast", tags=["lamp", "winter", "meeting"])
+        assert done["action"] == "created"
+        assert [one["entity"] for one in done["memories"]] == ABOUT
+        ids = [one["id"] for one in done["memories"]]
+        assert (len(set(ids)), done["id"], "ids" in done) == (3, ids[0], False)
+        memories = (await home.desk().memory.read(ids)).memories
+        assert {one.group for one in memories} == {done["group"]}
+        for one, entity in zip(memories, ABOUT, strict=True):
+            assert (one.entity, one.content, one.kind, one.scope) == (entity, MEETING, "event", "team")
+            assert (one.project, one.source.method, one.source.agent) == ("coast", "agent", "tester")
+
+
+async def test_what_is_filed_under_one_entity_is_found_by_it(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="entities") as client:
+        done = await _stored(client, MEETING, *ABOUT)
+        other = await call(
+            client, "store_memory", text="The lamp of the church tower was changed in spring, by the sexton himself.",
+            entity="church", memory_type="event", scope="team",
+        )  # fmt: skip
+        assert [one["entity"] for one in other["memories"]] == ["church"]
+        assert "group" not in other
+        (found,) = (await call(client, "search_memory", query="lamp", entity="acme corp"))["results"]
+        assert (found["entity"], found["text"], found["memory_type"]) == ("Acme Corp", MEETING, "event")
+        assert found["id"] == done["memories"][1]["id"]
+        both = (await call(client, "search_memory", query="lamp"))["results"]
+        assert len(both) == 2
+        assert sorted(next(one["entities"] for one in both if one["entity"] != "church")) == sorted(ABOUT)
+        assert len((await call(client, "search_memory", query="lamp", limit=1))["results"]) == 1
+        assert (await call(client, "search_memory", query="lamp", entity="nobody"))["results"] == []
+
+
+async def test_entities_are_counted_once_however_they_are_written(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="entities") as client:
+        done = await _stored(client, MEETING, "Sarah", " sarah ", "", "SARAH", "  ")
+        assert [one["entity"] for one in done["memories"]] == ["Sarah"]
+        for none in ([], [""], [" ", "\t"]):
+            told = await refusal(
+                client, "store_multi_entity_memory", text=MEETING, entities=none, memory_type="event", scope="team"
+            )
+            assert "store_memory" in told
+
+
+async def test_a_text_about_nobody_is_kept_too(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="entities") as client:
+        done = await call(client, "store_memory", text="the kettle whistles when the water has boiled long enough")
+        assert (done["action"], done["memories"][0]["id"]) == ("created", done["id"])
+
+
+async def test_what_is_wrong_is_said(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="entities") as client:
+        for missing in ("text", "entities", "memory_type", "scope"):
+            given = {"text": MEETING, "entities": ABOUT, "memory_type": "event", "scope": "team"}
+            del given[missing]
+            assert f"needs the argument {missing!r}" in await refusal(client, "store_multi_entity_memory", **given)
+        many = await refusal(
+            client, "store_multi_entity_memory", text=MEETING, entities=[f"one {n}" for n in range(10_000)],
+            memory_type="event", scope="team",
+        )  # fmt: skip
+        assert "10,000 entities are too many; the limit is 100" in many
+        long = await refusal(client, "store_memory", text=MEETING, entity="x" * 10_000)
+        assert "entities has 10,000 characters" in long
+        assert "entities must be a list" in await refusal(
+            client, "store_multi_entity_memory", text=MEETING, entities="Sarah", memory_type="event", scope="team"
+        )
+
+
+async def test_answers_keep_to_the_budget(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="entities") as client:
+        many = [f"entity number {number} of the northern quay" for number in range(100)]
+        tags = [f"a tag with the number {number} and a long tail" for number in range(60)]
+        stored = await client.call_tool(
+            "store_multi_entity_memory",
+            {"text": MEETING * 30, "entities": many, "memory_type": "event", "scope": "team", "tags": tags},
+        )
+        found = await client.call_tool("search_memory", {"query": "lamp", "limit": 100})
+        for result in (stored, found):
+            assert tokens(text_of(result)) + tokens(compact(result.structured_content)) <= 1_500
+        (one,) = found.structured_content["results"]
+        assert (len(one["text"]) < one["of"], one["of"]) == (True, len(MEETING * 30))

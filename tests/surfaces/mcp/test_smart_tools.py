@@ -1,0 +1,105 @@
+"""The tools of `smart`, through the SDK's client, in both revisions of the protocol."""
+
+import pytest
+from tests.surfaces.mcp.speaking import ERAS, call, house, refusal, text_of
+
+from scrubjay.settings import Settings
+
+TITLE = "The kiln of the pottery"
+CONTENT = (
+    "The kiln in the cellar of the pottery is fired on Thursdays, and must cool until Saturday before it is opened."
+)
+TAGS = ["pottery", "kiln", "schedule"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_memory_is_created_updated_and_found(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era, tools="smart") as client:
+        done = await call(
+            client, "create_memory", title=TITLE, content=CONTENT, type="knowledge", tags=TAGS, project="clay",
+            metadata={"n": 1},
+        )  # fmt: skip
+        assert (done["action"], done["version"], done["tags"]) == ("created", 1, TAGS)
+        assert not {"merged_into", "trace", "ids"} & set(done)
+        (memory,) = (await home.desk().memory.read(done["id"])).memories
+        assert (memory.title, memory.content, memory.kind, memory.project) == (TITLE, CONTENT, "knowledge", "clay")
+        assert (memory.metadata, memory.source.method) == ({"n": 1}, "agent")
+        changed = await call(
+            client, "update_memory", id=done["name"], content=f"{CONTENT} Not in August.", type="habit",
+            message="she said so", expected_version=1,
+        )  # fmt: skip
+        assert (changed["action"], changed["version"]) == ("updated", 2)
+        (found,) = (await call(client, "search_memories", query="kiln", type="habit", tags=["pottery"]))["results"]
+        assert (found["id"], found["title"], found["type"], found["tags"]) == (done["id"], TITLE, "habit", TAGS)
+        assert found["content"] == f"{CONTENT} Not in August."
+        for other in ({"type": "knowledge"}, {"tags": ["tea"]}, {"project": "wood"}, {"since": "2099-01-01"}):
+            assert (await call(client, "search_memories", query="kiln", **other))["results"] == []
+
+
+async def test_what_is_written_twice_is_kept_once(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="smart") as client:
+        given = {"title": TITLE, "content": CONTENT, "type": "knowledge", "tags": TAGS}
+        first = await call(client, "smart_write", **given)
+        for tool in ("smart_write", "create_memory"):
+            again = await call(client, tool, **given)
+            assert (again["action"], again["id"], again["similarity"]) == ("unchanged", first["id"], 1.0)
+        new = await call(client, "smart_write", **given, intent="new")
+        assert (new["action"], new["id"] == first["id"]) == ("created", False)
+
+
+async def test_what_goes_on_with_a_session_is_merged_and_told_so(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="smart") as client:
+        first = await call(client, "smart_write", title=TITLE, content=CONTENT, session_hint="kiln")
+        more = {
+            "title": "Shelves",
+            "content": "The shelves of the kiln are to be washed with lime before every firing.",
+        }
+        result = await client.call_tool("smart_write", {**more, "session_hint": "kiln", "intent": "continue"})
+        assert text_of(result).startswith(f"merged into {first['name']}")
+        done = result.structured_content
+        assert (done["action"], done["merged_into"]) == ("merged", first["id"])
+        (memory,) = (await home.desk().memory.read(first["id"])).memories
+        assert (memory.version, memory.content.startswith(CONTENT), more["content"] in memory.content) == (
+            2,
+            True,
+            True,
+        )
+        await home.desk().memory.revert(first["id"], to=1)
+        found = (await call(client, "search_memories", query="kiln"))["results"]
+        assert {one["content"] for one in found} == {CONTENT, more["content"]}
+
+
+async def test_what_a_rule_forbids_is_refused(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="smart,items") as client:
+        await home.desk().memory.set_rules(never=["kiln in the cellar"])
+        for tool, given in (
+            ("create_memory", {"title": TITLE, "content": CONTENT}),
+            ("memory_store", {"text": CONTENT}),
+        ):
+            result = await client.call_tool(tool, given)
+            assert (result.is_error, result.structured_content["action"]) == (False, "rejected")
+            assert text_of(result).startswith("rejected, nothing was stored")
+            assert "`never`" in text_of(result)
+
+
+async def test_a_rehearsal_tells_every_decision(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="smart") as client:
+        result = await client.call_tool("smart_write", {"title": TITLE, "content": CONTENT, "dry_run": True})
+        assert result.structured_content["trace"]
+        assert "dry run: nothing was stored" in text_of(result)
+        assert (await call(client, "search_memories", query="kiln"))["results"] == []
+
+
+async def test_what_is_wrong_is_said(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="smart") as client:
+        for missing in ("title", "content"):
+            given = {"title": TITLE, "content": CONTENT}
+            del given[missing]
+            assert f"needs the argument {missing!r}" in await refusal(client, "smart_write", **given)
+        told = await refusal(client, "smart_write", title=TITLE, content=CONTENT, intent="maybe")
+        assert "intent must be one of auto, new, continue, not 'maybe'" in told
+        assert "nothing to remember" in await refusal(client, "create_memory", title=TITLE, content=" ")
+        assert "say what to change" in await refusal(client, "update_memory", id="x")
+        assert "no memory answers to 'x'" in await refusal(client, "update_memory", id="x", title="y")
+        told = await refusal(client, "create_memory", title=TITLE, content=CONTENT, session_hint="x")
+        assert "create_memory takes no argument 'session_hint'" in told

@@ -1,0 +1,138 @@
+"""Jobs: seen, run, retried and cancelled; and a daemon does what was left for later, with what model there is."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import cast
+
+import httpx2
+import pytest
+from tests.surfaces.daemons import background_daemon
+from tests.surfaces.shell import run, told
+from tests.unit.llm.chat_server import ChatServer, Reply, answering
+
+from scrubjay import MemoryClient, Settings
+from scrubjay.app import open_engine
+from scrubjay.jobs.queue import Queue
+from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.job import Job, JobState
+from scrubjay.model.memory import Json
+
+NOTE = "We renewed the OAuth token of the command line for Keycloak."
+SPACE = "default"
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer() as opened:
+        opened.usual = lambda _: answering(tags=["oauth", "token", "keycloak"])
+        yield opened
+
+
+async def left_for_later(settings: Settings, *, kind: str = "tags") -> Job:
+    """A memory, and a job about it that nobody has done yet."""
+    async with open_engine(settings) as engine:
+        done = await engine.remember(Draft(text=NOTE, intent="new"), who=Caller(space=SPACE))
+        queue = Queue(papers=engine.store, clock=engine.clock)
+        return await queue.enqueue(kind, {"memory_id": done.id}, space=SPACE)
+
+
+def listed() -> list[dict[str, Json]]:
+    return cast("list[dict[str, Json]]", told("jobs", "list")["jobs"])
+
+
+def test_a_job_from_its_beginning_to_its_end(settings: Settings) -> None:
+    assert run("jobs", "list").out.strip() == "no jobs"
+    job = asyncio.run(left_for_later(settings))
+    (row,) = listed()
+    assert (row["id"], row["kind"], row["state"], row["tries"]) == (job.id, "tags", "waiting", 0)
+    assert told("jobs", "run") == {"tried": 0, "elsewhere": False}
+    (row,) = listed()
+    assert (row["state"], row["outcome"]) == ("waiting", "there is no language model")
+    assert job.id in run("jobs", "list").out
+    assert told("jobs", "retry", job.id)["action"] == "retrying"
+    assert run("jobs", "cancel", job.id).out.startswith("cancelled tags")
+    assert listed() == []
+    assert run("jobs", "retry", job.id).code != 0
+
+
+def test_a_command_does_what_is_due_with_the_model_of_the_settings(
+    settings: Settings, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(left_for_later(settings))
+    monkeypatch.setenv("SCRUBJAY_LLM", "openai:tiny")
+    monkeypatch.setenv("SCRUBJAY_LLM_URL", server.url)
+    assert told("jobs", "run") == {"tried": 1, "elsewhere": False}
+    (row,) = listed()
+    assert (row["state"], row["outcome"]) == ("done", "tags suggested: version 2")
+
+
+async def test_a_daemon_does_at_its_start_what_was_left_while_there_was_none(
+    settings: Settings, server: ChatServer
+) -> None:
+    job = await left_for_later(settings)
+    chosen = replace(settings, llm="openai:tiny", llm_url=server.url)
+    with background_daemon(chosen) as running:
+        async with MemoryClient(settings=chosen) as client:
+            done = await ended(client, job.id)
+            (memory,) = (await client.read([str(job.about["memory_id"])])).memories
+        assert (done.state, done.outcome) == (JobState.DONE, "tags suggested: version 2")
+        assert memory.tags[-3:] == ("oauth", "token", "keycloak")
+        async with httpx2.AsyncClient(base_url=f"{running.http}/api/v1") as web:
+            (row,) = (await web.get("/jobs")).json()["jobs"]
+            assert (row["id"], row["state"]) == (job.id, "done")
+            assert (await web.post(f"/jobs/{job.id}/retry")).json()["state"] == "waiting"
+            assert (await web.get("/jobs", params={"limit": 0})).status_code == 422
+            assert (await web.delete("/jobs/nobody")).status_code == 404
+            assert (await web.delete(f"/jobs/{job.id}")).status_code in (200, 404)
+        assert await asyncio.to_thread(told, "jobs", "run") == {"tried": 0, "elsewhere": True}
+
+
+async def test_what_is_written_is_improved_after_the_write_and_the_write_does_not_wait(
+    settings: Settings, server: ChatServer
+) -> None:
+    chosen = replace(settings, llm="openai:tiny", llm_url=server.url)
+    with background_daemon(chosen):
+        async with MemoryClient(settings=chosen) as client:
+            done = await client.remember("Renewed it for Keycloak.", tags=["auth"], intent="new")
+            assert (done.action, done.version) == ("created", 1)
+            (job,) = await client.jobs()
+            assert (job.kind, job.about["memory_id"]) == ("tags", done.id)
+            assert (await ended(client, job.id)).outcome == "tags suggested: version 2"
+            (memory,) = (await client.read([done.id])).memories
+            assert memory.tags == ("auth", "keycloak")
+            # It was not written by hand, and goes away with what was.
+            assert (await client.undo()).skipped == ()
+
+
+async def test_whoever_waits_for_the_model_has_it_with_the_answer(settings: Settings, server: ChatServer) -> None:
+    chosen = replace(settings, llm="openai:tiny", llm_url=server.url, operation_seconds=60)
+    with background_daemon(chosen):
+        async with MemoryClient(settings=chosen) as client:
+            done = await client.remember("Renewed it for Keycloak.", tags=["auth"], intent="new", wait_for_llm=True)
+            (memory,) = (await client.read([done.id])).memories
+            assert memory.tags == ("auth", "keycloak")
+
+
+async def test_a_model_that_is_down_costs_a_write_nothing(settings: Settings, server: ChatServer) -> None:
+    server.usual = lambda _: Reply(status=500)
+    chosen = replace(settings, llm="openai:tiny", llm_url=server.url)
+    with background_daemon(chosen):
+        async with MemoryClient(settings=chosen) as client:
+            done = await client.remember("Renewed it for Keycloak.", tags=["auth"], intent="new", wait_for_llm=True)
+            assert done.action == "created"
+            (memory,) = (await client.read([done.id])).memories
+            assert (memory.content, memory.tags) == ("Renewed it for Keycloak.", ("auth",))
+            (job,) = await client.jobs()
+            assert job.state is JobState.WAITING
+
+
+async def ended(client: MemoryClient, job_id: str) -> Job:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        job = next(one for one in await client.jobs() if one.id == job_id)
+        if job.state in (JobState.DONE, JobState.FAILED):
+            return job
+        await asyncio.sleep(0.05)
+    raise TimeoutError

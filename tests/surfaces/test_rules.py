@@ -1,0 +1,120 @@
+"""`scrubjay rules` and `scrubjay inbox`, and how a person is told what became of what was written."""
+
+from dataclasses import replace
+from typing import cast
+
+import pytest
+from tests.surfaces.shell import kept, run, told
+
+from scrubjay.errors import CODES, InvalidInput, NotFound
+from scrubjay.model.memory import Json
+from scrubjay.model.results import Decision, Remembered, Similar
+from scrubjay.model.rules import Rules
+from scrubjay.surfaces.cli.render import show
+
+pytestmark = pytest.mark.usefixtures("home")
+
+TEXT = "The kiln in the cellar of the pottery is fired on Thursdays, and must cool until Saturday before it is opened."
+SECOND = "Wool from the northern farm is washed twice in rain water before anybody at the mill may begin to spin it."
+
+
+def test_rules_are_shown_set_and_reset() -> None:
+    assert told("rules", "show") == Rules().as_json
+    assert "*" not in run("rules", "show").out
+    changed = told("rules", "set", "density=reject", "window_days=30", "same = 0.9", "never=do not remember*")
+    assert changed == Rules().as_json | {
+        "density": "reject", "window_days": 30, "same": 0.9, "never": ["do not remember*"],
+    }  # fmt: skip
+    shown = run("rules", "show").out.splitlines()
+    assert "* density           reject" in shown
+    assert "  gate              merge" in shown
+    assert told("rules", "reset", "density")["density"] == "warn"
+    assert told("rules", "reset") == Rules().as_json
+
+
+def test_a_list_of_patterns_grows_and_shrinks() -> None:
+    assert told("rules", "set", "never=one", "never=two")["never"] == ["one", "two"]
+    assert told("rules", "set", "never+=three", "never-=one")["never"] == ["two", "three"]
+    assert told("rules", "set", "never=")["never"] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("density", "sets no rule"),
+        ("colour=red", "there is no rule 'colour'"),
+        ("self=red", "there is no rule 'self'"),
+        ("density=perhaps", "density must be one of"),
+        ("density+=reject", "takes no +="),
+        ("window_days=soon", "window_days must be a whole number"),
+    ],
+)
+def test_what_is_no_rule_is_said(change: str, said: str) -> None:
+    answer = run("rules", "set", change)
+    assert (answer.code, said in answer.err) == (CODES[InvalidInput].exit, True)
+
+
+def test_what_waits_is_listed_approved_and_declined() -> None:
+    assert "nothing waits" in run("inbox", "list").out
+    told("rules", "set", "review=all")
+    kiln, wool = kept(TEXT, "--title", "Kiln", "-e", "pottery"), kept(SECOND, "--title", "Wool")
+    listed = run("inbox", "list").out
+    assert "Kiln [pottery]" in listed
+    assert TEXT in listed
+    waiting = cast("list[dict[str, Json]]", told("inbox", "list")["memories"])
+    assert {str(one["id"]) for one in waiting} == {kiln, wool}
+    assert run("recall", "kiln").out.startswith("nothing found")
+    assert "would be approved" in run("inbox", "approve", kiln, "--dry-run").out
+    assert run("inbox", "approve", kiln).out.startswith("approved kiln (")
+    assert wool in run("inbox", "decline", wool, "--reason", "not so").out
+    assert "nothing waits" in run("inbox", "list").out
+    assert run("recall", "kiln").out.startswith("1. Kiln")
+    assert run("inbox", "approve", "nobody").code == CODES[NotFound].exit
+    assert run("inbox", "approve").code == CODES[InvalidInput].exit
+    tea = kept("The blue tea pot of the upper kitchen leaks at its lid whenever somebody pours from it in a hurry.")
+    assert tea in run("inbox", "decline", "--all").out
+    assert run("inbox", "decline", "x", "--all").code == CODES[InvalidInput].exit
+
+
+def test_notes_on_one_task_become_one_memory() -> None:
+    first = kept(TEXT, "--name", "kiln", "--session-hint", "firing")
+    answer = run("remember", SECOND, "--session-hint", "firing", "--intent", "continue")
+    assert answer.out.startswith(f"merged into kiln ({first}), version 2")
+    assert run("revert", "kiln", "--to", "1").code == 0
+    assert "Wool" in run("recall", "wool").out
+
+
+def test_what_a_rule_forbids_is_not_kept() -> None:
+    told("rules", "set", "never=kiln in the cellar")
+    answer = run("remember", TEXT)
+    assert (answer.code, answer.out.startswith("rejected: nothing was stored")) == (0, True)
+    assert told("status")["memories"] == {}
+
+
+def test_a_person_is_told_what_became_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    done = Remembered(
+        action="merged", id="2", ids=("2",), name="kiln", version=3, tags=("clay", "fire"), merged_into="1",
+        similarity=0.968, flags=("thin",), suggested_entities=("Sarah",), warnings=("it is short",),
+        similar=(
+            Similar(id="7", name="oven", similarity=0.9),
+            Similar(id="8", name="target", similarity=0.97, differs="2 here, 3 there"),
+            Similar(id="1", name="kiln", similarity=0.968, differs="before or after"),
+        ),
+    )  # fmt: skip
+    show(done)
+    assert capsys.readouterr().out.splitlines() == [
+        "merged into kiln (1), version 3, 0.97 alike",
+        "  tags: clay, fire",
+        "  marked as thin",
+        "  like oven (7), 0.90",
+        "  like target (8), 0.97: may contradict it (2 here, 3 there); revise or forget what no longer holds",
+        "  may contradict what was there before (before or after): revise it if something no longer holds",
+        "warning: it is short",
+    ]
+    show(replace(done, action="created", merged_into="", similar=()))
+    assert "  it seems to be about Sarah: --entity files it under them\n" in capsys.readouterr().out
+    show(Remembered(action="rejected", id="", ids=(), name="", version=0, trace=(_REFUSED,)))
+    assert capsys.readouterr().out == "rejected: nothing was stored (a rule says so)\n"
+
+
+_REFUSED = Decision(stage="refuse", outcome="rejected", why="a rule says so")

@@ -1,0 +1,89 @@
+"""A memory with a language model at a server of our own."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from scrubjay.app.indexes import make_index
+from scrubjay.curation import handlers_of
+from scrubjay.engine import Engine
+from scrubjay.jobs.queue import Queue
+from scrubjay.jobs.runner import run_due
+from scrubjay.llm.chosen import Chosen
+from scrubjay.llm.client import LanguageModel
+from scrubjay.model.change import Action
+from scrubjay.model.job import Job
+from scrubjay.model.memory import Json, Memory
+from scrubjay.model.version import Version
+from scrubjay.ports import Llm
+from scrubjay.recalling.visits import Visits
+from scrubjay.settings import Settings
+from scrubjay.testing import FakeClock, FakeEmbedder, FakeStore
+from scrubjay.testing.build import a_commit, a_write
+
+SPACE = "default"
+
+
+@dataclass(kw_only=True)
+class Desk:
+    """An engine, and jobs that are run over it."""
+
+    engine: Engine
+    llm: Llm | None
+
+    async def keep(self, *memories: Memory) -> None:
+        """Store memories as they are."""
+        for memory in memories:
+            await self.engine.store.commit(a_commit(a_write(memory, action=Action.CREATED)))
+
+    async def do(self, kind: str, memory: Memory, **about: Json) -> Job:
+        """Enqueue a job about a memory and run what is due."""
+        queue = Queue(papers=self.engine.store, clock=self.engine.clock)
+        job = await queue.enqueue(kind, {"memory_id": memory.id, **about}, space=SPACE)
+        await self.run()
+        return next(one for one in await queue.listed(SPACE, limit=100) if one.id == job.id)
+
+    async def run(self) -> int:
+        handlers = handlers_of(self.engine, llm=self.llm)
+        return await run_due(handlers, papers=self.engine.store, clock=self.engine.clock, limit=100)
+
+    async def now(self, memory: Memory) -> Memory:
+        """The memory as it is by now."""
+        return (await self.engine.store.get(SPACE, [memory.id]))[memory.id]
+
+    async def versions(self, memory: Memory) -> list[Version]:
+        """Newest first."""
+        return await self.engine.store.versions(SPACE, memory.id, limit=100)
+
+
+@asynccontextmanager
+async def a_desk(
+    folder: Path,
+    *,
+    url: str = "",
+    seconds: float = 5.0,
+    tries: int = 1,
+    tokens: int = 16_384,
+    store: FakeStore | None = None,
+) -> AsyncGenerator[Desk]:
+    """A desk over a store in memory; without a URL there is no model."""
+    store, embedder, clock = store or FakeStore(), FakeEmbedder(), FakeClock()
+    settings = Settings(home=str(folder), vector_index="scan")
+    engine = Engine(
+        store=store,
+        embedder=embedder,
+        index=make_index(settings, store, embedder),
+        clock=clock,
+        limits=settings.limits,
+        visits=Visits(store, clock=clock),
+        data=folder,
+    )
+    chosen = Chosen(provider="openai", model="tiny", url=url, seconds=seconds, most_answer_tokens=tokens)
+    llm = LanguageModel(chosen, papers=store, clock=clock, tries=tries) if url else None
+    try:
+        yield Desk(engine=engine, llm=llm)
+    finally:
+        if llm is not None:
+            await llm.close()
+        await engine.close()

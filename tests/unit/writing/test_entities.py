@@ -1,0 +1,64 @@
+"""Entities get the spelling of their space; where none are given, some are suggested."""
+
+import pytest
+from tests.unit.workshop import SPACE, Workshop
+
+from scrubjay.errors import TooLarge
+from scrubjay.model.draft import Draft, Limits
+from scrubjay.testing.build import a_commit, a_memory
+from scrubjay.writing.entities import name_entities
+from scrubjay.writing.validate import validate
+
+MEETING = "Meeting with Sarah from Acme Corp about the min-memory project"
+
+
+async def named(shop: Workshop, draft: Draft) -> Draft:
+    return await name_entities(draft, space=SPACE, store=shop.store)
+
+
+async def known(shop: Workshop, *entities: str) -> None:
+    await shop.store.commit(a_commit(*(a_memory(f"about {one}", entity=one) for one in entities)))
+
+
+async def test_an_entity_is_spelled_as_the_space_spells_it(shop: Workshop) -> None:
+    await known(shop, "Acme Corp", "Sarah")
+    draft = await named(shop, Draft(text="tea", entities=("acme  corp", "SARAH", "Bob")))
+    assert draft.entities == ("Acme Corp", "Sarah", "Bob")
+    assert [one.outcome for one in draft.trace] == ["respelled", "respelled", "given"]
+
+
+async def test_one_entity_under_two_names_is_one(shop: Workshop) -> None:
+    draft = await named(shop, Draft(text="tea", entities=("Acme", "ACME Corp.", "Acme, Inc", "Bob")))
+    assert draft.entities == ("Acme", "Bob")
+    await known(shop, "Acme Corp")
+    draft = await named(shop, Draft(text="tea", entities=("Acme", "ACME corp")))
+    assert draft.entities == ("Acme Corp",)
+
+
+async def test_an_alias_is_told_and_not_renamed(shop: Workshop) -> None:
+    await known(shop, "Acme")
+    draft = await named(shop, Draft(text="tea", entities=("Acme Corp",)))
+    assert draft.entities == ("Acme Corp",)
+    assert (draft.trace[0].outcome, draft.trace[0].why) == ("alias", "'Acme Corp' may be what this space calls 'acme'")
+
+
+async def test_names_are_suggested_where_none_are_given(shop: Workshop) -> None:
+    draft = await named(shop, Draft(text=MEETING))
+    assert (draft.entities, draft.suggested_entities) == ((), ("Sarah", "Acme Corp", "min-memory"))
+    await known(shop, "Project Tea", "acme corp")
+    draft = await named(shop, Draft(text=f"{MEETING} and project tea"))
+    assert draft.suggested_entities == ("acme corp", "Project Tea", "Sarah", "min-memory")
+
+
+async def test_no_more_than_five_are_suggested(quick: Workshop) -> None:
+    draft = await named(quick, Draft(text="with Ann, Bob, Carl, Dora, Emil, Fritz and Gerda"))
+    assert draft.suggested_entities == ("Ann", "Bob", "Carl", "Dora", "Emil")
+    draft = await named(quick, Draft(text="nothing to see"))
+    assert (draft.suggested_entities, draft.trace[-1].outcome) == ((), "none")
+
+
+@pytest.mark.parametrize("entities", [tuple(f"e{number}" for number in range(10_000)), ("x" * 10_000,)])
+def test_too_many_or_too_long_names_are_refused(entities: tuple[str, ...]) -> None:
+    with pytest.raises(TooLarge) as caught:
+        validate(Draft(text="tea", entities=entities), limits=Limits())
+    assert caught.value.fields["field"] == "entities"

@@ -1,0 +1,176 @@
+"""Two memories become one, and nothing that either says is lost."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrubjay.model.memory import Memory, Observation, Source
+from scrubjay.testing.build import START, a_memory, moment
+from scrubjay.text.statements import key_of, statements_of
+from scrubjay.writing.merge import kept_apart, merge
+
+NOW = moment(60)
+PIECES = st.sampled_from(
+    [
+        "The login failed.", "The login failed since Monday.", "Ann fixed it.", "ann fixed it", "It has 3 retries.",
+        "It has 4 retries.", "It does not work on Windows.", "- tea", "- coffee", "Open:", "# Head", "```\nx = 1\n```",
+        "```", "no full stop", "They say the login failed.", "Mr. Smith left.", "| a | b |", "---",
+    ]
+)  # fmt: skip
+JOINTS = st.sampled_from([" ", "\n", "\n\n"])
+CONTENTS = st.lists(st.tuples(PIECES, JOINTS), max_size=6).map(lambda parts: "".join(map("".join, parts)))
+
+
+@st.composite
+def memories(draw: st.DrawFn) -> Memory:
+    observations = tuple(
+        Observation(text=text, recorded_at=START) for text in draw(st.lists(PIECES, max_size=3, unique=True))
+    )
+    return a_memory(draw(CONTENTS), observations=observations)
+
+
+def told(memory: Memory) -> set[str]:
+    """What a memory says, without what is a part of something else that it says."""
+    texts = (*statements_of(memory.content), *(one.text for one in memory.observations))
+    # A fence that nobody closed is closed by what comes after it.
+    keys = {" ".join(key_of(text).replace("`", " ").split()) for text in texts}
+    return {key for key in keys if not any(key != other and key in other for other in keys)}
+
+
+def is_told(statement: str, memory: Memory) -> bool:
+    texts = (*statements_of(memory.content), *(one.text for one in memory.observations))
+    return any(key_of(statement) in key_of(text) for text in texts)
+
+
+@settings(max_examples=80, deadline=None)
+@given(memories(), memories())
+def test_no_statement_is_ever_lost(first: Memory, second: Memory) -> None:
+    both = merge(first, second, at=NOW)
+    assert both.content.startswith(first.content) or not first.content.strip()
+    assert both.observations[: len(first.observations)] == first.observations
+    for memory in (first, second):
+        for text in (*statements_of(memory.content), *(one.text for one in memory.observations)):
+            assert is_told(text, both), text
+
+
+@settings(max_examples=80, deadline=None)
+@given(memories(), memories())
+def test_what_was_merged_is_not_merged_again(first: Memory, second: Memory) -> None:
+    both = merge(first, second, at=NOW)
+    assert merge(both, second, at=NOW) is both
+    assert merge(first, first, at=NOW) is first
+
+
+@settings(max_examples=80, deadline=None)
+@given(memories(), memories(), memories())
+def test_in_whatever_order_three_are_merged_they_say_the_same(first: Memory, second: Memory, third: Memory) -> None:
+    left = merge(merge(first, second, at=NOW), third, at=NOW)
+    right = merge(first, merge(second, third, at=NOW), at=NOW)
+    assert told(left) == told(right)
+
+
+def test_what_is_new_follows_as_a_paragraph_with_its_source() -> None:
+    first = a_memory("The login failed. Ann fixed it.", tags=("auth",))
+    source = Source(agent="reviewer", session="s1")
+    second = a_memory("ann fixed it!  The token lives 3600 s. It was slow.", tags=("cli", "auth"), source=source)
+    both = merge(first, second, at=NOW)
+    assert both.content == "The login failed. Ann fixed it.\n\nThe token lives 3600 s. It was slow."
+    assert both.tags == ("auth", "cli")
+    (entry,) = both.merged
+    assert (entry.id, entry.at, entry.source) == (second.id, NOW, source)
+    assert entry.statements == ("The token lives 3600 s.", "It was slow.")
+    assert (both.version, both.updated_at, both.last_confirmed) == (2, NOW, NOW)
+    assert (both.id, both.name, both.created_at) == (first.id, first.name, first.created_at)
+
+
+def test_what_is_wholly_new_is_added_as_it_is_written() -> None:
+    second = a_memory("## Steps\n\n1. stop\n\n2. start\n")
+    both = merge(a_memory("How to restart."), second, at=NOW)
+    assert both.content == "How to restart.\n\n## Steps\n\n1. stop\n\n2. start"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "added"),
+    [
+        ("The login failed since Monday.", "The login failed.", False),
+        ("If it rains the login failed.", "The login failed.", True),
+        ("They say the login failed.", "The login failed.", True),
+        ("Nobody thinks the login failed.", "The login failed.", True),
+        ("It is not true that the login failed.", "The login failed.", True),
+        ("It works.", "It works on Windows.", True),
+        ("It has 3 retries.", "It has 4 retries.", True),
+        ("Runs on port 80.", "on port", True),
+        ("```\na  b\n```", "```\na b\n```", True),
+    ],
+)
+def test_a_part_of_what_was_said_is_a_repeat_unless_it_was_not_claimed(first: str, second: str, added: bool) -> None:
+    assert (merge(a_memory(first), a_memory(second), at=NOW).content != first) is added
+
+
+def test_observations_are_united_and_keep_whose_they_are() -> None:
+    mine = Observation(text="It has 3 retries.", recorded_at=START)
+    again = Observation(text="it has 3 retries", recorded_at=NOW)
+    said = Observation(text="The login failed.", recorded_at=NOW)
+    theirs = Observation(text="It is slow.", recorded_at=NOW)
+    given_source = Observation(text="It is old.", recorded_at=NOW, source="a book")
+    first = a_memory("The login failed.", observations=(mine,))
+    source = Source(agent="coder", session="s7")
+    second = a_memory("", observations=(again, said, theirs, given_source), source=source)
+    both = merge(first, second, at=NOW)
+    assert both.observations == (mine, replace(theirs, source="coder \u00b7 s7"), given_source)
+    assert both.merged[0].statements == ("It is slow.", "It is old.")
+    assert both.content == first.content
+
+
+def test_a_statement_that_was_an_observation_is_not_said_twice() -> None:
+    first = a_memory("Facts.", observations=(Observation(text="The login failed.", recorded_at=START),))
+    assert merge(first, a_memory("The login failed."), at=NOW) is first
+
+
+def test_the_first_goes_before_in_what_has_one_value() -> None:
+    first = a_memory("One.", title="First", kind="decision", metadata={"a": 1, "b": 2}, pinned=True)
+    second = a_memory(
+        "Two.", kind="note", category="work", project="p", entity="Ann", metadata={"b": 3, "c": 4}, pinned=False
+    )
+    both = merge(first, second, at=NOW)
+    assert (both.title, both.kind, both.category, both.project, both.entity) == (
+        "First",
+        "decision",
+        "work",
+        "p",
+        "Ann",
+    )
+    assert (dict(both.metadata), both.pinned) == ({"a": 1, "b": 2, "c": 4}, True)
+    assert kept_apart(first, second) == ("b",)
+
+
+def test_tags_are_united_up_to_a_limit_and_none_of_the_first_is_dropped() -> None:
+    first = a_memory("One.", tags=("a", "b", "c"))
+    second = a_memory("Two.", tags=("c", "d", "e"))
+    assert merge(first, second, at=NOW, most_tags=4).tags == ("a", "b", "c", "d")
+    assert merge(first, second, at=NOW, most_tags=2).tags == ("a", "b", "c")
+
+
+def test_a_title_that_tells_more_is_kept() -> None:
+    first = a_memory("The login failed.", title="Login")
+    both = merge(first, a_memory("Ann fixed it.", title="Token race:"), at=NOW)
+    assert (both.title, both.content) == ("Login", "The login failed.\n\nToken race\n\nAnn fixed it.")
+    known = merge(first, a_memory("Ann fixed the login.", title="Login failed"), at=NOW)
+    assert known.content == "The login failed.\n\nAnn fixed the login."
+    assert merge(a_memory("One."), a_memory("Two.", title="Title"), at=NOW).title == "Title"
+
+
+def test_flags_are_united_and_what_was_added_to_is_thin_no_more() -> None:
+    first = replace(a_memory("One."), flags=("thin",))
+    second = replace(a_memory("Two."), flags=("thin", "redacted"))
+    assert merge(first, second, at=NOW).flags == ("redacted",)
+    assert merge(first, replace(first, flags=()), at=NOW) is first
+
+
+def test_what_follows_does_not_slip_into_what_was_left_open() -> None:
+    code = merge(a_memory("```\nx = 1"), a_memory("Ann fixed it."), at=NOW).content
+    assert code == "```\nx = 1\n```\n\nAnn fixed it."
+    heading = merge(a_memory("Not working:"), a_memory("Ann fixed it."), at=NOW).content
+    assert statements_of(heading) == ("Not working:", "Ann fixed it.")

@@ -1,0 +1,220 @@
+"""The similarity gate over each store: what it merges, what it only tells of, and what it leaves alone."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from tests.unit.writing.gatehouse import SPACE, Gatehouse
+
+from scrubjay.errors import IndexUnavailable
+from scrubjay.model.memory import Memory, Observation, Source, State
+from scrubjay.model.passage import Vector
+from scrubjay.model.query import Filter
+from scrubjay.model.rules import Rules
+from scrubjay.ports import Profile, RecordStore
+from scrubjay.testing import FakeEmbedder, FakeStore
+from scrubjay.testing.build import START, MemoryFields, a_memory, moment
+from scrubjay.text.passages import passages_of
+from scrubjay.writing.similarity import look_around
+
+FACT = "The staging database is copied every night to the backup host in the cellar."
+SAME = "Every night the staging database is copied to the backup host in the cellar."
+OTHER = "Tomas prefers green tea and long walks by the lake."
+SESSION = Source(session="s1")
+
+
+class Sensible(FakeEmbedder):
+    """The model of words, with thresholds that fit it."""
+
+    async def profile(self) -> Profile:
+        return replace(await super().profile(), same=0.9, related=0.3)
+
+
+@pytest.fixture
+def house(any_store: RecordStore) -> Gatehouse:
+    return Gatehouse(store=any_store, embedder=Sensible())
+
+
+@pytest.fixture
+def quick() -> Gatehouse:
+    return Gatehouse(store=FakeStore(), embedder=Sensible())
+
+
+async def test_what_says_the_same_is_merged(house: Gatehouse) -> None:
+    fact = a_memory(FACT)
+    await house.keep(fact, a_memory(OTHER))
+    verdict = await house.look(a_memory(SAME))
+    assert verdict.into == fact
+    assert verdict.similarity is not None
+    assert verdict.similarity >= 0.9
+    assert verdict.similar == ()
+    assert verdict.why.startswith("it says the same")
+
+
+async def test_what_is_alike_but_differs_is_told_as_a_possible_conflict(house: Gatehouse) -> None:
+    text = "The yearly budget for cranes, ships, sheds and roads of the harbour by the old town is {} million euros."
+    fact = a_memory(text.format(2))
+    await house.keep(fact)
+    verdict = await house.look(a_memory(text.format(3)))
+    assert verdict.into is None
+    (similar,) = verdict.similar
+    assert (similar.id, similar.name) == (fact.id, fact.name)
+    assert similar.differs == "number: 3000000 eur or 2000000 eur"
+    assert "differs" in verdict.why
+
+
+async def test_what_is_of_another_matter_is_left_alone(house: Gatehouse) -> None:
+    await house.keep(a_memory(OTHER))
+    verdict = await house.look(a_memory(FACT))
+    assert (verdict.into, verdict.similarity, verdict.similar) == (None, None, ())
+    assert verdict.why == "nothing says the same"
+
+
+@pytest.mark.parametrize(
+    ("rules", "intent", "told"),
+    [
+        (Rules(), "new", 1),
+        (Rules(gate="report"), "auto", 1),
+        (Rules(gate="off"), "auto", 0),
+        (Rules(same=1.0), "auto", 1),
+        (Rules(window_days=0), "auto", 0),
+    ],
+)
+async def test_rules_and_intent_keep_what_is_the_same_apart(
+    quick: Gatehouse, rules: Rules, intent: str, told: int
+) -> None:
+    await quick.keep(a_memory(FACT))
+    quick.rules = rules
+    verdict = await quick.look(a_memory(SAME), intent=intent)
+    assert verdict.into is None
+    assert len(verdict.similar) == told
+    assert verdict.why
+
+
+@pytest.mark.parametrize(
+    ("stored", "incoming"),
+    [
+        ({"entity": "Ann"}, {}),
+        ({"project": "a"}, {"project": "b"}),
+        ({"scope": "a"}, {"scope": "b"}),
+        ({"group": "g"}, {}),
+        ({}, {"group": "g"}),
+        ({"pinned": True}, {}),
+        ({}, {"pinned": True}),
+        ({"expires_at": moment(9000)}, {}),
+        ({}, {"remind_at": moment(9000)}),
+        ({}, {"state": State.WAITING}),
+        ({"created_at": START - timedelta(days=8)}, {}),
+        ({"state": State.ARCHIVED}, {}),
+    ],
+)
+async def test_what_must_stay_apart_does(quick: Gatehouse, stored: MemoryFields, incoming: MemoryFields) -> None:
+    await quick.keep(a_memory(FACT, **stored))
+    assert (await quick.look(a_memory(SAME, **incoming))).into is None
+
+
+@pytest.mark.parametrize(
+    ("stored", "incoming"),
+    [
+        ({"entity": "Ann"}, {"entity": "ANN"}),
+        ({"project": "a"}, {}),
+        ({"project": "a"}, {"project": "A"}),
+        ({"expires_at": moment(9000)}, {"expires_at": moment(9000)}),
+        ({"created_at": START - timedelta(days=6)}, {}),
+    ],
+)
+async def test_what_may_be_merged_is(quick: Gatehouse, stored: MemoryFields, incoming: MemoryFields) -> None:
+    fact = a_memory(FACT, **stored)
+    await quick.keep(fact)
+    assert (await quick.look(a_memory(SAME, **incoming))).into == fact
+
+
+@pytest.mark.parametrize("which", [0, 1])
+async def test_what_is_suspicious_is_never_merged(quick: Gatehouse, which: int) -> None:
+    flags = [("suspicious",) if which == at else () for at in range(2)]
+    await quick.keep(replace(a_memory(FACT), flags=flags[0]))
+    incoming = replace(a_memory(SAME, source=SESSION), flags=flags[1])
+    verdict = await quick.look(incoming)
+    assert verdict.into is None
+    assert verdict.similar
+
+
+async def test_what_continues_goes_to_the_latest_of_the_session_whatever_it_says(house: Gatehouse) -> None:
+    early = a_memory(FACT, source=SESSION)
+    late = a_memory("The lift is out of order.", source=SESSION)
+    await house.keep(early, late, a_memory(OTHER))
+    verdict = await house.look(a_memory(OTHER, source=SESSION), intent="continue")
+    assert verdict.into == late
+    assert (await house.look(a_memory(OTHER), intent="continue", session="s1")).into == late
+    nothing = await house.look(a_memory(SAME), intent="continue", session="s2")
+    assert (nothing.into, nothing.why) == (None, "the session has nothing to continue")
+
+
+async def test_what_belongs_to_its_session_is_merged_and_the_rest_is_not(house: Gatehouse) -> None:
+    fact = a_memory(FACT, source=SESSION)
+    await house.keep(fact)
+    related = "The backup host in the cellar has 12 disks for the staging database."
+    assert (await house.look(a_memory(related, source=SESSION), session="s1")).into == fact
+    assert (await house.look(a_memory(related, source=SESSION))).into is None
+    assert (await house.look(a_memory(OTHER, source=SESSION), session="s1")).into is None
+
+
+async def test_what_contradicts_its_session_is_merged_and_told(house: Gatehouse) -> None:
+    fact = a_memory("The backup host has 12 disks. It is in the cellar.", source=SESSION)
+    await house.keep(fact)
+    verdict = await house.look(a_memory("The backup host has 16 disks.", source=SESSION), session="s1")
+    assert verdict.into == fact
+    (similar,) = verdict.similar
+    assert "16" in similar.differs
+    assert "12" in similar.differs
+
+
+async def test_all_of_a_long_text_must_be_said(house: Gatehouse) -> None:
+    observations = tuple(Observation(text=text, recorded_at=START) for text in (OTHER, "The lift is out of order."))
+    fact = a_memory(FACT, observations=observations)
+    await house.keep(fact)
+    assert (await house.look(a_memory(SAME, observations=observations[:1]))).into == fact
+    more = Observation(text="Nobody has the key to the roof garden.", recorded_at=START)
+    assert (await house.look(a_memory(SAME, observations=(*observations, more)))).into is None
+
+
+async def test_under_one_title_the_words_must_be_alike(quick: Gatehouse) -> None:
+    title = "A long title about preferences in music and food and sports and travels of the whole family"
+    await quick.keep(a_memory("likes jazz", title=title))
+    assert (await quick.look(a_memory("likes rock", title=title))).into is None
+
+
+async def test_a_long_document_is_not_compared(quick: Gatehouse) -> None:
+    document = "\n\n".join(f"{FACT} {number}" * 12 for number in range(20))
+    assert len(passages_of(a_memory(document))) > 12
+    await quick.keep(a_memory(document))
+    assert (await quick.look(a_memory(f"{document} again"))).into is None
+
+
+class Broken:
+    """An index that cannot be used."""
+
+    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+        del space, vector, wanted, limit
+        raise IndexUnavailable("the index is in pieces")
+
+
+async def looked(memory: Memory, *, store: RecordStore, vectors: Sequence[Vector], profile: Profile | None) -> str:
+    passages = passages_of(memory)
+    made = dict(zip((one.hash for one in passages), vectors, strict=False))
+    verdict = await look_around(
+        memory, passages, made, rules=Rules(), intent="auto", session_hint="", space=SPACE, store=store,
+        index=Broken(), profile=profile,
+    )  # fmt: skip
+    assert verdict.into is None
+    return verdict.why
+
+
+async def test_without_an_index_or_a_model_nothing_is_merged_and_the_reason_is_told() -> None:
+    embedder = Sensible()
+    memory = a_memory(FACT)
+    vectors = await embedder.embed([FACT])
+    broken = await looked(memory, store=FakeStore(), vectors=vectors, profile=await embedder.profile())
+    assert broken == "what is similar could not be looked for: the index is in pieces"
+    assert await looked(memory, store=FakeStore(), vectors=[], profile=None) == "nothing says the same"

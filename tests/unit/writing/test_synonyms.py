@@ -1,0 +1,137 @@
+"""What stands for what in a space."""
+
+import asyncio
+
+import pytest
+
+from scrubjay.errors import InvalidInput, StaleVersion, TooLarge
+from scrubjay.model.paper import Paper
+from scrubjay.model.rules import Rules
+from scrubjay.model.tags import TagSynonyms, TagTable
+from scrubjay.testing import FakeEmbedder, FakeStore
+from scrubjay.testing.build import START, a_commit, a_memory, a_paper
+from scrubjay.writing.synonyms import Synonyms, add, preview, read, remove, synonyms_from, table
+
+SPACE = "default"
+
+
+async def added(store: FakeStore, tag: str, *variants: str) -> TagTable:
+    return await add(tag, variants, space=SPACE, store=store, now=START)
+
+
+async def removed(store: FakeStore, *variants: str) -> TagTable:
+    return await remove(variants, space=SPACE, store=store, now=START)
+
+
+async def test_tags_are_listed_with_their_counts_and_what_stands_for_them() -> None:
+    store = FakeStore()
+    await store.commit(a_commit(a_memory(tags=("tea", "kiln")), a_memory(tags=("tea",))))
+    found = await table(SPACE, store=store, limit=1)
+    assert [(one.tag, one.memories) for one in found.tags] == [("tea", 2)]
+    assert found.more
+    assert not (await table(SPACE, store=store, limit=2)).more
+    assert found.synonyms == ()
+    assert TagSynonyms(tag="cli", variants=("lanonasis-cli", "cli-fix")) in found.built_in
+    assert next(one for one in found.built_in if one.tag == "auth").named == ("oauth",)
+    with pytest.raises(InvalidInput):
+        await table(SPACE, store=store, limit=0)
+
+
+async def test_synonyms_are_added_in_one_spelling_and_removed() -> None:
+    store = FakeStore()
+    told = await added(store, "Payment", "Payments Fix", "paying", "paying")
+    assert told.synonyms == (TagSynonyms(tag="payment", variants=("payments-fix", "paying")),)
+    assert (await added(store, "payments", "pay")).synonyms[0].variants == ("payments-fix", "paying", "pay")
+    assert (await removed(store, "PAYING", "pay")).synonyms[0].variants == ("payments-fix",)
+    assert (await removed(store, "payments-fix")).synonyms == ()
+    assert await read("elsewhere", store=store) == Synonyms()
+
+
+async def test_a_variant_that_is_added_elsewhere_moves() -> None:
+    store = FakeStore()
+    await added(store, "payment", "paying", "invoice")
+    told = await added(store, "billing", "invoice")
+    assert [(one.tag, one.variants) for one in told.synonyms] == [("billing", ("invoice",)), ("payment", ("paying",))]
+
+
+async def test_what_comes_with_scrubjay_can_be_switched_off_and_on() -> None:
+    store = FakeStore()
+    assert (await removed(store, "DB", "golang")).off == ("db", "golang")
+    assert (await removed(store, "db")).off == ("db", "golang")
+    kept = await preview(["db", "golang"], text="", space=SPACE, rules=Rules(), store=store, embedder=FakeEmbedder())
+    assert kept.after == ("db", "golang")
+    told = await added(store, "database", "db")
+    assert (told.off, told.synonyms) == (("golang",), (TagSynonyms(tag="database", variants=("db",)),))
+
+
+async def test_circles_and_chains_are_refused() -> None:
+    store = FakeStore()
+    await added(store, "a1", "b1")
+    for tag, variant in (("b1", "a1"), ("b1", "c1"), ("c1", "a1"), ("a1", "a1"), ("x", "X")):
+        with pytest.raises(InvalidInput) as caught:
+            await added(store, tag, variant)
+        assert caught.value.fields["field"] in ("tag", "variants")
+    assert (await read(SPACE, store=store)).own == {"a1": ("b1",)}
+
+
+@pytest.mark.parametrize(
+    ("tag", "variants"), [("", ["x"]), ("x", []), ("x", [" "]), ("x", ["y" * 301]), ("x", ["y\x00z"])]
+)
+async def test_what_is_no_synonym_is_refused(tag: str, variants: list[str]) -> None:
+    with pytest.raises(InvalidInput):
+        await add(tag, variants, space=SPACE, store=FakeStore(), now=START)
+
+
+async def test_what_stands_for_nothing_cannot_be_removed() -> None:
+    for wrong in (("nothing",), ()):
+        with pytest.raises(InvalidInput):
+            await removed(FakeStore(), *wrong)
+
+
+async def test_there_is_an_end_to_them() -> None:
+    many = Synonyms(own={"x": tuple(f"v{at}w" for at in range(5_000))})
+    with pytest.raises(TooLarge):
+        many.with_("x", ["one-more"])
+
+
+async def test_many_who_add_at_once_lose_nothing() -> None:
+    store = FakeStore()
+    await asyncio.gather(*(added(store, "tea", f"variant-{letter}") for letter in "abcd"))
+    assert len((await read(SPACE, store=store)).own["tea"]) == 4
+
+
+class Overtaken(FakeStore):
+    """A store in which somebody else was always faster."""
+
+    async def file_paper(self, paper: Paper, *, base: int | None) -> Paper:
+        raise StaleVersion("overtaken")
+
+
+async def test_whoever_is_always_overtaken_is_told_in_the_end() -> None:
+    with pytest.raises(StaleVersion):
+        await added(Overtaken(), "tea", "chai")
+
+
+def test_a_paper_that_cannot_be_read_says_nothing() -> None:
+    assert synonyms_from(None) == Synonyms()
+    assert synonyms_from(a_paper("tags", value={"synonyms": 7, "off": {}})) == Synonyms()
+    odd = a_paper("tags", value={"synonyms": {"a": ["b", 3], "c": [], "d": "e"}, "off": ["x", None]})
+    assert synonyms_from(odd) == Synonyms(own={"a": ("b",)}, off=("x",))
+
+
+async def test_a_preview_says_what_would_become_of_tags_and_stores_nothing() -> None:
+    store = FakeStore()
+    found = await preview(
+        ["#Auth-Fix", "oauth"], text="kubectl fails; kubectl again", space=SPACE, rules=Rules(), store=store,
+        embedder=FakeEmbedder(),
+    )  # fmt: skip
+    assert found.before == ("#Auth-Fix", "oauth")
+    assert (found.after, found.suggested) == (("auth", "oauth"), ("kubectl",))
+    assert [(one.tag, one.becomes) for one in found.why] == [
+        ("auth-fix", ("auth",)), ("oauth", ("auth", "oauth")), ("kubectl", ("kubectl",)),
+    ]  # fmt: skip
+    assert await store.last_seq() == 0
+    off = await preview(["DB"], text="", space=SPACE, rules=Rules(tags="off"), store=store, embedder=FakeEmbedder())
+    assert off.after == ("db",)
+    with pytest.raises(TooLarge):
+        await preview(["x"] * 65, text="", space=SPACE, rules=Rules(), store=store, embedder=FakeEmbedder())

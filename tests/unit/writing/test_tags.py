@@ -1,0 +1,228 @@
+"""Tags become those of the space."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scrubjay.model.draft import Draft
+from scrubjay.model.rules import Rules
+from scrubjay.ports import RecordStore
+from scrubjay.testing import FakeEmbedder, FakeStore
+from scrubjay.testing.build import a_commit, a_memory
+from scrubjay.writing.synonyms import Synonyms
+from scrubjay.writing.tag_vectors import cosines
+from scrubjay.writing.tags import normalise
+
+SPACE = "default"
+USED = ("ci_cd", "python", "invoice", "apache-airflow", "javascript", "ioc-container", "k8s", "colour", "oauth", "tea")
+
+
+async def a_store(*tags: str, text: str = "something worth keeping") -> FakeStore:
+    store = FakeStore()
+    if tags:
+        await store.commit(a_commit(a_memory(text, tags=tags)))
+    return store
+
+
+async def normal(
+    *tags: str,
+    store: RecordStore | None = None,
+    synonyms: Synonyms | None = None,
+    rules: Rules | None = None,
+    text: str = "x",
+    title: str = "",
+    embedder: FakeEmbedder | None = None,
+    binding: bool = True,
+) -> Draft:
+    return await normalise(
+        Draft(text=text, title=title, tags=tags), space=SPACE, rules=rules or Rules(),
+        synonyms=synonyms or Synonyms(), store=store or FakeStore(), embedder=embedder or FakeEmbedder(),
+        binding=binding,
+    )  # fmt: skip
+
+
+async def test_a_variant_is_replaced_and_a_thing_of_its_own_stays() -> None:
+    draft = await normal("auth-fix", "oauth", "cli")
+    assert draft.tags == ("auth", "oauth", "cli")
+    assert draft.suggested_tags == ()
+    (decision,) = draft.trace
+    assert (decision.stage, decision.outcome) == ("tags", "normalised")
+    assert "auth-fix -> auth: a synonym" in decision.why
+
+
+@pytest.mark.parametrize(
+    ("given", "normalised"),
+    [
+        (("oauth", "cli"), ("auth", "oauth", "cli")),
+        (("cli", "auth", "oauth"), ("cli", "auth", "oauth")),
+        (("requireauth", "authentication", "Auth Gateway"), ("auth",)),
+        (("postgresql", "db"), ("database", "postgres")),
+        (("unit-tests",), ("testing", "unit-tests")),
+        (("CI/CD", "ci_cd"), ("deployment", "ci-cd")),
+        (("databases",), ("database",)),
+        (("golang", "go"), ("go",)),
+        (("java", "javascript"), ("java", "javascript")),
+        (("c", "c++", "c#", "objective-c"), ("c", "c++", "c#", "objective-c")),
+        (("cpp", "c-sharp"), ("c++", "c#")),
+        (("客户", "user:7", "протокол"), ("客户", "user:7", "протокол")),
+        (("bug", "bugs"), ("bug",)),
+        ((), ()),
+    ],
+)
+async def test_tags_of_a_new_space(given: tuple[str, ...], normalised: tuple[str, ...]) -> None:
+    assert (await normal(*given)).tags == normalised
+
+
+@pytest.mark.parametrize(
+    ("given", "normalised"),
+    [
+        (("CI CD",), ("deployment", "ci-cd")),
+        (("invoices",), ("invoice",)),
+        (("js",), ("javascript",)),
+        (("kubernetes",), ("k8s",)),
+        (("color",), ("colour",)),
+        (("python-3.12",), ("python", "python-3.12")),
+        (("oauths",), ("auth", "oauths")),
+        (("java", "script"), ("java", "script")),
+        (("coffee",), ("coffee",)),
+    ],
+)
+async def test_tags_become_those_that_the_space_has(given: tuple[str, ...], normalised: tuple[str, ...]) -> None:
+    assert (await normal(*given, store=await a_store(*USED))).tags == normalised
+
+
+async def test_a_tag_that_is_known_costs_no_vector() -> None:
+    embedder = FakeEmbedder()
+    draft = await normal("tea", "python", "invoice", store=await a_store(*USED), embedder=embedder)
+    assert draft.tags == ("tea", "python", "invoice")
+    assert draft.trace[0].outcome == "kept"
+    assert embedder.embedded == []
+
+
+async def test_vectors_of_tags_are_made_once_and_not_many() -> None:
+    store, embedder = await a_store(*(f"matlab-part{chr(97 + at)}" for at in range(26))), FakeEmbedder(model="counted")
+    await normal("matlab-compiler", store=store, embedder=embedder)
+    first = len(embedder.embedded)
+    assert 0 < first <= 10
+    await normal("matlab-compiler", store=store, embedder=embedder)
+    assert len(embedder.embedded) == first
+
+
+async def test_meaning_finds_the_more_general_tag_and_keeps_the_given_one() -> None:
+    store = await a_store("matlab")
+    embedder = FakeEmbedder(model="near", dimension=64)
+    draft = await normal("matlab-code", store=store, embedder=embedder)
+    # Half of its words: the fake finds it near enough for a word that says little.
+    assert draft.tags == ("matlab", "matlab-code")
+    assert "a detail of it: matlab (0.71)" in draft.trace[0].why
+
+
+async def test_a_large_vocabulary_is_taken_in_at_once_and_followed() -> None:
+    store = await a_store(*(f"topic{a}{b}" for a in "abcdefghijklmnopqrst" for b in "abcdefghijklmnopqrst"))
+    assert (await normal("topicaas", store=store)).tags == ("topicaa",)
+    await store.commit(a_commit(a_memory(tags=("invoice",))))
+    assert (await normal("invoices", store=store)).tags == ("invoice",)
+
+
+async def test_what_is_kept_of_spaces_and_vectors_has_an_end() -> None:
+    store = FakeStore()
+    for number in range(40):
+        await store.commit(a_commit(a_memory(tags=("invoice",), space=f"s{number}"), space=f"s{number}"))
+        draft = await normalise(
+            Draft(text="x", tags=("invoices",)), space=f"s{number}", rules=Rules(), synonyms=Synonyms(), store=store,
+            embedder=FakeEmbedder(),
+        )  # fmt: skip
+        assert draft.tags == ("invoice",)
+    many = [f"tag {number}" for number in range(5_000)]
+    near = await cosines("tag 1", many, embedder=FakeEmbedder(model="small", dimension=2))
+    assert near is not None
+    assert near["tag 1"] == pytest.approx(1.0)
+
+
+async def test_without_a_model_only_spelling_counts() -> None:
+    store = await a_store("matlab", "invoice")
+    draft = await normal("matlab-code", "invoices", store=store, embedder=FakeEmbedder(failing=True))
+    assert draft.tags == ("matlab-code", "invoice")
+
+
+async def test_there_are_no_more_tags_than_the_rules_allow() -> None:
+    given = tuple(f"{letter}{letter}{letter}x" for letter in "abcdefghijkl")
+    draft = await normal(*given)
+    assert draft.tags == given[:8]
+    assert "jjjx" in draft.warnings[0]
+    assert (await normal(*given, rules=Rules(most_tags=64))).tags == given
+
+
+async def test_the_rules_may_leave_tags_alone() -> None:
+    draft = await normal("auth-fix", "DB", rules=Rules(tags="off"), text="kubernetes kubernetes")
+    assert draft == Draft(text="kubernetes kubernetes", tags=("auth-fix", "DB"))
+
+
+async def test_what_is_not_binding_is_only_said() -> None:
+    draft = await normal("auth-fix", binding=False)
+    assert (draft.tags, draft.suggested_tags) == (("auth-fix",), ())
+    assert "auth-fix -> auth" in draft.warnings[0]
+    assert draft.trace[0].outcome == "reported"
+    assert (await normal("tea", binding=False)).warnings == ()
+
+
+async def test_a_space_has_synonyms_of_its_own_and_they_win() -> None:
+    own = Synonyms(own={"login": ("auth", "sign-in"), "js": ("javascript",), "db": ("database",)}, off=("test",))
+    draft = await normal("sign in", "auth-fix", "oauth", "javascript", "database", "test", synonyms=own)
+    assert draft.tags == ("login", "oauth", "js", "db", "test")
+
+
+SUGGESTED_TEXT = (
+    "The OAuth token was refreshed too late, and pgvector lost its rows. pgvector was built anew, and the kiln too."
+)
+
+
+async def test_too_few_tags_are_joined_by_what_the_text_speaks_of() -> None:
+    draft = await normal("cli", text=SUGGESTED_TEXT, store=await a_store("pgvector", "kiln", "wool"))
+    assert draft.tags == ("cli",)
+    assert draft.suggested_tags == ("database", "pgvector")
+    assert draft.trace[0].outcome == "kept, 2 suggested"
+    assert "-> pgvector: a tag of this space that the text speaks of" in draft.trace[0].why
+
+
+async def test_enough_tags_need_no_others() -> None:
+    assert (await normal("cli", "kiln", "wool", text=SUGGESTED_TEXT)).suggested_tags == ()
+    assert (await normal("cli", text=SUGGESTED_TEXT, rules=Rules(least_tags=0))).suggested_tags == ()
+
+
+async def test_names_that_come_again_are_suggested_and_plain_words_are_not() -> None:
+    assert (await normal(text="kubectl failed, so kubectl was run again")).suggested_tags == ("kubectl",)
+    assert (await normal(text="Sarah prefers tea. Sarah likes it green, as tea should be.")).suggested_tags == ()
+    assert (await normal(text="x")).suggested_tags == ()
+
+
+async def test_a_word_that_stands_everywhere_suggests_nothing() -> None:
+    store = FakeStore()
+    memories = [a_memory(f"invoicing is number {at}", tags=("invoicing",)) for at in range(60)]
+    await store.commit(a_commit(*memories))
+    assert (await normal(text="invoicing again", title="invoicing", store=store)).suggested_tags == ()
+    few = await a_store("invoicing", text="invoicing")
+    assert (await normal(text="invoicing again", title="invoicing", store=few)).suggested_tags == ("invoicing",)
+
+
+_WORDS = st.sampled_from(
+    [*USED, "js", "CI/CD", "databases", "oauth2", "OAuth", "python3", "auth-fix", "test", "Release", "release-notes",
+     "postgresql", "pgsql", "sql", "airflow", "ioc", "invoicing", "tea-time", "teas", "k8s-operator", "客户", "c++",
+     "C", "unit test", "e2e", "golang", "color", "colours", "python-3.1", "inversion-of-control", "login", "a:b"]
+)  # fmt: skip
+_OWN = Synonyms(own={"login": ("sign-in", "logon"), "oauth": ("open-auth",), "tea": ("chai",)}, off=("db", "golang"))
+
+
+@given(
+    tags=st.lists(_WORDS | st.text(alphabet="abC-_ /.+#é1", min_size=1, max_size=8), max_size=12),
+    own=st.sampled_from([Synonyms(), _OWN]),
+)
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+async def test_normalising_twice_changes_nothing(tags: list[str], own: Synonyms) -> None:
+    store = await a_store(*USED)
+    once = await normal(*tags, store=store, synonyms=own, text=SUGGESTED_TEXT)
+    twice = await normal(*once.tags, store=store, synonyms=own, text=SUGGESTED_TEXT)
+    assert twice.tags == once.tags
+    assert len(once.tags) <= 8
+    told = await normal(*once.tags, *once.suggested_tags, store=store, synonyms=own)
+    assert told.tags == (*once.tags, *once.suggested_tags)
