@@ -14,11 +14,14 @@ from scrubjay.app import open_engine
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.model.draft import Draft
+from scrubjay.model.rules import Rules
 from scrubjay.ports import Embedder, Progress
 from scrubjay.recalling.answers import Answers
 from scrubjay.settings import Settings
 from scrubjay.stores.sqlite import SqliteStore
 
+# Nothing is looked at: stored as it comes.
+PLAIN = Rules(gate="off", density="off", tags="off", secrets="off", injection="off")
 # So many callers at once, as a busy server would have.
 _AT_ONCE = 64
 
@@ -63,7 +66,8 @@ async def fill(ground: Ground, sentences: Sequence[str], *, first: int, progress
 
 
 async def remember_all(engine: Engine, waiting: Sequence[Draft], *, progress: Progress) -> None:
-    """Remember many, as many at once as a busy server would."""
+    """Remember many, as many at once as a busy server would; they are not compared with each other, only stored."""
+    engine = replace(engine, default_rules=PLAIN)
     for start in range(0, len(waiting), _AT_ONCE):
         await _remember_at_once(engine, waiting[start : start + _AT_ONCE])
         progress(start + _AT_ONCE, len(waiting))

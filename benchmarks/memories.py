@@ -40,6 +40,7 @@ async def remember(memory: MemoryClient, draft: Draft) -> None:
         project=draft.project,
         scope=draft.scope,
         source=draft.source,
+        intent=draft.intent,
     )
     if done.action != "created":
         raise SystemExit(f"a sentence was {done.action} instead of created: {draft.text}")
@@ -49,6 +50,8 @@ def _draft(sentence: str, number: int) -> Draft:
     tags = dict.fromkeys(_TAGS[number * step % len(_TAGS)] for step in (1, 7, 11))
     return Draft(
         text=sentence,
+        # Sentences that are made are often alike, and what is counted must be there.
+        intent="new",
         kind=_KINDS[number % len(_KINDS)],
         entities=(_PEOPLE[number // 3 % len(_PEOPLE)],),
         tags=tuple(tags),

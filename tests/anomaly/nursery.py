@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
 
+from scrubjay.text.kin import kin_of
 from tests.anomaly import deeds
 from tests.scenarios.house import ROOT, environment
 
@@ -70,6 +71,8 @@ class Nursery:
 
 def serve() -> None:
     """Fork and wait as the lines of standard input say."""
+    # What is read when it is first needed: a child that is somebody else may not be allowed to.
+    kin_of("bird")
     for line in sys.stdin:
         asked = cast("dict[str, object]", json.loads(line))
         if "wait" in asked:

@@ -193,7 +193,8 @@ async def test_a_write_and_a_recall_go_through_their_stages(shop: Workshop) -> N
         writing = [name for name in ear.names if name.startswith("write.")]
         await shop.recall("how does Sarah like to be reached?")
         recalling = {name for name in ear.names if name.startswith("recall.")}
-    assert writing == ["write.validate", "write.duplicate", "write.slice", "write.embed", "write.commit"]
+    stages = ("validate", "prepare", "duplicate", "slice", "embed", "gate", "commit")
+    assert writing == [f"write.{stage}" for stage in stages]
     assert recalling == {
         f"recall.{stage}"
         for stage in ("understand", "pinned", "lexical", "embed", "dense", "passages", "fuse", "collapse", "budget")

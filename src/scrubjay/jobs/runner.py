@@ -95,7 +95,7 @@ async def _done(job: Job, handlers: Mapping[str, Handler]) -> str:
     if handler is None:
         raise NotNow(f"nobody here does {job.kind!r}", seconds=_NOBODY)
     try:
-        with telemetry.stage("job"):
+        with telemetry.stage("job.run"):
             async with asyncio.timeout(_LONGEST):
                 return await handler(job)
     except ScrubjayError as error:

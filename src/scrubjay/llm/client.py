@@ -70,7 +70,7 @@ class LanguageModel:
             )
         self._breaker.trying()
         try:
-            with telemetry.stage("llm"):
+            with telemetry.stage("llm.ask"):
                 answer = await self._asked(instructions, text, schema=schema)
         except LlmUnavailable as error:
             telemetry.count("llm", outcome=str(error.fields.get("reason", "")))

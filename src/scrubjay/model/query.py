@@ -36,8 +36,8 @@ class Filter:
     since: datetime | None = None
     until: datetime | None = None
     state: State = State.LIVE
-    # Other spellings of the entity that count as well: to find by, never to change by.
-    spellings: tuple[str, ...] = ()
+    # Facets that count as well as one that is asked for, such as other spellings: to find by, never to change by.
+    also: Mapping[Facet, tuple[Facet, ...]] = field(default_factory=dict[Facet, tuple[Facet, ...]])
 
     def __post_init__(self) -> None:
         """Refuse what would silently match nothing, or the letters of a word."""
@@ -54,16 +54,15 @@ class Filter:
     def facet_groups(self) -> tuple[tuple[Facet, ...], ...]:
         """The facets asked for, besides the state; one of each group must hold."""
         singles = [facet(name, getattr(self, name)) for name in _SINGLE_FIELDS if getattr(self, name)]
-        singles += [_tag(tag) for tag in self.tags]
+        singles += [tag_facet(tag) for tag in self.tags]
         singles += [facet(f"meta.{key}", value) for key, value in self.metadata.items()]
         groups: list[tuple[Facet, ...]] = [(single,) for single in singles]
-        if self.spellings:
-            own = (facet("entity", self.entity),)
-            others = tuple(facet("entity", one) for one in self.spellings)
-            groups = [(*own, *others) if group == own else group for group in groups]
         if self.any_tags:
-            groups.append(tuple(_tag(tag) for tag in self.any_tags))
-        return tuple(groups)
+            groups.append(tuple(tag_facet(tag) for tag in self.any_tags))
+        return tuple(self._widened(group) for group in groups) if self.also else tuple(groups)
+
+    def _widened(self, group: tuple[Facet, ...]) -> tuple[Facet, ...]:
+        return tuple(dict.fromkeys(one for asked in group for one in (asked, *self.also.get(asked, ()))))
 
     @property
     def is_empty(self) -> bool:
@@ -112,7 +111,7 @@ def facets_of(memory: Memory) -> tuple[Facet, ...]:
         )
         if value
     ]
-    found += [_tag(tag) for tag in memory.tags]
+    found += [tag_facet(tag) for tag in memory.tags]
     found += [facet("alias", name) for name in names_of(memory)]
     found += [facet("flag", flag) for flag in memory.flags]
     found += [
@@ -162,7 +161,8 @@ LONGEST_NAME = 3
 _LONGEST_LABEL = 64
 
 
-def _tag(tag: str) -> Facet:
+def tag_facet(tag: str) -> Facet:
+    """A tag as a facet."""
     # Tags are stored without it, and people write it all the same.
     return facet("tag", tag.lstrip("# "))
 

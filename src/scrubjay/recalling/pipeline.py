@@ -68,7 +68,7 @@ async def recall(question: Question, *, cursor: str, spaces: Sequence[str], now:
     telemetry.count("recall_cache", result="miss" if known is None else "hit")
     if known is not None:
         return known
-    wanted = await with_spellings(question.filter, spaces=spaces, lexicon=shelf.store)
+    wanted = await with_spellings(question.filter, spaces=spaces, store=shelf.store)
     asked = replace(asked, question=replace(question, filter=wanted))
     answer, told = await _answer(_Asking(asked=asked, page=page, now=now, shelf=shelf), spaces=spaces)
     if key is not None and not answer.degraded:

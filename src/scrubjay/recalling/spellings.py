@@ -1,17 +1,45 @@
-"""An entity that is asked for by one of its names is found under the others too: Acme as Acme Corp."""
+"""What is asked for by one name is found under its others too: Acme as Acme Corp, a tag as what it stands for."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scrubjay.model.query import Filter, facet
-from scrubjay.ports import Lexicon
+from scrubjay.model.query import Facet, Filter, facet, tag_facet
+from scrubjay.ports import RecordStore
 from scrubjay.text.naming import spellings_of
+from scrubjay.text.tag_rules import Synonyms, synonyms_from
+from scrubjay.text.tagging import spelt
+
+_DRAWER, _KEY = "rules", "tags"
 
 
-async def with_spellings(wanted: Filter, *, spaces: Sequence[str], lexicon: Lexicon) -> Filter:
-    """A filter that takes an entity also as the spaces spell it."""
-    if not wanted.entity:
+async def with_spellings(wanted: Filter, *, spaces: Sequence[str], store: RecordStore) -> Filter:
+    """A filter that takes entities and tags also as the spaces spell them."""
+    if not wanted.entity and not wanted.tags and not wanted.any_tags:
         return wanted
-    others = {facet("entity", one): one for one in spellings_of(wanted.entity)}
-    known = [one for space in spaces for one in await lexicon.known_facets(space, list(others), state=wanted.state)]
-    return replace(wanted, spellings=tuple(others[one] for one in dict.fromkeys(known))) if known else wanted
+    also: dict[Facet, tuple[Facet, ...]] = {}
+    for space in spaces:
+        others = await _others(wanted, space=space, store=store)
+        asked = [one for several in others.values() for one in several]
+        known = await store.known_facets(space, asked, state=wanted.state) if asked else {}
+        for one, several in others.items():
+            found = tuple(other for other in several if other in known)
+            also[one] = tuple(dict.fromkeys((*also.get(one, ()), *found)))
+    found = {one: several for one, several in also.items() if several}
+    return replace(wanted, also=found) if found else wanted
+
+
+async def _others(wanted: Filter, *, space: str, store: RecordStore) -> dict[Facet, tuple[Facet, ...]]:
+    """How each facet that is asked for may be spelled otherwise."""
+    others: dict[Facet, tuple[Facet, ...]] = {}
+    if wanted.entity:
+        others[facet("entity", wanted.entity)] = tuple(facet("entity", one) for one in spellings_of(wanted.entity))
+    tags = dict.fromkeys((*wanted.tags, *wanted.any_tags))
+    synonyms = synonyms_from(await store.paper(space, _DRAWER, _KEY)) if tags else Synonyms()
+    return others | {tag_facet(tag): tuple(map(tag_facet, _written(tag, synonyms))) for tag in tags}
+
+
+def _written(tag: str, synonyms: Synonyms) -> tuple[str, ...]:
+    """What a tag has become when it was written: itself in the usual spelling, or what it stands for alone."""
+    plain = spelt(tag.lstrip("# ").lower())
+    standing = synonyms.primary(plain)
+    return (plain,) if standing is None or standing.stays else (plain, standing.primary)

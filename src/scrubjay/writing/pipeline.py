@@ -102,7 +102,10 @@ async def remember(draft: Draft, *, space: str, origin: Origin, desk: Desk) -> K
         draft = draft.decided("review", "waiting").warned("it waits for a person's yes and is not found before")
         memories = tuple(replace(memory, state=State.WAITING, pinned=False) for memory in memories)
     parcel = await _parcel(draft.decided("duplicate", "none"), memories, space=space, statutes=statutes, desk=desk)
-    async with desk.flights.taking_off(space, vector=parcel.vector, session=draft.session_hint):
+    # What is merged into nothing need not wait for what may say the same.
+    merges = draft.intent != "new" and statutes.rules.gate == "merge"
+    vector, session = (parcel.vector, draft.session_hint) if merges else (None, "")
+    async with desk.flights.taking_off(space, vector=vector, session=session):
         return await _landed(replace(parcel, origin=origin, once=once), desk=desk)
 
 

@@ -113,7 +113,7 @@ class _Cleaner:
         return found
 
     def texts(self, texts: Iterable[str], *, any_case: bool = False) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.text(text, any_case=any_case) for text in texts))
+        return tuple(self.text(text, any_case=any_case) for text in texts)
 
     def value(self, value: Json, *, name: str = "", depth: int = 0) -> Json:
         if isinstance(value, str):
@@ -150,9 +150,9 @@ def _without_secrets(draft: Draft) -> Draft:
         draft,
         text=cleaner.text(draft.text),
         observations=cleaner.texts(draft.observations),
-        entities=cleaner.texts(draft.entities),
+        entities=tuple(dict.fromkeys(cleaner.texts(draft.entities))),
         # They are in lower case by now.
-        tags=cleaner.texts(draft.tags, any_case=True),
+        tags=tuple(dict.fromkeys(cleaner.texts(draft.tags, any_case=True))),
         metadata=cast("Mapping[str, Json]", cleaner.value(dict(draft.metadata))),
         source=replace(draft.source, **{name: cleaner.text(getattr(draft.source, name)) for name in _SOURCE}),
         **{name: cleaner.text(getattr(draft, name)) for name in _LABELS},

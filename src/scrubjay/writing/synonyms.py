@@ -13,8 +13,8 @@ from scrubjay.model.query import facet
 from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagCount, TagPreview, TagTable
 from scrubjay.ports import Embedder, RecordStore
+from scrubjay.text.tag_rules import Synonyms, built_in, synonyms_from
 from scrubjay.writing import validate
-from scrubjay.writing.tag_rules import Synonyms, built_in, synonyms_from
 from scrubjay.writing.tags import normalised
 
 __all__ = ["DRAWER", "KEY", "Synonyms", "add", "preview", "read", "remove", "synonyms_from", "table"]

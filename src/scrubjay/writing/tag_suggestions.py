@@ -6,10 +6,10 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
 from scrubjay.model.query import Facet, facet
 from scrubjay.ports import RecordStore
+from scrubjay.text.tag_rules import Synonyms
 from scrubjay.text.tag_suggesting import Phrase, is_common, is_name, phrases_of
 from scrubjay.text.tagging import folded, key_of
 from scrubjay.text.tokens import running_terms_of
-from scrubjay.writing.tag_rules import Synonyms
 
 __all__ = ["suggested_tags"]
 

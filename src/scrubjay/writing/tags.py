@@ -13,9 +13,9 @@ from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagPreview, TagReason
 from scrubjay.ports import Embedder, RecordStore
 from scrubjay.text.tag_matching import Kinship, Match, best_match, kinship
+from scrubjay.text.tag_rules import Synonyms
 from scrubjay.text.tag_vocabulary import Vocabulary
 from scrubjay.text.tagging import is_foldable, key_of, spelt
-from scrubjay.writing.tag_rules import Synonyms
 from scrubjay.writing.tag_suggestions import suggested_tags
 from scrubjay.writing.tag_vectors import cosines
 
