@@ -24,9 +24,10 @@ WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 BENCH_SIZES ?= 1000 10000
 BENCH_FULL_SIZES ?= 1000 10000 100000
 SCALE_SIZES ?= 1000 10000 100000
+WRITING_SIZES ?= 1000 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run tour test coverage test-postgres check interop bench bench-full bench-scale bench-recall docs lock lock-interop clean
+.PHONY: help run tour test coverage test-postgres check interop bench bench-full bench-scale bench-recall bench-writing docs lock lock-interop clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -72,6 +73,10 @@ bench-scale: $(DONE)/test ## measure PostgreSQL beside the embedded store (SCALE
 
 bench-recall: $(DONE)/test ## measure how well recall finds (ARGS="--dataset locomo --data locomo10.json --ablate")
 	@$(BIN)/python -m benchmarks.recall $(ARGS)
+
+bench-writing: $(DONE)/test ## measure what is merged and what that costs (ARGS="--pairs sts-dev.csv --locomo locomo10.json")
+	@$(BIN)/python -m benchmarks.writing $(ARGS)
+	@$(BIN)/python -m benchmarks.writing_latency $(WRITING_SIZES)
 
 docs: $(DONE)/core ## write docs/reference from the code
 	$(BIN)/python scripts/reference.py

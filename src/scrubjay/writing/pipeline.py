@@ -21,7 +21,7 @@ from scrubjay.writing.compose import compose
 from scrubjay.writing.density import weigh
 from scrubjay.writing.duplicate import exact_duplicates
 from scrubjay.writing.embed import embed_new
-from scrubjay.writing.entities import name_entities
+from scrubjay.writing.entities import acquaint, name_entities
 from scrubjay.writing.flights import Flights
 from scrubjay.writing.keep import Parcel, create, free_names, merge_into
 from scrubjay.writing.refuse import refuse
@@ -36,6 +36,8 @@ from scrubjay.writing.validate import validate
 
 # Somebody may change what a draft is being merged into; each time it is looked at anew.
 _TRIES = 20
+# A text this long takes long enough to look through that the event loop should not do it.
+_LONG_TEXT = 20_000
 
 
 class Nearby(Protocol):
@@ -112,11 +114,11 @@ async def remember(draft: Draft, *, space: str, origin: Origin, desk: Desk) -> K
 async def _prepared(draft: Draft, *, space: str, statutes: Statutes, desk: Desk) -> Draft:
     """The stages that may change the text or refuse it, before anything is compared with it."""
     rules = statutes.rules
-    draft = refuse(draft, rules=rules)
+    is_long = len(draft.text) + sum(map(len, draft.observations)) > _LONG_TEXT
+    draft = await asyncio.to_thread(_screened, draft, rules) if is_long else _screened(draft, rules)
     if draft.rejected:
         return draft
-    draft = screen(draft, rules=rules)
-    draft = await normalise(
+    tagging = normalise(
         draft,
         space=space,
         rules=rules,
@@ -126,8 +128,15 @@ async def _prepared(draft: Draft, *, space: str, statutes: Statutes, desk: Desk)
         # Records that share a group are the caller's own unit: nothing is changed there that was not asked for.
         binding=len(draft.entities) < 2,  # noqa: PLR2004
     )
-    draft = weigh(draft, rules=rules)
-    return draft if draft.rejected else await name_entities(draft, space=space, store=desk.store)
+    # Both at once: neither needs what the other finds.
+    tagged, acquaintance = await asyncio.gather(tagging, acquaint(draft, space=space, store=desk.store))
+    draft = weigh(tagged, rules=rules)
+    return draft if draft.rejected else name_entities(draft, acquaintance)
+
+
+def _screened(draft: Draft, rules: Rules) -> Draft:
+    draft = refuse(draft, rules=rules)
+    return draft if draft.rejected else screen(draft, rules=rules)
 
 
 async def _parcel(draft: Draft, memories: tuple[Memory, ...], *, space: str, statutes: Statutes, desk: Desk) -> Parcel:

@@ -21,6 +21,8 @@ __all__ = ["Verdict", "look_around"]
 _MOST_REPORTED = 5
 # So far below the threshold a memory is still worth telling of.
 _WORTH_TELLING = 0.1
+# An index may keep its vectors with fewer digits; its cosines are off by a tenth of this at most.
+_INEXACT = 0.02
 # What one word that both have is worth in a session, in cosine, and how many of them count.
 _SHARED_WORD = 0.03
 _MOST_SHARED = 3
@@ -96,8 +98,11 @@ async def look_around(
     window = timedelta(days=rules.window_days if rules.gate != "off" else 0)
     around = Surroundings(space=space, store=store, index=index, model=profile.model if profile else "")
     since = incoming.date - window if window else None
-    nearby, problem = await look_up(passages, vectors, around=around, session=session, since=since)
     least = gate.same - _WORTH_TELLING
+    nearby, problem = await look_up(
+        passages, vectors, around=around, session=session, since=since,
+        worth=lambda cosine: at_most(cosine + _INEXACT) >= least,
+    )  # fmt: skip
     judged = [_judge(incoming, passages, one, least=least) for one in nearby if one.memory.state is State.LIVE]
     verdict = _decide(incoming, judged, gate=gate)
     return replace(verdict, why=problem) if problem and verdict.into is None else verdict

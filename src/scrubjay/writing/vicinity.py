@@ -1,6 +1,7 @@
 """What is stored near a text that is being written: the passages most like its own, and those of its session."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -84,15 +85,19 @@ async def look_up(
     around: Surroundings,
     session: str,
     since: datetime | None,
+    worth: Callable[[float], bool],
 ) -> tuple[list[Nearby], str]:
     """The memories near some passages, those of the session first and the latest of them foremost; and what failed.
 
-    `since` is None when nothing but the session counts.
+    `since` is None when nothing but the session counts. Of what the index finds only that is read whose cosine is
+    `worth` it; all of the session is.
     """
     space, store = around.space, around.store
     own = await _own_vectors(passages, vectors, around=around)
-    numbers, problem = await _nearest(own, around=around, since=since)
-    of_session = await store.list_ids(space, Filter(session=session), limit=_LATEST) if session else []
+    # Where the store is far away, each look is a journey: what can be asked at once is.
+    (numbers, problem), of_session = await asyncio.gather(
+        _nearest(own, around=around, since=since, worth=worth), _of_session(session, around=around)
+    )
     found = await store.stored_passages(space, numbers) if numbers else []
     ids = list(dict.fromkeys((*of_session, *(one.memory_id for one in found))))
     if not ids:
@@ -103,8 +108,8 @@ async def look_up(
         known = {one.id for one in found}
         more = [one for one in (await store.passage_numbers(space, wanted))[:_MOST_PASSAGES] if one not in known]
         found += await store.stored_passages(space, more) if more else []
-    stored = await store.vectors(space, around.model, [one.hash for one in found]) if own else {}
-    memories = await store.get(space, ids)
+    hashes = [one.hash for one in found] if own else []
+    stored, memories = await asyncio.gather(store.vectors(space, around.model, hashes), store.get(space, ids))
     return [
         _nearby(memories[one], [each for each in found if each.memory_id == one], own, stored, one in of_session)
         for one in ids
@@ -125,7 +130,13 @@ async def _own_vectors(
     return [found[one] for one in hashes] if all(one in found for one in hashes) else []
 
 
-async def _nearest(own: Sequence[Vector], *, around: Surroundings, since: datetime | None) -> tuple[list[int], str]:
+async def _of_session(session: str, *, around: Surroundings) -> list[str]:
+    return await around.store.list_ids(around.space, Filter(session=session), limit=_LATEST) if session else []
+
+
+async def _nearest(
+    own: Sequence[Vector], *, around: Surroundings, since: datetime | None, worth: Callable[[float], bool]
+) -> tuple[list[int], str]:
     if not own or since is None:
         return [], ""
     try:
@@ -133,7 +144,7 @@ async def _nearest(own: Sequence[Vector], *, around: Surroundings, since: dateti
             found = await around.index.search(around.space, own[0], Filter(since=since), limit=_NEAREST)
     except (EmbeddingUnavailable, IndexUnavailable) as error:
         return [], f"what is similar could not be looked for: {error.message}"
-    return [number for number, _ in found], ""
+    return [number for number, cosine in found if worth(cosine)], ""
 
 
 def _nearby(

@@ -1,0 +1,208 @@
+"""A merge from draft to answer: what is stored, what is told, and the ways back."""
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.workshop import PLAIN, SPACE, Workshop
+
+from scrubjay.errors import InvalidInput, KeyReused, WrongState
+from scrubjay.history.undo import revert, undo
+from scrubjay.model.change import Action
+from scrubjay.model.draft import Draft
+from scrubjay.model.memory import Memory, Method, Source, State
+from scrubjay.model.query import Filter
+from scrubjay.model.rules import Rules
+from scrubjay.ports import Commit, Committed
+from scrubjay.testing import FakeStore
+from scrubjay.writing.dispose import Selection
+from scrubjay.writing.pipeline import remember
+from scrubjay.writing.review import approve, decline, inbox
+from scrubjay.writing.rules import set_rules
+
+FIRST = Draft(text="The token is refreshed before it is read.", session_hint="auth", tags=("auth",))
+SECOND = Draft(
+    text="The command line asks again after 401.", session_hint="auth", intent="continue", tags=("cli",),
+    source=Source(agent="codex"),
+)  # fmt: skip
+
+
+async def both(shop: Workshop) -> tuple[Memory, Memory]:
+    """The memory that was continued, and what it was continued with."""
+    first = await shop.remember(FIRST)
+    done = await shop.remember(SECOND)
+    assert (done.action, done.id, done.merged_into, done.version) == ("merged", first.id, first.id, 2)
+    (part,) = await shop.store.list_ids(SPACE, Filter(state=State.MERGED), limit=5)
+    return await shop.get(first.id), await shop.get(part)
+
+
+async def test_a_merge_keeps_both_and_says_whose_word_each_statement_is(shop: Workshop) -> None:
+    whole, part = await both(shop)
+    assert whole.content == f"{FIRST.text}\n\n{SECOND.text}"
+    assert whole.tags == ("auth", "cli")
+    (merged,) = whole.merged
+    assert (merged.id, merged.source.agent, merged.statements) == (part.id, "codex", (SECOND.text,))
+    assert (part.state, part.merged_into, part.content) == (State.MERGED, whole.id, SECOND.text)
+    versions = await shop.store.versions(SPACE, whole.id, limit=5)
+    assert [one.action for one in versions] == ["merged", "created"]
+
+
+async def test_revert_gives_back_both(shop: Workshop) -> None:
+    whole, part = await both(shop)
+    told = await revert(whole.id, to=1, message="", space=SPACE, origin=shop.origin(), store=shop.store)
+    assert part.name in told.warnings[0]
+    after, other = await shop.get(whole.id), await shop.get(part.id)
+    assert (after.content, after.merged) == (FIRST.text, ())
+    assert (other.state, other.merged_into, other.content) == (State.LIVE, "", SECOND.text)
+    found = await shop.recall("when does the command line ask again?")
+    assert part.id in {hit.id for hit in found.hits}
+
+
+async def test_a_name_that_was_taken_meanwhile_is_not_taken_back(shop: Workshop) -> None:
+    whole, part = await both(shop)
+    await shop.remember(Draft(text="something else", name=part.name))
+    await revert(whole.id, to=1, message="", space=SPACE, origin=shop.origin(), store=shop.store)
+    assert (await shop.get(part.id)).name.startswith(f"{part.name}-")
+
+
+async def test_undo_takes_back_the_write_and_nothing_else(shop: Workshop) -> None:
+    whole, part = await both(shop)
+    await undo(run="", agent="tester", space=SPACE, origin=shop.origin(), store=shop.store)
+    assert (await shop.get(whole.id)).content == FIRST.text
+    assert (await shop.get(part.id)).state is State.TRASHED
+
+
+async def test_a_purge_takes_along_what_was_merged(shop: Workshop) -> None:
+    whole, part = await both(shop)
+    await shop.forget(whole.id)
+    done = await shop.purge(whole.id)
+    assert {one.id for one in done.done} == {whole.id, part.id}
+    assert not await shop.store.get(SPACE, [whole.id, part.id])
+
+
+async def test_what_was_merged_is_not_restored_beside_what_it_is_part_of(shop: Workshop) -> None:
+    _, part = await both(shop)
+    with pytest.raises(WrongState) as refused:
+        await shop.restore(part.id)
+    assert "revert" in refused.value.hint
+
+
+async def test_what_adds_nothing_changes_nothing(shop: Workshop) -> None:
+    whole, _ = await both(shop)
+    seq = await shop.store.last_seq()
+    again = await shop.remember(replace(SECOND, text=f"  {SECOND.text.upper()}"))
+    assert (again.action, again.id, again.version) == ("unchanged", whole.id, 2)
+    assert await shop.store.last_seq() == seq
+
+
+async def test_a_dry_run_of_a_merge_tells_it_and_does_nothing(shop: Workshop) -> None:
+    first = await shop.remember(FIRST)
+    seq = await shop.store.last_seq()
+    would = await shop.remember(replace(SECOND, dry_run=True))
+    assert (would.action, would.merged_into, would.version) == ("merged", first.id, 1)
+    assert await shop.store.last_seq() == seq
+
+
+async def test_a_key_tells_of_the_merge_again(shop: Workshop) -> None:
+    await shop.remember(FIRST)
+    keyed = replace(SECOND, idempotency_key="k")
+    done = await shop.remember(keyed)
+    again = await shop.remember(keyed)
+    assert replace(again, trace=done.trace) == done
+    assert len(await shop.store.list_ids(SPACE, Filter(state=State.MERGED), limit=5)) == 1
+    with pytest.raises(KeyReused):
+        await shop.remember(replace(keyed, text="another"))
+
+
+class Hasty(FakeStore):
+    """A store in which somebody revises what is being merged into, a moment before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile = 1
+
+    async def commit(self, commit: Commit) -> Committed:
+        merges = [write for write in commit.writes if write.action is Action.MERGED]
+        if merges and self.meanwhile:
+            self.meanwhile -= 1
+            shop = Workshop(store=self)
+            await shop.revise(merges[0].memory.id, content=f"{FIRST.text} It was tried.")
+        return await super().commit(commit)
+
+
+async def test_what_was_changed_meanwhile_is_merged_into_as_it_is_now() -> None:
+    shop = Workshop(store=Hasty())
+    first = await shop.remember(FIRST)
+    done = await shop.remember(SECOND)
+    assert (done.action, done.version) == ("merged", 3)
+    assert (await shop.get(first.id)).content == f"{FIRST.text} It was tried.\n\n{SECOND.text}"
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        Draft(text="one", intent="continue"),
+        Draft(text="one", intent="continue", session_hint="s", entities=("a", "b")),
+    ],
+)
+async def test_what_contradicts_itself_is_refused(quick: Workshop, draft: Draft) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await quick.remember(draft)
+    assert refused.value.fields["field"] == "intent"
+
+
+async def test_what_is_refused_is_not_kept_and_the_reason_is_told(shop: Workshop) -> None:
+    shop.rules = replace(PLAIN, density="reject")
+    done = await shop.remember(Draft(text="ok"))
+    assert (done.action, done.id, done.ids, done.version) == ("rejected", "", (), 0)
+    assert "thin" in done.warnings[0]
+    assert await shop.store.last_seq() == 0
+
+
+async def test_what_an_agent_writes_waits_for_a_yes(shop: Workshop) -> None:
+    shop.rules = replace(PLAIN, review="agents")
+    asked = Draft(text="Sarah prefers tea", source=Source(method=Method.AGENT))
+    one = await shop.remember(asked)
+    two = await shop.remember(replace(asked, text="Sarah prefers coffee"))
+    mine = await shop.remember("Sarah prefers milk")
+    assert "waits" in one.warnings[0]
+    assert {hit.id for hit in (await shop.recall("what does Sarah prefer?")).hits} == {mine.id}
+    assert {memory.id for memory in await inbox(SPACE, store=shop.store, limit=5)} == {one.id, two.id}
+    with pytest.raises(WrongState):
+        await shop.restore(one.id)
+    await approve(Selection(refs=(one.id,)), space=SPACE, origin=shop.origin(), store=shop.store)
+    await decline(Selection(refs=(two.id,)), space=SPACE, origin=shop.origin(), store=shop.store)
+    assert {hit.id for hit in (await shop.recall("what does Sarah prefer?")).hits} == {one.id, mine.id}
+    assert (await shop.get(two.id)).state is State.TRASHED
+    with pytest.raises(WrongState):
+        await decline(Selection(refs=(mine.id,)), space=SPACE, origin=shop.origin(), store=shop.store)
+
+
+async def test_work_for_a_language_model_is_left_with_the_write(shop: Workshop) -> None:
+    shop.rules = Rules(density="reconstruct")
+    desk = replace(shop.desk, has_llm=True)
+    kept = await remember(Draft(text="Fixed it."), space=SPACE, origin=shop.origin(), desk=desk)
+    assert [job.kind for job in kept.jobs] == ["reconstruct", "tags"]
+    (first, *_) = await shop.store.papers(SPACE, "jobs", limit=5)
+    assert first.value["about"] == {"memory_id": kept.answer.id}
+    none = await remember(
+        Draft(text="Fixed it again."), space=SPACE, origin=shop.origin(), desk=replace(desk, rules=PLAIN)
+    )
+    assert none.jobs == ()
+
+
+async def test_rules_of_a_space_hold_there_alone(shop: Workshop) -> None:
+    default = Rules()
+    changed = await set_rules(
+        {"most_tags": 20, "least_tags": 9}, space=SPACE, now=shop.clock.now(), default=default, papers=shop.store
+    )
+    assert (changed.most_tags, changed.least_tags) == (20, 9)
+    again = await set_rules({"gate": "off"}, space=SPACE, now=shop.clock.now(), default=default, papers=shop.store)
+    assert (again.most_tags, again.gate) == (20, "off")
+    back = await set_rules(
+        {"most_tags": None, "least_tags": None}, space=SPACE, now=shop.clock.now(), default=default, papers=shop.store
+    )
+    assert back == Rules(gate="off")
+    for wrong in ({}, {"gate": "maybe"}, {"least_tags": 9}):
+        with pytest.raises(InvalidInput):
+            await set_rules(wrong, space=SPACE, now=shop.clock.now(), default=default, papers=shop.store)
+    assert await shop.store.papers("other", "rules", limit=5) == []
