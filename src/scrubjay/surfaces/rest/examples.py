@@ -186,6 +186,7 @@ STATUS: dict[str, Json] = {
     "embedding": {"available": True, "model": "all-MiniLM-L6-v2", "dimension": 384},
     "index": {},
     "compression": {},
+    "llm": {},
     "degraded": [],
     "daemon": {},
 }
