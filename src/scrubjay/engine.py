@@ -53,6 +53,7 @@ from scrubjay.writing import dispose, pipeline, relate, review, revise, synonyms
 from scrubjay.writing import rules as ruling
 from scrubjay.writing.dispose import Selection
 from scrubjay.writing.flights import Flights
+from scrubjay.writing.screen import label
 
 
 class Index(Protocol):
@@ -188,7 +189,7 @@ class Engine:
         """Set an edge between two memories."""
         return await relate.relate(
             source, target, relation=relation, text=text, strength=strength, metadata=metadata or {},
-            space=who.space, origin=self._origin(who), store=self.store, limits=self.limits,
+            space=who.space, origin=self._origin(who), store=self.store, limits=self.limits, rules=self.default_rules,
         )  # fmt: skip
 
     async def unrelate(self, source: str, target: str, *, who: Caller, relation: str = LINK) -> Related:
@@ -278,16 +279,16 @@ class Engine:
 
     async def undo(self, *, who: Caller, run: str = "", idempotency_key: str = "") -> Undone:
         """Take back the last run of this agent, or a named one."""
-        origin = Origin(at=self.clock.now(), run=new_id(), agent=who.agent)
+        origin = replace(self._origin(who), run=new_id())
         done = await undoing.undo(
-            run=run, agent=who.agent, space=who.space, origin=origin, store=self.store, key=idempotency_key
+            run=label(run), agent=origin.agent, space=who.space, origin=origin, store=self.store, key=idempotency_key
         )
         await self.index.after_commit()
         return done
 
     async def outcome(self, runs: Sequence[str], *, who: Caller) -> dict[str, bool]:
         """Of each run, whether it has changed anything: for callers whose answer was lost."""
-        found = {run: await self.store.run(who.space, run) for run in runs}
+        found = {run: await self.store.run(who.space, label(run)) for run in runs}
         return {run: changes is not None for run, changes in found.items()}
 
     async def status(self, *, who: Caller) -> Status:
@@ -336,7 +337,7 @@ class Engine:
         """A space as entities and relations between them."""
         return KnowledgeGraph(
             desk=self._desk, mirrors=self.mirrors, clock=self.clock, space=who.space, origin=self._origin(who),
-            source=Source(method=method, agent=who.agent), settled=self.index.after_commit, project=project,
+            source=Source(method=method, agent=label(who.agent)), settled=self.index.after_commit, project=project,
         )  # fmt: skip
 
     def export(self, *, who: Caller, format: str = FORMATS[0], progress: Progress | None = None) -> AsyncIterator[str]:
@@ -397,4 +398,4 @@ class Engine:
         )  # fmt: skip
 
     def _origin(self, who: Caller) -> Origin:
-        return Origin(at=self.clock.now(), run=who.run or new_id(), agent=who.agent)
+        return Origin(at=self.clock.now(), run=label(who.run) or new_id(), agent=label(who.agent))

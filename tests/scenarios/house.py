@@ -5,9 +5,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from typer.testing import CliRunner
 
 import scrubjay
 from scrubjay.app import SystemClock, hold_folder
@@ -21,6 +24,7 @@ from scrubjay.ports import Profile, VectorIndex
 from scrubjay.recalling.visits import Visits
 from scrubjay.settings import Settings
 from scrubjay.stores.sqlite import SqliteStore
+from scrubjay.surfaces.cli.main import app
 from scrubjay.testing import FakeEmbedder
 from scrubjay.vectors.edge import EdgeIndex
 from scrubjay.vectors.scan import ScanIndex
@@ -99,7 +103,19 @@ def command(*arguments: str) -> list[str]:
 
 
 def run_command(home: Path, *arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end."""
+    """Run one command to its end, without a process for it: to start one takes longer than what it does."""
+    hidden = dict.fromkeys(name for name in os.environ if name.startswith("SCRUBJAY_"))
+    given = hidden | {"SCRUBJAY_HOME": str(home), "NO_COLOR": "1"} | more
+    # In a thread: where a test has a loop that runs, a command could not have its own.
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(CliRunner().invoke, app, list(arguments), input=stdin, env=given).result()
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+
+
+def run_process(home: Path, *arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+    """Run one command to its end, in a process of its own."""
     return subprocess.run(
         command(*arguments),
         env=environment(home, **more),

@@ -39,7 +39,7 @@ async def test_writers_neither_wait_for_a_backup_nor_make_it_start_again(
     house: House, memory: MemoryClient, home: Path
 ) -> None:
     for number in range(60):
-        await memory.remember(os.urandom(BIG // 2).hex(), name=f"m{number}")
+        await memory.remember(os.urandom(BIG // 2).hex(), name=f"m{number}", intent="new")
     loop = asyncio.get_running_loop()
     reports: list[tuple[int, int]] = []
 

@@ -12,7 +12,8 @@ from tests.scenarios.house import House, files_with, open_house, run_command
 
 WORD = "qzvorplax"
 SECRET = [WORD.encode()[:8]]
-MANY = 300
+# A little more than a dictionary is first trained on.
+MANY = 210
 
 
 async def test_nothing_of_a_purged_memory_is_left_in_any_file(home: Path) -> None:
@@ -63,7 +64,7 @@ async def test_the_file_is_written_anew_so_that_rows_that_moved_leave_nothing_be
         names = [f"{'plain' if number % 2 else 'secret'}-{number}" for number in range(190)]
         for name in names:
             filler = "".join(chance.choices("abcdefgh ", k=chance.randrange(5, 400)))
-            await memory.remember(f"{WORD if 'secret' in name else 'plain'} {filler}", name=name)
+            await memory.remember(f"{WORD if 'secret' in name else 'plain'} {filler}", name=name, intent="new")
         for name in names:
             await memory.revise(name, tags=["seen"])
         await memory.forget(names[::2])
@@ -131,7 +132,8 @@ async def fill(memory: MemoryClient, house: House, *, space: str = "default", wa
         secret = number % 2 == 0
         text = f"{WORD} is what number {number} is about, " + f"and {WORD} it is called " * 8
         plain = f"A plain sentence about number {number}, " + "the weather was fine " * 8
-        await memory.remember(text if secret else plain, name=f"{'secret' if secret else 'plain'}-{number}")
+        name = f"{'secret' if secret else 'plain'}-{number}"
+        await memory.remember(text if secret else plain, name=name, intent="new")
     while wait and house.store._training:
         await asyncio.gather(*house.store._training)
     assert not wait or dictionaries(house)

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 from tests.surfaces.shell import kept, run, told
 
-from scrubjay.errors import CODES, InvalidInput, NotFound
+from scrubjay.errors import CODES, Conflict, InvalidInput, NotFound
 from scrubjay.model.memory import Json
 from scrubjay.model.results import Decision, Remembered, Similar
 from scrubjay.model.rules import Rules
@@ -68,6 +68,8 @@ def test_what_waits_is_listed_approved_and_declined() -> None:
     assert run("inbox", "approve", kiln).out.startswith("approved kiln (")
     assert wool in run("inbox", "decline", wool, "--reason", "not so").out
     assert "nothing waits" in run("inbox", "list").out
+    assert "warning: it waits for a person's yes" in run("restore", wool).out
+    assert wool in run("inbox", "decline", "--all").out
     assert run("recall", "kiln").out.startswith("1. Kiln")
     assert run("inbox", "approve", "nobody").code == CODES[NotFound].exit
     assert run("inbox", "approve").code == CODES[InvalidInput].exit
@@ -87,7 +89,8 @@ def test_notes_on_one_task_become_one_memory() -> None:
 def test_what_a_rule_forbids_is_not_kept() -> None:
     told("rules", "set", "never=kiln in the cellar")
     answer = run("remember", TEXT)
-    assert (answer.code, answer.out.startswith("rejected: nothing was stored")) == (0, True)
+    # A script must be able to tell that nothing was kept.
+    assert (answer.code, answer.out.startswith("rejected: nothing was stored")) == (CODES[Conflict].exit, True)
     assert told("status")["memories"] == {}
 
 

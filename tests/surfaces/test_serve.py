@@ -12,6 +12,16 @@ from tests.surfaces.shell import run, told
 
 from scrubjay.paths import daemon_file, socket_file
 
+ORDERS = """
+import json, sys
+from typer.testing import CliRunner
+from scrubjay.surfaces.cli.main import app
+
+data, orders = sys.argv[1], json.loads(sys.argv[2])
+given = [CliRunner().invoke(app, ["serve", "--data", data, *options]) for options in orders]
+print(json.dumps([(one.exit_code, one.stderr) for one in given]))
+"""
+
 
 def test_it_serves_until_it_is_told_to_stop(home: Path) -> None:
     with Daemon(home) as daemon:
@@ -79,20 +89,21 @@ def test_it_leaves_by_itself_when_nobody_comes(home: Path) -> None:
 
 
 def test_wrong_orders_are_told_in_words(home: Path) -> None:
-    for options, words in (
+    orders = (
         (("--http", "0.0.0.0:7272"), "needs a token"),
         (("--http", "nowhere"), "no address"),
         (("--log-level", "loud"), "no log level"),
         (("--tools", "hammer"), "hammer"),
-    ):
-        # In a process of its own: it sets up the logs of the whole process.
-        answer = subprocess.run(
-            [sys.executable, "-m", "scrubjay", "serve", "--data", str(home), *options],
-            env=dict(os.environ),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert answer.returncode == 2, options
-        assert words in answer.stderr
+    )
+    # In a process of its own, one for all: it sets up the logs of the whole process.
+    answers = subprocess.run(
+        [sys.executable, "-c", ORDERS, str(home), json.dumps([options for options, _ in orders])],
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    for (options, words), (code, err) in zip(orders, json.loads(answers.stdout), strict=True):
+        assert code == 2, options
+        assert words in err

@@ -1,5 +1,6 @@
 """The job `polish`: what was merged sentence by sentence becomes one text."""
 
+import asyncio
 from hashlib import sha256
 
 from scrubjay.curation.faithful import unfaithful
@@ -21,7 +22,7 @@ async def polish(subject: Subject) -> str:
     if answer is None:
         return "kept as it was: the model gave no such answer"
     text = task.told(answer)
-    if why := unfaithful([memory.content], text):
+    if why := await asyncio.to_thread(unfaithful, [memory.content], text):
         return f"kept as it was: {why}"
     metadata: dict[str, Json] = {**memory.metadata, _POLISHED: _digest(text)}
     return await subject.write({"content": text, "metadata": metadata}, message="polished")

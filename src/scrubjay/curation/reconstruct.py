@@ -1,5 +1,7 @@
 """The job `reconstruct`: a thin note is put into order with the help of its session."""
 
+import asyncio
+
 from scrubjay.curation.faithful import unfaithful
 from scrubjay.curation.prompts import reconstruct as task
 from scrubjay.curation.subject import Subject
@@ -22,7 +24,8 @@ async def reconstruct(subject: Subject) -> str:
     answer = await subject.ask(task.render(memory.content, beside), task=task)
     if answer is None:
         return "kept as it was: the model gave no such answer"
-    if why := unfaithful([memory.content], "\n".join(task.told(answer)), beside=beside):
+    told = "\n".join(task.told(answer))
+    if why := await asyncio.to_thread(unfaithful, [memory.content], told, beside=beside):
         return f"kept as it was: {why}"
     metadata: dict[str, Json] = {**memory.metadata, ORIGINAL: memory.content}
     return await subject.write({"content": task.written(answer), "metadata": metadata}, message="reconstructed")

@@ -8,6 +8,7 @@ from scrubjay.text.tokens import running_terms_of
 _ENOUGH = 3
 _SHOWN = 50
 _LONGEST = 40
+_LONGEST_TEXT = 5_000
 
 
 async def suggest_tags(subject: Subject) -> str:
@@ -17,7 +18,7 @@ async def suggest_tags(subject: Subject) -> str:
         return "skipped: it has enough"
     text = "\n".join([memory.title, memory.content, *(one.text for one in memory.observations)]).strip()
     known = await store.labels(memory.space, "tag", prefix="", limit=_SHOWN)
-    answer = await subject.ask(task.render(text[: _SHOWN * 100], known=known), task=task)
+    answer = await subject.ask(task.render(text[:_LONGEST_TEXT], known=known), task=task)
     if answer is None:
         return "kept as it was: the model gave no such answer"
     tags = await _grounded([one for one in task.told(answer) if one not in memory.tags], subject, text=text)

@@ -23,7 +23,7 @@ _MOST = 1000.0
 _SEARCHING = "Represent this sentence for searching relevant passages: "
 _UNKNOWN = Profile(model="", dimension=0)
 # Trained with a mild temperature: what has nothing in common is near 0.
-_SPREAD = replace(_UNKNOWN, same=0.81, related=0.24)
+_SPREAD = replace(_UNKNOWN, same=0.81, related=0.11)
 # Trained with a sharp temperature: all cosines lie close together near the top, and each hundredth counts for more.
 _BGE = replace(_UNKNOWN, weight=16.0, same=0.91, related=0.62, pooling="cls", query_prefix=_SEARCHING)
 _BGE_M3 = replace(_BGE, query_prefix="", same=0.89, related=0.55)

@@ -1,6 +1,7 @@
 """A space as a knowledge graph: what agents do with entities and relations, over the memories that all tools share."""
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -12,10 +13,14 @@ from scrubjay.graph.entity import Entity, Link
 from scrubjay.graph.nodes import Nodes
 from scrubjay.graph.walk import Walk
 from scrubjay.model.change import Origin
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Source
+from scrubjay.model.rules import Rules
 from scrubjay.ports import Clock
 from scrubjay.recalling.mirror import Mirrors
 from scrubjay.writing.pipeline import Desk
+from scrubjay.writing.refuse import require_allowed
+from scrubjay.writing.review import require_no_review
 from scrubjay.writing.rules import statutes_of
 from scrubjay.writing.screen import clean
 from scrubjay.writing.together import Together, write_together
@@ -41,7 +46,7 @@ class KnowledgeGraph:
 
     async def create_entities(self, entities: Sequence[Entity]) -> list[Entity]:
         """Make the entities whose names are free; tells which those were."""
-        clean = await self._cleaner()
+        clean = await self._cleaner(_draft(one.name, one.type, *one.observations) for one in entities)
         given = [
             Entity(name=clean(one.name), type=clean(one.type), observations=tuple(map(clean, one.observations)))
             for one in entities
@@ -52,7 +57,7 @@ class KnowledgeGraph:
 
     async def create_relations(self, links: Sequence[Link]) -> list[Link]:
         """Make the relations that are not there yet; tells which those were."""
-        clean = await self._cleaner()
+        clean = await self._cleaner(_draft(one.source, one.type, one.target) for one in links)
         given = [
             replace(one, source=clean(one.source), target=clean(one.target), type=clean(one.type)) for one in links
         ]
@@ -60,7 +65,7 @@ class KnowledgeGraph:
 
     async def add_observations(self, additions: Sequence[Texts]) -> list[Texts]:
         """Add to entities what they do not have yet, and tell what that was; raises NotFound and adds nothing."""
-        clean = await self._cleaner()
+        clean = await self._cleaner(_draft(name, "", *texts) for name, texts in additions)
         given = [(clean(name), [clean(text) for text in texts]) for name, texts in additions]
         return await self._write(lambda nodes: changing.add_observations(given, nodes=nodes))
 
@@ -92,10 +97,27 @@ class KnowledgeGraph:
         nodes = self._nodes()
         return Walk(nodes=nodes, ids=sorted((await nodes.live(names)).values()))
 
-    async def _cleaner(self) -> Callable[[str], str]:
-        """Takes secrets out of what is to be kept, before it is looked up: what is stored has none either."""
-        statutes = await statutes_of(self.space, default=self.desk.rules, papers=self.desk.store)
-        return partial(clean, rules=statutes.rules)
+    async def require_allowed(self, entities: Sequence[Entity], links: Sequence[Link]) -> None:
+        """Raise what `create_entities` and `create_relations` would, before anything of it is stored."""
+        rules = (await statutes_of(self.space, default=self.desk.rules, papers=self.desk.store)).rules
+        drafts = [_draft(one.name, one.type, *one.observations) for one in entities]
+        drafts += [_draft(one.source, one.type, one.target) for one in links]
+        # There may be very many.
+        await asyncio.to_thread(self._check, drafts, rules)
+
+    async def _cleaner(self, drafts: Iterable[Draft]) -> Callable[[str], str]:
+        """Takes secrets out of what is to be kept, before it is looked up: what is stored has none either.
+
+        Raises WrongState where it would have to wait for a yes, and InvalidInput where a rule says never.
+        """
+        rules = (await statutes_of(self.space, default=self.desk.rules, papers=self.desk.store)).rules
+        self._check(drafts, rules)
+        return partial(clean, rules=rules)
+
+    def _check(self, drafts: Iterable[Draft], rules: Rules) -> None:
+        require_no_review(Draft(text="", source=self.source), rules=rules)
+        for draft in drafts:
+            require_allowed(draft, rules=rules)
 
     async def _write(self, plan: Callable[[Nodes], Awaitable[tuple[Together, T]]]) -> T:
         """Look, work out what is to be written, and write it; again when somebody else was faster."""
@@ -114,6 +136,10 @@ class KnowledgeGraph:
 
     def _nodes(self) -> Nodes:
         return Nodes(store=self.desk.store, mirrors=self.mirrors, space=self.space, now=self.clock.now())
+
+
+def _draft(name: str, kind: str, *texts: str) -> Draft:
+    return Draft(text="", name=name, kind=kind, observations=texts)
 
 
 async def _alone(plan: Awaitable[Together]) -> tuple[Together, None]:

@@ -35,6 +35,7 @@ async def import_graph(lines: Lines, *, graph: KnowledgeGraph, progress: Progres
     file = await asyncio.to_thread(_read, lines, limits=graph.desk.limits)
     entities, links = list(file.entities.values()), list(file.links)
     total = len(entities) + len(links)
+    await graph.require_allowed(entities, links)
     # Vectors follow in one go, as after any import.
     graph = replace(graph, embed=False)
     imported = related = 0

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import cast
 
 from scrubjay.errors import BodyDamaged, NameTaken, NotFound
+from scrubjay.history.parts import drop_torn, parts_after, rewrite
 from scrubjay.history.versions import version_of
 from scrubjay.model.change import Action, Change, Origin
 from scrubjay.model.given import require_remark, require_text, require_whole
@@ -14,6 +15,7 @@ from scrubjay.once import Ask, asking
 from scrubjay.ports import Commit, Edge, RecordStore, Run, Write
 from scrubjay.references import resolve
 from scrubjay.text.passages import passages_of
+from scrubjay.text.secrets import redact
 from scrubjay.text.slug import suffixed
 
 # What a revert leaves as it is: identity, life and use are not content.
@@ -42,34 +44,13 @@ async def revert(
     wanted = (await version_of(memory, to, store=store)).memory
     reverted = replace(wanted, **{name: getattr(memory, name) for name in _KEPT})
     reverted = replace(reverted, version=memory.version + 1, updated_at=origin.at)
-    write = _write(reverted, base=memory.version, action=Action.REVERTED, message=message or f"back to version {to}")
-    parts = await _parts_back(memory, reverted, origin=origin, store=store)
-    told = f"given back: {', '.join(part.memory.name for part in parts)}" if parts else ""
-    answer = Written(
-        action="updated", id=memory.id, name=reverted.name, version=reverted.version, warnings=(told,) if told else ()
-    )
+    why = redact(message)[0] or f"back to version {to}"
+    write = rewrite(reverted, base=memory.version, action=Action.REVERTED, message=why)
+    parts, told = await parts_after(memory, reverted, origin=origin, store=store)
+    answer = Written(action="updated", id=memory.id, name=reverted.name, version=reverted.version, warnings=tuple(told))
     commit = Commit(space=space, origin=origin, writes=(write, *parts), once=ask.once(answer.as_json))
     first = ask.first(await store.commit(commit))
     return answer if first is None else Written.from_json(first)
-
-
-async def _parts_back(memory: Memory, reverted: Memory, *, origin: Origin, store: RecordStore) -> list[Write]:
-    """The memories that were merged into one after the version it goes back to: they stand by themselves again."""
-    kept = {part.id for part in reverted.merged}
-    gone = [part.id for part in memory.merged if part.id not in kept]
-    found = (await store.get(memory.space, gone)).values() if gone else ()
-    writes: list[Write] = []
-    for part in found:
-        if part.state is not State.MERGED or part.merged_into != memory.id:
-            continue
-        taken = await store.find(memory.space, part.name, state=State.LIVE)
-        name = suffixed(part.name, part.id) if any(handle.name == part.name for handle in taken) else part.name
-        back = replace(
-            part, state=State.LIVE, merged_into="", name=name, version=part.version + 1, updated_at=origin.at
-        )
-        message = f"no longer part of {memory.name}"
-        writes.append(_write(back, base=part.version, action=Action.RESTORED, message=message))
-    return writes
 
 
 async def undo(*, run: str, agent: str, space: str, origin: Origin, store: RecordStore, key: str = "") -> Undone:
@@ -118,7 +99,7 @@ async def _writes_back(run: Run, *, space: str, origin: Origin, store: RecordSto
         if change.action not in _WITHOUT_VERSION:
             touched.setdefault(change.memory_id, []).append(change)
     current = await store.get(space, list(touched))
-    writes: list[Write] = []
+    writes: dict[str, Write] = {}
     skipped: list[str] = []
     for memory_id, changes in touched.items():
         memory = current.get(memory_id)
@@ -127,9 +108,10 @@ async def _writes_back(run: Run, *, space: str, origin: Origin, store: RecordSto
         elif not await _is_as_left(memory, changes[-1].version, store=store):
             skipped.append(f"{memory.name!r} was changed since, to version {memory.version}")
         else:
-            writes.append(await _write_back(memory, changes[0].base, origin=origin, store=store))
+            writes[memory_id] = await _write_back(memory, changes[0].base, origin=origin, store=store)
+    skipped += await drop_torn(writes, current, space=space, store=store)
     # The newest first, so that a name is free again before it is taken back.
-    return writes[::-1], skipped
+    return list(writes.values())[::-1], skipped
 
 
 async def _is_as_left(memory: Memory, number: int, *, store: RecordStore) -> bool:
@@ -148,7 +130,7 @@ async def _write_back(memory: Memory, base: int | None, *, origin: Origin, store
     restored = replace(earlier, **{name: getattr(memory, name) for name in _COUNTED})
     restored = replace(restored, version=memory.version + 1, updated_at=origin.at)
     message = "undo of its creation" if base is None else f"undo, back to version {base}"
-    return _write(restored, base=memory.version, action=Action.UNDONE, message=message)
+    return rewrite(restored, base=memory.version, action=Action.UNDONE, message=message)
 
 
 async def _edges_back(run: Run, *, space: str, store: RecordStore) -> tuple[list[Edge], list[str]]:
@@ -196,7 +178,3 @@ def _renamed(write: Write) -> Write:
         return write
     named = replace(write.memory, name=suffixed(write.memory.name, write.memory.id))
     return replace(write, memory=named, passages=passages_of(named))
-
-
-def _write(memory: Memory, *, base: int, action: Action, message: str) -> Write:
-    return Write(memory=memory, base=base, action=action, passages=passages_of(memory), message=message)

@@ -3,10 +3,11 @@
 import logging
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from scrubjay.errors import NotFound, StaleVersion, WrongState
+from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
 from scrubjay.model.job import DRAWER, Job, JobState
 from scrubjay.model.memory import Json
 from scrubjay.model.paper import Paper
@@ -23,6 +24,10 @@ _LONGEST_WAIT = timedelta(hours=1)
 _LONGEST_OUTCOME = 500
 _PAGE = 500
 _MOST_LISTED = 1_000
+# So many papers are read to find jobs among what is over, and of that so many are thrown away while jobs wait.
+_MOST_READ = 10_000
+_MOST_SWEPT = 500
+_SWEEPING = "thrown_away"
 _log = logging.getLogger(__name__)
 
 
@@ -42,19 +47,14 @@ class Queue:
     async def due(self, *, limit: int) -> list[Job]:
         """What waits to be done, or was given up by whoever had it, the longest first; nothing is claimed yet.
 
-        What was over long enough ago is thrown away on the way.
+        What was over long enough ago is thrown away on the way, and nobody waits for that.
         """
-        now = self.clock.now()
-        found: list[Job] = []
-        for paper in await self.papers.due_papers(DRAWER, now=now, limit=limit):
-            job = await self._read(paper)
-            if job is None:
-                continue
-            if job.state in _KEPT:
-                await self.papers.discard_paper(job.space, DRAWER, job.id)
-            else:
-                found.append(job)
-        return found
+        while True:
+            jobs, over, is_all = await self._look(limit=limit)
+            for paper in over[: _MOST_SWEPT if jobs else None]:
+                await self._throw_away(paper)
+            if jobs or is_all:
+                return jobs
 
     async def claim(self, job: Job) -> Job | None:
         """Have a job for as long as the lease; None when somebody was faster or it has been tried too often."""
@@ -113,23 +113,42 @@ class Queue:
 
     async def _found(self, space: str, job_id: str) -> Job:
         paper = await self.papers.paper(space, DRAWER, job_id)
-        job = _job(paper) if paper is not None else None
+        job = _job(paper) if paper is not None and _SWEEPING not in paper.value else None
         if job is None:
             raise NotFound(
                 f"there is no job {job_id[:100]!r}", hint="`scrubjay jobs list` shows them", ref=job_id[:200]
             )
         return job
 
-    async def _read(self, paper: Paper) -> Job | None:
-        job = _job(paper)
-        if job is None:
-            # Whoever wrote it may know what it says; here it must not stand in the way of the others.
-            _log.warning("a job cannot be read", extra={"fields": {"job": paper.key}})
-            try:
-                await self.papers.file_paper(replace(paper, due=None), base=paper.version)
-            except StaleVersion:
-                return None
-        return job
+    async def _look(self, *, limit: int) -> tuple[list[Job], list[Paper], bool]:
+        """What is to be done, what is over, and whether that is all there is; reads on past what is over."""
+        now, wanted = self.clock.now(), limit
+        while True:
+            page = await self.papers.due_papers(DRAWER, now=now, limit=wanted)
+            read = [(paper, _job(paper)) for paper in page]
+            over = [paper for paper, job in read if job is not None and job.state in _KEPT]
+            jobs = [job for _, job in read if job is not None and job.state not in _KEPT]
+            for paper in (paper for paper, job in read if job is None):
+                await self._put_aside(paper)
+            is_all = len(page) < wanted
+            if is_all or len(jobs) >= limit or wanted >= _MOST_READ:
+                return jobs[:limit], over, is_all
+            wanted = min(wanted * 4, _MOST_READ)
+
+    async def _throw_away(self, paper: Paper) -> None:
+        """Throw away what is over, unless somebody wants it again: marked first, since only that goes by version."""
+        marked = replace(paper, value={**paper.value, _SWEEPING: True}, due=self.clock.now() + LEASE)
+        try:
+            await self.papers.file_paper(marked, base=paper.version)
+        except StaleVersion:
+            return
+        await self.papers.discard_paper(paper.space, DRAWER, paper.key)
+
+    async def _put_aside(self, paper: Paper) -> None:
+        """Whoever wrote what cannot be read may know what it says; it must not stand in the way of the others."""
+        _log.warning("a job cannot be read", extra={"fields": {"job": paper.key}})
+        with suppress(StaleVersion):
+            await self.papers.file_paper(replace(paper, due=None), base=paper.version)
 
     async def _file(
         self,
@@ -156,6 +175,10 @@ class Queue:
 
 def _job(paper: Paper) -> Job | None:
     try:
-        return Job.of(paper)
-    except (KeyError, ValueError, TypeError):
+        job = Job.of(paper)
+    except (InvalidInput, KeyError, ValueError, TypeError):
         return None
+    value = paper.value
+    sound = isinstance(value["about"], dict) and isinstance(value["kind"], str) and isinstance(value["outcome"], str)
+    tries = value["tries"]
+    return job if sound and isinstance(tries, int) and not isinstance(tries, bool) and tries >= 0 else None

@@ -17,33 +17,66 @@ class Breaker:
         self._failed = 0
         self._rest = _REST
         self._until = 0.0
-        self._trying = False
+        self._deciding: Attempt | None = None
 
     @property
     def rest(self) -> float:
         """For how many seconds nobody may try."""
-        if self._failed < self._most:
+        if not self._is_open:
             return 0.0
         left = max(0.0, self._until - self._clock())
-        # The one who tries is waited for.
-        return left or (1.0 if self._trying else 0.0)
+        # The one who decides is waited for.
+        return left or (1.0 if self._deciding else 0.0)
 
-    def trying(self) -> None:
-        """Somebody tries."""
-        self._trying = True
+    def trying(self) -> "Attempt":
+        """Somebody tries, and says through this what came of it."""
+        attempt = Attempt(self)
+        if self._is_open:
+            self._deciding = attempt
+        return attempt
 
     def succeeded(self) -> None:
-        """It works again."""
-        self._failed, self._rest, self._trying = 0, _REST, False
+        """It works again, whoever found out."""
+        self._failed, self._deciding = 0, None
+
+    def failed(self, attempt: "Attempt") -> None:
+        """It did not work for somebody. Calls that were begun before the rest say nothing new of it."""
+        if attempt is self._deciding:
+            self._deciding = None
+            self._take_rest(min(self._rest * 4, _LONGEST_REST))
+        elif not self._is_open:
+            self._failed += 1
+            if self._is_open:
+                self._take_rest(_REST)
+
+    def left(self, attempt: "Attempt") -> None:
+        """Somebody who tried has gone; if others waited for what it would find, another may try."""
+        if attempt is self._deciding:
+            self._deciding = None
+
+    @property
+    def _is_open(self) -> bool:
+        return self._failed >= self._most
+
+    def _take_rest(self, seconds: float) -> None:
+        self._rest = seconds
+        self._until = self._clock() + seconds
+
+
+class Attempt:
+    """One try at what may be broken."""
+
+    def __init__(self, breaker: Breaker) -> None:
+        self._breaker = breaker
+
+    def succeeded(self) -> None:
+        """It worked."""
+        self._breaker.succeeded()
 
     def failed(self) -> None:
         """It did not work."""
-        self._failed += 1
-        self._trying = False
-        if self._failed >= self._most:
-            self._until = self._clock() + self._rest
-            self._rest = min(self._rest * 4, _LONGEST_REST)
+        self._breaker.failed(self)
 
     def left(self) -> None:
-        """Whoever tried has gone without knowing."""
-        self._trying = False
+        """It is over, with or without a finding."""
+        self._breaker.left(self)

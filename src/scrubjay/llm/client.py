@@ -4,12 +4,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scrubjay import telemetry
 from scrubjay.errors import LlmUnavailable
 from scrubjay.llm.answer import NoAnswer, answer_in
-from scrubjay.llm.breaker import Breaker
+from scrubjay.llm.breaker import Attempt, Breaker
 from scrubjay.llm.budget import Budget, Spent
 from scrubjay.llm.chosen import Chosen
 from scrubjay.llm.failures import Failure, failure_of
@@ -68,15 +69,18 @@ class LanguageModel:
                 reason="resting",
                 put_off=rest,
             )
-        self._breaker.trying()
+        attempt = self._breaker.trying()
+        question = _Question(
+            instructions=instructions, text=text, schema=schema, by_schema=self._by_schema, attempt=attempt
+        )
         try:
             with telemetry.stage("llm.ask"):
-                answer = await self._asked(instructions, text, schema=schema)
+                answer = await self._asked(question)
         except LlmUnavailable as error:
             telemetry.count("llm", outcome=str(error.fields.get("reason", "")))
             raise
         finally:
-            self._breaker.left()
+            attempt.left()
         telemetry.count("llm", outcome="answered")
         return answer
 
@@ -95,66 +99,68 @@ class LanguageModel:
         if self._opened is not None:
             await self._opened.http.aclose()
 
-    async def _asked(self, instructions: str, text: str, *, schema: Mapping[str, Json]) -> dict[str, Json]:
+    async def _asked(self, question: "_Question") -> dict[str, Json]:
         """Ask, and again while that may help and time is left."""
         opened = await self._open()
         deadline = time.monotonic() + self._chosen.seconds
-        attempt = 0
+        turn = 0
         while True:
-            attempt += 1
+            turn += 1
             try:
                 async with asyncio.timeout(deadline - time.monotonic()):
-                    return await self._tried(opened, instructions, text, schema=schema)
+                    return await self._tried(opened, question)
             except (OSError, RuntimeError, ValueError) as error:
                 failure = failure_of(error)
                 if failure is None:
                     raise
-            if failure.is_schema and self._by_schema:
-                self._by_schema, attempt = False, attempt - 1
+            if failure.is_schema and question.by_schema:
+                question, turn = replace(question, by_schema=False), turn - 1
                 continue
-            wait = max(failure.wait or 0.0, _FIRST_WAIT * 2 ** (attempt - 1))
+            wait = max(failure.wait or 0.0, _FIRST_WAIT * 2 ** (turn - 1))
             late = time.monotonic() + wait >= deadline
-            if not failure.passes or attempt >= self._tries or late:
-                await self._give_up(failure)
+            if not failure.passes or turn >= self._tries or late:
+                await self._give_up(failure, attempt=question.attempt)
             await self._sleep(wait)
 
-    async def _give_up(self, failure: Failure) -> None:
+    async def _give_up(self, failure: Failure, *, attempt: Attempt) -> None:
         await self._budget.spend(Spent(failures=1))
         if failure.is_down:
-            self._breaker.failed()
+            attempt.failed()
         _log.info("the language model gave no answer", extra={"fields": {"reason": failure.reason}})
         raise failure.error(self.name, seconds=self._chosen.seconds, rest=self._breaker.rest) from None
 
-    async def _tried(
-        self, opened: Opened, instructions: str, text: str, *, schema: Mapping[str, Json]
-    ) -> dict[str, Json]:
+    async def _tried(self, opened: Opened, question: "_Question") -> dict[str, Json]:
         # Counted before it is asked: what was sent is paid for, whatever comes of it.
         await self._budget.admit()
-        said = await self._request(opened, instructions, text, schema=schema)
+        said = await self._request(opened, question)
         told = "".join(part.content for part in said.parts if part.part_kind == "text")
         used = said.usage.input_tokens + said.usage.output_tokens
-        await self._budget.spend(Spent(tokens=used or estimate_tokens(instructions + text + told)))
-        self._breaker.succeeded()
+        sent = question.instructions + question.text
+        await self._budget.spend(Spent(tokens=used or estimate_tokens(sent + told)))
+        question.attempt.succeeded()
+        if not question.by_schema:
+            # It was the schema that was refused, then, and not the text.
+            self._by_schema = False
         if said.finish_reason == "length":
             raise NoAnswer("the answer was cut off")
-        return answer_in(told, schema=schema)
+        return answer_in(told, schema=question.schema)
 
-    async def _request(
-        self, opened: Opened, instructions: str, text: str, *, schema: Mapping[str, Json]
-    ) -> "ModelResponse":
+    async def _request(self, opened: Opened, question: "_Question") -> "ModelResponse":
         from pydantic_ai.direct import model_request  # noqa: PLC0415 - loaded by now
         from pydantic_ai.messages import ModelRequest  # noqa: PLC0415
         from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415
         from pydantic_ai.output import OutputObjectDefinition  # noqa: PLC0415
         from pydantic_ai.settings import ModelSettings  # noqa: PLC0415
 
-        native = self._by_schema and opened.model.profile.get("supports_json_schema_output", False)
+        native = question.by_schema and opened.model.profile.get("supports_json_schema_output", False)
         parameters = ModelRequestParameters(
             output_mode="native" if native else "prompted",
-            output_object=OutputObjectDefinition(json_schema=dict(schema), name="answer"),
+            output_object=OutputObjectDefinition(json_schema=dict(question.schema), name="answer"),
         )
-        request = ModelRequest.user_text_prompt(text, instructions=f"{instructions}\n\n{_ABOUT_THE_TEXT}")
-        room = min(self._chosen.answer_tokens + 2 * estimate_tokens(text), self._chosen.most_answer_tokens)
+        request = ModelRequest.user_text_prompt(
+            question.text, instructions=f"{question.instructions}\n\n{_ABOUT_THE_TEXT}"
+        )
+        room = min(self._chosen.answer_tokens + 2 * estimate_tokens(question.text), self._chosen.most_answer_tokens)
         settings = ModelSettings(max_tokens=room, timeout=self._chosen.seconds, max_retries=0)
         return await model_request(
             opened.model, [request], model_settings=settings, model_request_parameters=parameters, instrument=False
@@ -166,3 +172,14 @@ class LanguageModel:
                 # In a thread: importing the SDK takes a second or two.
                 self._opened = await asyncio.to_thread(open_model, self._chosen)
             return self._opened
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """What is asked, and whether the server is to hold the model to the schema."""
+
+    instructions: str
+    text: str
+    schema: Mapping[str, Json]
+    by_schema: bool
+    attempt: Attempt

@@ -108,7 +108,7 @@ class Memory:
     state: State = State.LIVE
     merged_into: str = ""
     merged: tuple[Merged, ...] = ()
-    # What the write path noticed: thin, redacted, suspicious.
+    # What the write path noticed: thin, redacted, suspicious, unapproved.
     flags: tuple[str, ...] = ()
     version: int = 1
     branch: str = "main"

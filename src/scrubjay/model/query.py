@@ -30,7 +30,7 @@ class Filter:
     group: str = ""
     # A memory by any of its names, if it has several: see `names_of`.
     alias: str = ""
-    # What the write path noticed: thin, redacted, suspicious.
+    # What the write path noticed: thin, redacted, suspicious, unapproved.
     flag: str = ""
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
     since: datetime | None = None
@@ -114,6 +114,8 @@ def facets_of(memory: Memory) -> tuple[Facet, ...]:
     found += [tag_facet(tag) for tag in memory.tags]
     found += [facet("alias", name) for name in names_of(memory)]
     found += [facet("flag", flag) for flag in memory.flags]
+    # What was merged into it belongs to its own sessions still.
+    found += [facet("session", part.source.session) for part in memory.merged[-_MOST_VALUES:] if part.source.session]
     found += [
         facet(f"meta.{key}", one)
         for key, value in memory.metadata.items()

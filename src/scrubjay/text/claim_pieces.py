@@ -13,22 +13,23 @@ _LONGEST_TEXT = 100_000
 _UNIT = "|".join(sorted(map(re.escape, {*UNITS, *MAGNITUDES, *CURRENCIES} - {"$", "%"}), key=len, reverse=True))
 _PIECE = re.compile(
     rf"""
-    # First what most of a text is made of, so that little is tried in vain.
+    # First what most of a text is made of, so that little is tried in vain. What may be long is tried only where a run
+    # of its characters begins, and is not given back: else a text of a hundred thousand dashes would take minutes.
     (?P<gap>[ ,)]+)
-    |(?P<plain>[A-Z]?[a-z]+(?=[ ,;!?)\n]|$|\.(?:\s|$)))
+    |(?P<plain>[A-Z]?[a-z]++(?=[ ,;!?)\n]|$|\.(?:\s|$)))
     |(?P<code>```.*?```|`[^`\n]+`)
     |(?P<links>(?:https?|ftp|file|ssh|git)://[^\s<>"'`]*[^\s<>"'`.,;:!?)\]]|www\.[^\s<>"'`]*[\w/]
-        |[\w.+-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,4}})
-    |(?P<quote>"[^"\n]{{2,300}}"|\u201c[^\u201d\n]{{2,300}}\u201d|\u00ab[^\u00bb\n]{{2,300}}\u00bb|``[^`'\n]{{2,300}}''
-        |(?<!\w)'[^'\n]{{2,120}}'(?!\w))
+        |(?<![\w.+-])[\w.+-]{{1,64}}+@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,4}})
+    |(?P<quote>"[^"\n]{{2,300}}+"|\u201c[^\u201c\u201d\n]{{2,300}}+\u201d|\u00ab[^\u00ab\u00bb\n]{{2,300}}+\u00bb
+        |``[^`'\n]{{2,300}}+''|(?<!\w)'[^'\n]{{2,120}}+'(?!\w))
     |(?P<day>(?<![\w.-])\d{{4}}[-/]\d{{1,2}}[-/]\d{{1,2}}(?:[T ]\d\d:\d\d[\d:.+Z-]*)?(?![\w-])
         |(?<![\w./-])\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{4}}(?!\w))
     |(?P<clock>(?<![\w:.])\d{{1,2}}:\d\d(?::\d\d)?(?:\s?[AaPp]\.?[Mm]\b)?(?![\w:]))
     |(?P<versions>(?<![\w.])v?\d+(?:\.\d+){{2,}}(?:-?(?:alpha|beta|rc)[.\d]*)?(?!\w)|(?<![\w.])v\d+(?:\.\d+)?\b)
-    |(?P<identifiers>(?<!\w)(?:~|\.{{1,2}})?(?:/[\w.@+-]*\w){{2,}}/?|[\w.-]+(?:/[\w.@+-]*\w){{2,}}/?
-        |[\w-]+(?:/[\w-]+)*\.[a-z][a-z0-9]{{1,4}}\b(?!\.\w|/)|[A-Za-z]:\\[\w.\\-]+
-        |(?<![\w-])--?[a-z][\w-]*\w|[A-Za-z_]\w*(?:(?:::|\.)[A-Za-z_]\w+)+(?:\(\))?|[A-Za-z_]\w*\(\)|[A-Za-z]*_\w+
-        |\b[a-z]+[A-Z]\w*|\b[A-Z]+-\d+\b|\#\d+\b|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{{7,40}}\b|\b[A-Za-z]+\d\w*)
+    |(?P<identifiers>(?<!\w)(?:~|\.{{1,2}})?(?:/[\w.@+-]*\w){{2,}}/?|(?<![\w.-])[\w.-]++(?:/[\w.@+-]*\w){{2,}}/?
+        |(?<![\w-])[\w-]++(?:/[\w-]++){{0,20}}+\.[a-z][a-z0-9]{{1,4}}\b(?!\.\w|/)|[A-Za-z]:\\[\w.\\-]+
+        |(?<![\w-])--?[a-z][\w-]*\w|(?<!\w)[A-Za-z_]\w*+(?:(?:::|\.)[A-Za-z_]\w++)++(?:\(\))?|(?<!\w)[A-Za-z_]\w*+\(\)
+        |(?<![A-Za-z])[A-Za-z]*+_\w+|\b[a-z]++[A-Z]\w*|\b[A-Z]+-\d+\b|\#\d+\b|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{{7,40}}\b|\b[A-Za-z]+\d\w*)
     |(?P<number>(?i:(?:(?:us)?\$|[\u20ac\u00a3\u00a5])[ ]?)?(?<![\w.])[-\u2212]?\d+(?:,\d{{3}})*(?:\.\d+)?
         (?i:(?:st|nd|rd|th)\b|(?:[\s-]?(?:{_UNIT})(?!\w)){{0,2}}(?:[ ]?%)?))
     |(?P<word>(?:[A-Za-z]\.){{2,}}|[^\W\d_]+(?:['\u2019][^\W\d_]+)*)

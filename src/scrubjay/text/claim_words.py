@@ -4,7 +4,7 @@ from scrubjay.text.when_words import MONTHS, WEEKDAYS
 from scrubjay.text.words import STOP_WORDS
 
 __all__ = [
-    "AXES", "CURRENCIES", "DAY_WORDS", "LEADING", "MAGNITUDES", "MONTH_NAMES", "NEGATIONS", "NEVER_NAMES",
+    "AFFIXES", "AXES", "CURRENCIES", "DAY_WORDS", "LEADING", "MAGNITUDES", "MONTH_NAMES", "NEGATIONS", "NEVER_NAMES",
     "NUMBER_WORDS", "PERIODS", "PLACES", "UNITS",
 ]  # fmt: skip
 
@@ -84,11 +84,13 @@ UNITS = {
 }
 NEGATIONS = frozenset(
     """
-    not no never none nobody nothing nowhere neither nor cannot without hardly barely scarcely unable lack lacks
+    not no non never none nobody nothing nowhere neither nor cannot without hardly barely scarcely unable lack lacks
     lacking lacked stop stops stopped stopping cease ceases ceased unlikely except cant dont doesnt didnt isnt wasnt
     werent wont wouldnt couldnt shouldnt hasnt havent hadnt aint
     """.split()
 )
+# Before a word they make its opposite.
+AFFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "de", "anti")
 # The ends of an axis: a text that names one and another that names the other cannot both be right.
 _AXES = """
     enable enables enabled enabling/disable disables disabled disabling
@@ -135,6 +137,7 @@ _AXES = """
     inside indoors/outside outdoors
     cheap cheaper/expensive dearer
     hot/cold
+    light/dark
     black/white/red/green/blue/yellow/orange/purple/pink/brown tan beige/gray grey/silver/golden gold
     stand stands standing stood/sit sits sitting sat/lie lies lying laying/run runs running ran/walk walks walking
     approved approve approves/refused

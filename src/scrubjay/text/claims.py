@@ -1,17 +1,22 @@
 """What a text claims that must not be changed or lost: figures, days, names, addresses, code, negations and states."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
 from scrubjay.text.claim_days import clock_of, day_of, days_in
 from scrubjay.text.claim_pieces import ENDS_SENTENCE, Piece, figure_of, pieces_of
-from scrubjay.text.claim_words import AXES, NEGATIONS, NEVER_NAMES, NUMBER_WORDS, PLACES
+from scrubjay.text.claim_words import AFFIXES, AXES, NEGATIONS, NEVER_NAMES, NUMBER_WORDS, PLACES
 
 __all__ = ["Claims", "added", "claims_of", "differences", "lost", "only_in_one"]
 
 _REMEMBERED = 512
+# What is longer is read anew each time: kept by the hundred, it would fill the memory of the machine.
+_LONGEST_REMEMBERED = 4_000
+# So many claims are looked at for one that has more or fewer parts: who lists more of them, lists them.
+_MOST_MATCHED = 100
 _WHITE = re.compile(r"\s+")
 # A word that opens a sentence may be a name or a verb: its beginning must come back, in any form.
 _STEM = 4
@@ -47,9 +52,12 @@ _KINDS = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def claims_of(text: str) -> Claims:
     """What a text claims."""
+    return _remembered_claims_of(text) if len(text) <= _LONGEST_REMEMBERED else _claims_of(text)
+
+
+def _claims_of(text: str) -> Claims:
     pieces = pieces_of(text)
     found: dict[str, list[str]] = {one.name: [] for one in fields(Claims)}
     days = days_in(pieces)
@@ -63,6 +71,11 @@ def claims_of(text: str) -> Claims:
             for kind, claim in _read(piece):
                 found[kind].append(claim)
     return Claims(**{kind: tuple(claims) for kind, claims in found.items()})
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered_claims_of(text: str) -> Claims:
+    return _claims_of(text)
 
 
 def differences(first: Claims, second: Claims) -> tuple[str, ...]:
@@ -79,6 +92,7 @@ def differences(first: Claims, second: Claims) -> tuple[str, ...]:
     if len(first.negations) != len(second.negations):
         more = max(first.negations, second.negations, key=len)
         found.append(f"negation: one says not {more[0]}".rstrip())
+    found += [f"negation: {one} or {other}" for one, other in _affixed(first, second)]
     found += [f"state: {one} or {other}" for one, other in _opposite(first, second)]
     return tuple(found) or _in_other_order(first, second)
 
@@ -157,13 +171,14 @@ def _apart(first: Claims, second: Claims, kind: str) -> tuple[list[str], list[st
     """What only the first and what only the second claims."""
     if kind == "names":
         return _names_apart(first, second)
-    left, right = list(getattr(first, kind)), list(getattr(second, kind))
-    for agree in (str.__eq__, _agree):
-        for claim in list(left):
-            other = next((one for one in right if agree(claim, one)), None)
-            if other is not None:
-                left.remove(claim)
-                right.remove(other)
+    claims: tuple[str, ...] = getattr(first, kind)
+    mine, others = Counter(claims), Counter[str](getattr(second, kind))
+    left, right = list((mine - others).elements()), list((others - mine).elements())
+    for claim in left[:_MOST_MATCHED]:
+        other = next((one for one in right[:_MOST_MATCHED] if _agree(claim, one)), None)
+        if other is not None:
+            left.remove(claim)
+            right.remove(other)
     if kind == "quotes":
         # What is a quotation in one text may be plain words in the other.
         left, right = _unsaid(left, second.words), _unsaid(right, first.words)
@@ -177,14 +192,13 @@ def _names_apart(first: Claims, second: Claims) -> tuple[list[str], list[str]]:
 
 def _without(names: list[str], other: Claims) -> list[str]:
     """The names that do not stand among the words of another text as often, not even shortened."""
-    rest = [_root(word) for word in other.words]
-    capitals = [*other.openings, *other.names]
-    initials = "".join(name[0] for name in capitals)
+    rest = Counter(map(_root, other.words))
+    initials = "".join(name[0] for name in (*other.openings, *other.names)[:_MOST_MATCHED])
     apart: list[str] = []
     for name in names:
         root = _root(name)
-        if root in rest:
-            rest.remove(root)
+        if rest[root] > 0:
+            rest[root] -= 1
         elif len(name) > _STEM or name not in initials:
             apart.append(name)
     return apart
@@ -197,12 +211,29 @@ def _root(word: str) -> str:
 
 
 def _unsaid(quotes: list[str], words: Sequence[str]) -> list[str]:
-    return [quote for quote in quotes if not set(quote.split()) <= set(words)]
+    said = set(words)
+    return [quote for quote in quotes if not said.issuperset(quote.split())]
 
 
 def _agree(one: str, other: str) -> bool:
     parts, others = set(one.split()), set(other.split())
     return parts <= others or others <= parts
+
+
+def _affixed(first: Claims, second: Claims) -> list[tuple[str, str]]:
+    """The words that one text has and the other with a negation before or after them: legal, illegal."""
+    mine, others = set(first.words), set(second.words)
+    left, right = mine - others, others - mine
+    found = [(word, plain) for word in left for plain in _without_affix(word) if plain in right]
+    found += [(plain, word) for word in right for plain in _without_affix(word) if plain in left]
+    return sorted(found)
+
+
+def _without_affix(word: str) -> list[str]:
+    plain = [word[len(affix) :] for affix in AFFIXES if word.startswith(affix)]
+    if word.endswith("less"):
+        plain += [word[:-4], f"{word[:-4]}ful"]
+    return [one for one in plain if len(one) >= _STEM]
 
 
 def _opposite(first: Claims, second: Claims) -> list[tuple[str, str]]:
@@ -240,19 +271,20 @@ def _in_other_order(first: Claims, second: Claims) -> tuple[str, ...]:
 
 
 def _told(claims: Sequence[str]) -> str:
-    return ", ".join(claims[:3])
+    return ", ".join(claims[:3]) or "none"
 
 
 class _Told:
     """What some texts tell together, asked whether it has what another claims."""
 
     def __init__(self, texts: Sequence[str], claims: Sequence[Claims]) -> None:
-        self._claims = {
-            kind: [one for each in claims for one in getattr(each, kind)] for kind in ("numbers", "dates", "versions")
-        }
+        told = {kind: {one for each in claims for one in getattr(each, kind)} for kind in ("numbers", "dates")}
         # Version 1.2 is written 1.2, too.
-        self._claims["versions"] += self._claims["numbers"]
-        self._negations = [one for each in claims for one in each.negations]
+        told["versions"] = told["numbers"].union(*(each.versions for each in claims))
+        self._claims = told
+        # Of claims of several parts each part, and in which of them it stands.
+        self._parts = {kind: _by_part(known) for kind, known in told.items()}
+        self._negated = [{word[:_STEM] for word in one.split()} for each in claims for one in each.negations]
         self._words = {word for each in claims for word in each.words}
         self._stems = {word[:_STEM] for word in self._words}
         self._exact = _plain("\n".join(texts))
@@ -262,21 +294,36 @@ class _Told:
         """What of some claims is not told, in words for people."""
         found = [
             f"{_KINDS[kind]}: {one}"
-            for kind, known in self._claims.items()
+            for kind in self._claims
             for one in getattr(claims, kind)
-            if not any(set(one.split()) <= set(other.split()) for other in known)
+            if not self._has(kind, one)
         ]
         found += [f"name: {one}" for one in claims.names if one not in self._words]
         found += [f"name: {one}" for one in claims.openings if one[:_STEM] not in self._stems]
         found += [
             f"{_KINDS[kind]}: {one}"
             for kind in ("links", "identifiers")
-            for one in getattr(claims, kind)
+            for one in dict.fromkeys(getattr(claims, kind))
             if one not in self._exact
         ]
-        found += [f"quotation: {one}" for one in claims.quotes if one not in self._spoken]
-        return found + [f"negation: not {one}" for one in claims.negations if not self._negates(one)]
+        found += [f"quotation: {one}" for one in dict.fromkeys(claims.quotes) if one not in self._spoken]
+        return found + [f"negation: not {one}" for one in dict.fromkeys(claims.negations) if not self._negates(one)]
+
+    def _has(self, kind: str, claim: str) -> bool:
+        if claim in self._claims[kind]:
+            return True
+        parts = self._parts[kind]
+        first, *rest = (parts.get(part, frozenset[str]()) for part in claim.split() or [""])
+        return bool(first.intersection(*rest))
 
     def _negates(self, negated: str) -> bool:
         parts = {word[:_STEM] for word in negated.split()}
-        return any(not parts or parts & {word[:_STEM] for word in one.split()} for one in self._negations)
+        return any(not parts or parts & one for one in self._negated)
+
+
+def _by_part(claims: Iterable[str]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for claim in claims:
+        for part in claim.split():
+            found.setdefault(part, set()).add(claim)
+    return {part: frozenset(its) for part, its in found.items()}

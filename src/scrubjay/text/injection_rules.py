@@ -52,6 +52,13 @@ ORDERS = (
     ),
     (
         "an order to ignore instructions",
+        ("ignore", "disregard", "forget"),
+        (" (?:(?:all|everything|any) )?(?:of )?(?:the |what is )?above(?: text| message)?,? (?:and|then|but) "
+        "(?:instead |only |just |simply )?"
+        "(?:reply|respond|answer|say|output|print|write|return|tell|send|do|act)(?![a-z])"),
+    ),
+    (
+        "an order to ignore instructions",
         ("do not follow", "don't follow", "never follow"),
         f"{_GAP}{{0,3}}? {_EARLIER}{_GAP}{{0,2}}? {_NOUN}(?![a-z])",
     ),
@@ -67,6 +74,12 @@ ORDERS = (
         ("reveal", "print", "show", "output", "repeat", "display", "leak", "tell me", "give me", "dump"),
         (f"{_GAP}{{0,4}}? (?:your|the) (?:(?:full|entire|whole|complete|exact) )?(?:(?:system|hidden|initial"
         "|secret) (?:prompt|instructions?|message))"),
+    ),
+    (
+        "an order to give away its instructions",
+        ("include", "quote", "copy", "append", "attach", "insert", "recite", "summarize", "summarise"),
+        (f"{_GAP}{{0,5}}? your (?:(?:full|entire|whole|complete|exact|own) )?(?:system|hidden|initial|secret) "
+        "(?:prompt|instructions?|message)(?![a-z])"),
     ),
     (
         "an order about the answer",
@@ -94,6 +107,22 @@ ANYWHERE = (
         "",
     ),
     ("a role marker", ("[inst]", "<system_prompt>", "</system_prompt>", "<system-reminder>"), ""),
+    # As they are in a text of their own; in a file of settings they stand among others.
+    ("a role marker", ("<system>",), "(?<!><system>)(?<!>[ \n]<system>)(?=[^<\n]{0,200} )[^<]{2,4000}+</system>"),
+    (
+        "a role marker",
+        ("</memory>", "</memories>", "</context>", "</document>", "</documents>", "</data>", "</user>", "</results>"),
+        "[ \n]?(?:<(?:system|assistant)>|(?:system|assistant|user|human) ?:)",
+    ),
+    (
+        "an order to agents",
+        ("user", "customer", "client", "human", "someone", "somebody", "anyone", "anybody"),
+        (
+            f"s? (?:asks?|mentions?|inquires?|wants?|requests?|says?|talks?|searches){_GAP}{{0,12}}? (?:send|direct"
+            "|redirect|point|refer|forward|lead|steer) (?:them|him|her|the user|the customer"
+            f"|users){_GAP}{{0,6}}? (?:https?:|www\\.)"
+        ),
+    ),
     (
         "a role marker",
         ("\nsystem:", "\n[system]", "\n### system", "\n<system>"),

@@ -33,6 +33,11 @@ def is_word(term: str) -> bool:
     return term in _table().places
 
 
+def load() -> None:
+    """Read the words now, so that nobody waits for them later: that takes a good part of a second."""
+    _table()
+
+
 class _Table(NamedTuple):
     """Terms, where the kin of each stand, and those one after the other."""
 
@@ -44,7 +49,7 @@ class _Table(NamedTuple):
 
 @cache
 def _table() -> _Table:
-    # Read when it is first needed: whoever only writes does not pay for it.
+    # Read when it is first needed: whoever only looks something up by its name does not pay for it.
     with files("scrubjay.text").joinpath("kin.npz").open("rb") as file, np.load(file) as data:
         terms = tuple(data["terms"].tobytes().decode().split("\n"))
         ends = accumulate(map(int, data["counts"]), initial=0)

@@ -59,7 +59,8 @@ TOKENS = (
 )
 
 # Of what family of secrets a name is, the name, and the words before it that make it one; none: it always is. A
-# password may be any word, so that it is told by its name alone. A phrase is of several words. What is under a strong
+# password may be any word, so that it is told by its name alone; under a short name, which may be that of anything,
+# only what looks like nothing people write. A phrase is of several words. What is under a strong
 # name is a secret if it has letters and figures, and under a weak one if it looks like nothing that people write.
 _KEYS = "api access secret private account signing encryption master auth".split()
 _TOKENS = "api access refresh auth bearer bot deploy".split()
@@ -73,6 +74,8 @@ NAMES = (
         "\ube44\ubc00\ubc88\ud638", "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631",
     )),
     ("pin", "pin", ()),
+    ("short", "pw", ()),
+    ("short", "pass", ()),
     *(("phrase", name, ()) for name in ("passphrase", "pass phrase", "seed phrase", "recovery phrase", "mnemonic")),
     *(
         ("strong", name, tuple(word + joint for word in words for joint in ("", " ", "_", "-")))

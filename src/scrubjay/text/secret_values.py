@@ -10,7 +10,10 @@ from scrubjay.text.secret_rules import INNOCENT_ENDINGS, INNOCENT_STARTS, NAMES,
 
 __all__ = ["Named", "is_mixed", "is_placeholder", "name_in", "named_secrets"]
 
-_KINDS = {"password": "password", "pin": "pin", "phrase": "passphrase", "strong": "key", "weak": "secret"}
+_KINDS = {
+    "password": "password", "short": "password", "pin": "pin", "phrase": "passphrase", "strong": "key",
+    "weak": "secret",
+}  # fmt: skip
 _LONGEST_NAME = 32
 _LONGEST_VALUE = 512
 _SHORTEST = 4
@@ -29,8 +32,10 @@ _BARE = r"\s(?=\S{0,63}[0-9])"
 _TAIL = re.compile(f"(?P<direct>{_DIRECT})|(?P<told>{_TOLD})|(?P<said>{_SAID})|(?P<bare>{_BARE})", re.IGNORECASE)
 _QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c": "\u201d", "\u2018": "\u2019", "\u00ab": "\u00bb", "\u300c": "\u300d"}
 _UNQUOTED = re.compile(rf"[^\s\"'`<>|\u3002\uff0c]{{1,{_LONGEST_VALUE}}}+")
+# Under a short name: no longer than people can bear in mind, and with a figure in it.
+_SHORT_VALUE = re.compile(r"(?=[^0-9\s]{0,63}[0-9])[^\s]{1,64}+(?!\S)")
 _PHRASE = re.compile(r"[^\s.,;\"'`]{1,24}+(?: [^\s.,;\"'`]{1,24}+){2,23}+")
-_FIELD_END = re.compile("[&;]")
+_FIELD_END = re.compile(r";|&(?=[\w.-]{1,64}+=)")
 _BREAK = re.compile(r"[_\s-]+|(?<=[a-z])(?=[A-Z])")
 _NAME_BACKWARDS = re.compile("[A-Za-z0-9_-]*+")
 
@@ -64,6 +69,8 @@ class Named(NamedTuple):
             return False
         if self.family == "pin":
             return value.isdecimal() and is_alone
+        if self.family == "short":
+            return is_direct and _is_cryptic(value)
         if self.family == "phrase":
             return is_quoted or (is_direct and _is_strange(value))
         if self.family == "password":
@@ -73,7 +80,7 @@ class Named(NamedTuple):
         return is_mixed(value) if self.family == "strong" else _is_random(value)
 
     def _fits(self, folded: str, at: int, after: int) -> bool:
-        if self.family == "pin" and (folded[at - 1 : at].isalpha() or folded[after : after + 1].isalpha()):
+        if self.family in ("pin", "short") and (folded[at - 1 : at].isalpha() or folded[after : after + 1].isalpha()):
             return False
         return not self.before or folded[max(0, at - _LONGEST_NAME) : at].endswith(self.before)
 
@@ -83,13 +90,15 @@ class Named(NamedTuple):
         tail = _TAIL.match(text, end_of_name)
         if tail is None:
             return None
+        if self.family == "short" and not _SHORT_VALUE.match(text, tail.end()):
+            return None
         before = _before(text, at)
         if _is_innocent(before, text[after:end_of_name]):
             return None
         start, end, is_quoted = _value(text, tail.end(), is_phrase=self.family == "phrase", is_assigned="=" in tail[0])
         value, way = text[start:end], tail.lastgroup
         is_flag = way == "bare" and before.startswith("--")
-        if way == "bare" and not is_flag and not (self.family == "password" and _is_strange(value)):
+        if way == "bare" and not is_flag and not self._is_plain_to_see(value):
             return None
         is_alone = text[end : end + 2].strip(" \t,;.\"'`")[:1] in ("", "\n", "\r", "#", "}", ")")
         if self.hides(value, is_direct=way != "told", is_alone=is_alone, is_quoted=is_quoted):
@@ -97,6 +106,12 @@ class Named(NamedTuple):
         # NAME=value, as files of settings have it.
         is_setting = tail[0] == "=" and text[at:after].isupper() and is_alone and len(value) >= len("secret")
         return (start, end) if is_setting and _is_setting(value) else None
+
+    def _is_plain_to_see(self, value: str) -> bool:
+        """Whether a value can be nothing else, though no word or sign says that it is one."""
+        if self.family == "password":
+            return _is_strange(value) or bool(_INTERLACED.fullmatch(value) and not _ALGORITHM.match(value))
+        return self.family in ("strong", "weak") and bool(_LONG_HEX.fullmatch(value) and is_mixed(value))
 
 
 def named_secrets(text: str) -> Iterator[Named]:
@@ -135,7 +150,7 @@ def _value(text: str, at: int, *, is_phrase: bool, is_assigned: bool) -> tuple[i
         return at, found.end(), True
     found = _UNQUOTED.match(text, at)
     value = found[0] if found else ""
-    if is_assigned:
+    if is_assigned and ("&" in value or ";" in value):
         # The next field of a query or of a connection string.
         value = _FIELD_END.split(value, maxsplit=1)[0]
     return at, at + len(value.rstrip(".,;:)]}\\")), False
@@ -164,6 +179,9 @@ _CAMEL, _LETTER, _DIGIT = re.compile("[a-z][A-Z]"), re.compile("[A-Za-z]"), re.c
 # Where several of these meet no sentence was written.
 _KINDS_OF_SIGNS = tuple(map(re.compile, ("[a-z]", "[A-Z]", r"[^\w\s.,:/'-]")))
 _CHAIN = 3
+# Figures between letters, in what is too long for the name of a thing.
+_INTERLACED = re.compile("(?=[A-Za-z0-9]{10,64}$)[A-Za-z]+[0-9]+[A-Za-z][A-Za-z0-9]*+")
+_LONG_HEX = re.compile("[0-9a-f]{32,128}+")
 
 
 def _is_password(value: str, *, is_direct: bool, is_alone: bool, is_quoted: bool) -> bool:
@@ -211,6 +229,19 @@ def _is_strange(value: str) -> bool:
     return len(tidy) >= _SHORTEST_KEY and kinds > 1 and bool(_DIGIT.search(tidy))
 
 
+_BETWEEN = re.compile("[a-z][0-9]+[A-Za-z]")
+_FIGURES = re.compile("[0-9]+")
+_SIGNS = re.compile("[!@#$%^&?]")
+
+
+def _is_cryptic(value: str) -> bool:
+    """A word with figures for letters, as people make passwords."""
+    tidy = value.rstrip("!?")
+    if len(tidy) <= _LONG_PART or _ALGORITHM.match(tidy) or not _BETWEEN.search(tidy):
+        return False
+    return bool(_SIGNS.search(tidy)) or len(_FIGURES.findall(tidy)) > 1
+
+
 _PART = re.compile(r"[-_.:/=+]+")
 _COUNTED = re.compile("[A-Za-z]+[0-9]{1,4}")
 _LONG_PART = 5
@@ -220,7 +251,7 @@ _LEAST_BITS = 3.2
 
 def _is_random(value: str) -> bool:
     """Whether some part of it looks like no word, number or date."""
-    parts = [part for part in _PART.split(value) if len(part) >= _LONG_PART]
+    parts = [part for part in _PART.split(value) if len(part) >= _LONG_PART] if _DIGIT.search(value) else ()
     if any(_LETTER.search(part) and _DIGIT.search(part) and not _COUNTED.fullmatch(part) for part in parts):
         return True
     return len(value) >= _LONG_KEY and value not in (value.lower(), value.upper()) and _bits(value) >= _LEAST_BITS

@@ -18,12 +18,17 @@ _SENTENCE_END = re.compile(
     r"|(?<=[\u3002\uff01\uff1f])"
 )
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:[A-Z]|[A-Za-z]\.[A-Za-z]|(?i:mr|mrs|ms|dr|prof|st|vs|etc|approx|fig|ca|cf|inc|ltd|jr|sr|sept?"
-    r"|jan|feb|mar|apr|jun|jul|aug|oct|nov|dec))\.\s*$"
+    r"(?<![^\s(\u3002\uff01\uff1f])(?:[A-Z]|[A-Za-z]\.[A-Za-z]|(?i:mr|mrs|ms|dr|prof|st|vs|etc|approx|fig|ca|cf|inc|ltd|jr|sr|sept?"
+    r"|jan|feb|mar|apr|jun|jul|aug|oct|nov|dec))\.$"
 )
+# No abbreviation is longer.
+_LONGEST_ABBREVIATION = 12
 _RULE = re.compile(r"\s{0,3}-{3,}\s*")
-_MARK = re.compile(r"^\s*(?:[-*+\u2022]|\d{1,3}[.)])\s+")
-_SIGNS = " \t.!?;,:*_\u2026\u3002"
+# A number may be a day, and a sign before a figure belongs to it: they are part of what is said.
+_MARK = re.compile(r"\s*[-*+\u2022]\s+(?![\d.])")
+_FINAL_SIGNS = re.compile(r"(?<=[\w`\"')\]\u201d\u2019\u00bb])[.!\u2026\u3002\uff01]+$")
+_FIRST_WORD = re.compile(r"[^\W\d_](?=[^\W\d_A-Z]*(?:[\s,']|$))")
+_CODE = re.compile(r"\s{4}|\t")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +89,24 @@ def gap_after(text: str) -> str:
 
 
 def key_of(statement: str) -> str:
-    """What makes a statement the same: not its case, its white space, its list mark or its final sign."""
-    if "```" in statement or "~~~" in statement:
+    """What makes a statement the same: not its first capital letter, white space, list mark or final full stop.
+
+    All else may be what it is about: FOO=Bar is not FOO=bar, the 12th is not the 13th, and a question claims nothing.
+    """
+    if "```" in statement or "~~~" in statement or _CODE.match(statement):
         return "\n".join(line.rstrip() for line in statement.splitlines() if line.strip())
-    plain = " ".join(_MARK.sub("", statement).casefold().split())
-    return plain.strip(_SIGNS) or plain
+    mark = _MARK.match(statement)
+    plain = " ".join(statement[mark.end() if mark else 0 :].split())
+    plain = _FINAL_SIGNS.sub("", plain)
+    return plain[0].lower() + plain[1:] if _FIRST_WORD.match(plain) else plain
 
 
 def _blocks(lines: list[str]) -> Iterator[list[str]]:
     """Lines that stand together; what leads to a block belongs to it, and a fence has its blank lines."""
     block: list[str] = []
     fence = ""
+    # Kept beside the block: whoever looked through it at each line would need long for a long one.
+    whole = False
     for line in lines:
         if fence:
             block.append(line)
@@ -112,9 +124,10 @@ def _blocks(lines: list[str]) -> Iterator[list[str]]:
                 yield block
             block = []
             continue
-        if block and _starts_block(line, block):
+        if block and _starts_block(line, block, whole=whole):
             yield block
             block = []
+        whole = _makes_whole(line) if not block else whole or _holds_fence(line) or _leads(block[-1])
         block.append(line)
         opened = _FENCE.match(line)
         fence = opened[1] if opened else ""
@@ -137,11 +150,11 @@ def _open_fence(lines: Iterable[str]) -> str:
     return fence
 
 
-def _starts_block(line: str, block: list[str]) -> bool:
+def _starts_block(line: str, block: list[str], *, whole: bool) -> bool:
     if _leads(block[-1]):
         return False
     starts = bool(_FENCE.match(line) or _HEADING.match(line))
-    return starts or (bool(_ITEM.match(line)) and not _ITEM.match(block[0]) and not _is_whole(block))
+    return starts or (bool(_ITEM.match(line)) and not _ITEM.match(block[0]) and not whole)
 
 
 def _leads(line: str) -> bool:
@@ -150,9 +163,15 @@ def _leads(line: str) -> bool:
 
 def _is_whole(block: list[str]) -> bool:
     """Whether a block loses its meaning in pieces: code, tables, quotations, and what something leads to."""
-    return bool(_WHOLE.match(block[0]) or any("```" in line or "~~~" in line for line in block)) or (
-        len(block) > 1 and any(_leads(line) for line in block[:-1])
-    )
+    return _makes_whole(block[0]) or any(map(_holds_fence, block)) or any(map(_leads, block[:-1]))
+
+
+def _makes_whole(first: str) -> bool:
+    return bool(_WHOLE.match(first)) or _holds_fence(first)
+
+
+def _holds_fence(line: str) -> bool:
+    return "```" in line or "~~~" in line
 
 
 def _items(block: list[str]) -> Iterator[str]:
@@ -168,8 +187,10 @@ def _items(block: list[str]) -> Iterator[str]:
 def _sentences(paragraph: str) -> Iterator[str]:
     start = 0
     for found in _SENTENCE_END.finditer(paragraph):
-        before = paragraph[start : found.start()].strip()
-        if before and not _ABBREVIATION.search(before):
+        end = found.start()
+        if _ABBREVIATION.search(paragraph, max(start, end - _LONGEST_ABBREVIATION), end):
+            continue
+        if before := paragraph[start:end].strip():
             yield before
             start = found.end()
     if rest := paragraph[start:].strip():

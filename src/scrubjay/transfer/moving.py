@@ -107,7 +107,8 @@ async def move_house(move: Move) -> tuple[Moved, Comparison]:
 async def plan_move(source: RecordStore, target: RecordStore | None) -> Plan:
     """What would be moved; nothing is. Without a target there is none yet."""
     plans: list[SpacePlan] = []
-    for space in await source.spaces():
+    # The space without a name holds papers of the whole store: moved, too, but nobody's.
+    for space in filter(None, await source.spaces()):
         memories = known = 0
         async for page in id_pages(source, space):
             memories += len(page.ids)

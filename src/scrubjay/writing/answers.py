@@ -3,13 +3,13 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import cast
 
 from scrubjay import telemetry
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Json, Memory
-from scrubjay.model.results import Decision, Remembered, Similar
+from scrubjay.model.results import Decision, Remembered
 from scrubjay.model.snapshot import source_to_json
 from scrubjay.ports import Once, Records
 
@@ -44,7 +44,6 @@ class Request:
         if not self.key:
             return None
         told = {name: getattr(answer, name) for name in _TOLD}
-        told["similar"] = [asdict(one) for one in answer.similar]
         return Once(key=self.key, digest=self.digest, answer=json.dumps(told))
 
 
@@ -73,7 +72,6 @@ def repeated(answer: str) -> Remembered:
         tags=lists["tags"],
         merged_into=str(told.get("merged_into", "")),
         similarity=float(similarity) if isinstance(similarity, int | float) else None,
-        similar=tuple(Similar(**one) for one in cast("list[dict[str, Any]]", told.get("similar", []))),
         suggested_entities=lists["suggested_entities"],
         flags=lists["flags"],
         warnings=lists["warnings"],

@@ -13,11 +13,14 @@ from scrubjay.model.query import Filter
 from scrubjay.model.results import Missing, Outcome, Written
 from scrubjay.ports import Commit, RecordStore, Write
 from scrubjay.references import resolve_all
+from scrubjay.text.secrets import redact
 from scrubjay.text.slug import suffixed
 from scrubjay.writing.slicing import slice_memory
 
 _PAGE = 200
 _TRIES = 20
+# On what waits for a person's yes, and on what left the inbox without one.
+UNAPPROVED_FLAG = "unapproved"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +65,7 @@ async def forget(selection: Selection, *, space: str, origin: Origin, store: Rec
 
 
 async def restore(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
-    """Take memories out of the trash or the archive."""
+    """Take memories out of the trash or the archive; what nobody has approved waits again."""
     return await move(selection, Move.RESTORE, space=space, origin=origin, store=store)
 
 
@@ -81,7 +84,13 @@ async def purge(selection: Selection, *, space: str, origin: Origin, store: Reco
                     memory_id=memory.id,
                 )
         parts = await _parts_of(memories, space=space, store=store)
-        done += [_told("purged", memory) for memory in (*memories, *parts)]
+        wholes = {memory.id: await _whole_of(memory, store=store) for memory in memories}
+        gone = {memory.id for memory in memories}
+        done += [
+            _told("purged", memory, warnings=() if whole is None or whole.id in gone else (_said_in(whole),))
+            for memory in (*memories, *parts)
+            for whole in [wholes.get(memory.id)]
+        ]
     if not selection.dry_run and done:
         with telemetry.stage("write.commit"):
             await store.purge(space, [one.id for one in done], origin=origin)
@@ -94,7 +103,9 @@ async def move(selection: Selection, way: Move, *, space: str, origin: Origin, s
     selection = _in_state(selection, way.start)
     done: list[Written] = []
     missing: list[Missing] = []
-    async for memories, unknown in _pages(selection, space=space, store=store):
+    # A live memory may have the name of one that waits.
+    state = way.start if way.start is State.WAITING else None
+    async for memories, unknown in _pages(selection, space=space, store=store, state=state):
         missing += unknown
         done += [await _move_one(memory, way, selection=selection, origin=origin, store=store) for memory in memories]
     return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
@@ -106,9 +117,10 @@ async def _move_one(memory: Memory, way: Move, *, selection: Selection, origin: 
         if memory.state is way.target:
             return _told("unchanged", memory)
         _require_open(memory, way)
-        moved = replace(memory, state=way.target, version=memory.version + 1, updated_at=origin.at)
+        warnings = _told_of_whole(memory, await _whole_of(memory, store=store), way)
+        moved = replace(_moved(memory, way), version=memory.version + 1, updated_at=origin.at)
         if selection.dry_run:
-            return _told(action.value, memory)
+            return _told(action.value, memory, waits=moved.state is State.WAITING, warnings=warnings)
         write = Write(
             memory=moved,
             base=memory.version,
@@ -126,15 +138,32 @@ async def _move_one(memory: Memory, way: Move, *, selection: Selection, origin: 
             memory = (await store.get(memory.space, [memory.id])).get(memory.id, memory)
         else:
             telemetry.count("writes", action=action.value)
-            return _told(action.value, moved)
+            return _told(action.value, moved, waits=moved.state is State.WAITING, warnings=warnings)
     raise StaleVersion(f"{memory.name!r} is being changed too fast", hint="Try again", memory_id=memory.id)
 
 
+def _moved(memory: Memory, way: Move) -> Memory:
+    """A memory in the state it goes to. What left the inbox without a yes goes back there, and no further."""
+    if memory.state is State.WAITING and way.target is not State.LIVE:
+        flags = tuple(dict.fromkeys((*memory.flags, UNAPPROVED_FLAG)))
+    elif way is Move.RESTORE and UNAPPROVED_FLAG in memory.flags:
+        return replace(memory, state=State.WAITING)
+    else:
+        flags = tuple(flag for flag in memory.flags if flag != UNAPPROVED_FLAG)
+    # What is alive by itself is part of nothing.
+    merged_into = "" if way.target is State.LIVE else memory.merged_into
+    return replace(memory, state=way.target, flags=flags, merged_into=merged_into)
+
+
 async def _pages(
-    selection: Selection, *, space: str, store: RecordStore
+    selection: Selection, *, space: str, store: RecordStore, state: State | None = None
 ) -> AsyncIterator[tuple[Sequence[Memory], list[Missing]]]:
     if selection.wanted is None:
-        memories, missing = await resolve_all(store, selection.refs, space=space)
+        memories, missing = await resolve_all(store, selection.refs, space=space, state=state)
+        if state is not None and missing:
+            # Nobody there answers to it; it may be the name of one that is elsewhere, and that is told.
+            others, missing = await resolve_all(store, [one.ref for one in missing], space=space)
+            memories += others
         if selection.group:
             memories = await _with_siblings(memories, space=space, store=store)
         yield memories, missing
@@ -154,6 +183,14 @@ async def _parts_of(memories: Sequence[Memory], *, space: str, store: RecordStor
     found = (await store.get(space, ids)).values() if ids else ()
     owners = {memory.id for memory in memories}
     return [part for part in found if part.state is State.MERGED and part.merged_into in owners]
+
+
+async def _whole_of(memory: Memory, *, store: RecordStore) -> Memory | None:
+    """The memory that one was merged into and whose text has it still."""
+    if not memory.merged_into:
+        return None
+    whole = (await store.get(memory.space, [memory.merged_into])).get(memory.merged_into)
+    return whole if whole is not None and any(part.id == memory.id for part in whole.merged) else None
 
 
 async def _with_siblings(memories: Sequence[Memory], *, space: str, store: RecordStore) -> list[Memory]:
@@ -181,10 +218,29 @@ def _require_open(memory: Memory, way: Move) -> None:
         )
 
 
+def _told_of_whole(memory: Memory, whole: Memory | None, way: Move) -> tuple[str, ...]:
+    """What is to be known of a part that goes away alone; beside what it is part of it does not come back."""
+    if whole is None:
+        return ()
+    if way is Move.RESTORE and whole.state is State.LIVE:
+        raise WrongState(
+            f"{memory.name!r} stands in {whole.name!r} still",
+            hint=f"`revert` {whole.id} to the version before they were merged, then restore",
+            memory_id=memory.id,
+            merged_into=whole.id,
+        )
+    return (_said_in(whole),) if way is Move.FORGET else ()
+
+
+def _said_in(whole: Memory) -> str:
+    return f"what it says stands in {whole.name!r} still, into which it was merged"
+
+
 def _in_state(selection: Selection, state: State) -> Selection:
     for name in ("group", "dry_run"):
         require_flag(getattr(selection, name), field=name)
     require_remark(selection.reason, field="reason")
+    selection = replace(selection, reason=redact(selection.reason)[0])
     if selection.wanted is not None and not isinstance(selection.wanted, Filter):
         raise wrong("filter", "a Filter", selection.wanted)
     if selection.wanted is None:
@@ -200,5 +256,7 @@ def _in_state(selection: Selection, state: State) -> Selection:
     return replace(selection, wanted=replace(selection.wanted, state=state))
 
 
-def _told(action: str, memory: Memory) -> Written:
-    return Written(action=action, id=memory.id, name=memory.name, version=memory.version)
+def _told(action: str, memory: Memory, *, waits: bool = False, warnings: tuple[str, ...] = ()) -> Written:
+    if waits:
+        warnings = (*warnings, "it waits for a person's yes, as it did before")
+    return Written(action=action, id=memory.id, name=memory.name, version=memory.version, warnings=warnings)

@@ -1,8 +1,15 @@
 """The same thing said twice is stored once."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from scrubjay.model.draft import Draft
-from scrubjay.model.memory import Memory
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.query import Filter
 from scrubjay.ports import Records
+
+# An inbox is looked through by a person, and then it is not long.
+_LATEST = 100
 
 
 async def exact_duplicates(draft: Draft, *, space: str, records: Records) -> tuple[Memory, ...]:
@@ -10,9 +17,26 @@ async def exact_duplicates(draft: Draft, *, space: str, records: Records) -> tup
     if draft.intent == "new" or not draft.text:
         return ()
     ids = await records.same_content(space, draft.text)
-    if not ids:
+    return _all_said(draft, (await records.get(space, ids)).values()) if ids else ()
+
+
+async def waiting_duplicates(
+    draft: Draft, memories: Iterable[Memory], *, space: str, records: Records
+) -> tuple[Memory, ...]:
+    """The same among what waits for a person's yes: of those with the same names, and of the latest."""
+    if draft.intent == "new" or not draft.text:
         return ()
-    known = [memory for memory in (await records.get(space, ids)).values() if _says_the_same(draft, memory)]
+    found = [await records.find(space, memory.name, state=State.WAITING) for memory in memories]
+    ids = [handle.id for handles in found for handle in handles]
+    ids += await records.list_ids(space, Filter(state=State.WAITING), limit=_LATEST)
+    # Nothing that waits is pinned.
+    wanted = replace(draft, pinned=False)
+    return _all_said(wanted, (await records.get(space, list(dict.fromkeys(ids)))).values()) if ids else ()
+
+
+def _all_said(draft: Draft, memories: Iterable[Memory]) -> tuple[Memory, ...]:
+    """Of some memories those that say all of it, one for each entity; or none."""
+    known = [memory for memory in memories if _says_the_same(draft, memory)]
     by_entity = {memory.entity: memory for memory in known}
     entities = draft.entities or ("",)
     return tuple(by_entity[entity] for entity in entities) if all(one in by_entity for one in entities) else ()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from scrubjay import telemetry
 from scrubjay.errors import NameTaken
 from scrubjay.model.change import Action, Origin
-from scrubjay.model.draft import Draft
+from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, Vector
@@ -18,7 +18,7 @@ from scrubjay.text.slug import suffixed
 from scrubjay.writing import answers
 from scrubjay.writing.answers import Request
 from scrubjay.writing.embed import embed_new
-from scrubjay.writing.merge import merge
+from scrubjay.writing.merge import kept_apart, merge
 from scrubjay.writing.similarity import Verdict
 from scrubjay.writing.slicing import slice_memory
 
@@ -42,6 +42,7 @@ class Parcel:
     profile: Profile | None
     vectors: Mapping[bytes, Vector]
     has_llm: bool
+    limits: Limits
     origin: Origin = _NOBODY
     once: Request = field(default_factory=lambda: Request(key="", digest=b""))
 
@@ -105,6 +106,12 @@ async def merge_into(
             return first, ()
         telemetry.count("writes", action="unchanged")
         return answer, ()
+    if not _fits(merged, limits=parcel.limits):
+        # What nobody could revise any more is no help.
+        told = draft.warned(f"it would be merged into {target.name}, which would be too large then")
+        return await create(replace(parcel, draft=told), replace(verdict, into=None), store=store)
+    if apart := kept_apart(target, incoming, most_tags=parcel.rules.most_tags):
+        draft = draft.warned(f"kept with its own record only, {target.name} having no place for it: {', '.join(apart)}")
     if draft.dry_run:
         return _merged(draft.decided("commit", "skipped", "dry run"), target, merged, verdict), ()
     part = replace(incoming, state=State.MERGED, merged_into=target.id)
@@ -193,6 +200,15 @@ def _merged(draft: Draft, target: Memory, merged: Memory, verdict: Verdict) -> R
         flags=merged.flags,
         warnings=draft.warnings,
         trace=draft.trace,
+    )
+
+
+def _fits(memory: Memory, *, limits: Limits) -> bool:
+    sizes = [len(one.text.encode()) for one in memory.observations]
+    return (
+        len(memory.content.encode()) <= limits.text_bytes
+        and len(sizes) <= limits.observations
+        and sum(sizes) <= limits.list_bytes
     )
 
 

@@ -1,37 +1,31 @@
 """Two memories become one: all that the first says as it is, then what the second adds. Nothing is lost."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.model.memory import Json, Memory, Merged, Observation, Source
-from scrubjay.text.claims import claims_of, differences
+from scrubjay.text.claims import claims_of
 from scrubjay.text.statements import Statement, closed, gap_after, key_of, rejoined, split_statements, statements_of
+from scrubjay.text.statements_within import parts_of
 from scrubjay.text.tokens import terms_of
 
 __all__ = ["kept_apart", "merge", "source_words"]
 
 _MOST_TAGS = 8
-# What is shorter may mean anything within another sentence.
-_LEAST_WORDS = 3
-_LONGEST_SEARCHED = 100_000
-# A sentence with one of these does not claim what it contains.
-_HEDGES = frozenset(
-    """
-    if unless whether may might could would should maybe perhaps probably think thinks thought believe believes say said
-    says claim claims claimed seems wants want hope hopes plan plans planned try tried tries except only until before
-    almost nearly used likely once why how when instead rather
-    """.split()
-)
 # The flag of texts that say little: what was added to says more.
 _THIN = "thin"
+_ONE_VALUE = ("title", "category", "project", "scope", "entity")
+# What a memory is of whose kind nobody said anything.
+_PLAIN_KIND = "note"
 
 
 def merge(memory: Memory, incoming: Memory, *, at: datetime, most_tags: int = _MOST_TAGS) -> Memory:
     """The first memory's next version with all that the second says besides; the first itself if that is nothing.
 
     The first goes before in whatever can have one value only; `kept_apart` tells what of the second is left to its own
-    record then.
+    record then. For that alone there is a next version too: it says where the record is.
     """
     statements = _new_statements(memory, incoming)
     content = _with_added(memory.content, incoming.content, statements)
@@ -52,17 +46,30 @@ def merge(memory: Memory, incoming: Memory, *, at: datetime, most_tags: int = _M
         metadata=metadata,
         flags=flags if statements or observations else memory.flags,
     )
-    if merged == memory:
+    apart = kept_apart(memory, incoming, most_tags=most_tags)
+    if merged == memory and (not apart or any(one.id == incoming.id for one in memory.merged)):
         return memory
     added = (*(one.text for one in statements), *(one.text for one in observations))
     entry = Merged(id=incoming.id, at=at, source=incoming.source, statements=added)
     return replace(merged, merged=(*memory.merged, entry), version=memory.version + 1, updated_at=at, last_confirmed=at)
 
 
-def kept_apart(memory: Memory, incoming: Memory) -> tuple[str, ...]:
-    """The metadata keys whose values differ: what the second says of them stays in its own record."""
-    return tuple(
-        key for key, value in incoming.metadata.items() if key in memory.metadata and memory.metadata[key] != value
+def kept_apart(memory: Memory, incoming: Memory, *, most_tags: int = _MOST_TAGS) -> tuple[str, ...]:
+    """What of the second has no place in the first: fields and metadata of another value, and tags beyond the limit."""
+    fields = [name for name in _ONE_VALUE if _differs(getattr(memory, name), getattr(incoming, name))]
+    if "title" in fields and _title_tells_more(memory, incoming):
+        fields.remove("title")
+    if incoming.kind not in (memory.kind, _PLAIN_KIND):
+        fields.append("kind")
+    kept = _tags(memory.tags, incoming.tags, most=most_tags)
+    return (
+        *fields,
+        *(
+            f"metadata {key}"
+            for key, value in incoming.metadata.items()
+            if key in memory.metadata and not _is_equal(memory.metadata[key], value)
+        ),
+        *(f"tag {tag}" for tag in incoming.tags if tag not in kept),
     )
 
 
@@ -79,15 +86,22 @@ def _new_statements(memory: Memory, incoming: Memory) -> list[Statement]:
 def _titled(memory: Memory, incoming: Memory) -> list[Statement]:
     """The statements of a memory; first its title, if that tells more and the other has one of its own."""
     statements = list(split_statements(incoming.content))
-    if not memory.title or not incoming.title or key_of(memory.title) == key_of(incoming.title):
-        return statements
-    texts = [memory.title, memory.content, incoming.content]
-    texts += [one.text for one in (*memory.observations, *incoming.observations)]
-    told = {term for text in texts for term in terms_of(text)}
-    if told.issuperset(terms_of(incoming.title)):
+    if not _title_tells_more(memory, incoming):
         return statements
     # A colon at its end would make it the head of what follows.
     return [Statement(incoming.title.strip("# :"), -1), *statements]
+
+
+def _title_tells_more(memory: Memory, incoming: Memory) -> bool:
+    if not _differs(memory.title, incoming.title):
+        return False
+    if claims_of(incoming.title).negations:
+        # The terms do not tell a negation.
+        return True
+    texts = [memory.title, memory.content, incoming.content]
+    texts += [one.text for one in (*memory.observations, *incoming.observations)]
+    told = {term for text in texts for term in terms_of(text)}
+    return not told.issuperset(terms_of(incoming.title))
 
 
 def _with_added(content: str, incoming: str, statements: Sequence[Statement]) -> str:
@@ -100,9 +114,13 @@ def _with_added(content: str, incoming: str, statements: Sequence[Statement]) ->
 
 def _new_observations(memory: Memory, incoming: Memory, content: str) -> list[Observation]:
     known = _Known([*statements_of(content), *(one.text for one in memory.observations)])
+    # Until when something holds is part of it.
+    until = {(key_of(one.text), one.valid_until) for one in memory.observations}
     source = source_words(incoming.source)
     return [
-        one if one.source else replace(one, source=source) for one in incoming.observations if known.takes(one.text)
+        one if one.source else replace(one, source=source)
+        for one in incoming.observations
+        if known.takes(one.text) or (one.valid_until and (key_of(one.text), one.valid_until) not in until)
     ]
 
 
@@ -110,30 +128,29 @@ def _tags(first: tuple[str, ...], second: tuple[str, ...], *, most: int) -> tupl
     return tuple(dict.fromkeys((*first, *second)))[: max(most, len(first))]
 
 
+def _differs(mine: str, other: str) -> bool:
+    return bool(mine and other) and mine.casefold().split() != other.casefold().split()
+
+
+def _is_equal(mine: Json, other: Json) -> bool:
+    # True is 1 and 1.0 in Python, but not where it is written down.
+    return json.dumps(mine, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
 class _Known:
-    """What was said already."""
+    """What was said already: each statement, and the parts of it that it claims by themselves."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._keys = dict.fromkeys(key_of(text) for text in texts)
-        # In what is longer than a note, only what is the same word for word is looked for: it may be a book.
-        self._looks_inside = sum(map(len, self._keys)) < _LONGEST_SEARCHED
+        self._keys = {key for text in texts for key in _keys(text)}
 
     def takes(self, statement: str) -> bool:
         """Whether a statement is new; it is known from now on."""
-        key = key_of(statement)
-        if key in self._keys or (self._looks_inside and any(_covers(known, key) for known in self._keys)):
+        if key_of(statement) in self._keys:
             return False
-        self._keys[key] = None
+        self._keys.update(_keys(statement))
         return True
 
 
-def _covers(longer: str, key: str) -> bool:
-    """Whether a statement contains another one and claims it: not with a doubt, a condition or a negation."""
-    if key not in longer or key.count(" ") + 1 < _LEAST_WORDS or "```" in longer:
-        return False
-    before, found, after = f" {longer} ".partition(f" {key} ")
-    return (
-        bool(found)
-        and not _HEDGES.intersection((*before.split(), *after.split()))
-        and not differences(claims_of(key), claims_of(longer))
-    )
+def _keys(statement: str) -> Iterator[str]:
+    yield key_of(statement)
+    yield from map(key_of, parts_of(statement))

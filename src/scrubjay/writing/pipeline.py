@@ -19,13 +19,13 @@ from scrubjay.ports import Embedded, Embedder, Profile, RecordStore
 from scrubjay.writing import answers
 from scrubjay.writing.compose import compose
 from scrubjay.writing.density import weigh
-from scrubjay.writing.duplicate import exact_duplicates
+from scrubjay.writing.duplicate import exact_duplicates, waiting_duplicates
 from scrubjay.writing.embed import embed_new
 from scrubjay.writing.entities import acquaint, name_entities
 from scrubjay.writing.flights import Flights
 from scrubjay.writing.keep import Parcel, create, free_names, merge_into
 from scrubjay.writing.refuse import refuse
-from scrubjay.writing.review import must_wait
+from scrubjay.writing.review import must_wait, put_aside
 from scrubjay.writing.rules import Statutes, statutes_of
 from scrubjay.writing.screen import screen
 from scrubjay.writing.similarity import Verdict, look_around
@@ -94,18 +94,20 @@ async def remember(draft: Draft, *, space: str, origin: Origin, desk: Desk) -> K
             exact_duplicates(draft, space=space, records=desk.store),
             free_names(composed, draft, space=space, store=desk.store),
         )
+    waits = must_wait(draft, rules=statutes.rules)
+    if waits and not known:
+        known = await waiting_duplicates(draft, composed, space=space, records=desk.store)
     if known:
         # The duplicate may be what the same request made a moment ago.
         if (first := await once.first(desk.store, space=space)) is not None:
             return Kept(answer=first)
         telemetry.count("writes", len(known), action="unchanged")
         return Kept(answer=answers.unchanged(draft, known))
-    if must_wait(draft, rules=statutes.rules):
-        draft = draft.decided("review", "waiting").warned("it waits for a person's yes and is not found before")
-        memories = tuple(replace(memory, state=State.WAITING, pinned=False) for memory in memories)
+    if waits:
+        draft, memories = put_aside(draft, memories)
     parcel = await _parcel(draft.decided("duplicate", "none"), memories, space=space, statutes=statutes, desk=desk)
     # What is merged into nothing need not wait for what may say the same.
-    merges = draft.intent != "new" and statutes.rules.gate == "merge"
+    merges = draft.intent == "continue" or (draft.intent == "auto" and statutes.rules.gate == "merge")
     vector, session = (parcel.vector, draft.session_hint) if merges else (None, "")
     async with desk.flights.taking_off(space, vector=vector, session=session):
         return await _landed(replace(parcel, origin=origin, once=once), desk=desk)
@@ -148,7 +150,7 @@ async def _parcel(draft: Draft, memories: tuple[Memory, ...], *, space: str, sta
     profile, vectors = await _vectors(sliced[0][1], embedded, space=space, desk=desk)
     return Parcel(
         draft=draft, space=space, rules=statutes.rules, sliced=tuple(sliced), embedded=embedded, profile=profile,
-        vectors=vectors, has_llm=desk.has_llm,
+        vectors=vectors, has_llm=desk.has_llm, limits=desk.limits,
     )  # fmt: skip
 
 
@@ -197,7 +199,8 @@ async def _verdict(parcel: Parcel, *, desk: Desk) -> Verdict:
         parcel.vectors,
         rules=parcel.rules,
         intent=draft.intent if alone else "new",
-        session_hint=draft.session_hint,
+        # As it is stored: where it comes from goes before where it belongs.
+        session_hint=memory.source.session if draft.session_hint else "",
         space=parcel.space,
         store=desk.store,
         index=desk.index,

@@ -1,29 +1,33 @@
 """What is never remembered: texts that say so themselves, and what the rules of a space name."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
+from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Draft
-from scrubjay.model.memory import Json
+from scrubjay.model.memory import Json, Memory
 from scrubjay.model.rules import Rules
 from scrubjay.text.scripts import folded_script
 from scrubjay.text.wildcards import Glob, Wildcard
+from scrubjay.writing.texts import draft_texts, memory_texts, source_texts, strings_in
 
-__all__ = ["refuse"]
+__all__ = ["refuse", "require_allowed", "require_allowed_edit"]
 
 _THIS = "(?:this|that|it|any of this|any of that|the following|this (?:message|conversation|chat|text|note|part|one))"
 _KEEP = "(?:remember|store|save|keep|record|memorize|memorise|log|persist|write down|retain|note)"
 # What may follow an order that is about this very text; with anything else it is about something else.
 _END = (
-    "(?= ?(?:$|[.!?,;:)\\]\n\u3002\uff0c]|please\\b|anywhere\\b|for later\\b|(?:in|to) (?:your |the "
+    "(?= ?(?:$|[.!?;:)\\]\n\u3002]|please\\b|anywhere\\b|for later\\b|(?:in|to) (?:your |the "
     "|long-term )?memory\\b"
     "|in (?:your|the) notes\\b|permanently\\b|bitte\\b))"
 )
-# Where an order begins: what is quoted or told of others is none.
-_START = "(?:^|[.!?;:(\\[\n\u2014\u3002-] ?|\\bplease,? |\\bbitte )"
+# Where an order begins. What is quoted, told of others, a point of a list or after a heading is about something else.
+_START = "(?:^(?:[:-] ?)?|[.!?;(\\[\n\u3002] ?|(?<![:\"'-] )\\b(?:please,?|bitte) )"
 _ORDERS = re.compile(
-    f"{_START}(?:please,? |so,? |and |but |also )?(?:(?:do not|don't|dont|never) (?:ever )?{_KEEP} {_THIS}{_END}"
+    f"{_START}(?:please,? |so,? |and |but |also )?(?:(?:do not|don't|dont) (?:ever )?{_KEEP} {_THIS}{_END}"
+    # What is never done to "it" is how things are done there.
+    f"|never (?:ever )?{_KEEP} (?:any of )?(?:this|the following){_END}"
     f"|forget (?:this|the following|this (?:message|conversation|chat|text|note)){_END}"
     "|(?:this|the following) (?:is )?(?:not to be|must not be|should not be|shall not be) (?:remembered|stored"
     "|saved|recorded)"
@@ -57,28 +61,73 @@ _PATH = re.compile(r"[^\s\"'`<>()|,;*?\[\]{}]{1,400}+")
 _PATH_FIELDS = ("path", "file", "filename", "file_path", "filepath", "source", "uri", "url", "location")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """What is looked at: texts that may give an order about themselves, all texts, and all names of files."""
+
+    orders: frozenset[str]
+    texts: frozenset[str]
+    paths: frozenset[str]
+
+
 def refuse(draft: Draft, *, rules: Rules) -> Draft:
     """A draft that is rejected, with the reason, if it is not to be kept."""
-    reason = _reason(draft, rules)
+    reason = _reason(_of_draft(draft, rules), rules)
     if not reason:
         return draft.decided("refuse", "allowed")
     return replace(draft, rejected=reason).decided("refuse", "rejected", reason)
 
 
-def _reason(draft: Draft, rules: Rules) -> str:
-    if any(_says_so(text) for text in (draft.text, draft.title, *draft.observations)):
+def require_allowed(draft: Draft, *, rules: Rules) -> None:
+    """Raise InvalidInput for a draft that is not to be kept, where there is no other way to say so."""
+    _require(_reason(_of_draft(draft, rules), rules))
+
+
+def require_allowed_edit(before: Memory, after: Memory, *, rules: Rules) -> None:
+    """Raise InvalidInput for an edit that brings in what is not to be kept; what was there already may stay."""
+    _require(_reason(_of_memory(after, rules), rules, known=_of_memory(before, rules)))
+
+
+def _require(reason: str) -> None:
+    if reason:
+        raise InvalidInput(f"nothing was stored: {reason}", hint="`rules` shows what this space never keeps")
+
+
+def _of_draft(draft: Draft, rules: Rules) -> _Said:
+    orders = (draft.text, draft.title, *draft.observations)
+    return _said(orders, draft_texts(draft, apart=True), source_texts(draft), draft.metadata, rules)
+
+
+def _of_memory(memory: Memory, rules: Rules) -> _Said:
+    orders = (memory.content, memory.title, *(one.text for one in memory.observations))
+    return _said(orders, memory_texts(memory, apart=True), source_texts(memory), memory.metadata, rules)
+
+
+def _said(
+    orders: tuple[str, ...], texts: Iterator[str], source: Iterator[str], metadata: Mapping[str, Json], rules: Rules
+) -> _Said:
+    return _Said(
+        orders=frozenset(orders),
+        texts=frozenset(" ".join(text.casefold().split()) for text in texts) if rules.never else frozenset(),
+        paths=frozenset(_paths(orders, source, metadata)) if rules.never_paths else frozenset(),
+    )
+
+
+_NOTHING = _Said(orders=frozenset(), texts=frozenset(), paths=frozenset())
+
+
+def _reason(said: _Said, rules: Rules, *, known: _Said = _NOTHING) -> str:
+    if any(map(_says_so, said.orders - known.orders)):
         return "the text itself says that it is not to be remembered"
-    if rules.never:
-        texts = [" ".join(text.casefold().split()) for text in _texts(draft)]
-        for number, pattern in enumerate(rules.never, 1):
-            if any(map(Wildcard(pattern.casefold()).stands_in, texts)):
-                # Neither the words nor the pattern are told: they may be what nobody should read.
-                return f"pattern {number} of this space's rule `never` fits it"
-    if rules.never_paths:
-        paths = list(dict.fromkeys(_paths(draft)))
-        for number, pattern in enumerate(rules.never_paths, 1):
-            if any(map(Glob(pattern).fits, paths)):
-                return f"pattern {number} of this space's rule `never_paths` fits a file that it names or comes from"
+    for number, pattern in enumerate(rules.never, 1):
+        stands = Wildcard(pattern.casefold()).stands_in
+        if any(map(stands, said.texts - known.texts)) and not any(map(stands, known.texts)):
+            # Neither the words nor the pattern are told: they may be what nobody should read.
+            return f"pattern {number} of this space's rule `never` fits it"
+    for number, pattern in enumerate(rules.never_paths, 1):
+        fits = Glob(pattern).fits
+        if any(map(fits, said.paths - known.paths)) and not any(map(fits, known.paths)):
+            return f"pattern {number} of this space's rule `never_paths` fits a file that it names or comes from"
     return ""
 
 
@@ -95,31 +144,10 @@ def _orders(text: str) -> bool:
     return bool(_ORDERS.search(_LINES.sub("\n", _BLANKS.sub(" ", folded.strip()))))
 
 
-def _texts(draft: Draft) -> Iterator[str]:
-    yield from (draft.text, draft.title, draft.name, draft.category, draft.project, draft.kind)
-    yield from draft.observations
-    yield from draft.entities
-    yield from draft.tags
-    yield from (text for _, text in _strings(dict(draft.metadata)))
-
-
-def _paths(draft: Draft) -> Iterator[str]:
-    yield from (draft.source.tool, draft.source.conversation, draft.source.session)
-    yield from (text for name, text in _strings(dict(draft.metadata)) if name.casefold() in _PATH_FIELDS)
-    for text in (draft.text, draft.title, *draft.observations):
+def _paths(orders: tuple[str, ...], source: Iterator[str], metadata: Mapping[str, Json]) -> Iterator[str]:
+    yield from source
+    yield from (text for name, text in strings_in(dict(metadata)) if name.casefold() in _PATH_FIELDS)
+    for text in orders:
         for found in _PATH.findall(text):
             if "." in found or "/" in found or "\\" in found:
                 yield found.rstrip(".:!")
-
-
-def _strings(value: Json) -> Iterator[tuple[str, str]]:
-    """The texts in a value with the names they stand under, without going down into it: it may be deep."""
-    waiting: list[tuple[str, Json]] = [("", value)]
-    while waiting:
-        name, one = waiting.pop()
-        if isinstance(one, str):
-            yield name, one
-        elif isinstance(one, list):
-            waiting += ((name, each) for each in one)
-        elif isinstance(one, dict):
-            waiting += one.items()

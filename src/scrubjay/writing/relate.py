@@ -10,9 +10,12 @@ from scrubjay.model.given import require_share
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.results import Related
+from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Edge, RecordStore
 from scrubjay.references import resolve
 from scrubjay.writing import validate
+from scrubjay.writing.rules import statutes_of
+from scrubjay.writing.screen import screen_relation
 
 
 async def relate(
@@ -27,6 +30,7 @@ async def relate(
     origin: Origin,
     store: RecordStore,
     limits: Limits,
+    rules: Rules | None = None,
 ) -> Related:
     """Set an edge; a link is one edge, whichever end it is made from."""
     start, end = await resolve(store, source, space=space), await resolve(store, target, space=space)
@@ -41,6 +45,8 @@ async def relate(
         metadata=validate.metadata(metadata, limits=limits),
         created_at=origin.at,
     )
+    statutes = await statutes_of(space, default=rules or Rules(), papers=store)
+    edge = screen_relation(edge, rules=statutes.rules)
     known = [one for one in await store.relations(space, [start.id]) if _same(one, edge)]
     if known:
         edge = Relation(

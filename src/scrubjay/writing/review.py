@@ -1,5 +1,9 @@
 """The inbox: where what agents write waits until a person says whether it is kept."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scrubjay.errors import WrongState
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, Method, State
@@ -8,9 +12,9 @@ from scrubjay.model.results import Outcome
 from scrubjay.model.rules import Rules
 from scrubjay.ports import RecordStore
 from scrubjay.references import SoundReader
-from scrubjay.writing.dispose import Move, Selection, move
+from scrubjay.writing.dispose import UNAPPROVED_FLAG, Move, Selection, move
 
-__all__ = ["approve", "decline", "inbox", "must_wait"]
+__all__ = ["approve", "decline", "inbox", "must_wait", "put_aside", "require_no_review"]
 
 _BY_AGENTS = (Method.AGENT, Method.AUTO)
 
@@ -18,6 +22,27 @@ _BY_AGENTS = (Method.AGENT, Method.AUTO)
 def must_wait(draft: Draft, *, rules: Rules) -> bool:
     """Whether a draft becomes a memory only when a person says so."""
     return rules.review == "all" or (rules.review == "agents" and draft.source.method in _BY_AGENTS)
+
+
+def require_no_review(draft: Draft, *, rules: Rules) -> None:
+    """Raise WrongState where a draft would have to wait and what it becomes cannot."""
+    if must_wait(draft, rules=rules):
+        raise WrongState(
+            "here what is written waits for a person's yes, and what belongs to a knowledge graph cannot wait",
+            hint="Use `remember`, or set the rule `review` of this space to none",
+            rule="review",
+        )
+
+
+def put_aside(draft: Draft, memories: Sequence[Memory]) -> tuple[Draft, tuple[Memory, ...]]:
+    """A draft and its records as they wait: the flag stays on them until a person says yes."""
+    told = draft.decided("review", "waiting").warned("it waits for a person's yes and is not found before")
+    if draft.pinned:
+        told = told.warned("it was not pinned: `revise` it so when it is approved")
+    flags = tuple(dict.fromkeys((*draft.flags, UNAPPROVED_FLAG)))
+    return replace(told, flags=flags), tuple(
+        replace(memory, state=State.WAITING, pinned=False, flags=flags) for memory in memories
+    )
 
 
 async def inbox(space: str, *, store: RecordStore, limit: int) -> tuple[Memory, ...]:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import cast
 
 from scrubjay import telemetry
-from scrubjay.errors import InvalidInput, StaleVersion
+from scrubjay.errors import InvalidInput, StaleVersion, WrongState
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.draft import Edit, Limits
 from scrubjay.model.given import (
@@ -18,7 +18,7 @@ from scrubjay.model.given import (
     require_texts,
     require_whole,
 )
-from scrubjay.model.memory import Json, Memory, Observation, Tier
+from scrubjay.model.memory import Json, Memory, Observation, State, Tier
 from scrubjay.model.moment import parse_moment
 from scrubjay.model.results import Written
 from scrubjay.once import Ask, asking
@@ -27,6 +27,7 @@ from scrubjay.references import resolve
 from scrubjay.writing import validate
 from scrubjay.writing.embed import embed_new
 from scrubjay.writing.pipeline import Desk
+from scrubjay.writing.refuse import require_allowed_edit
 from scrubjay.writing.rules import statutes_of
 from scrubjay.writing.screen import mark, screen_edit
 from scrubjay.writing.slicing import slice_memory
@@ -44,7 +45,15 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
     if (first := await _first(ask, space=space, desk=desk)) is not None:
         return first
     memory = await resolve(desk.store, ref, space=space)
+    if memory.state is State.MERGED:
+        raise WrongState(
+            f"{memory.name!r} is part of another memory now",
+            hint=f"Revise {memory.merged_into}",
+            memory_id=memory.id,
+            merged_into=memory.merged_into,
+        )
     rules = (await statutes_of(space, default=desk.rules, papers=desk.store)).rules
+    # What is to be flagged is seen in the memory after the edit.
     clean, screened, _ = screen_edit(edit, rules=rules)
     for _ in range(_TRIES):
         if edit.expected_version not in (None, memory.version):
@@ -53,6 +62,7 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
                 return first
             raise _stale(memory, edit.expected_version)
         edited, warnings = apply_edit(memory, clean, now=origin.at, limits=desk.limits)
+        require_allowed_edit(memory, edited, rules=rules)
         marked, refused = mark(memory, edited, rules=rules) if edited != memory else (edited, ())
         edited, warnings = marked, (*screened, *warnings, *refused)
         if edited == memory:
@@ -128,12 +138,22 @@ def apply_edit(memory: Memory, edit: Edit, *, now: datetime, limits: Limits) -> 
     fresh = [one for one in dict.fromkeys(added) if one.strip() and one not in present]
     kept += [Observation(text=one, recorded_at=now) for one in fresh]
     validate.texts([one.text for one in kept], field="observations", limit=limits.observations, limits=limits)
-    edited = replace(edited, observations=tuple(kept))
+    edited = _with_what_is_still_said(replace(edited, observations=tuple(kept)))
     if not edited.content.strip() and not edited.observations and not edit.may_empty:
         raise InvalidInput(
             "the edit would leave nothing of the memory", hint="Use `forget` to drop it", field="content"
         )
     return edited, tuple(f"there was no observation {one[:80]!r} to remove" for one in sorted(unknown))
+
+
+def _with_what_is_still_said(memory: Memory) -> Memory:
+    """What was taken out of the text is not kept as what others brought into it either."""
+    said = {one.text for one in memory.observations}
+    merged = tuple(
+        replace(part, statements=tuple(one for one in part.statements if one in said or one in memory.content))
+        for part in memory.merged
+    )
+    return replace(memory, merged=merged) if merged != memory.merged else memory
 
 
 def _keep_recording_times(before: Memory, after: Memory) -> Memory:

@@ -10,7 +10,7 @@ from scrubjay.text.claims import claims_of, differences, only_in_one
 from scrubjay.text.kin import kin_of
 from scrubjay.text.tokens import STOP_WORDS, running_terms_of
 
-__all__ = ["Sameness", "at_most", "overlap", "sameness"]
+__all__ = ["Sameness", "at_most", "exchanged", "overlap", "sameness"]
 
 # How much the words count beside the cosine, and what a figure or day costs that only one of the texts has. Found with
 # pairs that people have judged; a model's own threshold is found with the same scoring, by `scrubjay calibrate same`.
@@ -21,6 +21,11 @@ _NOT_FAR = 0.5
 # So few words make one clause, whose first one is who does it.
 _ONE_CLAUSE = 6
 _WORD = re.compile(r"\w+")
+# From this closeness on one word may stand for another, and from that on nobody need be told: they mean the same.
+_MAY_STAND_FOR = 0.6
+_MEANS_THE_SAME = 0.75
+# Small words, of which one is the opposite of the other.
+_OPPOSITE = frozenset({frozenset({"in", "out"})})
 # Enough to tell texts apart; longer ones are compared in pieces.
 _MOST_TERMS = 200
 _KNOWN_TERMS = 20_000
@@ -42,7 +47,7 @@ def sameness(first: str, second: str, *, cosine: float) -> Sameness:
     words = overlap(terms, other_terms) if cosine >= _NOT_FAR else 0.0
     extra = min(only_in_one(claims, others), _MOST_ONE_SIDED)
     similarity = (cosine + _WORDS * words - _ONE_SIDED * extra) / (1 + _WORDS)
-    differs = differences(claims, others) or _other_subject(terms, other_terms) or _exchanged(first, second)
+    differs = differences(claims, others) or _other_subject(terms, other_terms) or exchanged(first, second)
     return Sameness(similarity=min(1.0, max(0.0, similarity)), differs=differs)
 
 
@@ -56,6 +61,30 @@ def overlap(first: Sequence[str], second: Sequence[str]) -> float:
     if not first or not second:
         return float(not first and not second)
     return min(_covered(first, second), _covered(second, first))
+
+
+def exchanged(first: str, second: str, *, strictly: bool = False) -> tuple[str, ...]:
+    """The one name or word that stands in the place of another where all else is the same.
+
+    What may stand for it is no difference; strictly, only what means the same is none.
+    """
+    words, others = _WORD.findall(first), _WORD.findall(second)
+    if len(words) != len(others):
+        return ()
+    places = [at for at, pair in enumerate(zip(words, others, strict=True)) if pair[0] != pair[1]]
+    pairs = {(words[at], others[at]) for at in places if words[at].casefold() != others[at].casefold()}
+    if len(pairs) != 1:
+        return ()
+    one, other = pairs.pop()
+    low = frozenset({one.lower(), other.lower()})
+    # A sentence may begin with any word, but only with the small ones for no reason.
+    small = places == [0] and low <= STOP_WORDS
+    named = one[0].isupper() or other[0].isupper()
+    if named and not small and (min(len(one), len(other)) > 1 or len(one) == len(other)):
+        return (f"name: {one} or {other}",)
+    enough = _MEANS_THE_SAME if strictly else _MAY_STAND_FOR
+    apart = low in _OPPOSITE or (low.isdisjoint(STOP_WORDS) and _closeness(one, other) < enough)
+    return (f"word: {one} or {other}",) if apart else ()
 
 
 def _covered(terms: Sequence[str], others: Sequence[str]) -> float:
@@ -78,20 +107,12 @@ def _other_subject(first: Sequence[str], second: Sequence[str]) -> tuple[str, ..
     return (f"order: {first[0]} or {second[0]}",)
 
 
-def _exchanged(first: str, second: str) -> tuple[str, ...]:
-    """The word that stands in the place of a name where all else is the same."""
-    words, others = _WORD.findall(first), _WORD.findall(second)
-    if len(words) != len(others):
-        return ()
-    places = [at for at, pair in enumerate(zip(words, others, strict=True)) if pair[0] != pair[1]]
-    pairs = {(words[at], others[at]) for at in places if words[at].casefold() != others[at].casefold()}
-    if len(pairs) != 1:
-        return ()
-    one, other = pairs.pop()
-    # A sentence may begin with any word, but only with the small ones for no reason.
-    small = places == [0] and {one.lower(), other.lower()} <= STOP_WORDS
-    named = one[0].isupper() or other[0].isupper()
-    return (f"name: {one} or {other}",) if named and not small and min(len(one), len(other)) > 1 else ()
+def _closeness(one: str, other: str) -> float:
+    terms, others = running_terms_of(one), running_terms_of(other)
+    if not terms or not others or terms == others:
+        return 1.0
+    term, near = terms[0], others[0]
+    return max(_kin(term).get(near, 0.0), _kin(near).get(term, 0.0))
 
 
 @lru_cache(maxsize=_KNOWN_TERMS)

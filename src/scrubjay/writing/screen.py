@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import cast
 
 from scrubjay.model.draft import Draft, Edit
@@ -13,8 +14,9 @@ from scrubjay.model.rules import Rules
 from scrubjay.text.injection import suspicions
 from scrubjay.text.secrets import REDACTED, redact, redact_named
 from scrubjay.writing.density import THIN_FLAG, thinness
+from scrubjay.writing.texts import draft_texts, memory_texts, source_texts, strings_in
 
-__all__ = ["clean", "mark", "screen", "screen_edit", "screen_relation"]
+__all__ = ["clean", "label", "mark", "screen", "screen_edit", "screen_relation"]
 
 REDACTED_FLAG = "redacted"
 SUSPICIOUS_FLAG = "suspicious"
@@ -26,8 +28,6 @@ _SETTLED = (Tier.SEMANTIC, Tier.PROCEDURAL)
 _NOT_PINNED = "it was not pinned: its text seems to give orders to agents"
 _NOT_PROMOTED = "it was not promoted: its text seems to give orders to agents"
 _DEEPEST = 100
-# More than metadata can have.
-_MOST_PARTS = 100_000
 # Fields of an edit that are texts, besides lists and metadata.
 _EDITED = ("content", "text", "entity", *_LABELS)
 
@@ -69,6 +69,12 @@ def clean(text: str, *, rules: Rules) -> str:
     return text if rules.secrets == "off" else redact(text)[0]
 
 
+@lru_cache(maxsize=1_000)
+def label(name: str) -> str:
+    """What somebody calls himself or what he does, without secrets: it stands in the log of every space."""
+    return redact(name)[0] if isinstance(name, str) else name
+
+
 def screen_relation(relation: Relation, *, rules: Rules) -> Relation:
     """A relation without secrets."""
     if rules.secrets == "off":
@@ -80,15 +86,18 @@ def screen_relation(relation: Relation, *, rules: Rules) -> Relation:
 
 def mark(before: Memory, after: Memory, *, rules: Rules) -> tuple[Memory, tuple[str, ...]]:
     """A memory after an edit with the flags that its text deserves now, and what of the edit was not done."""
-    texts = [after.content, after.title, after.name, *(one.text for one in after.observations)]
-    is_redacted = any(REDACTED in text for text in texts)
-    is_suspicious = rules.injection != "off" and bool(_suspicions(texts))
+    texts = list(memory_texts(after))
+    is_redacted = any(REDACTED in text for text in (*texts, *source_texts(after)))
+    # Where nothing new is labelled, a label is still not taken from what earned it.
+    is_judged = rules.injection != "off"
+    is_suspicious = (is_judged or SUSPICIOUS_FLAG in before.flags) and bool(_suspicions(texts))
     # Nobody calls a memory thin for what was taken from it on purpose; what was added to one may be enough.
-    is_thin = THIN_FLAG in after.flags and bool(thinness(" ".join([after.content, *texts[3:]]), rules=rules))
+    said = " ".join([after.content, *(one.text for one in after.observations)])
+    is_thin = THIN_FLAG in after.flags and bool(thinness(said, rules=rules))
     settled = {REDACTED_FLAG: is_redacted, SUSPICIOUS_FLAG: is_suspicious, THIN_FLAG: is_thin}
     flags = tuple(flag for flag in after.flags if settled.get(flag, True))
     flags = tuple(dict.fromkeys((*flags, *(flag for flag, holds in settled.items() if holds))))
-    if not is_suspicious:
+    if not (is_suspicious and is_judged):
         return replace(after, flags=flags), ()
     warnings: list[str] = []
     if after.pinned:
@@ -159,16 +168,14 @@ def _without_secrets(draft: Draft) -> Draft:
     )
     if not cleaner.kinds:
         # Whoever handed it in may have cut them out already.
-        is_cut = any(REDACTED in text for text in (draft.text, draft.name, *draft.observations))
+        is_cut = any(REDACTED in text for text in (*draft_texts(draft), *source_texts(draft)))
         return (draft.flagged(REDACTED_FLAG) if is_cut else draft).decided("secrets", "none")
     why = cleaner.told.rpartition(": ")[2]
     return screened.flagged(REDACTED_FLAG).warned(cleaner.told).decided("secrets", "redacted", why)
 
 
 def _labelled(draft: Draft) -> Draft:
-    lists = ("\n".join(several) for several in (draft.observations, draft.entities, draft.tags))
-    texts = (draft.text, draft.title, draft.name, draft.category, *lists)
-    found = _suspicions((*texts, *_strings(dict(draft.metadata))))
+    found = _suspicions(draft_texts(draft))
     if not found:
         return draft.decided("injection", "none")
     draft = replace(draft, source=_distrusted(draft.source)).flagged(SUSPICIOUS_FLAG).warned(_suspected(found))
@@ -206,19 +213,4 @@ def _edited(name: str, value: Json, cleaner: _Cleaner) -> Json:
 def _edit_texts(edit: Edit) -> Iterator[str]:
     if _are_texts(edit.add_observations):
         yield from edit.add_observations
-    yield from _strings(dict(edit.fields))
-
-
-def _strings(value: Json) -> Iterator[str]:
-    """The texts in a value, without going down into it: it may be deep, or have no end."""
-    waiting: list[object] = [value]
-    for _ in range(_MOST_PARTS):
-        if not waiting:
-            return
-        one = waiting.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, dict):
-            waiting += cast("dict[str, object]", one).values()
-        elif isinstance(one, list | tuple):
-            waiting += cast("Sequence[object]", one)
+    yield from (text for _, text in strings_in(dict(edit.fields)))

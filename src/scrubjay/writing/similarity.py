@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from scrubjay.model.memory import Memory, State
+from scrubjay.model.memory import Memory, State, Trust
 from scrubjay.model.passage import Passage, Vector
 from scrubjay.model.results import Similar
 from scrubjay.model.rules import Rules
@@ -13,7 +13,8 @@ from scrubjay.text.claims import claims_of, differences
 from scrubjay.text.passages import text_of
 from scrubjay.text.statements import statements_of
 from scrubjay.text.tokens import running_terms_of, terms_of
-from scrubjay.writing.sameness import Sameness, at_most, overlap, sameness
+from scrubjay.writing.density import THIN_FLAG
+from scrubjay.writing.sameness import Sameness, at_most, exchanged, overlap, sameness
 from scrubjay.writing.vicinity import MOST_COMPARED, Nearby, Searcher, Surroundings, Vicinity, look_up
 
 __all__ = ["Verdict", "look_around"]
@@ -31,7 +32,9 @@ _ENOUGH_WORDS = 0.6
 # Two sentences with so many words in common that they are about one thing.
 _ABOUT_ONE_THING = 0.6
 _MOST_STATEMENTS = 40
+_LONGEST_STATEMENT = 4_000
 _SUSPICIOUS = "suspicious"
+_LONGEST_DIFFERENCE = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +74,8 @@ class _Judged:
     eligible: bool
     sameness: Sameness
     relatedness: float
+    # Too thin to stand by itself, and of no other kind than what its session has said.
+    leans: bool = False
 
 
 async def look_around(
@@ -130,7 +135,7 @@ def _chosen(judged: Sequence[_Judged], *, gate: _Gate) -> tuple[_Judged | None, 
     if same:
         best = max(same, key=lambda one: one.sameness.similarity)
         return best, f"it says the same, similarity {best.sameness.similarity:.2f}"
-    related = [one for one in of_session if one.relatedness >= gate.related]
+    related = [one for one in of_session if one.relatedness >= gate.related or one.leans]
     if related:
         best = max(related, key=lambda one: one.relatedness)
         return best, "it belongs to what its session has said"
@@ -152,7 +157,7 @@ def _reported(incoming: Memory, judged: Iterable[_Judged], chosen: _Judged | Non
             id=one.memory.id,
             name=one.memory.name,
             similarity=round(one.sameness.similarity, 4),
-            differs="; ".join(clashes),
+            differs=_cut("; ".join(clashes)),
         )
 
 
@@ -161,20 +166,24 @@ def _judge(incoming: Memory, passages: Sequence[Passage], nearby: Nearby, *, lea
     return _Judged(
         memory=memory,
         of_session=nearby.of_session,
-        eligible=_eligible(incoming, memory),
+        eligible=_eligible(incoming, memory, of_session=nearby.of_session),
         sameness=_sameness(incoming, passages, nearby, least=least),
         relatedness=_relatedness(incoming, nearby),
+        leans=THIN_FLAG in incoming.flags and incoming.kind == nearby.memory.kind,
     )
 
 
-def _eligible(incoming: Memory, memory: Memory) -> bool:
+def _eligible(incoming: Memory, memory: Memory, *, of_session: bool) -> bool:
     """Whether one may be merged into the other at all, whatever they say."""
     both = ("project", "scope")
     return (
         not (incoming.group or memory.group or incoming.pinned or memory.pinned)
         and _SUSPICIOUS not in (*incoming.flags, *memory.flags)
         and incoming.state is State.LIVE
-        and incoming.entity.casefold() == memory.entity.casefold()
+        # What a person said must not seem to say what stands in a document.
+        and not (incoming.source.trust is Trust.DOCUMENT and memory.source.trust is Trust.USER)
+        # In one session it is plain whom a note is about that names nobody.
+        and ((of_session and "" in (incoming.entity, memory.entity)) or _alike(incoming, memory, "entity"))
         and all(
             "" in (getattr(incoming, name), getattr(memory, name)) or _alike(incoming, memory, name) for name in both
         )
@@ -235,10 +244,15 @@ def _contradictions(incoming: Memory, memory: Memory) -> tuple[str, ...]:
         terms = set(running_terms_of(statement))
         for others, other in known:
             if len(terms & others) >= _ABOUT_ONE_THING * max(1, len(terms), len(others)):
-                found.update(dict.fromkeys(differences(claims_of(statement), claims_of(other))))
+                clashes = differences(claims_of(statement), claims_of(other))
+                found.update(dict.fromkeys(clashes or exchanged(statement, other, strictly=True)))
     return tuple(found)
 
 
 def _statements(memory: Memory) -> tuple[str, ...]:
     found = (*statements_of(memory.content), *(one.text for one in memory.observations))
-    return found[:_MOST_STATEMENTS]
+    return tuple(one[:_LONGEST_STATEMENT] for one in found[:_MOST_STATEMENTS])
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_DIFFERENCE else f"{text[:_LONGEST_DIFFERENCE]}\u2026"

@@ -6,10 +6,12 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
 from scrubjay.model.query import Facet, facet
 from scrubjay.ports import RecordStore
+from scrubjay.text.naming import names_in
 from scrubjay.text.tag_rules import Synonyms
 from scrubjay.text.tag_suggesting import Phrase, is_common, is_name, phrases_of
-from scrubjay.text.tagging import folded, key_of
+from scrubjay.text.tagging import folded, key_of, spelt
 from scrubjay.text.tokens import running_terms_of
+from scrubjay.text.when_words import MONTHS, WEEKDAYS
 
 __all__ = ["suggested_tags"]
 
@@ -18,24 +20,34 @@ _COMMON = 0.2
 _FEW_PASSAGES = 50
 _OFTEN = 2
 _MOST_NAMES = 60
+# Shorter words of a title say little by themselves.
+_SHORTEST = 5
+_SHORTEST_NAME = 3
+_CALENDAR = frozenset((*WEEKDAYS, *MONTHS))
 
 
 async def suggested_tags(
     draft: Draft, tags: Sequence[str], *, synonyms: Synonyms, space: str, store: RecordStore
 ) -> list[tuple[str, str]]:
     """Tags that a draft could have besides, the best first, and why; none rather than poor ones."""
-    phrases = phrases_of("\n".join((draft.text, *draft.observations[:20])), title=draft.title)
+    text = "\n".join((draft.text, *draft.observations[:20]))
+    phrases = phrases_of(text, title=draft.title)
     taken = {key_of(one) for one in (*tags, *draft.entities)}
     phrases = [one for one in phrases if key_of(one.tag) not in taken]
     if not phrases:
         return []
     counts = await _counts(phrases, space=space, store=store)
     used = [one for one in phrases if counts.get(facet("tag", _used(one, counts)))]
-    names = [one for one in phrases[:_MOST_NAMES] if is_name(one) and one.times >= _OFTEN]
-    rare = await _rare(list(dict.fromkeys((*used, *names))), space=space, store=store)
+    names = [one for one in phrases[:_MOST_NAMES] if is_name(one)]
+    titled = [one for one in phrases if one.in_title and _tells(one)]
+    rare = await _rare(list(dict.fromkeys((*used, *names, *titled))), space=space, store=store)
     found = [(_used(one, counts), "a tag of this space that the text speaks of") for one in used if one in rare]
     found += [(tag, "what the text speaks of") for one in phrases for tag in _standing(one, synonyms)]
-    found += [(one.tag, "a name that comes again in the text") for one in names if one in rare]
+    # Those that come again first; one that stands there once is still more than nothing.
+    names.sort(key=lambda one: one.times < _OFTEN)
+    found += [(one.tag, "a name that stands in the text") for one in names if one in rare]
+    found += [(spelt(name), "somebody or something that the text names") for name in names_in(text) if _is_tag(name)]
+    found += [(one.tag, "a word of the title") for one in titled if one in rare]
     return _distinct(found, taken)
 
 
@@ -74,6 +86,16 @@ def _standing(phrase: Phrase, synonyms: Synonyms) -> tuple[str, ...]:
         return (standing.primary, phrase.tag) if standing.stays else (standing.primary,)
     spelling = synonyms.spelling(phrase.tag)
     return synonyms.names(phrase.tag)[:1] if spelling is None else (spelling,)
+
+
+def _is_tag(name: str) -> bool:
+    """Whether a name is one word, as tags are, and no date or figure."""
+    is_day = name.casefold().removesuffix("s") in _CALENDAR
+    return name.isalpha() and len(name) >= _SHORTEST_NAME and not is_day
+
+
+def _tells(phrase: Phrase) -> bool:
+    return phrase.words == 1 and len(phrase.tag) >= _SHORTEST and phrase.tag.isalpha()
 
 
 def _distinct(found: Sequence[tuple[str, str]], taken: set[str]) -> list[tuple[str, str]]:

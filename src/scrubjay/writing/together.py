@@ -17,6 +17,7 @@ from scrubjay.text.passages import passages_of
 from scrubjay.writing.compose import compose
 from scrubjay.writing.embed import embed_new
 from scrubjay.writing.pipeline import Desk
+from scrubjay.writing.refuse import require_allowed, require_allowed_edit
 from scrubjay.writing.revise import apply_edit
 from scrubjay.writing.rules import statutes_of
 from scrubjay.writing.screen import mark, screen, screen_edit, screen_relation
@@ -81,12 +82,18 @@ def _checked(batch: Together, *, limits: Limits, rules: Rules) -> Together:
             require_storable(edge.relation, limits=limits)
     return replace(
         batch,
-        new=tuple(replace(one, draft=validate(one.draft, limits=limits)) for one in batch.new),
+        new=tuple(replace(one, draft=_allowed(one.draft, limits=limits, rules=rules)) for one in batch.new),
         edges=tuple(
             replace(edge, relation=screen_relation(edge.relation, rules=rules)) if edge.present else edge
             for edge in batch.edges
         ),
     )
+
+
+def _allowed(draft: Draft, *, limits: Limits, rules: Rules) -> Draft:
+    checked = validate(draft, limits=limits)
+    require_allowed(checked, rules=rules)
+    return checked
 
 
 def _writes(batch: Together, *, space: str, origin: Origin, limits: Limits, rules: Rules) -> tuple[Write, ...]:
@@ -108,6 +115,7 @@ def _revised(batch: Together, *, origin: Origin, limits: Limits, rules: Rules) -
         edit, _, _ = screen_edit(given, rules=rules)
         edited, _ = apply_edit(memory, edit, now=origin.at, limits=limits)
         if edited != memory:
+            require_allowed_edit(memory, edited, rules=rules)
             edited, _ = mark(memory, edited, rules=rules)
             edited = replace(edited, version=memory.version + 1, updated_at=origin.at, last_confirmed=origin.at)
             yield Write(

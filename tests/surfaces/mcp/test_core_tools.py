@@ -67,8 +67,8 @@ async def test_every_field_of_remember_is_kept(settings: Settings, era: str) -> 
             "shipping-day",
             "process",
         )
-        assert (memory.project, memory.scope, memory.tags, memory.pinned) == ("apollo", "team", ("harbour",), True)
-        assert (memory.source.session, memory.source.trust, memory.source.method) == ("s1", "user", "agent")
+        assert (memory.project, memory.scope, memory.tags[0], memory.pinned) == ("apollo", "team", "harbour", True)
+        assert (memory.source.session, memory.source.trust, memory.source.method) == ("s1", "agent", "agent")
         assert (memory.source.agent, memory.metadata, memory.observations[0].text) == (
             "tester",
             {"n": 1},
@@ -89,6 +89,18 @@ async def test_every_field_of_remember_is_kept(settings: Settings, era: str) -> 
             "skipped",
         )
         assert len((await home.desk().memory.recall("", limit=9)).hits) == 0
+
+
+async def test_an_agent_cannot_pass_for_a_person(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era) as client:
+        await home.desk().memory.set_rules(review="agents")
+        done = await call(client, "remember", text="Ship on Fridays", source={"method": "manual", "trust": "user"})
+        assert sum("by this way" in one for one in done["warnings"]) == 2
+        (memory,) = (await home.desk().memory.read(done["id"])).memories
+        assert (memory.source.method, memory.source.trust, memory.state) == ("agent", "agent", "waiting")
+        await call(client, "forget", ids=[done["id"]])
+        back = await client.call_tool("forget", {"ids": [done["id"]], "restore": True})
+        assert "it waits for a person's yes" in text_of(back)
 
 
 async def test_the_project_is_the_callers_unless_another_is_named(settings: Settings, era: str) -> None:

@@ -97,7 +97,7 @@ async def test_a_page_shows_what_its_entities_are_related_to(ask: Ask) -> None:
 
 
 async def test_an_entity_longer_than_a_page_comes_in_pieces_and_nothing_is_lost(ask: Ask) -> None:
-    texts = ["short", "long " * 7_000, '"\n\\' * 3_000, "日本" * 4_000, "last"]
+    texts = ["short", "long " * 5_000, '"\n\\' * 1_500, "日本" * 2_500, "last"]
     made = await create(ask, entity("Before"), entity("Long", *texts), entity("After"))
     assert "Done for all 3; the first 1 are shown" in made.text
     assert (made.structured or {})["note"] == "Done for all 3; the first 1 are shown"
@@ -109,7 +109,7 @@ async def test_an_entity_longer_than_a_page_comes_in_pieces_and_nothing_is_lost(
 
 
 async def test_many_observations_are_shared_out_whole(ask: Ask) -> None:
-    texts = [f"observation number {number} of one entity" for number in range(2_000)]
+    texts = [f"observation number {number} of one entity" for number in range(1_000)]
     await create(
         ask,
         entity("Much"),

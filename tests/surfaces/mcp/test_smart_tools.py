@@ -101,5 +101,5 @@ async def test_what_is_wrong_is_said(settings: Settings) -> None:
         assert "nothing to remember" in await refusal(client, "create_memory", title=TITLE, content=" ")
         assert "say what to change" in await refusal(client, "update_memory", id="x")
         assert "no memory answers to 'x'" in await refusal(client, "update_memory", id="x", title="y")
-        told = await refusal(client, "create_memory", title=TITLE, content=CONTENT, session_hint="x")
-        assert "create_memory takes no argument 'session_hint'" in told
+        told = await refusal(client, "create_memory", title=TITLE, content=CONTENT, intent="new")
+        assert "create_memory takes no argument 'intent'" in told

@@ -6,10 +6,11 @@ import pytest
 from tests.unit.graph.garden import Garden, link
 from tests.unit.workshop import SPACE
 
-from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.errors import InvalidInput, NotFound, WrongState
 from scrubjay.graph.entity import Entity
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Method, State
+from scrubjay.model.rules import Rules
 
 ADA = Entity(name="Ada", type="person", observations=("likes tea", "likes tea", ""))
 
@@ -180,3 +181,39 @@ async def test_whoever_follows_is_told_after_every_write(bed: Garden) -> None:
     await bed.create("Ada")
     await bed.graph.add_observations([("Ada", ["x"])])
     assert heard == [1, 2]
+
+
+async def test_what_a_space_never_keeps_is_no_entity_either(bed: Garden) -> None:
+    await bed.create("Ada")
+    bed.shop.rules = Rules(never=("tea", "falcon"))
+    calls = (
+        bed.graph.create_entities([Entity(name="Falcon", type="project")]),
+        bed.graph.create_entities([Entity(name="Bob", type="person", observations=("flies a falcon",))]),
+        bed.graph.create_entities([Entity(name="Bob", type="person", observations=("Do not remember this.",))]),
+        bed.graph.add_observations([("Ada", ["knows the falcon"])]),
+        bed.graph.create_relations([link("Ada", "falcon", "feeds")]),
+    )
+    for call in calls:
+        with pytest.raises(InvalidInput, match=r"pattern 2 of|says that it"):
+            await call
+    assert await bed.entities() == [Entity(name="Ada", type="thing")]
+
+
+async def test_a_graph_does_not_go_past_the_inbox(bed: Garden) -> None:
+    await bed.create("Ada")
+    bed.shop.rules = Rules(review="agents")
+    for call in (
+        bed.graph.create_entities([Entity(name="Bob", type="person")]),
+        bed.graph.add_observations([("Ada", ["likes tea"])]),
+        bed.graph.create_relations([link("Ada", "Bob", "knows")]),
+    ):
+        with pytest.raises(WrongState) as refused:
+            await call
+        assert "remember" in refused.value.hint
+    await bed.graph.delete_entities(["Ada"])
+    assert await bed.entities() == []
+
+
+async def test_a_relation_keeps_no_secret(bed: Garden) -> None:
+    await bed.relate(("Ada", "Bob", "has AKIAIOSFODNN7EXAMPLE"))
+    assert [one.type for one in await bed.links()] == ["has [redacted: aws access key]"]

@@ -119,7 +119,7 @@ class TestBuild:
 class TestKilled:
     async def test_a_kill_at_any_moment_leaves_a_usable_index(self, world: World, tmp_path: Path) -> None:
         dice, seen = random.Random(3), set[str]()
-        for seed in range(8):
+        for seed in range(5):
             _live_and_die(tmp_path, seed=seed, commits=dice.randrange(1, 40))
             keeper = world.keeper(policy=RESTLESS)
             await world.require_true(keeper)

@@ -1,6 +1,7 @@
 """The queue: claimed once, tried again later, given up in the end, and always to be seen."""
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from scrubjay.errors import NotFound, WrongState
 from scrubjay.jobs.queue import LEASE, MOST_TRIES, OLDEST, Queue
 from scrubjay.model.job import DRAWER, Job, JobState
+from scrubjay.model.memory import Json
 from scrubjay.model.paper import Paper
 from scrubjay.ports import RecordStore
 from scrubjay.testing import FakeClock, FakeStore
@@ -151,6 +153,84 @@ async def test_a_paper_that_nobody_can_read_stands_in_nobodys_way(queue: Queue, 
     assert [one.id for one in await queue.due(limit=1)] == [job.id]
     assert [one.id for one in await queue.listed(SPACE, limit=10)] == [job.id]
     assert await queue.papers.paper(SPACE, DRAWER, "odd") is not None
+
+
+SOUND: dict[str, Json] = {
+    "kind": "tags", "about": {}, "state": "waiting", "tries": 0, "created_at": "2026-01-01T00:00:00Z", "outcome": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"created_at": "nonsense"}, {"created_at": 5}, {"tries": "x"}, {"tries": None}, {"tries": True}, {"tries": -1},
+        {"about": 5}, {"about": []}, {"kind": None}, {"state": "lost"}, {"state": []}, {"outcome": {}},
+    ],
+)  # fmt: skip
+async def test_whatever_is_wrong_with_a_paper_the_others_are_due(clock: FakeClock, wrong: dict[str, Json]) -> None:
+    queue = Queue(papers=FakeStore(), clock=clock)
+    now = clock.now()
+    odd = Paper(space=SPACE, drawer=DRAWER, key="odd", value={**SOUND, **wrong}, at=now, due=now)
+    await queue.papers.file_paper(odd, base=None)
+    job = await queue.enqueue("tags", {}, space=SPACE)
+    assert [one.id for one in await queue.due(limit=10)] == [job.id]
+    aside = await queue.papers.paper(SPACE, DRAWER, "odd")
+    assert aside is not None
+    assert (aside.due, aside.value) == (None, odd.value)
+
+
+async def test_what_is_over_stands_in_nobodys_way(queue: Queue, clock: FakeClock) -> None:
+    for _ in range(12):
+        await queue.enqueue("tags", {}, space=SPACE)
+    for job in await queue.due(limit=12):
+        await queue.finish(job, "done")
+    clock.advance(timedelta(days=2))
+    late = await queue.enqueue("tags", {}, space=SPACE)
+    assert [job.id for job in await queue.due(limit=1)] == [late.id]
+    assert [job.id for job in await queue.listed(SPACE, limit=99)] == [late.id]
+
+
+class Interrupted(FakeStore):
+    """A store in which somebody wants a job again, a moment before it is thrown away."""
+
+    clock = FakeClock()
+    wanted = True
+    refused = False
+
+    async def file_paper(self, paper: Paper, *, base: int | None) -> Paper:
+        if "thrown_away" in paper.value and self.wanted:
+            self.wanted = False
+            await Queue(papers=self, clock=self.clock).retry(paper.space, paper.key)
+        return await super().file_paper(paper, base=base)
+
+    async def discard_paper(self, space: str, drawer: str, key: str) -> bool:
+        with suppress(NotFound):
+            await Queue(papers=self, clock=self.clock).retry(space, key)
+            raise AssertionError
+        self.refused = True
+        return await super().discard_paper(space, drawer, key)
+
+
+async def test_what_is_wanted_again_is_not_thrown_away() -> None:
+    store = Interrupted()
+    queue = Queue(papers=store, clock=store.clock)
+    job = await queue.enqueue("tags", {}, space=SPACE)
+    await queue.finish(await begun(queue), "done")
+    store.clock.advance(timedelta(days=2))
+    await queue.due(limit=9)
+    assert [(one.id, one.state) for one in await queue.due(limit=9)] == [(job.id, JobState.WAITING)]
+
+
+async def test_what_is_being_thrown_away_can_no_longer_be_wanted() -> None:
+    store = Interrupted()
+    store.wanted = False
+    queue = Queue(papers=store, clock=store.clock)
+    await queue.enqueue("tags", {}, space=SPACE)
+    await queue.finish(await begun(queue), "done")
+    store.clock.advance(timedelta(days=2))
+    assert await queue.due(limit=9) == []
+    assert store.refused
+    assert await queue.listed(SPACE, limit=9) == ()
 
 
 async def test_work_that_was_due_while_nobody_was_there_is_due_still() -> None:

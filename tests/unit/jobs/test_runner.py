@@ -56,6 +56,17 @@ async def test_what_is_due_is_done_in_order_and_once(bench: Bench) -> None:
     assert {(job.state, job.outcome) for job in await bench.jobs()} == {(JobState.DONE, "noted")}
 
 
+async def test_what_is_over_keeps_nothing_new_waiting(bench: Bench) -> None:
+    for number in range(120):
+        await bench.queue.enqueue("note", {"what": str(number)}, space=SPACE)
+    assert await bench.run(limit=500) == 120
+    bench.clock.advance(timedelta(days=1, minutes=1))
+    await bench.queue.enqueue("note", {"what": "new"}, space=SPACE)
+    assert await bench.run() == 1
+    assert bench.done[-1] == "new"
+    assert len(await bench.jobs()) == 1
+
+
 async def test_no_more_is_begun_than_asked_for(bench: Bench) -> None:
     for number in range(5):
         await bench.queue.enqueue("note", {"what": str(number)}, space=SPACE)

@@ -117,6 +117,16 @@ async def test_a_server_that_knows_no_schemas_is_asked_in_words(bench: Bench) ->
     assert '"required"' in second.said
 
 
+async def test_a_text_that_is_refused_says_nothing_of_schemas(bench: Bench) -> None:
+    bench.server.script.extend([Reply(status=400, body=b'{"error": "context length"}')] * 2)
+    bench.server.script.append(answering(text="one"))
+    model = bench.model()
+    assert (await refusal(model)).fields["reason"] == "refused"
+    assert await ask(model) == "one"
+    kinds = [one.body["response_format"]["type"] for one in bench.server.asked]
+    assert kinds == ["json_schema", "json_object", "json_schema"]
+
+
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [

@@ -1,5 +1,7 @@
 """A text as statements: what belongs together stays together, and joined again it has the same ones."""
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -55,7 +57,49 @@ def test_texts_that_are_put_together_keep_their_statements(first: str, second: s
     assert statements_of(both)[len(kept) :] == statements_of(second.strip("\n"))
 
 
-def test_the_same_statement_is_known_whatever_its_case_and_signs() -> None:
-    assert key_of("- The  login\nFAILED!") == key_of("the login failed.")
+def test_the_same_statement_is_known_whatever_its_mark_and_first_letter_and_full_stop() -> None:
+    assert key_of("- The  login\nfailed!") == key_of("the login failed.")
+    assert key_of("Say `a`.") == key_of("say `a`")
     assert key_of("...") == "..."
-    assert key_of("```\nA\n```") != key_of("```\na\n```")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("```\nA\n```", "```\na\n```"),
+        ("    a  b", "    a b"),
+        ("12. May is the deadline", "13. May is the deadline"),
+        ("1. call foo", "2. call foo"),
+        ("- 5 degrees", "5 degrees"),
+        ("export FOO=Bar", "export FOO=bar"),
+        ("US law applies", "us law applies"),
+        ("The Polish team", "The polish team"),
+        ("rm -rf _build_", "rm -rf _build"),
+        ("Keep *.py", "Keep *_.py"),
+        ("Keep *.", "Keep *"),
+        ("Run `make test:`", "Run `make test`"),
+        (".env is ignored", "env is ignored"),
+        ("The build passes?", "The build passes."),
+        ("Done?", "Done!"),
+    ],
+)
+def test_what_may_be_another_thing_is_another_statement(first: str, second: str) -> None:
+    assert key_of(first) != key_of(second)
+
+
+@pytest.mark.parametrize(
+    "piece", ["A. ", "Mr. ", "word ", "1-", "--", "a\n", "x\ny:\n- a\n", "\u3002", "- a\n", "```\n"]
+)
+def test_no_text_takes_long(piece: str) -> None:
+    # It takes a tenth of a second; whoever read it again at each sentence would need many.
+    text = piece * (100_000 // len(piece))
+    before = time.process_time()
+    split_statements(text)
+    assert time.process_time() - before < 2
+
+
+def test_a_long_list_with_a_head_does_not_take_long() -> None:
+    text = "a\n" * 10_000 + "so:\n" + "- a\n" * 10_000
+    before = time.process_time()
+    assert len(split_statements(text)) == 1
+    assert time.process_time() - before < 2

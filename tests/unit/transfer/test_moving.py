@@ -15,6 +15,7 @@ from tests.unit.transfer.furnished import Cut, FalteringPostgres, FalteringSqlit
 
 from scrubjay.errors import Conflict, InvalidInput, KeyReused
 from scrubjay.model.memory import Memory, State
+from scrubjay.model.paper import Paper
 from scrubjay.model.query import Filter
 from scrubjay.ports import Once, RecordStore
 from scrubjay.stores.postgres.asking import Work
@@ -289,6 +290,16 @@ async def test_a_plan_moves_nothing(street: Street) -> None:
     assert await target.spaces() == []
     await moved(source, target)
     assert [one.known for one in (await plan_move(source, target)).spaces] == [7, 0, 3]
+
+
+async def test_what_belongs_to_the_whole_store_is_moved_and_no_space_of_a_plan(street: Street) -> None:
+    source, target = await street.file(), await street.file()
+    await furnish(source)
+    paper = Paper(space="", drawer="llm", key="2026-01-01", value={"calls": 3}, at=moment(1))
+    await source.file_paper(paper, base=None)
+    assert "" not in {one.space for one in (await plan_move(source, target)).spaces}
+    await moved(source, target)
+    assert await target.paper("", "llm", "2026-01-01") == paper
 
 
 async def test_progress_is_told_to_the_end(street: Street) -> None:

@@ -62,3 +62,15 @@ def test_too_many_or_too_long_names_are_refused(entities: tuple[str, ...]) -> No
     with pytest.raises(TooLarge) as caught:
         validate(Draft(text="tea", entities=entities), limits=Limits())
     assert caught.value.fields["field"] == "entities"
+
+
+async def test_a_spelling_is_followed_when_the_memory_that_had_it_changes(shop: Workshop) -> None:
+    memory = a_memory("about them", entity="Acme Corp")
+    await shop.store.commit(a_commit(memory))
+    for _ in range(2):
+        assert (await named(shop, Draft(text="tea", entities=("Acme Corp",)))).entities == ("Acme Corp",)
+    await shop.revise(memory.id, entity="ACME Corp")
+    assert (await named(shop, Draft(text="tea", entities=("Acme Corp",)))).entities == ("ACME Corp",)
+    assert (await named(shop, Draft(text="tea with ACME Corp"))).suggested_entities == ("ACME Corp",)
+    await shop.forget(memory.id)
+    assert (await named(shop, Draft(text="tea", entities=("Acme Corp",)))).entities == ("Acme Corp",)

@@ -1,5 +1,6 @@
 """Two memories become one, and nothing that either says is lost."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrubjay.model.memory import Memory, Observation, Source
-from scrubjay.testing.build import START, a_memory, moment
+from scrubjay.testing.build import START, MemoryFields, a_memory, moment
 from scrubjay.text.statements import key_of, statements_of
 from scrubjay.writing.merge import kept_apart, merge
 
@@ -99,6 +100,14 @@ def test_what_is_wholly_new_is_added_as_it_is_written() -> None:
         ("They say the login failed.", "The login failed.", True),
         ("Nobody thinks the login failed.", "The login failed.", True),
         ("It is not true that the login failed.", "The login failed.", True),
+        ("Alice denied that the server was hacked.", "The server was hacked.", True),
+        ("Bob dreamed the server was hacked.", "The server was hacked.", True),
+        ("Was it true that all tests pass on main?", "all tests pass on main", True),
+        ("The build passes?", "The build passes.", True),
+        ("12. May is the deadline.", "13. May is the deadline.", True),
+        ("Set FOO=Bar in the shell.", "Set FOO=bar in the shell.", True),
+        ("Note: the login failed.", "The login failed.", False),
+        ("The login failed, and Ann fixed the token.", "The login failed.", False),
         ("It works.", "It works on Windows.", True),
         ("It has 3 retries.", "It has 4 retries.", True),
         ("Runs on port 80.", "on port", True),
@@ -143,7 +152,60 @@ def test_the_first_goes_before_in_what_has_one_value() -> None:
         "Ann",
     )
     assert (dict(both.metadata), both.pinned) == ({"a": 1, "b": 2, "c": 4}, True)
-    assert kept_apart(first, second) == ("b",)
+    assert kept_apart(first, second) == ("metadata b",)
+
+
+@pytest.mark.parametrize(
+    ("fields", "apart"),
+    [
+        (MemoryFields(kind="decision"), ("kind",)),
+        (MemoryFields(kind="note"), ()),
+        (MemoryFields(title="Login failed"), ("title",)),
+        (MemoryFields(title="the  login"), ()),
+        (MemoryFields(category="home"), ("category",)),
+        (MemoryFields(scope="team"), ("scope",)),
+        (MemoryFields(metadata={"status": "closed"}), ("metadata status",)),
+        (MemoryFields(metadata={"status": "open", "done": 1}), ("metadata done",)),
+        (MemoryFields(tags=("a", "b", "c")), ("tag c",)),
+    ],
+)
+def test_a_repeat_that_differs_beside_the_text_is_kept_as_a_part(fields: MemoryFields, apart: tuple[str, ...]) -> None:
+    first = a_memory(
+        "The login failed.", title="The login", kind="fact", category="work", scope="me", tags=("a", "b"),
+        metadata={"status": "open", "done": True},
+    )  # fmt: skip
+    again = a_memory("The login failed!", **fields)
+    assert kept_apart(first, again, most_tags=2) == apart
+    both = merge(first, again, at=NOW, most_tags=2)
+    assert (both is not first) is bool(apart)
+    assert [(one.id, one.statements) for one in both.merged] == ([(again.id, ())] if apart else [])
+    assert replace(both, merged=(), version=1, updated_at=first.updated_at, last_confirmed=None) == first
+    assert merge(both, again, at=NOW, most_tags=2) is both
+
+
+def test_until_when_an_observation_holds_is_part_of_it() -> None:
+    mine = Observation(text="It has 3 retries.", recorded_at=START)
+    ends = replace(mine, valid_until=NOW)
+    both = merge(a_memory("One.", observations=(mine,)), second := a_memory("", observations=(ends,)), at=NOW)
+    assert [one.valid_until for one in both.observations] == [None, NOW]
+    assert merge(both, second, at=NOW) is both
+
+
+@pytest.mark.parametrize(
+    "piece", ["A. ", "The login failed, and ", "0x", "1-", "a-", "--", "1", "word ", "Note: it is. "]
+)
+def test_no_texts_take_long(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    before = time.process_time()
+    merge(a_memory(text), a_memory(f"{text} again"), at=NOW)
+    assert time.process_time() - before < 3
+
+
+def test_many_statements_do_not_take_long() -> None:
+    first, second = (" ".join(f"{word} {one} is here." for one in range(3000)) for word in ("Fact", "Note"))
+    before = time.process_time()
+    assert len(merge(a_memory(first), a_memory(second), at=NOW).merged[0].statements) == 3000
+    assert time.process_time() - before < 3
 
 
 def test_tags_are_united_up_to_a_limit_and_none_of_the_first_is_dropped() -> None:
@@ -157,9 +219,12 @@ def test_a_title_that_tells_more_is_kept() -> None:
     first = a_memory("The login failed.", title="Login")
     both = merge(first, a_memory("Ann fixed it.", title="Token race:"), at=NOW)
     assert (both.title, both.content) == ("Login", "The login failed.\n\nToken race\n\nAnn fixed it.")
+    assert kept_apart(first, a_memory("Ann fixed it.", title="Token race:")) == ()
     known = merge(first, a_memory("Ann fixed the login.", title="Login failed"), at=NOW)
     assert known.content == "The login failed.\n\nAnn fixed the login."
     assert merge(a_memory("One."), a_memory("Two.", title="Title"), at=NOW).title == "Title"
+    denied = merge(first, a_memory("The login failed.", title="No login failed"), at=NOW)
+    assert denied.content == "The login failed.\n\nNo login failed"
 
 
 def test_flags_are_united_and_what_was_added_to_is_thin_no_more() -> None:

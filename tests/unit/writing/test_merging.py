@@ -8,7 +8,7 @@ from tests.unit.workshop import PLAIN, SPACE, Workshop
 from scrubjay.errors import InvalidInput, KeyReused, WrongState
 from scrubjay.history.undo import revert, undo
 from scrubjay.model.change import Action
-from scrubjay.model.draft import Draft
+from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.memory import Memory, Method, Source, State
 from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
@@ -89,7 +89,7 @@ async def test_what_was_merged_is_not_restored_beside_what_it_is_part_of(shop: W
 async def test_what_adds_nothing_changes_nothing(shop: Workshop) -> None:
     whole, _ = await both(shop)
     seq = await shop.store.last_seq()
-    again = await shop.remember(replace(SECOND, text=f"  {SECOND.text.upper()}"))
+    again = await shop.remember(replace(SECOND, text=f"  {SECOND.text}!!".replace(".!!", "!")))
     assert (again.action, again.id, again.version) == ("unchanged", whole.id, 2)
     assert await shop.store.last_seq() == seq
 
@@ -206,3 +206,26 @@ async def test_rules_of_a_space_hold_there_alone(shop: Workshop) -> None:
         with pytest.raises(InvalidInput):
             await set_rules(wrong, space=SPACE, now=shop.clock.now(), default=default, papers=shop.store)
     assert await shop.store.papers("other", "rules", limit=5) == []
+
+
+async def test_what_would_grow_too_large_stands_by_itself(shop: Workshop) -> None:
+    shop.limits = Limits(text_bytes=60)
+    first = await shop.remember(FIRST)
+    second = await shop.remember(SECOND)
+    assert (second.action, second.id != first.id) == ("created", True)
+    assert "too large" in second.warnings[0]
+
+
+async def test_what_differs_beside_the_text_is_told_and_stays_with_its_own_record(shop: Workshop) -> None:
+    await shop.remember(replace(FIRST, metadata={"status": "open"}))
+    done = await shop.remember(replace(SECOND, metadata={"status": "closed"}))
+    assert "status" in done.warnings[0]
+    (part,) = await shop.store.list_ids(SPACE, Filter(state=State.MERGED), limit=5)
+    assert (await shop.get(part)).metadata == {"status": "closed"}
+
+
+async def test_what_is_taken_out_of_the_text_is_not_told_as_anybodys_word(shop: Workshop) -> None:
+    whole, part = await both(shop)
+    await shop.revise(whole.id, content=FIRST.text)
+    (merged,) = (await shop.get(whole.id)).merged
+    assert (merged.id, merged.statements) == (part.id, ())

@@ -1,11 +1,15 @@
 """What is never remembered: because the text says so, or because the space does."""
 
+from dataclasses import replace
+
 import pytest
 
+from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Source
 from scrubjay.model.rules import Rules
-from scrubjay.writing.refuse import refuse
+from scrubjay.testing.build import a_memory
+from scrubjay.writing.refuse import refuse, require_allowed_edit
 
 RULES = Rules()
 
@@ -19,6 +23,8 @@ RULES = Rules()
         "Off the record: he is leaving.",
         "He is leaving (off the record).",
         "forget this",
+        "- do not remember this",
+        "I earn 5, please don't store this.",
         "Please do not remember this conversation.",
         "This is not to be stored.",
         "Merk dir das nicht: 123",
@@ -49,6 +55,13 @@ def test_a_text_may_say_itself_that_it_is_not_to_be_kept(text: str) -> None:
         "I don't remember that.",
         "We do not store it.",
         "Don't keep it warm.",
+        "- never store it, use the vault",
+        "- never store it.",
+        "TODO: do not log this, it is PII",
+        "Policy: don't keep that.",
+        "Bob said: don't remember this.",
+        "Bob said: please don't remember this.",
+        "We decided: never store it.",
         "do not remember",
         "",
     ],
@@ -96,3 +109,29 @@ def test_a_refusal_repeats_neither_the_text_nor_the_pattern() -> None:
     assert refused.rejected
     assert "hunter2" not in refused.rejected
     assert "hunter2" not in repr(refused.trace)
+
+
+def test_words_of_two_texts_are_not_read_together() -> None:
+    rules = Rules(never=("project falcon",))
+    assert refuse(Draft(text="a", tags=("project", "falcon")), rules=rules).rejected == ""
+    assert refuse(Draft(text="project\nfalcon"), rules=rules).rejected
+
+
+def test_an_edit_must_not_bring_in_what_is_refused() -> None:
+    rules = Rules(never=("falcon",), never_paths=(".env",))
+    before = a_memory("tea")
+    for after in (
+        replace(before, content="the falcon flies"),
+        replace(before, tags=("falcon",)),
+        replace(before, metadata={"falcon": 1}),
+        replace(before, content="see config/.env"),
+        replace(before, content="Do not remember this."),
+    ):
+        with pytest.raises(InvalidInput, match=r"rule `never|itself"):
+            require_allowed_edit(before, after, rules=rules)
+    require_allowed_edit(before, replace(before, content="milk"), rules=rules)
+
+
+def test_what_was_there_before_a_rule_may_be_edited() -> None:
+    before = a_memory("the falcon flies")
+    require_allowed_edit(before, replace(before, content="the falcon sleeps"), rules=Rules(never=("falcon",)))

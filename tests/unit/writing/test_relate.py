@@ -120,3 +120,14 @@ async def test_both_ends_must_be_there(shop: Workshop) -> None:
             await shop.relate(*ends)
         with pytest.raises(NotFound, match="nobody"):
             await shop.unrelate(*ends)
+
+
+async def test_an_edge_keeps_no_secret(quick: Workshop) -> None:
+    await pair(quick)
+    key = "AKIAIOSFODNN7EXAMPLE"
+    done = await quick.relate("sarah", "acme", relation=f"has {key}", text=key, metadata={"password": "hunter2"})
+    (link,) = done.source_links
+    cut = "[redacted: aws access key]"
+    assert (link.type, link.text, link.metadata) == (f"has {cut}", cut, {"password": "[redacted: password]"})
+    again = await quick.relate("sarah", "acme", relation=f"has {key}", text=key, metadata={"password": "hunter2"})
+    assert again.action == "unchanged"

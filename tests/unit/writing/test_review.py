@@ -1,9 +1,12 @@
 """The inbox: what waits is kept when a person says yes, and goes into the trash otherwise."""
 
+from dataclasses import replace
+
 import pytest
 from tests.unit.workshop import SPACE, Workshop
 
 from scrubjay.errors import WrongState
+from scrubjay.history.undo import revert, undo
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, Method, Source, State
 from scrubjay.model.rules import Rules
@@ -82,3 +85,62 @@ async def test_a_dry_run_leaves_it_waiting(quick: Workshop) -> None:
     done = await approve(chosen, space=SPACE, origin=quick.origin(), store=quick.store)
     assert (done.dry_run, done.done[0].action) == (True, "approved")
     assert (await quick.get(memory.id)).state is State.WAITING
+
+
+AGENTS = Rules(gate="off", density="off", tags="off", review="agents")
+BY_AGENT = Source(method=Method.AGENT)
+
+
+async def test_what_was_not_approved_waits_again_when_it_is_restored(quick: Workshop) -> None:
+    quick.rules = AGENTS
+    forgotten = await quick.kept(Draft(text="tea", source=BY_AGENT))
+    declined = await quick.kept(Draft(text="milk", source=BY_AGENT))
+    undone = await quick.kept(Draft(text="salt", source=BY_AGENT))
+    assert forgotten.flags == ("unapproved",)
+    await quick.forget(forgotten.id)
+    await decline(Selection(refs=(declined.id,)), space=SPACE, origin=quick.origin(), store=quick.store)
+    run = (await quick.store.versions(SPACE, undone.id, limit=1))[0].run
+    await undo(run=run, agent="tester", space=SPACE, origin=quick.origin(), store=quick.store)
+    for one in (forgotten, declined, undone):
+        assert (await quick.get(one.id)).state is State.TRASHED
+        (done,) = (await quick.restore(one.id)).done
+        assert (done.action, "waits" in done.warnings[0]) == ("restored", True)
+        assert (await quick.get(one.id)).state is State.WAITING
+
+
+async def test_what_was_approved_once_is_restored_as_it_was(quick: Workshop) -> None:
+    quick.rules = AGENTS
+    memory = await quick.kept(Draft(text="tea", source=BY_AGENT))
+    await approve(Selection(refs=(memory.id,)), space=SPACE, origin=quick.origin(), store=quick.store)
+    assert (await quick.get(memory.id)).flags == ()
+    await revert(memory.id, to=1, message="", space=SPACE, origin=quick.origin(), store=quick.store)
+    await quick.forget(memory.id)
+    await quick.restore(memory.id)
+    assert (await quick.get(memory.id)).state is State.LIVE
+
+
+async def test_the_same_text_waits_once(quick: Workshop) -> None:
+    await quick.remember(Draft(text="The tea is green.", title="Tea"))
+    quick.rules = AGENTS
+    draft = Draft(text="The tea is black.", title="Tea", source=BY_AGENT, pinned=True)
+    first, *more = [await quick.remember(draft) for _ in range(3)]
+    assert [(one.action, one.id) for one in more] == [("unchanged", first.id)] * 2
+    assert any("not pinned" in one for one in first.warnings)
+    assert len(await inbox(SPACE, store=quick.store, limit=9)) == 1
+    other = await quick.remember(replace(draft, metadata={"more": 1}))
+    assert other.action == "created"
+
+
+async def test_of_two_with_one_name_the_one_that_waits_is_approved(quick: Workshop) -> None:
+    memory = await waiting(quick, name="tea")
+    await quick.kept(Draft(text="milk", name="tea"))
+    done = await approve(Selection(refs=("tea", "nobody")), space=SPACE, origin=quick.origin(), store=quick.store)
+    assert ([one.id for one in done.done], [one.ref for one in done.missing]) == ([memory.id], ["nobody"])
+
+
+async def test_a_reason_keeps_no_secret(quick: Workshop) -> None:
+    memory = await quick.kept("tea")
+    await quick.forget(wanted=Selection(refs=(memory.id,), reason="leaked AKIAIOSFODNN7EXAMPLE"))
+    await revert(memory.id, to=1, message="AKIAIOSFODNN7EXAMPLE", space=SPACE, origin=quick.origin(), store=quick.store)
+    messages = [one.message for one in await quick.store.versions(SPACE, memory.id, limit=9)]
+    assert messages[:2] == ["[redacted: aws access key]", "leaked [redacted: aws access key]"]

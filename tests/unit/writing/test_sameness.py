@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from benchmarks.writing_swaps import made_facts, names_in, swaps_of
-from scrubjay.writing.sameness import overlap, sameness
+from scrubjay.writing.sameness import exchanged, overlap, sameness
 
 
 def test_a_text_is_the_same_as_itself() -> None:
@@ -29,6 +29,12 @@ def test_words_in_common_make_texts_more_alike_and_figures_of_one_alone_less() -
         ("Caroline went hiking.", "Lord went hiking."),
         ("We asked Harry Potter and Harry Potter came.", "We asked Harry Under and Harry Under came."),
         ("The target is $2M.", "The target is $3M."),
+        ("The project uses tabs for indentation.", "The project uses spaces for indentation."),
+        ("Always deploy to staging first.", "Always deploy to production first."),
+        ("the api key belongs to mike", "the api key belongs to anna"),
+        ("He is allergic to peanuts.", "He is allergic to walnuts."),
+        ("Feature flags are opt-in.", "Feature flags are opt-out."),
+        ("We chose option A.", "We chose option B."),
     ],
 )
 def test_what_is_exchanged_makes_another_statement(first: str, second: str) -> None:
@@ -43,6 +49,9 @@ def test_what_is_exchanged_makes_another_statement(first: str, second: str) -> N
         ("A man dives into a pool.", "A man dives into a swimming pool."),
         ("There are people out on the street.", "People are out on the street."),
         ("We shipped it.", "The fix is shipped."),
+        ("The street is closed.", "The road is closed."),
+        ("The man is practicing.", "The man practices."),
+        ("The job runs at noon.", "A job runs at noon."),
     ],
 )
 def test_the_same_in_other_words_does_not_differ(first: str, second: str) -> None:
@@ -62,3 +71,10 @@ def test_no_single_thing_can_be_swapped_unnoticed() -> None:
     swapped = [(fact, changed) for fact in facts for _, changed in swaps_of(fact, names=names, random=random)]
     assert len(swapped) > 200
     assert [pair for pair in swapped if not sameness(*pair, cosine=1.0).differs] == []
+
+
+def test_what_may_stand_for_a_word_is_told_if_it_does_not_mean_the_same() -> None:
+    assert exchanged("The client has the key.", "The server has the key.") == ("word: client or server",)
+    assert exchanged("The cat is at home.", "The dog is at home.") == ()
+    assert exchanged("The cat is at home.", "The dog is at home.", strictly=True) == ("word: cat or dog",)
+    assert exchanged("The street is closed.", "The road is closed.", strictly=True) == ()

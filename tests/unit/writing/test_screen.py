@@ -9,7 +9,7 @@ from scrubjay.model.memory import Json, Source, Tier, Trust
 from scrubjay.model.relation import Relation
 from scrubjay.model.rules import Rules
 from scrubjay.testing.build import START, a_memory
-from scrubjay.writing.screen import clean, mark, screen, screen_edit, screen_relation
+from scrubjay.writing.screen import clean, label, mark, screen, screen_edit, screen_relation
 
 RULES = Rules()
 KEY = "AKIAIOSFODNN7EXAMPLE"
@@ -122,6 +122,35 @@ def test_flags_go_with_what_earned_them() -> None:
     fresh = a_memory("tea", source=Source(trust=Trust.USER))
     after, _ = mark(fresh, replace(fresh, content=f"{ORDER} {CUT}"), rules=RULES)
     assert (after.flags, after.source.trust) == (("redacted", "suspicious"), Trust.DOCUMENT)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"metadata": {"a": [{"b": f"{ORDER} {CUT}"}]}},
+        {"metadata": {f"{ORDER} {CUT}": 1}},
+        {"tags": (f"{ORDER} {CUT}",)},
+        {"category": f"{ORDER} {CUT}"},
+        {"entity": f"{ORDER} {CUT}"},
+    ],
+)
+def test_flags_stay_as_long_as_any_field_earns_them(field: dict[str, Json]) -> None:
+    before = replace(a_memory("tea", flags=("redacted", "suspicious")), **field)
+    after, warnings = mark(before, replace(before, title="Tea", pinned=True), rules=RULES)
+    assert (after.flags, after.pinned, len(warnings)) == (("redacted", "suspicious"), False, 1)
+    fresh = a_memory("tea")
+    after, _ = mark(fresh, replace(fresh, **field), rules=RULES)
+    assert after.flags == ("redacted", "suspicious")
+
+
+def test_switching_the_rule_off_takes_no_label_away() -> None:
+    before = a_memory(ORDER, flags=("suspicious",))
+    after, _ = mark(before, replace(before, pinned=True), rules=Rules(injection="off"))
+    assert (after.flags, after.pinned) == (("suspicious",), True)
+
+
+def test_who_calls_leaves_no_secret_in_the_log() -> None:
+    assert (label(f"agent {KEY}"), label("claude"), label("")) == (f"agent {CUT}", "claude", "")
 
 
 def nested(value: Json, *, levels: int) -> Json:

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.writing.gatehouse import SPACE, Gatehouse
 
 from scrubjay.errors import IndexUnavailable
-from scrubjay.model.memory import Memory, Observation, Source, State
+from scrubjay.model.memory import Memory, Observation, Source, State, Trust
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
@@ -218,3 +218,37 @@ async def test_without_an_index_or_a_model_nothing_is_merged_and_the_reason_is_t
     broken = await looked(memory, store=FakeStore(), vectors=vectors, profile=await embedder.profile())
     assert broken == "what is similar could not be looked for: the index is in pieces"
     assert await looked(memory, store=FakeStore(), vectors=[], profile=None) == "nothing says the same"
+
+
+@pytest.mark.parametrize(
+    ("mine", "incoming", "merged"),
+    [
+        (Trust.USER, Trust.DOCUMENT, False),
+        (Trust.USER, Trust.UNKNOWN, True),
+        (Trust.USER, Trust.AGENT, True),
+        (Trust.AGENT, Trust.DOCUMENT, True),
+        (Trust.UNKNOWN, Trust.UNKNOWN, True),
+        (Trust.DOCUMENT, Trust.USER, True),
+    ],
+)
+@pytest.mark.parametrize("intent", ["auto", "continue"])
+async def test_what_a_document_says_is_not_put_into_the_mouth_of_a_person(
+    quick: Gatehouse, mine: Trust, incoming: Trust, merged: bool, intent: str
+) -> None:
+    await quick.keep(a_memory(FACT, source=Source(session="s1", trust=mine)))
+    verdict = await quick.look(a_memory(SAME, source=Source(session="s1", trust=incoming)), intent=intent)
+    assert (verdict.into is not None) is merged
+
+
+async def test_another_word_in_the_same_place_is_told_though_it_is_merged(quick: Gatehouse) -> None:
+    text = "At night the {} of the old harbour master sleeps in the shed by the water behind the tall cranes."
+    await quick.keep(fact := a_memory(text.format("cat")))
+    verdict = await quick.look(a_memory(text.format("dog")))
+    assert verdict.into == fact
+    assert [one.differs for one in verdict.similar] == ["word: dog or cat"]
+    await quick.keep(a_memory("All files of the harbour project use tabs for indentation, says the master."))
+    verdict = await quick.look(
+        a_memory("All files of the harbour project use spaces for indentation, says the master.")
+    )
+    assert verdict.into is None
+    assert verdict.similar[0].differs == "word: spaces or tabs"

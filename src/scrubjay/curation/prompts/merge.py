@@ -7,7 +7,8 @@ from scrubjay.model.memory import Json
 INSTRUCTIONS = """You make one coherent text of notes that were joined one behind the other.
 Answer with one field, text. Say everything that the notes say, once: leave out only what they say twice.
 Keep every number, date, name, address, identifier, quotation and every "not" exactly as it is written.
-Use the words of the notes, in their language. Add nothing: no introduction, no conclusion, nothing of your own."""
+Keep the words of each sentence, in their order and language; you may join sentences, and order them anew.
+Add nothing: no introduction, no conclusion, nothing of your own."""
 
 SCHEMA: dict[str, Json] = {
     "type": "object",

@@ -10,7 +10,8 @@ Answer with four fields, each a plain sentence or an empty text:
 what: the note itself, complete. context: where and why, from the other notes. outcome: what came of it.
 next: what is still to be done.
 Keep every number, date, name, address, identifier, quotation and every "not" exactly as it is written.
-Use the words of the material. Leave a field empty rather than guess: nothing may be invented."""
+Use whole sentences of the material, with their words in their order. Do not mix the other notes into the note.
+Leave a field empty rather than guess: nothing may be invented."""
 
 PARTS = ("what", "context", "outcome", "next")
 SCHEMA: dict[str, Json] = {

@@ -22,6 +22,7 @@ from scrubjay.stores.sqlite.rows import lexicon_number, marks, space_number, spa
 from scrubjay.stores.sqlite.spelling import spell, unspell
 from scrubjay.stores.weighing import Weighed, rare_of, weigh
 
+Floats = NDArray[np.float64]
 # Passages of memories by their numbers; the other way round, each passage would be compared with every memory.
 _PASSAGE_TABLES = f"""memories m CROSS JOIN passages p
     ON p.id >= m.no * {PASSAGES_PER_MEMORY} AND p.id < (m.no + 1) * {PASSAGES_PER_MEMORY}"""
@@ -123,11 +124,24 @@ def _candidates(
     lookups += [(one.weight, f"{_any_of([_word(lexicon_no, one.term)])} AND {among}") for one in common]
     passing = _passing_match(lexicon_no, wanted)
     having = [_having(connection, words + passing, wanted) for _, words in lookups]
-    numbers, places = np.unique(np.concatenate(having), return_inverse=True)
-    weights = np.repeat([weight for weight, _ in lookups], [len(each) for each in having])
-    sums = np.bincount(places, weights=weights)
+    numbers, sums = _summed(having, [weight for weight, _ in lookups])
+    if len(sums) > limit:
+        # Only who may be among the best is put in order, with all who equal the last of them.
+        hopeful = sums >= np.partition(sums, -limit)[-limit]
+        numbers, sums = numbers[hopeful], sums[hopeful]
     best = np.lexsort((-numbers, -sums))[:limit]
     return list(zip(numbers[best].tolist(), sums[best].tolist(), strict=True))
+
+
+def _summed(having: Sequence[NDArray[np.int64]], weights: Sequence[float]) -> tuple[NDArray[np.int64], Floats]:
+    """Each number once, and the weights of all lists that it is in; they are in order, which makes it cheap."""
+    every = np.concatenate(having)
+    order = every.argsort(kind="stable")
+    every = every[order]
+    is_new = np.ones(len(every), dtype=np.bool_)
+    np.not_equal(every[1:], every[:-1], out=is_new[1:])
+    each = np.repeat(weights, [len(one) for one in having])[order]
+    return every[is_new], np.bincount(is_new.cumsum() - 1, weights=each).astype(np.float64, copy=False)
 
 
 def _having(connection: apsw.Connection, match: str, wanted: Filter) -> NDArray[np.int64]:

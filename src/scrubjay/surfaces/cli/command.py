@@ -12,7 +12,7 @@ from typing import Annotated, cast
 import typer
 
 from scrubjay.client import MemoryClient
-from scrubjay.errors import CODES, NotFound, ScrubjayError, codes_of
+from scrubjay.errors import CODES, Conflict, NotFound, ScrubjayError, codes_of
 from scrubjay.remote.shapes import plain, plain_error
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.render import show
@@ -101,9 +101,11 @@ def _add(
 
 
 def _exit_code(answer: object) -> int:
-    """A script must be able to tell that something is missing or unwell, though the command did its work."""
+    """A script must be able to tell that something is missing, refused or unwell, though the command did its work."""
     if getattr(answer, "missing", ()):
         return CODES[NotFound].exit
+    if getattr(answer, "action", "") == "rejected":
+        return CODES[Conflict].exit
     if getattr(answer, "ok", True) is False:
         return CODES[ScrubjayError].exit
     return 0

@@ -112,6 +112,7 @@ def _outcome(answer: Outcome) -> None:
     would = "would be " if answer.dry_run else ""
     for one in answer.done:
         say(f"{would}{one.action} {one.name} ({one.id})")
+        _warnings(one.warnings)
     if not answer.done and not answer.missing:
         say("nothing to do")
     _missing(answer.missing)
@@ -156,6 +157,7 @@ def _status(answer: Status) -> None:
         ("bodies", f"{answer.compression['saved']:.0%} smaller than plain JSON"),
         ("embedding", _spell(answer.embedding)),
         ("index", _spell(answer.index)),
+        ("llm", _spell(answer.llm) or "off"),
         ("daemon", _spell(answer.daemon) or "none runs; this command opened the store"),
         ("scrubjay", answer.version),
     ]

@@ -72,7 +72,7 @@ async def remember(
     ] = False,
     dry_run: DryRun = False,
 ) -> Remembered:
-    """Store a text, once, filed under every entity it is about."""
+    """Store a text, once, filed under every entity it is about. What a rule refuses leaves with exit code 4."""
     return await client.remember(
         _text(text), title=title, kind=kind, name=name, entities=entity or (), observations=observation or (),
         tags=tag or (), category=category, project=project, scope=scope, session_hint=session_hint, intent=intent,

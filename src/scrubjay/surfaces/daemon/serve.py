@@ -33,6 +33,7 @@ from scrubjay.surfaces.daemon.upkeep import keep_up, keep_working
 from scrubjay.surfaces.mcp.changes import Changes
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.surfaces.web.serving import Served
+from scrubjay.text import kin
 
 _log = logging.getLogger(__name__)
 # Accepted work gets this much longer than one operation may take before the daemon leaves without it.
@@ -152,7 +153,8 @@ async def _beside(*works: Coroutine[object, object, None]) -> AsyncGenerator[Non
 
 
 async def _warm_up(engine: Engine) -> None:
-    """Load the model and the index before somebody waits for them; without them searching by words goes on."""
+    """Load words, model and index before somebody waits for them; without the latter searching by words goes on."""
+    await asyncio.to_thread(kin.load)
     with suppress(ScrubjayError):
         await engine.index.open()
         await engine.embedder.embed_query("warm")

@@ -1,9 +1,10 @@
 """`remember`, `revise`, `forget` and `relate`: what was done, in a line for a model and in fields for a program."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.memory import Json, Method
+from scrubjay.model.memory import Json, Method, Trust
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import Missing, Outcome, Written
 from scrubjay.surfaces.mcp.arguments import Given
@@ -26,6 +27,7 @@ _NOTE = 60
 async def remember(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     """Store a text, in the project of whoever works here unless another is named."""
     given = Given(arguments)
+    source, remarks = _source(given.mapping("source"))
     done = await desk.memory.remember(
         given.text("text"),
         title=given.text("title"),
@@ -42,12 +44,25 @@ async def remember(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
         pinned=given.flag("pinned"),
         expires_at=given.text("expires_at") or None,
         remind_at=given.text("remind_at") or None,
-        source={"method": Method.AGENT.value, **given.mapping("source")},
+        source=source,
         metadata=given.mapping("metadata"),
         idempotency_key=given.text("idempotency_key"),
         dry_run=given.flag("dry_run"),
     )
+    done = replace(done, warnings=(*done.warnings, *remarks))
     return remembered(done, tags=given.texts("tags"), dry_run=given.flag("dry_run"))
+
+
+def _source(given: Mapping[str, Json]) -> tuple[dict[str, Json], list[str]]:
+    """Where it comes from. An agent wrote it, whatever it says, and its word is not that of a user."""
+    source: dict[str, Json] = {**given, "method": Method.AGENT.value}
+    remarks: list[str] = []
+    if given.get("method", Method.AGENT.value) != Method.AGENT.value:
+        remarks.append("source.method is agent for all that comes by this way")
+    if given.get("trust") == Trust.USER.value:
+        source["trust"] = Trust.AGENT.value
+        remarks.append("source.trust is agent at most for what comes by this way")
+    return source, remarks
 
 
 async def revise(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
@@ -138,7 +153,9 @@ def _disposed(done: Outcome) -> Answer:
 
 def _written(one: Written) -> Entry:
     structured: dict[str, Json] = {"action": one.action, "id": one.id, "name": one.name, "version": one.version}
-    return Entry(structured=structured, line=f"- {one.action}: {one.name}")
+    if one.warnings:
+        structured["warnings"] = [*one.warnings]
+    return Entry(structured=structured, line="; ".join((f"- {one.action}: {one.name}", *one.warnings)))
 
 
 def _lost(one: Missing) -> Entry:

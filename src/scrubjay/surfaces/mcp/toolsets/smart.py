@@ -107,6 +107,7 @@ _WRITTEN = gives(
     action=TEXT, id=TEXT, name=TEXT, version=WHOLE, merged_into=TEXT, similarity=NUMBER, similar=LIST, tags=LIST,
     warnings=LIST,
 )  # fmt: skip
+_SESSION = says(TEXT, "the same for all of one task")
 _MEMORY = {
     "title": TEXT,
     "content": TEXT,
@@ -121,7 +122,7 @@ TOOLS = (
         name="create_memory",
         title="Create a memory",
         description="Store what will matter in later sessions. Search first; what says the same is merged.",
-        input=takes("title", "content", **_MEMORY, idempotency_key=TEXT),
+        input=takes("title", "content", **_MEMORY, session_hint=_SESSION, idempotency_key=TEXT),
         output=_WRITTEN,
         call=create_memory,
     ),
@@ -142,7 +143,7 @@ TOOLS = (
             "title",
             "content",
             **_MEMORY,
-            session_hint=says(TEXT, "the same for all of one task"),
+            session_hint=_SESSION,
             intent=choice(*INTENTS),
             idempotency_key=TEXT,
             dry_run=FLAG,
