@@ -18,6 +18,7 @@ from scrubjay.indexing.backfill import backfill
 from scrubjay.jobs.queue import Queue
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Caller, Draft, Edit, Limits
+from scrubjay.model.given import require_text
 from scrubjay.model.identity import new_id
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json, Memory, Method, Source
@@ -281,14 +282,15 @@ class Engine:
         """Take back the last run of this agent, or a named one."""
         origin = replace(self._origin(who), run=new_id())
         done = await undoing.undo(
-            run=label(run), agent=origin.agent, space=who.space, origin=origin, store=self.store, key=idempotency_key
-        )
+            run=label(require_text(run, field="run")), agent=origin.agent, space=who.space, origin=origin,
+            store=self.store, key=idempotency_key,
+        )  # fmt: skip
         await self.index.after_commit()
         return done
 
     async def outcome(self, runs: Sequence[str], *, who: Caller) -> dict[str, bool]:
         """Of each run, whether it has changed anything: for callers whose answer was lost."""
-        found = {run: await self.store.run(who.space, label(run)) for run in runs}
+        found = {run: await self.store.run(who.space, label(require_text(run, field="run"))) for run in runs}
         return {run: changes is not None for run, changes in found.items()}
 
     async def status(self, *, who: Caller) -> Status:

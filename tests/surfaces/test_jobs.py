@@ -19,14 +19,14 @@ from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.job import Job, JobState
 from scrubjay.model.memory import Json
 
-NOTE = "We renewed the OAuth token of the command line for Keycloak."
+NOTE = "We renewed the OAuth token of the command line for harbour."
 SPACE = "default"
 
 
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
     with ChatServer() as opened:
-        opened.usual = lambda _: answering(tags=["oauth", "token", "keycloak"])
+        opened.usual = lambda _: answering(tags=["oauth", "token", "harbour"])
         yield opened
 
 
@@ -78,7 +78,7 @@ async def test_a_daemon_does_at_its_start_what_was_left_while_there_was_none(
             done = await ended(client, job.id)
             (memory,) = (await client.read([str(job.about["memory_id"])])).memories
         assert (done.state, done.outcome) == (JobState.DONE, "tags suggested: version 2")
-        assert memory.tags[-3:] == ("oauth", "token", "keycloak")
+        assert memory.tags[-3:] == ("oauth", "token", "harbour")
         async with httpx2.AsyncClient(base_url=f"{running.http}/api/v1") as web:
             (row,) = (await web.get("/jobs")).json()["jobs"]
             assert (row["id"], row["state"]) == (job.id, "done")
@@ -95,13 +95,13 @@ async def test_what_is_written_is_improved_after_the_write_and_the_write_does_no
     chosen = replace(settings, llm="openai:tiny", llm_url=server.url)
     with background_daemon(chosen):
         async with MemoryClient(settings=chosen) as client:
-            done = await client.remember("Renewed it for Keycloak.", tags=["auth"], intent="new")
+            done = await client.remember("Renewed it for harbour.", tags=["auth"], intent="new")
             assert (done.action, done.version) == ("created", 1)
             (job,) = await client.jobs()
             assert (job.kind, job.about["memory_id"]) == ("tags", done.id)
             assert (await ended(client, job.id)).outcome == "tags suggested: version 2"
             (memory,) = (await client.read([done.id])).memories
-            assert memory.tags == ("auth", "keycloak")
+            assert memory.tags == ("auth", "harbour")
             # It was not written by hand, and goes away with what was.
             assert (await client.undo()).skipped == ()
 
@@ -110,9 +110,9 @@ async def test_whoever_waits_for_the_model_has_it_with_the_answer(settings: Sett
     chosen = replace(settings, llm="openai:tiny", llm_url=server.url, operation_seconds=60)
     with background_daemon(chosen):
         async with MemoryClient(settings=chosen) as client:
-            done = await client.remember("Renewed it for Keycloak.", tags=["auth"], intent="new", wait_for_llm=True)
+            done = await client.remember("Renewed it for harbour.", tags=["auth"], intent="new", wait_for_llm=True)
             (memory,) = (await client.read([done.id])).memories
-            assert memory.tags == ("auth", "keycloak")
+            assert memory.tags == ("auth", "harbour")
 
 
 async def test_a_model_that_is_down_costs_a_write_nothing(settings: Settings, server: ChatServer) -> None:
@@ -120,10 +120,10 @@ async def test_a_model_that_is_down_costs_a_write_nothing(settings: Settings, se
     chosen = replace(settings, llm="openai:tiny", llm_url=server.url)
     with background_daemon(chosen):
         async with MemoryClient(settings=chosen) as client:
-            done = await client.remember("Renewed it for Keycloak.", tags=["auth"], intent="new", wait_for_llm=True)
+            done = await client.remember("Renewed it for harbour.", tags=["auth"], intent="new", wait_for_llm=True)
             assert done.action == "created"
             (memory,) = (await client.read([done.id])).memories
-            assert (memory.content, memory.tags) == ("Renewed it for Keycloak.", ("auth",))
+            assert (memory.content, memory.tags) == ("Renewed it for harbour.", ("auth",))
             (job,) = await client.jobs()
             assert job.state is JobState.WAITING
 

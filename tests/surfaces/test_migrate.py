@@ -52,7 +52,7 @@ def test_to_a_database_and_back_into_another_folder(
     lines = there.out.splitlines()
     assert lines[0].startswith(f"moved 3 memories from sqlite:{home} to postgresql://postgres@")
     assert lines[0].endswith(" a second); 0 were there already")
-    assert lines[1] == "  1 relations, 0 vectors, 0 tokens, 0 answers"
+    assert lines[1] == "  1 relations, 0 vectors, 0 tokens, 0 answers, 0 papers"
     assert lines[2].startswith("compared 3 memories with 4 versions in ")
     assert lines[3].endswith(" are the same")
     # The address may be left out on one side: then it is that of the settings.

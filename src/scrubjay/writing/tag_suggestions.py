@@ -20,8 +20,6 @@ _COMMON = 0.2
 _FEW_PASSAGES = 50
 _OFTEN = 2
 _MOST_NAMES = 60
-# Shorter words of a title say little by themselves.
-_SHORTEST = 5
 _SHORTEST_NAME = 3
 _CALENDAR = frozenset((*WEEKDAYS, *MONTHS))
 
@@ -39,15 +37,13 @@ async def suggested_tags(
     counts = await _counts(phrases, space=space, store=store)
     used = [one for one in phrases if counts.get(facet("tag", _used(one, counts)))]
     names = [one for one in phrases[:_MOST_NAMES] if is_name(one)]
-    titled = [one for one in phrases if one.in_title and _tells(one)]
-    rare = await _rare(list(dict.fromkeys((*used, *names, *titled))), space=space, store=store)
+    rare = await _rare(list(dict.fromkeys((*used, *names))), space=space, store=store)
     found = [(_used(one, counts), "a tag of this space that the text speaks of") for one in used if one in rare]
     found += [(tag, "what the text speaks of") for one in phrases for tag in _standing(one, synonyms)]
     # Those that come again first; one that stands there once is still more than nothing.
     names.sort(key=lambda one: one.times < _OFTEN)
     found += [(one.tag, "a name that stands in the text") for one in names if one in rare]
     found += [(spelt(name), "somebody or something that the text names") for name in names_in(text) if _is_tag(name)]
-    found += [(one.tag, "a word of the title") for one in titled if one in rare]
     return _distinct(found, taken)
 
 
@@ -92,10 +88,6 @@ def _is_tag(name: str) -> bool:
     """Whether a name is one word, as tags are, and no date or figure."""
     is_day = name.casefold().removesuffix("s") in _CALENDAR
     return name.isalpha() and len(name) >= _SHORTEST_NAME and not is_day
-
-
-def _tells(phrase: Phrase) -> bool:
-    return phrase.words == 1 and len(phrase.tag) >= _SHORTEST and phrase.tag.isalpha()
 
 
 def _distinct(found: Sequence[tuple[str, str]], taken: set[str]) -> list[tuple[str, str]]:

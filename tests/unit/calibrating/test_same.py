@@ -45,8 +45,8 @@ class Angles:
 
 def pairs(*, same: Sequence[float], different: Sequence[float]) -> list[Pair]:
     """Alike in both halves."""
-    made = [Pair(first="top", second=spelled(one), same=True) for one in same for _ in range(2)]
-    return made + [Pair(first=spelled(one), second="top", same=False) for one in different for _ in range(2)]
+    made = [Pair(first="top it is", second=spelled(one), same=True) for one in same for _ in range(2)]
+    return made + [Pair(first=spelled(one), second="top it is", same=False) for one in different for _ in range(2)]
 
 
 async def test_the_lowest_threshold_with_few_enough_wrong_ones_is_chosen() -> None:
