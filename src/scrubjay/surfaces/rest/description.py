@@ -26,7 +26,7 @@ _SAID = {
     400: "The body is no JSON",
     401: "A token is needed, and this one opens nothing",
     403: "The token does not go so far, or the request comes from a page of another site",
-    404: "No memory answers to this",
+    404: "No memory answers to this, or there is no such job",
     408: "The body did not arrive in time",
     409: "The store has moved on, or several memories answer",
     412: "Changed since the version that the caller goes by",
@@ -145,7 +145,7 @@ def _statuses(route: APIRoute) -> Iterator[int]:
     if route.path_format == _METRICS:
         return
     yield from (422, 503)
-    if "/memories" in route.path_format or route.path_format.endswith("/undo"):
+    if "/memories" in route.path_format or "{id}" in route.path_format or route.path_format.endswith("/undo"):
         yield from (404, 409)
     if "GET" not in (route.methods or ()):
         yield from _BODY
