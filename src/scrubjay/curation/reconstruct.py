@@ -5,7 +5,7 @@ import asyncio
 from scrubjay.curation.faithful import unfaithful
 from scrubjay.curation.prompts import reconstruct as task
 from scrubjay.curation.subject import Subject
-from scrubjay.model.memory import Json
+from scrubjay.model.memory import Flag, Json
 from scrubjay.model.query import Filter
 
 ORIGINAL = "original"
@@ -38,4 +38,6 @@ async def _beside(subject: Subject) -> list[str]:
         return []
     ids = await store.list_ids(memory.space, Filter(session=memory.source.session), limit=_BESIDE + 1)
     others = await store.get(memory.space, [one for one in ids if one != memory.id][:_BESIDE])
-    return [one.content[:_LONGEST_BESIDE] for one in others.values() if one.content and "suspicious" not in one.flags]
+    return [
+        one.content[:_LONGEST_BESIDE] for one in others.values() if one.content and Flag.SUSPICIOUS not in one.flags
+    ]

@@ -9,14 +9,13 @@ from scrubjay.errors import LlmUnavailable
 from scrubjay.model.change import Action
 from scrubjay.model.draft import Caller, Edit
 from scrubjay.model.job import Job
-from scrubjay.model.memory import Json, Memory, State
+from scrubjay.model.memory import Flag, Json, Memory, State
 from scrubjay.ports import Llm
 
 _AGENT = "llm"
 _ALIVE = (State.LIVE, State.WAITING)
 # What takes several pages is not for a model to write anew.
 _LONGEST = 12_000
-_SUSPICIOUS = "suspicious"
 # Without a model it stays to be done: one may come.
 _LATER = 3600.0
 
@@ -64,7 +63,7 @@ async def subject_of(job: Job, *, engine: Engine, llm: Llm | None) -> Subject | 
     memory = (await engine.store.get(job.space, [memory_id])).get(memory_id)
     if memory is None or memory.state not in _ALIVE:
         return "skipped: the memory is gone"
-    if _SUSPICIOUS in memory.flags:
+    if Flag.SUSPICIOUS in memory.flags:
         return "skipped: its text tries to give orders"
     if len(memory.content) > _LONGEST:
         return f"skipped: longer than {_LONGEST:,} characters"

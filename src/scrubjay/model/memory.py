@@ -29,6 +29,16 @@ class State(StrEnum):
     WAITING = "waiting"
 
 
+class Flag(StrEnum):
+    """What the write path noticed about a memory, for later readers."""
+
+    THIN = "thin"
+    REDACTED = "redacted"
+    SUSPICIOUS = "suspicious"
+    # It waited for a person's yes, and never got it.
+    UNAPPROVED = "unapproved"
+
+
 class Method(StrEnum):
     """How a memory came in."""
 
@@ -108,7 +118,6 @@ class Memory:
     state: State = State.LIVE
     merged_into: str = ""
     merged: tuple[Merged, ...] = ()
-    # What the write path noticed: thin, redacted, suspicious, unapproved.
     flags: tuple[str, ...] = ()
     version: int = 1
     branch: str = "main"

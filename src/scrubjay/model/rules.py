@@ -7,6 +7,10 @@ from typing import Self, cast
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
 
+# The drawer of papers in which a space keeps what it has laid down, and the papers in it.
+DRAWER = "rules"
+WRITING = "writing"
+TAGS = "tags"
 CHOICES = {
     "gate": ("merge", "report", "off"),
     "density": ("warn", "reject", "reconstruct", "off"),

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scrubjay.model.query import Facet, Filter, facet, tag_facet
+from scrubjay.model.rules import DRAWER, TAGS
 from scrubjay.ports import RecordStore
 from scrubjay.text.naming import spellings_of
 from scrubjay.text.tag_rules import Synonyms, synonyms_from
 from scrubjay.text.tagging import spelt
-
-_DRAWER, _KEY = "rules", "tags"
 
 
 async def with_spellings(wanted: Filter, *, spaces: Sequence[str], store: RecordStore) -> Filter:
@@ -34,7 +33,7 @@ async def _others(wanted: Filter, *, space: str, store: RecordStore) -> dict[Fac
     if wanted.entity:
         others[facet("entity", wanted.entity)] = tuple(facet("entity", one) for one in spellings_of(wanted.entity))
     tags = dict.fromkeys((*wanted.tags, *wanted.any_tags))
-    synonyms = synonyms_from(await store.paper(space, _DRAWER, _KEY)) if tags else Synonyms()
+    synonyms = synonyms_from(await store.paper(space, DRAWER, TAGS)) if tags else Synonyms()
     return others | {tag_facet(tag): tuple(map(tag_facet, _written(tag, synonyms))) for tag in tags}
 
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from scrubjay.model.draft import Draft
+from scrubjay.model.memory import Flag
 from scrubjay.model.rules import Rules
 from scrubjay.text.naming import names_in
 from scrubjay.text.tokens import terms_of
 from scrubjay.text.when import days_named
 
-__all__ = ["THIN_FLAG", "thinness", "weigh"]
+__all__ = ["thinness", "weigh"]
 
-THIN_FLAG = "thin"
 # A character that is a word or a syllable says as much as these many letters.
 _HAN = re.compile("[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _SYLLABLE = re.compile("[\u3040-\u30ff\uac00-\ud7a3]")
@@ -43,8 +43,8 @@ def weigh(draft: Draft, *, rules: Rules) -> Draft:
     if rules.density == "reject":
         reason = f"too thin to be of use later ({found}): {_lacking(draft, text)}"
         return replace(draft, rejected=reason).decided("density", "rejected", found)
-    outcome = "reconstruct" if rules.density == "reconstruct" else THIN_FLAG
-    draft = draft.flagged(THIN_FLAG).warned(f"thin ({found}): {_lacking(draft, text)}")
+    outcome = "reconstruct" if rules.density == "reconstruct" else Flag.THIN
+    draft = draft.flagged(Flag.THIN).warned(f"thin ({found}): {_lacking(draft, text)}")
     return draft.decided("density", outcome, found)
 
 

@@ -8,7 +8,7 @@ from scrubjay import telemetry
 from scrubjay.errors import InvalidInput, NameTaken, StaleVersion, WrongState
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.given import require_flag, require_remark, wrong
-from scrubjay.model.memory import Memory, State
+from scrubjay.model.memory import Flag, Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Missing, Outcome, Written
 from scrubjay.ports import Commit, RecordStore, Write
@@ -20,7 +20,6 @@ from scrubjay.writing.slicing import slice_memory
 _PAGE = 200
 _TRIES = 20
 # On what waits for a person's yes, and on what left the inbox without one.
-UNAPPROVED_FLAG = "unapproved"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,11 +144,11 @@ async def _move_one(memory: Memory, way: Move, *, selection: Selection, origin: 
 def _moved(memory: Memory, way: Move) -> Memory:
     """A memory in the state it goes to. What left the inbox without a yes goes back there, and no further."""
     if memory.state is State.WAITING and way.target is not State.LIVE:
-        flags = tuple(dict.fromkeys((*memory.flags, UNAPPROVED_FLAG)))
-    elif way is Move.RESTORE and UNAPPROVED_FLAG in memory.flags:
+        flags = tuple(dict.fromkeys((*memory.flags, Flag.UNAPPROVED)))
+    elif way is Move.RESTORE and Flag.UNAPPROVED in memory.flags:
         return replace(memory, state=State.WAITING)
     else:
-        flags = tuple(flag for flag in memory.flags if flag != UNAPPROVED_FLAG)
+        flags = tuple(flag for flag in memory.flags if flag != Flag.UNAPPROVED)
     # What is alive by itself is part of nothing.
     merged_into = "" if way.target is State.LIVE else memory.merged_into
     return replace(memory, state=way.target, flags=flags, merged_into=merged_into)

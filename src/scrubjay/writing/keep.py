@@ -9,7 +9,7 @@ from scrubjay.errors import NameTaken
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.job import Job
-from scrubjay.model.memory import Memory, State
+from scrubjay.model.memory import Flag, Memory, State
 from scrubjay.model.passage import Passage, Vector
 from scrubjay.model.results import Remembered
 from scrubjay.model.rules import Rules
@@ -157,7 +157,7 @@ async def _commit(
 def _jobs_after_creation(parcel: Parcel) -> tuple[Job, ...]:
     if not parcel.leaves_work:
         return ()
-    is_thin = parcel.rules.density == "reconstruct" and "thin" in parcel.draft.flags
+    is_thin = parcel.rules.density == "reconstruct" and Flag.THIN in parcel.draft.flags
     lacks_tags = len(parcel.sliced[0][0].tags) < parcel.rules.least_tags and parcel.rules.tags != "off"
     kinds = [*(["reconstruct"] if is_thin else []), *(["tags"] if lacks_tags else [])]
     return tuple(_job(kind, memory.id, parcel) for kind in kinds for memory, _ in parcel.sliced)

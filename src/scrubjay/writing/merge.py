@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from scrubjay.model.memory import Json, Memory, Merged, Observation, Source
+from scrubjay.model.memory import Flag, Json, Memory, Merged, Observation, Source
 from scrubjay.text.claims import claims_of
 from scrubjay.text.statements import Statement, closed, gap_after, key_of, rejoined, split_statements, statements_of
 from scrubjay.text.statements_within import parts_of
@@ -14,8 +14,6 @@ from scrubjay.text.tokens import terms_of
 __all__ = ["kept_apart", "merge", "source_words"]
 
 _MOST_TAGS = 8
-# The flag of texts that say little: what was added to says more.
-_THIN = "thin"
 _ONE_VALUE = ("title", "category", "project", "scope", "entity")
 # What a memory is of whose kind nobody said anything.
 _PLAIN_KIND = "note"
@@ -36,7 +34,7 @@ def merge(memory: Memory, incoming: Memory, *, at: datetime, most_tags: int = _M
         for name in ("title", "kind", "category", "project", "scope", "entity")
     }
     metadata: dict[str, Json] = {**incoming.metadata, **memory.metadata}
-    flags = tuple(dict.fromkeys(one for one in (*memory.flags, *incoming.flags) if one != _THIN))
+    flags = tuple(dict.fromkeys(one for one in (*memory.flags, *incoming.flags) if one != Flag.THIN))
     merged = replace(
         memory,
         **fields,

@@ -6,13 +6,13 @@ from dataclasses import replace
 from scrubjay.errors import WrongState
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Draft
-from scrubjay.model.memory import Memory, Method, State
+from scrubjay.model.memory import Flag, Memory, Method, State
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Outcome
 from scrubjay.model.rules import Rules
 from scrubjay.ports import RecordStore
 from scrubjay.references import SoundReader
-from scrubjay.writing.dispose import UNAPPROVED_FLAG, Move, Selection, move
+from scrubjay.writing.dispose import Move, Selection, move
 
 __all__ = ["approve", "decline", "inbox", "must_wait", "put_aside", "require_no_review"]
 
@@ -39,7 +39,7 @@ def put_aside(draft: Draft, memories: Sequence[Memory]) -> tuple[Draft, tuple[Me
     told = draft.decided("review", "waiting").warned("it waits for a person's yes and is not found before")
     if draft.pinned:
         told = told.warned("it was not pinned: `revise` it so when it is approved")
-    flags = tuple(dict.fromkeys((*draft.flags, UNAPPROVED_FLAG)))
+    flags = tuple(dict.fromkeys((*draft.flags, Flag.UNAPPROVED)))
     return replace(told, flags=flags), tuple(
         replace(memory, state=State.WAITING, pinned=False, flags=flags) for memory in memories
     )

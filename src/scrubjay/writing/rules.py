@@ -7,12 +7,9 @@ from datetime import datetime
 from scrubjay.errors import InvalidInput, StaleVersion
 from scrubjay.model.memory import Json
 from scrubjay.model.paper import Paper
-from scrubjay.model.rules import Rules
+from scrubjay.model.rules import DRAWER, TAGS, WRITING, Rules
 from scrubjay.ports import Papers
 
-DRAWER = "rules"
-WRITING = "writing"
-TAGS = "tags"
 # A drawer of rules has one paper of each sort.
 _MOST = 10
 _TRIES = 20

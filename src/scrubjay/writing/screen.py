@@ -8,18 +8,16 @@ from functools import lru_cache
 from typing import cast
 
 from scrubjay.model.draft import Draft, Edit
-from scrubjay.model.memory import Json, Memory, Source, Tier, Trust
+from scrubjay.model.memory import Flag, Json, Memory, Source, Tier, Trust
 from scrubjay.model.relation import Relation
 from scrubjay.model.rules import Rules
 from scrubjay.text.injection import suspicions
 from scrubjay.text.secrets import REDACTED, redact, redact_named
-from scrubjay.writing.density import THIN_FLAG, thinness
+from scrubjay.writing.density import thinness
 from scrubjay.writing.texts import draft_texts, memory_texts, source_texts, strings_in
 
 __all__ = ["clean", "label", "mark", "screen", "screen_edit", "screen_relation"]
 
-REDACTED_FLAG = "redacted"
-SUSPICIOUS_FLAG = "suspicious"
 _LABELS = ("title", "name", "kind", "category", "project", "scope", "session_hint")
 _SOURCE = ("session", "conversation", "agent", "tool")
 # One step down: the word of a user counts as that of a document, and what was less as nobody's.
@@ -54,10 +52,10 @@ def screen_edit(edit: Edit, *, rules: Rules) -> tuple[Edit, tuple[str, ...], tup
         )
         if cleaner.kinds:
             warnings.append(cleaner.told)
-            flags.append(REDACTED_FLAG)
+            flags.append(Flag.REDACTED)
     if rules.injection != "off" and (found := _suspicions(_edit_texts(edit))):
         warnings.append(_suspected(found))
-        flags.append(SUSPICIOUS_FLAG)
+        flags.append(Flag.SUSPICIOUS)
         if edit.fields.get("pinned") is True:
             edit = replace(edit, fields={**edit.fields, "pinned": False})
             warnings.append(_NOT_PINNED)
@@ -90,11 +88,11 @@ def mark(before: Memory, after: Memory, *, rules: Rules) -> tuple[Memory, tuple[
     is_redacted = any(REDACTED in text for text in (*texts, *source_texts(after)))
     # Where nothing new is labelled, a label is still not taken from what earned it.
     is_judged = rules.injection != "off"
-    is_suspicious = (is_judged or SUSPICIOUS_FLAG in before.flags) and bool(_suspicions(texts))
+    is_suspicious = (is_judged or Flag.SUSPICIOUS in before.flags) and bool(_suspicions(texts))
     # Nobody calls a memory thin for what was taken from it on purpose; what was added to one may be enough.
     said = " ".join([after.content, *(one.text for one in after.observations)])
-    is_thin = THIN_FLAG in after.flags and bool(thinness(said, rules=rules))
-    settled = {REDACTED_FLAG: is_redacted, SUSPICIOUS_FLAG: is_suspicious, THIN_FLAG: is_thin}
+    is_thin = Flag.THIN in after.flags and bool(thinness(said, rules=rules))
+    settled: dict[str, bool] = {Flag.REDACTED: is_redacted, Flag.SUSPICIOUS: is_suspicious, Flag.THIN: is_thin}
     flags = tuple(flag for flag in after.flags if settled.get(flag, True))
     flags = tuple(dict.fromkeys((*flags, *(flag for flag, holds in settled.items() if holds))))
     if not (is_suspicious and is_judged):
@@ -106,7 +104,7 @@ def mark(before: Memory, after: Memory, *, rules: Rules) -> tuple[Memory, tuple[
     if after.tier in _SETTLED and before.tier is not after.tier:
         after = replace(after, tier=before.tier)
         warnings.append(_NOT_PROMOTED)
-    is_new = SUSPICIOUS_FLAG not in before.flags
+    is_new = Flag.SUSPICIOUS not in before.flags
     return replace(after, flags=flags, source=_distrusted(after.source) if is_new else after.source), tuple(warnings)
 
 
@@ -169,19 +167,19 @@ def _without_secrets(draft: Draft) -> Draft:
     if not cleaner.kinds:
         # Whoever handed it in may have cut them out already.
         is_cut = any(REDACTED in text for text in (*draft_texts(draft), *source_texts(draft)))
-        return (draft.flagged(REDACTED_FLAG) if is_cut else draft).decided("secrets", "none")
+        return (draft.flagged(Flag.REDACTED) if is_cut else draft).decided("secrets", "none")
     why = cleaner.told.rpartition(": ")[2]
-    return screened.flagged(REDACTED_FLAG).warned(cleaner.told).decided("secrets", "redacted", why)
+    return screened.flagged(Flag.REDACTED).warned(cleaner.told).decided("secrets", "redacted", why)
 
 
 def _labelled(draft: Draft) -> Draft:
     found = _suspicions(draft_texts(draft))
     if not found:
         return draft.decided("injection", "none")
-    draft = replace(draft, source=_distrusted(draft.source)).flagged(SUSPICIOUS_FLAG).warned(_suspected(found))
+    draft = replace(draft, source=_distrusted(draft.source)).flagged(Flag.SUSPICIOUS).warned(_suspected(found))
     if draft.pinned:
         draft = replace(draft, pinned=False).warned(_NOT_PINNED)
-    return draft.decided("injection", SUSPICIOUS_FLAG, ", ".join(found))
+    return draft.decided("injection", Flag.SUSPICIOUS, ", ".join(found))
 
 
 def _distrusted(source: Source) -> Source:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from scrubjay.model.memory import Memory, State, Trust
+from scrubjay.model.memory import Flag, Memory, State, Trust
 from scrubjay.model.passage import Passage, Vector
 from scrubjay.model.results import Similar
 from scrubjay.model.rules import Rules
@@ -13,7 +13,6 @@ from scrubjay.text.claims import claims_of, differences
 from scrubjay.text.passages import text_of
 from scrubjay.text.statements import statements_of
 from scrubjay.text.tokens import running_terms_of, terms_of
-from scrubjay.writing.density import THIN_FLAG
 from scrubjay.writing.sameness import Sameness, at_most, exchanged, overlap, sameness
 from scrubjay.writing.vicinity import MOST_COMPARED, Nearby, Searcher, Surroundings, Vicinity, look_up
 
@@ -33,7 +32,6 @@ _ENOUGH_WORDS = 0.6
 _ABOUT_ONE_THING = 0.6
 _MOST_STATEMENTS = 40
 _LONGEST_STATEMENT = 4_000
-_SUSPICIOUS = "suspicious"
 _LONGEST_DIFFERENCE = 300
 
 
@@ -169,7 +167,7 @@ def _judge(incoming: Memory, passages: Sequence[Passage], nearby: Nearby, *, lea
         eligible=_eligible(incoming, memory, of_session=nearby.of_session),
         sameness=_sameness(incoming, passages, nearby, least=least),
         relatedness=_relatedness(incoming, nearby),
-        leans=THIN_FLAG in incoming.flags and incoming.kind == nearby.memory.kind,
+        leans=Flag.THIN in incoming.flags and incoming.kind == nearby.memory.kind,
     )
 
 
@@ -178,7 +176,7 @@ def _eligible(incoming: Memory, memory: Memory, *, of_session: bool) -> bool:
     both = ("project", "scope")
     return (
         not (incoming.group or memory.group or incoming.pinned or memory.pinned)
-        and _SUSPICIOUS not in (*incoming.flags, *memory.flags)
+        and Flag.SUSPICIOUS not in (*incoming.flags, *memory.flags)
         and incoming.state is State.LIVE
         # What a person said must not seem to say what stands in a document.
         and not (incoming.source.trust is Trust.DOCUMENT and memory.source.trust is Trust.USER)

@@ -10,16 +10,15 @@ from scrubjay.model.given import require_whole
 from scrubjay.model.memory import State
 from scrubjay.model.paper import Paper
 from scrubjay.model.query import facet
-from scrubjay.model.rules import Rules
+from scrubjay.model.rules import DRAWER, TAGS, Rules
 from scrubjay.model.tags import TagCount, TagPreview, TagTable
 from scrubjay.ports import Embedder, RecordStore
 from scrubjay.text.tag_rules import Synonyms, built_in, synonyms_from
 from scrubjay.writing import validate
 from scrubjay.writing.tags import normalised
 
-__all__ = ["DRAWER", "KEY", "Synonyms", "add", "preview", "read", "remove", "synonyms_from", "table"]
+__all__ = ["Synonyms", "add", "preview", "read", "remove", "synonyms_from", "table"]
 
-DRAWER, KEY = "rules", "tags"
 _MOST_TAGS = 5_000
 _AT_ONCE = 500
 _TRIES = 5
@@ -27,7 +26,7 @@ _TRIES = 5
 
 async def read(space: str, *, store: RecordStore) -> Synonyms:
     """The synonyms that hold in a space."""
-    return synonyms_from(await store.paper(space, DRAWER, KEY))
+    return synonyms_from(await store.paper(space, DRAWER, TAGS))
 
 
 async def table(space: str, *, store: RecordStore, limit: int) -> TagTable:
@@ -75,9 +74,9 @@ def _labels(variants: Sequence[str]) -> tuple[str, ...]:
 async def _change(
     change: Callable[[Synonyms], Synonyms], *, space: str, store: RecordStore, now: datetime, tries: int = _TRIES
 ) -> Synonyms:
-    paper = await store.paper(space, DRAWER, KEY)
+    paper = await store.paper(space, DRAWER, TAGS)
     changed = change(synonyms_from(paper))
-    filed = Paper(space=space, drawer=DRAWER, key=KEY, value=changed.as_json, at=now)
+    filed = Paper(space=space, drawer=DRAWER, key=TAGS, value=changed.as_json, at=now)
     try:
         await store.file_paper(filed, base=paper.version if paper else None)
     except StaleVersion:
