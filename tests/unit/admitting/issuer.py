@@ -1,18 +1,17 @@
 """An issuer of JWTs on this machine: real keys, and a real server that shows them well or badly."""
 
 import json
-import threading
 from collections import deque
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
+from tests.unit.loopback import Loopback
 
 from scrubjay.testing import FakeClock
 
@@ -93,32 +92,14 @@ class Reply:
     hang: bool = False
 
 
-class JwksServer:
+class JwksServer(Loopback):
     """Shows keys under `/jwks`; scripted replies go first, one a request."""
 
     def __init__(self, *signers: Signer) -> None:
         self.signers = list(signers)
         self.script: deque[Reply] = deque()
         self.asked: list[str] = []
-        self.released = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/jwks"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.released.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(_handler_of(self), path="/jwks")
 
     def reply_to(self, path: str) -> Reply:
         self.asked.append(path)

@@ -3,14 +3,13 @@
 import base64
 import hashlib
 import json
-import threading
 from collections import deque
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 
 import numpy as np
+from tests.unit.loopback import Loopback
 
 DIMENSION = 8
 
@@ -41,32 +40,14 @@ class Asked:
     body: dict[str, Any]
 
 
-class EmbeddingServer:
+class EmbeddingServer(Loopback):
     """Answers with vectors made from the texts' hashes; scripted replies go first, one a request."""
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
         self.script: deque[Reply] = deque()
         self.refused_text: str | None = None
-        self.released = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.released.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(_handler_of(self), path="/v1")
 
     def reply_to(self, asked: Asked) -> Reply:
         self.asked.append(asked)

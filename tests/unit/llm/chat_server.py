@@ -1,13 +1,13 @@
 """A real HTTP server on this machine that speaks `/v1/chat/completions`, well or badly."""
 
 import json
-import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from tests.unit.loopback import Loopback
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,32 +53,14 @@ def answering(**fields: object) -> Reply:
     return saying(json.dumps(fields))
 
 
-class ChatServer:
+class ChatServer(Loopback):
     """Answers with what is in the script, one a request, and then what `usual` says."""
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
         self.script: deque[Reply] = deque()
         self.usual: Callable[[Asked], Reply] = lambda _: saying("I would rather talk.")
-        self.released = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.released.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(_handler_of(self), path="/v1")
 
     def reply_to(self, asked: Asked) -> Reply:
         self.asked.append(asked)
