@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from scrubjay.model.identity import new_id
-from scrubjay.model.memory import Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust
+from scrubjay.model.memory import Flag, Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust
 
 # No test may depend on how fast the machine is; few examples keep the whole suite quick.
 some = settings(max_examples=40, deadline=None)
@@ -63,7 +63,7 @@ memories = st.builds(
     state=st.sampled_from(State),
     merged_into=texts,
     merged=st.lists(merged, max_size=2).map(tuple),
-    flags=st.lists(texts, max_size=2).map(tuple),
+    flags=st.lists(st.sampled_from(Flag), max_size=2).map(tuple),
     version=st.integers(1, 1000),
     branch=texts,
     resolution=texts,

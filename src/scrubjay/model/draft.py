@@ -7,7 +7,7 @@ from typing import Self
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.given import require_text, require_texts
-from scrubjay.model.memory import Json, Source
+from scrubjay.model.memory import Flag, Json, Source
 from scrubjay.model.results import Decision
 
 
@@ -67,7 +67,7 @@ class Draft:
     # From here on it is the stages that write.
     suggested_tags: tuple[str, ...] = ()
     suggested_entities: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
     # Why it is not to be kept; empty as long as it is.
     rejected: str = ""
     warnings: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class Draft:
         """With something that the caller should know."""
         return replace(self, warnings=(*self.warnings, warning))
 
-    def flagged(self, flag: str) -> Self:
+    def flagged(self, flag: Flag) -> Self:
         """With something that later readers should know."""
         return self if flag in self.flags else replace(self, flags=(*self.flags, flag))
 

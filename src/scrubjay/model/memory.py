@@ -118,7 +118,7 @@ class Memory:
     state: State = State.LIVE
     merged_into: str = ""
     merged: tuple[Merged, ...] = ()
-    flags: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
     version: int = 1
     branch: str = "main"
     resolution: str = ""

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TypeVar, cast
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.memory import Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust
+from scrubjay.model.memory import Flag, Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust
 from scrubjay.model.moment import parse_moment, to_iso
 
 # Kept beside the body, because they say which body it is or change without a version.
@@ -178,6 +178,10 @@ def _merged_one(name: str, given: Mapping[str, Json]) -> Merged:
     )
 
 
+def _flags(name: str, value: Json) -> tuple[Flag, ...]:
+    return tuple(_one_of(Flag)(name, one) for one in _array(name, value))
+
+
 def _one_of(choices: type[Chosen]) -> Callable[[str, Json], Chosen]:
     def choose(name: str, value: Json) -> Chosen:
         try:
@@ -207,7 +211,8 @@ _READERS: dict[str, Callable[[str, Json], object]] = {
     **dict.fromkeys(("created_at", "updated_at"), _moment),
     **dict.fromkeys(("expires_at", "remind_at", "last_confirmed", "last_reviewed"), _optional_moment),
     "observations": _observations,
-    **dict.fromkeys(("tags", "flags"), _texts),
+    "tags": _texts,
+    "flags": _flags,
     "merged": _merged,
     "tier": _one_of(Tier),
     "state": _one_of(State),

@@ -10,7 +10,7 @@ import numpy as np
 
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.identity import new_id
-from scrubjay.model.memory import Json, Memory, Merged, Metadata, Observation, Source, State, Tier
+from scrubjay.model.memory import Flag, Json, Memory, Merged, Metadata, Observation, Source, State, Tier
 from scrubjay.model.moment import to_micros
 from scrubjay.model.paper import Paper
 from scrubjay.model.passage import Point, Vector
@@ -51,7 +51,7 @@ class MemoryFields(TypedDict, total=False):
     state: State
     merged_into: str
     merged: tuple[Merged, ...]
-    flags: tuple[str, ...]
+    flags: tuple[Flag, ...]
     version: int
     branch: str
     resolution: str

@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.unit.drawing import memories, some, sources
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.memory import Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust
+from scrubjay.model.memory import Flag, Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust
 from scrubjay.model.snapshot import BESIDE_BODY, from_body, source_from_json, source_to_json, to_body
 from scrubjay.testing.build import START, a_memory
 
@@ -42,7 +42,7 @@ def test_every_field_is_kept_somewhere() -> None:
         "content", title="t", kind="fact", category="c", project="p", scope="s", entity="e", group="g", tags=("x",),
         tier=Tier.SEMANTIC, pinned=True, relevance=0.5, expires_at=START, remind_at=START, state=State.MERGED,
         merged_into="other", branch="b", resolution="r", source=Source(agent="a"), metadata={"k": 1},
-        last_confirmed=START, last_reviewed=START, observations=(observed,), flags=("thin",),
+        last_confirmed=START, last_reviewed=START, observations=(observed,), flags=(Flag.THIN,),
         merged=(Merged(id="m", at=START),),
     )  # fmt: skip
     assert set(to_body(full)) | set(BESIDE_BODY) == every

@@ -10,7 +10,7 @@ from tests.postgres import a_database, address_of, stamp
 from scrubjay.errors import StoreError
 from scrubjay.model.grant import Access
 from scrubjay.model.identity import new_id
-from scrubjay.model.memory import Memory, Merged, Observation, Source, State, Tier
+from scrubjay.model.memory import Flag, Memory, Merged, Observation, Source, State, Tier
 from scrubjay.model.paper import Paper
 from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
@@ -44,7 +44,7 @@ async def furnish(store: RecordStore) -> list[Memory]:
         pinned=True, tier=Tier.SEMANTIC, relevance=0.125, branch="side", expires_at=moment(1e6), group="g",
         entity="Ann", source=Source(session="s", agent="ann", at=moment(-5)), last_confirmed=moment(7),
         observations=(Observation(text="hot", recorded_at=moment(1), valid_until=moment(2), source="x"),),
-        flags=("thin", "suspicious"),
+        flags=(Flag.THIN, Flag.SUSPICIOUS),
         merged=(Merged(id=new_id(), at=moment(3), source=Source(agent="bob"), statements=("iced", "with mint")),),
     )  # fmt: skip
     jay = a_memory("a scrub jay hides acorns")

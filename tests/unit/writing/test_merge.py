@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrubjay.model.memory import Memory, Observation, Source
+from scrubjay.model.memory import Flag, Memory, Observation, Source
 from scrubjay.testing.build import START, MemoryFields, a_memory, moment
 from scrubjay.text.statements import key_of, statements_of
 from scrubjay.writing.merge import kept_apart, merge
@@ -228,8 +228,8 @@ def test_a_title_that_tells_more_is_kept() -> None:
 
 
 def test_flags_are_united_and_what_was_added_to_is_thin_no_more() -> None:
-    first = replace(a_memory("One."), flags=("thin",))
-    second = replace(a_memory("Two."), flags=("thin", "redacted"))
+    first = replace(a_memory("One."), flags=(Flag.THIN,))
+    second = replace(a_memory("Two."), flags=(Flag.THIN, Flag.REDACTED))
     assert merge(first, second, at=NOW).flags == ("redacted",)
     assert merge(first, replace(first, flags=()), at=NOW) is first
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from scrubjay.model.draft import Draft, Edit
-from scrubjay.model.memory import Json, Source, Tier, Trust
+from scrubjay.model.memory import Flag, Json, Source, Tier, Trust
 from scrubjay.model.relation import Relation
 from scrubjay.model.rules import Rules
 from scrubjay.testing.build import START, a_memory
@@ -110,13 +110,13 @@ def test_a_relation_is_screened_too() -> None:
 
 
 def test_what_is_suspicious_is_neither_pinned_nor_promoted_later() -> None:
-    before = a_memory(ORDER, flags=("suspicious",), source=Source(trust=Trust.UNKNOWN))
+    before = a_memory(ORDER, flags=(Flag.SUSPICIOUS,), source=Source(trust=Trust.UNKNOWN))
     after, warnings = mark(before, replace(before, pinned=True, tier=Tier.SEMANTIC), rules=RULES)
     assert (after, len(warnings)) == (before, 2)
 
 
 def test_flags_go_with_what_earned_them() -> None:
-    before = a_memory(f"{ORDER} {CUT}", flags=("thin", "redacted", "suspicious"))
+    before = a_memory(f"{ORDER} {CUT}", flags=(Flag.THIN, Flag.REDACTED, Flag.SUSPICIOUS))
     after, warnings = mark(before, replace(before, content="tea"), rules=RULES)
     assert (after.flags, warnings) == (("thin",), ())
     fresh = a_memory("tea", source=Source(trust=Trust.USER))
@@ -135,7 +135,7 @@ def test_flags_go_with_what_earned_them() -> None:
     ],
 )
 def test_flags_stay_as_long_as_any_field_earns_them(field: dict[str, Json]) -> None:
-    before = replace(a_memory("tea", flags=("redacted", "suspicious")), **field)
+    before = replace(a_memory("tea", flags=(Flag.REDACTED, Flag.SUSPICIOUS)), **field)
     after, warnings = mark(before, replace(before, title="Tea", pinned=True), rules=RULES)
     assert (after.flags, after.pinned, len(warnings)) == (("redacted", "suspicious"), False, 1)
     fresh = a_memory("tea")
@@ -144,7 +144,7 @@ def test_flags_stay_as_long_as_any_field_earns_them(field: dict[str, Json]) -> N
 
 
 def test_switching_the_rule_off_takes_no_label_away() -> None:
-    before = a_memory(ORDER, flags=("suspicious",))
+    before = a_memory(ORDER, flags=(Flag.SUSPICIOUS,))
     after, _ = mark(before, replace(before, pinned=True), rules=Rules(injection="off"))
     assert (after.flags, after.pinned) == (("suspicious",), True)
 

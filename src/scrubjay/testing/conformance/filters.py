@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from scrubjay.model.memory import Memory, Source, State, Tier, Trust
+from scrubjay.model.memory import Flag, Memory, Source, State, Tier, Trust
 from scrubjay.model.query import Filter
 from scrubjay.testing.build import a_memory
 
@@ -48,11 +48,13 @@ def population(*, space: str = "default") -> dict[str, Memory]:
             group="g1",
             source=Source(at=_january(30)),
             metadata={"a=b": "c=d", "null": None, "list": ["x"], "priority": 10},
-            flags=("thin", "suspicious"),
+            flags=(Flag.THIN, Flag.SUSPICIOUS),
         ),
         "trashed": _sarah(space, State.TRASHED),
         "archived": a_memory(f"{SHARED_WORD} archived", space=space, kind="fact", state=State.ARCHIVED),
-        "waiting": a_memory(f"{SHARED_WORD} waiting", space=space, kind="fact", state=State.WAITING, flags=("thin",)),
+        "waiting": a_memory(
+            f"{SHARED_WORD} waiting", space=space, kind="fact", state=State.WAITING, flags=(Flag.THIN,)
+        ),
         "merged": a_memory(f"{SHARED_WORD} merged", space=space, kind="fact", state=State.MERGED),
     }
 
