@@ -21,7 +21,7 @@ from scrubjay.settings import Settings
 from scrubjay.stores.sqlite import SqliteStore
 
 # Nothing is looked at: stored as it comes.
-PLAIN = Rules(gate="off", density="off", tags="off", secrets="off", injection="off")
+PLAIN = Rules(gate="off", density="off", tags="off", secrets="off", injection="off", conflicts="off")
 # So many callers at once, as a busy server would have.
 _AT_ONCE = 64
 

@@ -6,9 +6,10 @@ from scrubjay.errors import Ambiguous, BodyDamaged, NotFound
 from scrubjay.model.given import require_text, require_texts
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.results import Missing
-from scrubjay.ports import RecordStore
+from scrubjay.ports import Handle, RecordStore
 
 _SUGGESTIONS = 3
+_OTHER_STATES = tuple(state for state in State if state is not State.BRANCHED)
 
 
 class SoundReader:
@@ -50,7 +51,7 @@ async def space_of(store: RecordStore, ref: str, *, spaces: Sequence[str]) -> st
     """The first of some spaces in which somebody answers to a reference, else the first of all."""
     if len(spaces) > 1:
         for space in spaces:
-            if await store.find(space, require_text(ref, field="id")):
+            if await _handles(store, ref, space=space, state=None):
                 return space
     return spaces[0]
 
@@ -80,7 +81,7 @@ async def not_found(store: RecordStore, ref: str, *, space: str) -> NotFound:
 
 
 async def _resolve_id(store: RecordStore, ref: str, *, space: str, state: State | None) -> str | None:
-    handles = await store.find(space, require_text(ref, field="id"), state=state)
+    handles = await _handles(store, ref, space=space, state=state)
     if len(handles) > 1:
         names = tuple(f"{handle.name} ({handle.id})" for handle in handles)
         raise Ambiguous(
@@ -90,3 +91,27 @@ async def _resolve_id(store: RecordStore, ref: str, *, space: str, state: State 
             matches=tuple(handle.id for handle in handles),
         )
     return handles[0].id if handles else None
+
+
+async def _handles(store: RecordStore, ref: str, *, space: str, state: State | None) -> tuple[Handle, ...]:
+    """Who answers. A branch answers to its own id alone: its name is that of the memory it is one of."""
+    handles = await store.find(space, require_text(ref, field="id"), state=state)
+    if all(handle.state is State.LIVE for handle in handles) or handles[0].id == ref.lower():
+        return handles
+    if all(handle.state is State.BRANCHED for handle in handles):
+        # Somebody else may answer at a level where it was not looked for any more.
+        return await _first_in(_OTHER_STATES if state is None else (), store, ref, space=space)
+    others = tuple(handle for handle in handles if handle.state is not State.BRANCHED)
+    if len(others) > 1:
+        # A branch that was dropped lies in the trash beside the memory, under the same name.
+        sound = await SoundReader(store, space=space).get([handle.id for handle in others])
+        dropped = {memory.id for memory in sound if memory.trunk}
+        return tuple(handle for handle in others if handle.id not in dropped) or others
+    return others
+
+
+async def _first_in(states: Sequence[State], store: RecordStore, ref: str, *, space: str) -> tuple[Handle, ...]:
+    for state in states:
+        if handles := await _handles(store, ref, space=space, state=state):
+            return handles
+    return ()

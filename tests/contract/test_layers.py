@@ -34,7 +34,7 @@ ROOMS = {
     "pytest": ("testing/",),
     "qdrant_client": ("vectors/",),
     "qdrant_edge": ("vectors/",),
-    "rapidfuzz": ("text/", "stores/", "remote/", "surfaces/mcp/"),
+    "rapidfuzz": ("text/", "stores/", "graph/", "remote/", "surfaces/mcp/"),
     "rich": ("surfaces/cli/",),
     "sentence_transformers": ("embedding/", "reranking/"),
     "starlette": ("surfaces/mcp/", "surfaces/daemon/", "surfaces/rest/", "surfaces/web/"),

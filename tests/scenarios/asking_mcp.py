@@ -145,6 +145,42 @@ def _user(given: Given) -> _Params:
     return {"session_user_id": given.space} if given.space else {}
 
 
+def _record(given: Given) -> dict[str, Json]:
+    words = given.words
+    said: list[Json] = [given.text, f"It lives in {words[4]}"]
+    return {
+        "name": given.name, "entityType": words[5], "observations": said, "always_include": given.every(6),
+        "source_session": words[6], "extraction_method": ("manual", "auto", "import")[given.number % 3],
+        "tags": [words[7]], "metadata": {words[8]: words[9]},
+    }  # fmt: skip
+
+
+def _conversation(given: Given) -> _Params:
+    words = given.words
+    said = f"user: I live in {words[4]} and I always drink {words[5]} tea.\nassistant: Noted."
+    return {"conversation_text": said, "session_id": words[6], "auto_store": given.every(2)}
+
+
+def _suspect(given: Given) -> _Params:
+    return {"entity_data": {"name": given.label} if given.every(2) else _record(given), "threshold": 0.3}
+
+
+def _conflict(given: Given) -> _Params:
+    known: Json = {"conflict_id": given.ref}
+    fresh: Json = {"entity_data": _record(given), "conflicting_entity_id": given.ref}
+    return {"conflict_data": known if given.every(2) else fresh, "strategy": "supersede" if given.every(3) else "auto"}
+
+
+def _update_entity(given: Given) -> _Params:
+    changes: dict[str, Json] = {"add_observations": [given.words[4]], "source_session": given.words[5]}
+    return {"entity": given.ref, "updates": changes | ({"name": given.name} if given.every(4) else {})}
+
+
+def _branch_entity(given: Given) -> _Params:
+    name = "main" if given.every(3) else given.words[4]
+    return {"entity_name": given.ref, "branch_name": name, "description": given.words[5]}
+
+
 _TOOLS: dict[str, dict[str, _Arguments]] = {
     "core": {
         "remember": _remember,
@@ -166,12 +202,28 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
         "search_nodes": _search_nodes,
         "open_nodes": lambda given: {"names": [given.label, given.name]},
     },
+    "enhanced": {
+        "create_entities": lambda given: {"entities": [_record(given), {}] if given.every(5) else [_record(given)]},
+        # By what only one is called: of several the most often read comes first, and that is counted a while later.
+        "search_nodes": lambda given: {"query": given.label if given.every(2) else given.name, "limit": 3},
+        "update_entity": _update_entity,
+        "get_memory_status": lambda _: {},
+        "auto_extract_facts": _conversation,
+        "detect_conflicts": _suspect,
+        "resolve_conflict": _conflict,
+        "memory_commit": lambda given: {"entity_name": given.ref, "message": given.words[4]},
+        "memory_diff": lambda given: {"entity_name": given.ref, "version1": 1, "version2": 1 + given.number % 3},
+        "memory_revert": lambda given: {"entity_name": given.ref, "version": 1},
+        "memory_branch": _branch_entity,
+        "memory_undo": lambda given: {} if given.every(3) else {"run": given.run},
+    },
     "items": {"memory_store": _item, "memory_recall": _items},
     "entities": {
         "store_memory": lambda given: {**_stored(given), "entity": given.words[8]},
         "store_multi_entity_memory": lambda given: {**_stored(given), "entities": [given.words[8], given.words[9]]},
         "search_memory": lambda given: {"query": "the jay hid", "entity": given.label, "limit": 2},
     },
+    "session": {"session_context": lambda given: {"project": given.label} if given.every(2) else {}},
     "smart": {
         "create_memory": _written,
         "update_memory": lambda given: {"id": given.ref, **_written(given), "message": given.words[7]},
@@ -198,6 +250,8 @@ def _resources(given: Given) -> Ask:
 
 
 def _resource(given: Given) -> Ask:
+    if given.every(7) and not given.space:
+        return rpc("resources/read", {"uri": "memory://session-context"}, toolset="session")
     if given.every(5) and not given.space:
         return rpc("resources/read", {"uri": "memory://knowledge-graph"}, toolset="kg")
     return rpc("resources/read", {"uri": uri_of(given.space or given.home, given.ref)})

@@ -54,7 +54,7 @@ def _selection(verb: str) -> Make:
 
 def _read(given: Given) -> Ask:
     headers = {"accept": "text/markdown"} if given.every(2) else {"if-none-match": f'"{1 + given.number % 3}"'}
-    query = (("version", "1"),) if given.every(3) else ()
+    query = (("version", "1"),) if given.every(3) else (("branch", branch_for(given)),) if given.every(4) else ()
     return _send("GET", f"/memories/{_segment(given.ref)}", given, headers=headers, query=query)
 
 
@@ -93,7 +93,8 @@ def _search(given: Given) -> Ask:
         2: ((filters[given.number % len(filters)], given.label),),
         3: (("q", "the jay hid"), ("cursor", given.cursor)),
         4: (("q", given.name), ("state", "trashed")),
-    }[given.number % 5]
+        5: (("q", "the jay hid"), ("as_of", "2027-11-01T00:00:00Z"), ("branch", "draft")),
+    }[given.number % 6]
     fixed = (("limit", "3"), ("max_tokens", _PLENTY), ("explain", "true"), ("detail", "full"))
     return _send("GET", "/search", given, query=(*asked, *fixed))
 
@@ -105,13 +106,60 @@ def _search_by_body(given: Given) -> Ask:
     return _send("POST", "/search", given, body)
 
 
+def branch_for(given: Given) -> str:
+    """A branch that most have, or the one that everybody has."""
+    return "main" if given.every(5) else "draft"
+
+
+def _commit(given: Given) -> Ask:
+    body: Json = {"message": given.words[4]}
+    return _send("POST", f"/memories/{_segment(given.ref)}/commit", given, body, headers=_origin(given))
+
+
+def _branch(given: Given) -> Ask:
+    body: Json = {"name": branch_for(given), "description": given.words[4], "switch": given.every(3)}
+    return _send("POST", f"/memories/{_segment(given.ref)}/branches", given, body, headers=_named(given))
+
+
+def _on_branch(method: str, tail: str) -> Make:
+    def make(given: Given) -> Ask:
+        path = f"/memories/{_segment(given.ref)}/branches/{branch_for(given)}{tail}"
+        body: Json = {"prefer": "theirs" if given.every(2) else "", "message": given.words[4]}
+        return _send(method, path, given, body if tail == "/merge" else None, headers=_named(given))
+
+    return make
+
+
+def _extract(given: Given) -> Ask:
+    lines = f"{given.words[4]}: I prefer {given.words[5]} to {given.words[6]}.\n{given.words[7]}: {given.text}"
+    body: Json = {"text": lines, "session": given.words[8], "method": "patterns", "store": not given.every(3)}
+    return _send("POST", "/extract", given, body, headers=_named(given))
+
+
+def _graph(given: Given) -> Ask:
+    starts = (("id", given.ref), ("id", given.other)) if given.every(2) else (("id", given.ref),)
+    return _send("GET", "/graph", given, query=(*starts, ("depth", "3"), ("limit", "50")))
+
+
+def _path(given: Given) -> Ask:
+    return _send("GET", "/graph/path", given, query=(("from", given.ref), ("to", given.other)))
+
+
+def _context(given: Given) -> Ask:
+    headers = {"accept": "text/markdown"} if given.every(2) else {}
+    query = (("session", given.words[4]), ("project", given.label if given.every(3) else ""), ("max_tokens", _PLENTY))
+    return _send("GET", "/context", given, headers=headers, query=query)
+
+
 def _versions(given: Given) -> Ask:
-    query = (("limit", "3"), ("before", str(1 + given.number % 4))) if given.every(2) else ()
+    query: tuple[tuple[str, str], ...] = ()
+    if given.every(2):
+        query = (("limit", "3"), ("before", str(1 + given.number % 4)), ("branch", branch_for(given)))
     return _send("GET", f"/memories/{_segment(given.ref)}/versions", given, query=query)
 
 
 def _diff(given: Given) -> Ask:
-    query = (("from", "1"), ("to", str(1 + given.number % 3)))
+    query = (("from", "1"), ("to", branch_for(given) if given.every(4) else str(1 + given.number % 3)))
     return _send("GET", f"/memories/{_segment(given.ref)}/diff", given, query=query)
 
 
@@ -213,6 +261,17 @@ def _preview_tags(given: Given) -> Ask:
     return _send("POST", "/tags/preview", given, {"tags": [given.words[4], given.label], "text": given.text})
 
 
+def _conflicts(given: Given) -> Ask:
+    query = (("status", "all"), *((("memory", given.ref),) if given.every(2) else ()))
+    return _send("GET", "/conflicts", given, query=query)
+
+
+def _resolve(given: Given) -> Ask:
+    strategy = ("auto", "merge", "update", "branch", "supersede", "ignore")[given.number % 6]
+    body: Json = {"strategy": strategy, "notes": given.words[4], "branch": given.words[5]}
+    return _send("POST", f"/conflicts/{_segment(given.ref)}/resolve", given, body, headers=_origin(given))
+
+
 def _outside(path: str) -> Make:
     return lambda _: Ask(method="GET", path=path)
 
@@ -239,6 +298,10 @@ def _origin(given: Given) -> dict[str, str]:
     return {"idempotency-key": given.key, "x-scrubjay-run": given.run, "x-scrubjay-agent": given.words[3]}
 
 
+def _named(given: Given) -> dict[str, str]:
+    return {"x-scrubjay-run": given.run, "x-scrubjay-agent": given.words[3]}
+
+
 def _segment(ref: str) -> str:
     return quote(ref, safe="")
 
@@ -259,6 +322,17 @@ _ROUTES: dict[str, Make] = {
     "GET /memories/{id}/versions": _versions,
     "GET /memories/{id}/diff": _diff,
     "POST /memories/{id}/revert": _revert,
+    "POST /memories/{id}/commit": _commit,
+    "GET /memories/{id}/branches": _one("GET", "branches"),
+    "POST /memories/{id}/branches": _branch,
+    "POST /memories/{id}/branches/{name}/switch": _on_branch("POST", "/switch"),
+    "POST /memories/{id}/branches/{name}/merge": _on_branch("POST", "/merge"),
+    "DELETE /memories/{id}/branches/{name}": _on_branch("DELETE", ""),
+    "GET /context": _context,
+    "GET /memories/{id}/related": _one("GET", "related"),
+    "GET /graph": _graph,
+    "GET /graph/path": _path,
+    "POST /extract": _extract,
     "POST /undo": _undo,
     "GET /memories/{id}/links": _one("GET", "links"),
     "POST /memories/{id}/links": _relate,
@@ -271,6 +345,10 @@ _ROUTES: dict[str, Make] = {
     "GET /inbox": lambda given: _send("GET", "/inbox", given),
     "POST /inbox/approve": _judge("approve"),
     "POST /inbox/decline": _judge("decline"),
+    "GET /conflicts": _conflicts,
+    "GET /conflicts/{id}": lambda given: _send("GET", f"/conflicts/{_segment(given.ref)}", given),
+    "POST /conflicts/scan": lambda given: _send("POST", "/conflicts/scan", given, {"limit": 3}),
+    "POST /conflicts/{id}/resolve": _resolve,
     "GET /tags": lambda given: _send("GET", "/tags", given),
     "POST /tags/synonyms": _add_synonyms,
     "DELETE /tags/synonyms": _remove_synonyms,

@@ -4,7 +4,7 @@ import json
 
 from scrubjay.model.memory import Json
 from scrubjay.remote.verbs import OWN, READS, VERBS, WHOLE
-from tests.scenarios.asking_rest import import_lines
+from tests.scenarios.asking_rest import branch_for, import_lines
 from tests.scenarios.parties import Ask, Deed, Given
 
 _Arguments = dict[str, Json]
@@ -30,6 +30,7 @@ def _arguments(verb: str, given: Given) -> _Arguments:
         "query": given.label if given.every(2) else "the jay hid", "limit": 2, "max_tokens": _PLENTY, "explain": True,
         "filter": {"tags": [given.label]} if given.every(3) else {}, "around": given.number % 3,
         "contains": "jay" if given.every(5) else "", "today": "2026-05-31T00:00:00Z" if given.every(4) else None,
+        "as_of": "2027-11-01T00:00:00Z" if given.every(7) else None, "branch": branch_for(given),
     }  # fmt: skip
     found: dict[str, _Arguments] = {
         "remember": {"draft": draft},
@@ -41,9 +42,36 @@ def _arguments(verb: str, given: Given) -> _Arguments:
         "purge": {"selection": selection},
         "relate": {"source": given.ref, "target": given.other, "relation": words[4], "text": words[5]},
         "unrelate": {"source": given.ref, "target": given.other},
-        "history": {"ref": given.ref, "limit": 3},
-        "diff": {"ref": given.ref, "versions": [1, 1 + given.number % 3]},
+        "history": {"ref": given.ref, "limit": 3, "branch": "draft" if given.every(3) else ""},
+        "diff": {"ref": given.ref, "versions": [1, branch_for(given) if given.every(2) else 1 + given.number % 3]},
         "revert": {"ref": given.ref, "to": 1, "message": words[4], "idempotency_key": given.key},
+        "commit": {"ref": given.ref, "message": words[4], "idempotency_key": given.key},
+        "branch": {
+            "ref": given.ref, "name": branch_for(given), "description": words[4], "at": 1 if given.every(4) else None,
+            "switch": given.every(3),
+        },
+        "branches": {"ref": given.ref},
+        "switch": {"ref": given.ref, "name": branch_for(given)},
+        "drop_branch": {"ref": given.ref, "name": branch_for(given)},
+        "merge_branch": {
+            "ref": given.ref, "name": branch_for(given), "prefer": "theirs" if given.every(2) else "",
+            "message": words[4], "idempotency_key": given.key,
+        },
+        "conflicts": {"status": "all" if given.every(2) else "pending", "ref": given.ref if given.every(3) else ""},
+        "probe_conflicts": {"drafts": [draft], "threshold": 0.3},
+        "scan_conflicts": {"limit": 5},
+        "resolve_conflict": {"conflict_id": given.ref, "strategy": "auto", "notes": words[4]},
+        "graph": {"refs": [given.ref, given.other], "depth": given.number % 4, "limit": 50},
+        "path": {"source": given.ref, "target": given.other, "direction": ("out", "in", "both")[given.number % 3]},
+        "create_entities": {"entities": [{"name": given.name, "entityType": words[4], "observations": [given.text]}]},
+        "update_entity": {"ref": given.ref, "changes": {"add_observations": [words[4]], "source_session": words[5]}},
+        "search_nodes": {"query": given.label if given.every(2) else given.name, "limit": 3},
+        "get_memory_status": _NONE,
+        "extract": {
+            "text": f"{words[4]}: I prefer {words[5]} to {words[6]}.\n{words[7]}: {given.text}", "session": words[8],
+            "method": "patterns", "store": not given.every(3),
+        },
+        "context": {"session": words[4], "project": given.label if given.every(2) else "", "max_tokens": _PLENTY},
         "undo": {} if given.every(4) else {"run": given.run, "idempotency_key": given.key},
         "outcome": {"runs": [given.run, given.ref]},
         "backup": {"target": "/dev/null/never"},
@@ -63,7 +91,7 @@ def _arguments(verb: str, given: Given) -> _Arguments:
         "retry_job": {"job_id": given.ref},
         "cancel_job": {"job_id": given.ref},
         **dict.fromkeys(("status", "doctor", "tokens", "embed_missing", "import_", "rules"), _NONE),
-    }
+    }  # fmt: skip
     return found[verb]
 
 

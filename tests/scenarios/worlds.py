@@ -35,11 +35,15 @@ _CURSOR = re.compile(r"\bW[yz][A-Za-z0-9_-]{6,}=*")
 _PAGE = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{8}AAZ[A-Za-z0-9_-]{13,}={0,2}")
 _PAGE_HEAD = 14
 # Of a question in a cursor, and of a name that is mentioned: both may be an id.
-_HASH = re.compile(r'(?<=")[0-9a-f]{12}(?=")|(?<=~)[0-9a-f]{16}')
-_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|\+00:00))?")
+_HASH = re.compile(r'(?<=")[0-9a-f]{12}(?=")|(?<=~)[0-9a-f]{16}|(?<=c-)[0-9a-f]{16}')
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|\+00:00)?)?")
 # Readings are counted a while later, and what an answer costs depends on the digits of its ids.
 _COUNTED = re.compile(
-    r',(?:\\n|\s)*\\*"(?:access_count|last_accessed)\\*": *(?:\d+|\\*"[^"\\]*\\*")|(?<="tokens":)\s*\d+'
+    r',(?:\\n|\s)*\\*"(?:access_count|last_accessed|accessed)\\*": *(?:\d+|\\*"[^"\\]*\\*")|(?<="tokens":)\s*\d+'
+)
+# How small a text becomes depends on the digits of its times.
+_SIZED = re.compile(
+    r'\\*"(?:compression|avg_ratio|total_original|total_compressed|savings_mb|database_size_mb)\\*": *-?[\d.e-]+'
 )
 # How often it is told how far something has come depends on how long it takes.
 _PROGRESS = re.compile(r'\{"progress": *\[\d+, *\d+\]\}\n')
@@ -113,7 +117,7 @@ class World:
         text = ID.sub(lambda found: f"<id {self.numbers.setdefault(found[0], len(self.numbers))}>", text)
         for one, number in self.numbers.items():
             text = text.replace(f"-{one[-_TAIL:]}", f"-<tail {number}>")
-        return _COUNTED.sub("", _PROGRESS.sub("", _TIME.sub("<time>", text)))
+        return _SIZED.sub("", _COUNTED.sub("", _PROGRESS.sub("", _TIME.sub("<time>", text))))
 
     def require_clean(self, told: Told, *, party: Party, readable: Sequence[str]) -> None:
         """Nothing of a space that is not open to the caller, unless the caller itself has said it."""

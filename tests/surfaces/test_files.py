@@ -39,7 +39,7 @@ def test_there_and_back_again(tmp_path: Path) -> None:
     taken = run("import", str(file), "--space", "other")
     assert taken.out == "imported 1 memories and 0 relations; 0 were there already\n"
     assert contents("--space", "other") == {"black tea"}
-    assert len(run("history", "tea", "--space", "other").out.splitlines()) == 2
+    assert len(run("history", "tea", "--space", "other").out.splitlines()) == 3
     again = told("import", str(file), "--space", "other", "--no-embed")
     assert again == {"imported": 0, "known": 1, "relations": 0, "renamed": [], "duplicates": []}
 

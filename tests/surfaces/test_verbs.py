@@ -29,8 +29,8 @@ def test_remember_as_json_has_the_documented_fields() -> None:
         "--expires-at", "2099-01-01", "--remind-at", "2098-01-01", "--session", "s1", "--metadata", '{"a": [1]}',
     )  # fmt: skip
     assert set(found) == {
-        "action", "id", "ids", "name", "version", "tags", "merged_into", "similarity", "similar", "suggested_entities",
-        "flags", "warnings", "trace",
+        "action", "id", "ids", "name", "version", "tags", "merged_into", "similarity", "similar", "conflicts",
+        "suggested_entities", "flags", "warnings", "trace",
     }  # fmt: skip
     assert (found["action"], found["name"], found["version"], found["tags"]) == (
         "created",
@@ -204,7 +204,7 @@ def test_read_prints_whole_memories_and_names_the_missing() -> None:
     assert missing.code == CODES[NotFound].exit
     assert missing.out == "green tea\nno milk\nnot found: tee; did you mean tea?\n"
     found = run("read", "tee", "--json")
-    assert (found.code, found.json()["missing"]) == (3, [{"ref": "tee", "suggestions": ["tea"]}])
+    assert (found.code, found.json()["missing"]) == (3, [{"ref": "tee", "suggestions": ["tea"], "why": ""}])
 
 
 def test_read_an_older_version() -> None:
@@ -223,7 +223,7 @@ def test_revise_changes_what_is_named_and_nothing_else() -> None:
         "--pin", "--add-observation", "with lemon", "--remove-observation", "no milk", "--metadata", '{"a": 1}',
         "--remove-observation", "no sugar", "--expected-version", "2",
     )  # fmt: skip
-    assert {"action", "id", "name", "version", "warnings"} == set(found)
+    assert {"action", "id", "name", "version", "warnings", "branch", "conflicts"} == set(found)
     assert (found["action"], found["version"], found["name"]) == ("updated", 3, "drink")
     assert "no sugar" in str(found["warnings"])
     (memory,) = [json.loads(text) for text in _texts("read", "drink", "-f", "json")]
@@ -309,21 +309,6 @@ def test_relate_and_unrelate() -> None:
     assert run("unrelate", "jay", "tea").out.splitlines()[0] == "unchanged jay -> Tea"
     assert run("unrelate", "jay", "tea", "-r", "likes").out.splitlines()[1] == "  jay has 0 relations: none"
     assert run("relate", "tea", "tea").code == CODES[InvalidInput].exit
-
-
-def test_history_and_diff() -> None:
-    kept("green tea\nno milk", "--name", "tea")
-    run("revise", "tea", "--text", "black tea\nno milk", "-m", "changed her mind")
-    lines = run("history", "tea").out.splitlines()
-    assert lines[0].startswith("2. revised by cli at 20")
-    assert lines[0].endswith(": changed her mind")
-    assert lines[1].startswith("1. created by cli at 20")
-    assert len(run("history", "tea", "-n", "1").out.splitlines()) == 1
-    assert run("history", "tea", "--diff", "1", "2").out == "content:\n  -green tea\n  +black tea\n   no milk\n"
-    assert run("history", "tea", "--diff", "1", "1").out == "no difference\n"
-    found = told("history", "tea")
-    assert set(found) == {"id", "name", "versions", "diff", "stale"}
-    assert run("history", "tea", "--diff", "1", "9").code == CODES[NotFound].exit
 
 
 def test_revert_and_undo() -> None:

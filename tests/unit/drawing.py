@@ -34,7 +34,9 @@ sources = st.builds(
     tool=texts,
     trust=st.sampled_from(Trust),
 )
-observations = st.builds(Observation, text=texts, recorded_at=moments, valid_until=st.none() | moments, source=texts)
+# An empty source is kept as none.
+others = st.none() | sources.filter(lambda one: one != Source())
+observations = st.builds(Observation, text=texts, recorded_at=moments, valid_until=st.none() | moments, source=others)
 merged = st.builds(
     Merged, id=st.builds(new_id), at=moments, source=sources, statements=st.lists(texts, max_size=2).map(tuple)
 )

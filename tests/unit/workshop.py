@@ -26,7 +26,7 @@ from scrubjay.writing.revise import revise
 
 SPACE = "default"
 # For tests of anything but the stages that look at what a text says: nothing is added to it, and nothing merged.
-PLAIN = Rules(gate="off", density="off", tags="off")
+PLAIN = Rules(gate="off", density="off", tags="off", conflicts="off")
 
 
 class Nearest:

@@ -37,7 +37,7 @@ async def create_entities(
     new = {name: New(draft=draft_of(one, source=source, project=project)) for name, one in fresh.items()}
     mentions = await nodes.mentions() if new else {}
     successors = {memory_id: new[name].id for memory_id, name in mentions.items() if name in new}
-    edges = _moved(await nodes.relations(list(successors)), successors)
+    edges = moved(await nodes.relations(list(successors)), successors)
     return Together(new=tuple(new.values()), edges=edges), list(fresh.values())
 
 
@@ -128,7 +128,8 @@ def _keys(link: Link, ends: Mapping[str, Sequence[str]]) -> set[tuple[str, str, 
     return {(source, type_, target) for source in ends[link.source] for target in ends[link.target]}
 
 
-def _moved(relations: Sequence[Relation], successors: Mapping[str, str]) -> tuple[Edge, ...]:
+def moved(relations: Sequence[Relation], successors: Mapping[str, str]) -> tuple[Edge, ...]:
+    """The edges by which relations of some memories become those of others."""
     gone = [Edge(relation=one, present=False) for one in relations]
     come = [
         Edge(

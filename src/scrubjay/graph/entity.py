@@ -99,6 +99,26 @@ def edit_to(memory: Memory, observations: Sequence[str]) -> Edit:
     return Edit(fields=fields if keeps or not content else {**fields, "content": ""}, may_empty=True)
 
 
+def relabelled(
+    memory: Memory, *, name: str | None = None, type: str | None = None, metadata: Mapping[str, Json] | None = None
+) -> dict[str, Json]:
+    """The fields of an edit that gives an entity another name, type or metadata; None leaves one as it is."""
+    fields: dict[str, Json] = {}
+    exact = dict(_exact(memory.metadata))
+    if name is not None:
+        fields["name"] = handle_of(name)
+        exact = {key: value for key, value in exact.items() if key != "name"} | _exact_name(name)
+    if type is not None:
+        fields["kind"] = kind = _kind_of(type)
+        exact = {key: value for key, value in exact.items() if key != "type"}
+        exact |= {} if kind == type else {"type": type}
+    given = memory.metadata if metadata is None else metadata
+    after: dict[str, Json] = {key: value for key, value in given.items() if key != _KEY}
+    if exact:
+        after[_KEY] = exact
+    return fields if after == dict(memory.metadata) else {**fields, "metadata": after}
+
+
 def mention_of(name: str, *, source: Source) -> Draft:
     """The memory that stands for an entity which relations mention and nobody has created."""
     exact: dict[str, Json] = {**_exact_name(name), "mention": True}

@@ -111,6 +111,9 @@ def _is_torn(memory_id: str, writes: Mapping[str, Write], now: Mapping[str, Memo
         return writes[one].memory if one in writes else now.get(one)
 
     before, after = now[memory_id], writes[memory_id].memory
+    if before.trunk:
+        # What was merged was merged on main; a branch only says the same.
+        return False
     for owner in {one.merged_into for one in (before, after) if one.state is State.MERGED}:
         whole = later(owner)
         if whole is not None and _has(whole, memory_id) != _is_part(after, owner):

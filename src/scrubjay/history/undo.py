@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from scrubjay.errors import BodyDamaged, NameTaken, NotFound
+from scrubjay.branches import branch_of, on_branch
+from scrubjay.errors import BodyDamaged, NameTaken, NotFound, StaleVersion
 from scrubjay.history.parts import drop_torn, parts_after, rewrite
 from scrubjay.history.versions import version_of
 from scrubjay.model.change import Action, Change, Origin
 from scrubjay.model.given import require_remark, require_text, require_whole
-from scrubjay.model.memory import Json, Memory, State
+from scrubjay.model.memory import MAIN, Json, Memory, State
 from scrubjay.model.results import Undone, Written
 from scrubjay.once import Ask, asking
 from scrubjay.ports import Commit, Edge, RecordStore, Run, Write
@@ -20,37 +21,35 @@ from scrubjay.text.slug import suffixed
 
 # What a revert leaves as it is: identity, life and use are not content.
 _KEPT = (
-    "id", "space", "created_at", "state", "merged_into", "version", "branch", "group",
+    "id", "space", "created_at", "state", "merged_into", "version", "branch", "trunk", "forked", "group",
     "last_accessed", "last_confirmed", "last_reviewed", "access_count",
 )  # fmt: skip
 # What says nothing about whether a memory was changed.
 _COUNTED = ("version", "updated_at", "access_count", "last_accessed")
+# Somebody else may be faster; to go back to a version means the same whatever came since.
+_TRIES = 20
 _WITHOUT_VERSION = (Action.EMBEDDED, Action.PURGED, Action.IMPORTED, Action.RELATED, Action.UNRELATED)
 
 
 async def revert(
-    ref: str, *, to: int, message: str, space: str, origin: Origin, store: RecordStore, key: str = ""
+    ref: str, *, to: int, message: str, branch: str = "", space: str, origin: Origin, store: RecordStore, key: str = ""
 ) -> Written:
     """A new version with the content of an older one."""
     require_whole(to, field="to")
     require_remark(message, field="message")
-    ask = asking(key, {"verb": "revert", "ref": ref, "to": to, "message": message})
-    if (known := await ask.answered(store, space=space)) is not None:
-        return Written.from_json(known)
-    try:
-        memory = await resolve(store, ref, space=space)
-    except BodyDamaged as damaged:
-        memory = await _stand_in(damaged, to, space=space, store=store)
-    wanted = (await version_of(memory, to, store=store)).memory
-    reverted = replace(wanted, **{name: getattr(memory, name) for name in _KEPT})
-    reverted = replace(reverted, version=memory.version + 1, updated_at=origin.at)
+    asked: dict[str, Json] = {"verb": "revert", "ref": ref, "to": to, "message": message}
+    ask = asking(key, asked | ({"branch": branch} if branch else {}))
     why = redact(message)[0] or f"back to version {to}"
-    write = rewrite(reverted, base=memory.version, action=Action.REVERTED, message=why)
-    parts, told = await parts_after(memory, reverted, origin=origin, store=store)
-    answer = Written(action="updated", id=memory.id, name=reverted.name, version=reverted.version, warnings=tuple(told))
-    commit = Commit(space=space, origin=origin, writes=(write, *parts), once=ask.once(answer.as_json))
-    first = ask.first(await store.commit(commit))
-    return answer if first is None else Written.from_json(first)
+    for attempt in range(_TRIES):
+        if (known := await ask.answered(store, space=space)) is not None:
+            return Written.from_json(known)
+        memory = await _standing(ref, to, branch=branch, space=space, store=store)
+        try:
+            return await _revert(memory, to, why=why, origin=origin, store=store, ask=ask)
+        except StaleVersion:
+            if attempt == _TRIES - 1:
+                raise
+    raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
 
 async def undo(*, run: str, agent: str, space: str, origin: Origin, store: RecordStore, key: str = "") -> Undone:
@@ -84,6 +83,28 @@ def _undone(told: Mapping[str, Json]) -> Undone:
     )
 
 
+async def _standing(ref: str, to: int, *, branch: str, space: str, store: RecordStore) -> Memory:
+    """What is to go back to a version, as it is now."""
+    try:
+        return await on_branch(store, await resolve(store, ref, space=space), branch)
+    except BodyDamaged as damaged:
+        if branch not in ("", MAIN):
+            raise
+        return await _stand_in(damaged, to, space=space, store=store)
+
+
+async def _revert(memory: Memory, to: int, *, why: str, origin: Origin, store: RecordStore, ask: Ask) -> Written:
+    wanted = (await version_of(memory, to, store=store)).memory
+    reverted = replace(wanted, **{name: getattr(memory, name) for name in _KEPT})
+    reverted = replace(reverted, version=memory.version + 1, updated_at=origin.at)
+    write = rewrite(reverted, base=memory.version, action=Action.REVERTED, message=why)
+    parts, told = await parts_after(memory, reverted, origin=origin, store=store)
+    answer = replace(_told(write), action="updated", warnings=tuple(told))
+    commit = Commit(space=memory.space, origin=origin, writes=(write, *parts), once=ask.once(answer.as_json))
+    first = ask.first(await store.commit(commit))
+    return answer if first is None else Written.from_json(first)
+
+
 async def _stand_in(damaged: BodyDamaged, to: int, *, space: str, store: RecordStore) -> Memory:
     """The version to go back to, in place of a newest one that cannot be read: reverting is its cure."""
     memory_id, number = str(damaged.fields["memory_id"]), damaged.fields["version"]
@@ -108,7 +129,9 @@ async def _writes_back(run: Run, *, space: str, origin: Origin, store: RecordSto
         elif not await _is_as_left(memory, changes[-1].version, store=store):
             skipped.append(f"{memory.name!r} was changed since, to version {memory.version}")
         else:
-            writes[memory_id] = await _write_back(memory, changes[0].base, origin=origin, store=store)
+            # A branch whose name was used before is another one: what was there before it stays where it is.
+            base = None if changes[0].action is Action.BRANCHED else changes[0].base
+            writes[memory_id] = await _write_back(memory, base, origin=origin, store=store)
     skipped += await drop_torn(writes, current, space=space, store=store)
     # The newest first, so that a name is free again before it is taken back.
     return list(writes.values())[::-1], skipped
@@ -118,7 +141,7 @@ async def _is_as_left(memory: Memory, number: int, *, store: RecordStore) -> boo
     """Whether a memory is what it was at a version: nobody touched it since, or all that came since was undone."""
     if memory.version == number:
         return True
-    left = (await version_of(memory, number, store=store)).memory
+    left = await _as_it_was(memory, number, store=store)
     return replace(left, **{name: getattr(memory, name) for name in _COUNTED}) == memory
 
 
@@ -126,11 +149,17 @@ async def _write_back(memory: Memory, base: int | None, *, origin: Origin, store
     if base is None:
         earlier = replace(memory, state=State.TRASHED)
     else:
-        earlier = (await version_of(memory, base, store=store)).memory
+        earlier = await _as_it_was(memory, base, store=store)
     restored = replace(earlier, **{name: getattr(memory, name) for name in _COUNTED})
     restored = replace(restored, version=memory.version + 1, updated_at=origin.at)
     message = "undo of its creation" if base is None else f"undo, back to version {base}"
     return rewrite(restored, base=memory.version, action=Action.UNDONE, message=message)
+
+
+async def _as_it_was(memory: Memory, number: int, *, store: RecordStore) -> Memory:
+    """A record at one of its own versions, as it is kept."""
+    found = await store.version(memory.space, memory.id, number)
+    return (found or await version_of(memory, number, store=store)).memory
 
 
 async def _edges_back(run: Run, *, space: str, store: RecordStore) -> tuple[list[Edge], list[str]]:
@@ -170,7 +199,15 @@ async def _commit(commit: Commit, answer: Undone, ask: Ask, *, store: RecordStor
 
 
 def _told(write: Write) -> Written:
-    return Written(action="undone", id=write.memory.id, name=write.memory.name, version=write.memory.version)
+    """What became of a memory, as callers know it: a branch by the id of the memory it is one of."""
+    memory = write.memory
+    return Written(
+        action="undone",
+        id=memory.trunk or memory.id,
+        name=memory.name,
+        version=memory.version,
+        branch=branch_of(memory),
+    )
 
 
 def _renamed(write: Write) -> Write:

@@ -56,6 +56,7 @@ class Draft:
     session_hint: str = ""
     intent: str = "auto"
     pinned: bool = False
+    relevance: float = 1.0
     expires_at: datetime | None = None
     remind_at: datetime | None = None
     source: Source = field(default_factory=Source)
@@ -100,6 +101,10 @@ class Edit:
     expected_version: int | None = None
     idempotency_key: str = ""
     may_empty: bool = False
+    # The branch to be changed; empty: the one that the memory is switched to.
+    branch: str = ""
+    # Whose word the added observations are; None where it is that of whoever told the memory.
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

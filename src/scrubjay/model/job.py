@@ -12,6 +12,8 @@ from scrubjay.model.moment import parse_moment, to_iso
 from scrubjay.model.paper import Paper
 
 DRAWER = "jobs"
+# A look through a whole space for what does not go together.
+CONFLICTS = "conflicts"
 
 
 class JobState(StrEnum):

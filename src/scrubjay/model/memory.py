@@ -7,6 +7,8 @@ from enum import StrEnum
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Metadata = Mapping[str, Json]
+MAIN = "main"
+"""The branch that every memory has."""
 
 
 class Tier(StrEnum):
@@ -27,6 +29,8 @@ class State(StrEnum):
     TRASHED = "trashed"
     # Written by an agent where a person says first whether it is kept.
     WAITING = "waiting"
+    # Another line of versions of a live memory: its `trunk` says of which.
+    BRANCHED = "branched"
 
 
 class Flag(StrEnum):
@@ -73,12 +77,19 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """One atomic fact about the memory's subject."""
+    """One atomic fact about the memory's subject; one that was superseded says until when it held.
+
+    `source` is None where it is the memory's own.
+    """
 
     text: str
     recorded_at: datetime
     valid_until: datetime | None = None
-    source: str = ""
+    source: Source | None = None
+
+    def holds(self, at: datetime) -> bool:
+        """Whether nothing had taken its place at a moment."""
+        return self.valid_until is None or self.valid_until > at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,13 +125,18 @@ class Memory:
     pinned: bool = False
     relevance: float = 1.0
     expires_at: datetime | None = None
+    # When something else took the place of all it says.
+    valid_until: datetime | None = None
     remind_at: datetime | None = None
     state: State = State.LIVE
     merged_into: str = ""
     merged: tuple[Merged, ...] = ()
     flags: tuple[Flag, ...] = ()
     version: int = 1
-    branch: str = "main"
+    branch: str = MAIN
+    # Of a branch: the memory it is one of, and the version of that which both have in common.
+    trunk: str = ""
+    forked: int = 0
     resolution: str = ""
     source: Source = field(default_factory=Source)
     metadata: Metadata = field(default_factory=dict[str, Json])

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from scrubjay.model.given import require_moment, require_text, require_texts, wrong
-from scrubjay.model.memory import Json, Memory, State
+from scrubjay.model.memory import MAIN, Json, Memory, State
+from scrubjay.model.moment import to_iso
 
 # A facet is one "field=value" of a memory. A filter is a conjunction of groups of facets, any one of
 # which must hold in each group. Lexical index, vector index and exact scan all test the same strings.
@@ -32,6 +33,11 @@ class Filter:
     alias: str = ""
     # What the write path noticed: thin, redacted, suspicious, unapproved.
     flag: str = ""
+    # Lines of versions beside the main one: by their name, and by whose they are.
+    branch: str = ""
+    trunk: str = ""
+    # The month in which it is to be brought up again, such as 2026-05.
+    remind: str = ""
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
     since: datetime | None = None
     until: datetime | None = None
@@ -86,6 +92,10 @@ class Question:
     around: int = 0
     # What "yesterday" and "in March" are counted from; now, unless given.
     today: datetime | None = None
+    # What the memory said at a moment of the past.
+    as_of: datetime | None = None
+    # Memories that have this branch are told as they are on it.
+    branch: str = MAIN
 
 
 def facet(name: str, value: Json) -> Facet:
@@ -108,14 +118,17 @@ def facets_of(memory: Memory) -> tuple[Facet, ...]:
             ("session", memory.source.session),
             ("agent", memory.source.agent),
             ("trust", memory.source.trust),
+            ("branch", memory.branch if memory.trunk else ""),
+            ("trunk", memory.trunk),
+            ("remind", month_of(memory.remind_at)),
         )
         if value
     ]
     found += [tag_facet(tag) for tag in memory.tags]
     found += [facet("alias", name) for name in names_of(memory)]
     found += [facet("flag", flag) for flag in memory.flags]
-    # What was merged into it belongs to its own sessions still.
-    found += [facet("session", part.source.session) for part in memory.merged[-_MOST_VALUES:] if part.source.session]
+    # What was merged into it or added to it belongs to its own sessions still.
+    found += [facet("session", one) for one in _other_sessions(memory)]
     found += [
         facet(f"meta.{key}", one)
         for key, value in memory.metadata.items()
@@ -124,6 +137,16 @@ def facets_of(memory: Memory) -> tuple[Facet, ...]:
         if isinstance(one, str | int | float | bool) and len(str(one)) <= _LONGEST_VALUE
     ]
     return tuple(dict.fromkeys(found))
+
+
+def _other_sessions(memory: Memory) -> list[str]:
+    sources = [part.source for part in memory.merged] + [one.source for one in memory.observations if one.source]
+    return [source.session for source in sources if source.session][-_MOST_VALUES:]
+
+
+def month_of(moment: datetime | None) -> str:
+    """The month of a moment, as a facet tells it."""
+    return "" if moment is None else to_iso(moment)[: len("2026-05")]
 
 
 def names_of(memory: Memory) -> tuple[str, ...]:
@@ -154,6 +177,9 @@ _SINGLE_FIELDS = (
     "group",
     "alias",
     "flag",
+    "branch",
+    "trunk",
+    "remind",
 )
 # Longer metadata values are texts, not labels: nobody filters by equality with a page.
 _LONGEST_VALUE = 256

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
-from scrubjay.model.memory import Json, Memory, Source
+from scrubjay.model.conflict import ToldConflict
+from scrubjay.model.memory import MAIN, Json, Memory, Source
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import FieldDiff, Version
 
@@ -42,6 +43,8 @@ class Remembered:
     merged_into: str = ""
     similarity: float | None = None
     similar: tuple[Similar, ...] = ()
+    # What is stored and cannot be right, or need not be said, beside it.
+    conflicts: tuple[ToldConflict, ...] = ()
     # Whom or what it seems to be about, where nobody said.
     suggested_entities: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
@@ -96,10 +99,11 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """A reference that no memory answers to, and the nearest that do."""
+    """A reference that no memory answers to, and the nearest that do; `why` where one does and cannot be told."""
 
     ref: str
     suggestions: tuple[str, ...] = ()
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,13 +126,16 @@ class Written:
     name: str
     version: int
     warnings: tuple[str, ...] = ()
+    branch: str = MAIN
+    # What the change has brought into conflict.
+    conflicts: tuple[ToldConflict, ...] = ()
 
     @property
     def as_json(self) -> dict[str, Json]:
         """All of it, for the answer that is kept under an idempotency key."""
         return {
             "action": self.action, "id": self.id, "name": self.name, "version": self.version,
-            "warnings": list(self.warnings),
+            "warnings": list(self.warnings), "branch": self.branch,
         }  # fmt: skip
 
     @classmethod
@@ -167,6 +174,7 @@ class History:
 
     id: str
     name: str
+    branch: str = MAIN
     versions: tuple[Version, ...] = ()
     diff: tuple[FieldDiff, ...] = ()
     stale: bool = False

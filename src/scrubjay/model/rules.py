@@ -17,6 +17,7 @@ CHOICES = {
     "tags": ("normalise", "off"),
     "secrets": ("redact", "off"),
     "injection": ("label", "off"),
+    "conflicts": ("detect", "off"),
     "review": ("none", "agents", "all"),
     "llm": ("later", "wait", "off"),
 }
@@ -36,9 +37,10 @@ class Rules:
 
     `gate`: what is similar enough is merged, only reported, or not looked for. `window_days`: how far back it is looked
     for. `same`: the similarity from which two texts say the same; 0 takes the model's. `density`: what happens to texts
-    that are too thin, below `least_characters`. `review`: whose memories wait for a person's yes. `never`: texts with
-    these words are not kept; `*` stands for anything. `never_paths`: likewise what comes from or names these files.
-    `llm`: whether a language model, if there is one, improves what was written later, at once, or not at all.
+    that are too thin, below `least_characters`. `conflicts`: whether what does not go with what is stored is looked
+    for. `review`: whose memories wait for a person's yes. `never`: texts with these words are not kept; `*` stands for
+    anything. `never_paths`: likewise what comes from or names these files. `llm`: whether a language model, if there is
+    one, improves what was written later, at once, or not at all.
     """
 
     gate: str = "merge"
@@ -51,6 +53,7 @@ class Rules:
     most_tags: int = 8
     secrets: str = "redact"
     injection: str = "label"
+    conflicts: str = "detect"
     review: str = "none"
     never: tuple[str, ...] = ()
     never_paths: tuple[str, ...] = ()

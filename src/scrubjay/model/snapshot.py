@@ -81,7 +81,7 @@ def observation_to_json(observation: Observation) -> dict[str, Json]:
     if observation.valid_until:
         found["valid_until"] = to_iso(observation.valid_until)
     if observation.source:
-        found["source"] = observation.source
+        found["source"] = source_to_json(observation.source)
     return found
 
 
@@ -128,6 +128,12 @@ def _share(name: str, value: Json) -> float:
     return float(value)
 
 
+def _count(name: str, value: Json) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise _wrong(name, "a count", value)
+    return value
+
+
 def _moment(name: str, value: Json) -> datetime:
     return parse_moment(_text(name, value), field=name)
 
@@ -161,8 +167,15 @@ def _observation(name: str, given: Mapping[str, Json]) -> Observation:
         text=_text(f"{name}.text", given.get("text")),
         recorded_at=_moment(f"{name}.recorded_at", given.get("recorded_at")),
         valid_until=_optional_moment(f"{name}.valid_until", given.get("valid_until")),
-        source=_text(f"{name}.source", given.get("source", "")),
+        source=_observed_by(f"{name}.source", given.get("source")),
     )
+
+
+def _observed_by(name: str, value: Json) -> Source | None:
+    # It was the name of a session once.
+    if not value or isinstance(value, str):
+        return Source(session=_text(name, value)) if value else None
+    return source_from_json(_object(name, value))
 
 
 def _merged(name: str, value: Json) -> tuple[Merged, ...]:
@@ -204,12 +217,12 @@ _READERS: dict[str, Callable[[str, Json], object]] = {
     **dict.fromkeys(
         (
             "name", "title", "kind", "category", "project", "scope", "content",
-            "entity", "group", "merged_into", "branch", "resolution",
+            "entity", "group", "merged_into", "branch", "trunk", "resolution",
         ),
         _text,
     ),
     **dict.fromkeys(("created_at", "updated_at"), _moment),
-    **dict.fromkeys(("expires_at", "remind_at", "last_confirmed", "last_reviewed"), _optional_moment),
+    **dict.fromkeys(("expires_at", "valid_until", "remind_at", "last_confirmed", "last_reviewed"), _optional_moment),
     "observations": _observations,
     "tags": _texts,
     "flags": _flags,
@@ -218,6 +231,7 @@ _READERS: dict[str, Callable[[str, Json], object]] = {
     "state": _one_of(State),
     "pinned": _flag,
     "relevance": _share,
+    "forked": _count,
     "source": _source,
     "metadata": _object,
 }  # fmt: skip

@@ -42,6 +42,7 @@ _COUNTED: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "related", "unrelated", "approved",
         ),
     ),
+    "conflicts": ("Conflicts, by what happened to them.", "event", ("found", "resolved", "reopened")),
     "jobs": ("Jobs that were tried, by what came of it.", "outcome", ("done", "failed")),
     "llm": (
         "Questions to the language model, by what came of them.",

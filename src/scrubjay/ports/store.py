@@ -83,6 +83,18 @@ class Records(Protocol):
         """Ids that pass a filter, most recently updated first, from after the given id on."""
         ...
 
+    async def relations_at(self, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
+        """Every relation that touched one of the memories at a moment, also those that were removed since."""
+        ...
+
+    async def version_at(self, space: str, memory_id: str, *, at: datetime) -> Version | None:
+        """The newest version that there was at a moment."""
+        ...
+
+    async def sizes(self, space: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+        """Of each memory that exists, how many bytes it says and in how many it is stored, as it is now."""
+        ...
+
     async def pinned(self, space: str) -> list[str]:
         """Ids of the live pinned memories, oldest first."""
         ...
@@ -131,6 +143,10 @@ class Lexicon(Protocol):
 
         First those with the largest share of the trigrams of both, then the more common, then by spelling.
         """
+        ...
+
+    async def facet_values(self, space: str, field: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        """The values of a facet such as `kind`, as facets spell them, and how many memories have each; most first."""
         ...
 
     async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:

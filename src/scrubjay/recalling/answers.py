@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Question
 from scrubjay.model.results import Recalled
+from scrubjay.recalling.aside import Asides
 
 _MOST = 1024
 # Longer ones are pages of a listing, which nobody asks for twice.
@@ -32,6 +33,7 @@ class Answers:
     def __init__(self, most: int = _MOST) -> None:
         self._most = most
         self._kept: OrderedDict[Key, _Kept] = OrderedDict()
+        self.asides = Asides()
 
     def get(self, key: Key, *, places: tuple[int, ...], now: datetime) -> Recalled | None:
         """The answer to a question at this point of its spaces' history, if it was given before."""
@@ -44,10 +46,10 @@ class Answers:
     def put(
         self, key: Key, answer: Recalled, *, places: tuple[int, ...], now: datetime, told: Iterable[Memory]
     ) -> None:
-        """Keep a small answer, until one of the memories that it tells expires."""
+        """Keep a small answer, until one of the memories that it tells expires or is superseded."""
         if len(answer.hits) + len(answer.pinned) > _LARGEST:
             return
-        ends = [memory.expires_at for memory in told if memory.expires_at is not None]
+        ends = [end for memory in told for end in (memory.expires_at, memory.valid_until) if end is not None]
         self._kept[key] = _Kept(answer, places, min([now + _LONGEST, *ends]))
         self._kept.move_to_end(key)
         while len(self._kept) > self._most:
@@ -56,6 +58,7 @@ class Answers:
     def clear(self) -> None:
         """Keep nothing: some of it has been purged."""
         self._kept.clear()
+        self.asides.clear()
 
 
 def key_of(question: Question, *, spaces: Sequence[str], cursor: str) -> Key | None:

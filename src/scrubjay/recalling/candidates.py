@@ -15,6 +15,7 @@ from scrubjay.model.passage import StoredPassage, Vector, cosines_of
 from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
 from scrubjay.ports import Embedder, RecordStore, VectorShelf
+from scrubjay.recalling.aside import Aside
 from scrubjay.recalling.search import Searcher
 from scrubjay.recalling.sought import Sought, seek
 from scrubjay.recalling.understand import Understood
@@ -35,13 +36,14 @@ _RARE, _MOST_RARE = 500, 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Library:
-    """Where one space is searched, and how."""
+    """Where one space is searched, and how; `aside` has what is told otherwise than the space has it."""
 
     space: str
     store: RecordStore
     embedder: Embedder
     index: Searcher
     ranking: Ranking
+    aside: Aside = field(default_factory=Aside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,12 +91,19 @@ async def gather_candidates(
     with telemetry.stage("recall.passages"):
         around = AROUND if ranking.uses("context") else 0
         found = await library.store.stored_passages(library.space, numbers, around=around)
-        asked_for = set(numbers)
-        passages = tuple(one for one in found if one.id in asked_for)
+        asked_for, told = set(numbers), library.aside.told
+        if told:
+            found = [one for one in found if one.memory_id not in told]
+        passages = tuple(one for one in found if one.id in asked_for) + _aside(library, around=around)
         beside = tuple(one for one in found if one.id not in asked_for)
         near = await compare(near, passages, library=library)
     complete = complete and (among is not None or len(numbers) < _RANKED + deeper)
     return Candidates(passages=passages, beside=beside, sought=sought, near=near, complete=complete)
+
+
+def _aside(library: Library, *, around: int) -> tuple[StoredPassage, ...]:
+    passages = library.aside.passages
+    return passages if around else tuple(one._replace(before=(), after=()) for one in passages)
 
 
 async def compare(near: Near, passages: Iterable[StoredPassage], *, library: Library) -> Near:
@@ -117,7 +126,8 @@ async def _look_up(
 ) -> tuple[Sought, dict[int, float]]:
     with telemetry.stage("recall.lexical"):
         store, space = library.store, library.space
-        sought = await seek(asked, space=space, store=store, ranking=library.ranking)
+        counted = library.aside.counted
+        sought = await seek(asked, space=space, store=store, ranking=library.ranking, beside=counted)
         if not limit or not library.ranking.uses("words"):
             return sought, {}
         return sought, dict(await store.lexical_candidates(space, sought.terms, wanted, limit=limit))

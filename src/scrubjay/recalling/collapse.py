@@ -64,7 +64,7 @@ def _portions(scored: Iterable[Scored], wanted: Wanted) -> Iterator[dict[str, Sc
 
 def passes(memory: Memory, wanted: Filter, *, now: datetime) -> bool:
     """Whether a record still is what the indexes said: they may lag behind it for a moment."""
-    if memory.state is not wanted.state or (memory.expires_at is not None and memory.expires_at <= now):
+    if memory.state is not wanted.state or not is_current(memory, now=now):
         return False
     if wanted.since is not None and memory.date < wanted.since:
         return False
@@ -73,6 +73,11 @@ def passes(memory: Memory, wanted: Filter, *, now: datetime) -> bool:
     groups = wanted.facet_groups
     facets = set(facets_of(memory)) if groups else set[str]()
     return all(facets.intersection(group) for group in groups)
+
+
+def is_current(memory: Memory, *, now: datetime) -> bool:
+    """Whether a memory has neither expired nor been superseded as a whole."""
+    return all(end is None or end > now for end in (memory.expires_at, memory.valid_until))
 
 
 def _add(found: dict[str, Found], memory: Memory, best: Scored) -> None:

@@ -31,7 +31,7 @@ def haystack(parts: Iterable[str]) -> str:
 
 
 def stands_in(needle: str, memory: Memory) -> bool:
-    """Whether a text stands in a memory: in its title, its content or one of its observations."""
+    """Whether a text stands in a memory: in its title, its content or one of the observations that hold."""
     return _folded(needle) in _said(memory) if needle else True
 
 
@@ -64,7 +64,8 @@ async def _sought(sought: str, *, view: View, space: str, store: RecordStore, mi
 
 
 def _said(memory: Memory) -> str:
-    return APART.join(map(_folded, (memory.title, memory.content, *(one.text for one in memory.observations))))
+    holding = (one.text for one in memory.observations if one.valid_until is None)
+    return APART.join(map(_folded, (memory.title, memory.content, *holding)))
 
 
 def _folded(text: str) -> str:

@@ -75,5 +75,7 @@ def _mark(key: str) -> bytes:
 def _fingerprint(question: Question, spaces: Sequence[str]) -> bytes:
     # How it is spelled elsewhere is no part of what was asked.
     wanted = replace(question.filter, also={})
-    asked: Sequence[object] = (question.query, wanted, question.contains, tuple(spaces))
+    asked: Sequence[object] = (
+        question.query, wanted, question.contains, tuple(spaces), question.as_of, question.branch,
+    )  # fmt: skip
     return hashlib.blake2b(repr(asked).encode("utf-8", "replace"), digest_size=6).digest()

@@ -12,27 +12,26 @@ from scrubjay.model.ranking import Ranking
 from scrubjay.model.results import Hit, Recalled
 from scrubjay.ports import Embedder, RecordStore, Reranker
 from scrubjay.recalling.answers import Answers, key_of
+from scrubjay.recalling.aside import Aside, AsideReader
 from scrubjay.recalling.budget import fit
 from scrubjay.recalling.candidates import Candidates, Library, compare, gather_candidates
 from scrubjay.recalling.collapse import Found, Wanted, collapse, passes
 from scrubjay.recalling.containing import Contained, contained, stands_in
-from scrubjay.recalling.fuse import Scored, fuse, weigh_words
+from scrubjay.recalling.fuse import fuse, weigh_words
 from scrubjay.recalling.mirror import Mirrors
 from scrubjay.recalling.paging import Page, cursor_after, page_of
 from scrubjay.recalling.rerank import rerank
 from scrubjay.recalling.scene import lay_out
 from scrubjay.recalling.search import Searcher
+from scrubjay.recalling.setting_aside import FEW, open_reader
 from scrubjay.recalling.spellings import with_spellings
 from scrubjay.recalling.telling import hit_of, passage_of, pinned_hits, unasked, with_neighbours
 from scrubjay.recalling.understand import Understood, understand
-from scrubjay.references import SoundReader
 
 # How much deeper each further look goes when candidates turn out to be few memories.
 _DEPTHS = (1, 10, 100)
 # So many neighbours of candidates are compared by meaning too: those that words speak for most.
 _COMPARED = 24
-# So many memories are ranked one by one rather than searched for.
-_FEW = 500
 _PAGE = 2_000
 
 
@@ -59,7 +58,8 @@ class Shelf:
 async def recall(question: Question, *, cursor: str, spaces: Sequence[str], now: datetime, shelf: Shelf) -> Recalled:
     """The memories that answer a question best, of all the spaces; without a question, the most recent."""
     with telemetry.stage("recall.understand"):
-        asked = understand(question, limits=shelf.limits, ranking=shelf.ranking, now=now)
+        moment = question.as_of or now
+        asked = understand(question, limits=shelf.limits, ranking=shelf.ranking, now=moment)
         page = page_of(cursor, question, spaces=spaces)
         # Asked before anything is looked up: what is committed meanwhile makes the answer one of the past.
         places = tuple([await shelf.store.last_place(space) for space in spaces])
@@ -70,7 +70,7 @@ async def recall(question: Question, *, cursor: str, spaces: Sequence[str], now:
         return known
     wanted = await with_spellings(question.filter, spaces=spaces, store=shelf.store)
     asked = replace(asked, question=replace(question, filter=wanted))
-    answer, told = await _answer(_Asking(asked=asked, page=page, now=now, shelf=shelf), spaces=spaces)
+    answer, told = await _answer(_Asking(asked=asked, page=page, now=moment, shelf=shelf), spaces=spaces)
     if key is not None and not answer.degraded:
         shelf.answers.put(key, answer, places=places, now=now, told=told)
     return answer
@@ -78,7 +78,7 @@ async def recall(question: Question, *, cursor: str, spaces: Sequence[str], now:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asking:
-    """One question on its way through the stages."""
+    """One question on its way through the stages; `now` is the moment it is asked for."""
 
     asked: Understood
     page: Page
@@ -99,7 +99,8 @@ class _Part:
 async def _answer(asking: _Asking, *, spaces: Sequence[str]) -> tuple[Recalled, list[Memory]]:
     """The answer, and the memories that it tells of."""
     question, is_first = asking.asked.question, asking.page.since is None
-    readers = [SoundReader(asking.shelf.store, space=space) for space in spaces]
+    store, asides = asking.shelf.store, asking.shelf.answers.asides
+    readers = [await open_reader(question, space=space, store=store, now=asking.now, asides=asides) for space in spaces]
     with telemetry.stage("recall.pinned"):
         pinned = [memory for reader in readers for memory in await _pinned(now=asking.now, reader=reader)]
         # Pinned memories come with the first page, up to half of what the answer may cost, and are told once.
@@ -128,12 +129,15 @@ async def _answer(asking: _Asking, *, spaces: Sequence[str]) -> tuple[Recalled, 
         pinned=tuple(first),
         cursor=cursor_after(asking.page, told, question, spaces=spaces, now=asking.now) if is_more else "",
         tokens=spent + cost,
-        degraded=(*degraded, *(problem for reader in readers for problem in reader.problems.values())),
+        degraded=(
+            *degraded,
+            *(why for reader in readers for why in (*reader.aside.degraded, *reader.problems.values())),
+        ),
     )
     return answer, [*pinned, *(one.memory for one in part.found)]
 
 
-async def _look(asking: _Asking, *, skip: frozenset[str], reader: SoundReader) -> _Part:
+async def _look(asking: _Asking, *, skip: frozenset[str], reader: AsideReader) -> _Part:
     """What one space has for a page and one memory more, so that it is known whether there is another page."""
     question, page = asking.asked.question, asking.page
     within: Contained | None = None
@@ -184,14 +188,16 @@ async def _reranked(part: _Part, asking: _Asking) -> _Part:
 
 
 async def _search(
-    asking: _Asking, wanted: Wanted, within: Contained | None, *, used_up: int, reader: SoundReader
+    asking: _Asking, wanted: Wanted, within: Contained | None, *, used_up: int, reader: AsideReader
 ) -> _Part:
     shelf = asking.shelf
     library = Library(
-        space=reader.space, store=shelf.store, embedder=shelf.embedder, index=shelf.index, ranking=shelf.ranking
-    )
-    if within is not None and len(within.ids) <= _FEW:
-        return await _among(asking, wanted, within, library=library, reader=reader)
+        space=reader.space, store=shelf.store, embedder=shelf.embedder, index=shelf.index, ranking=shelf.ranking,
+        aside=reader.aside,
+    )  # fmt: skip
+    few = _few(within, reader.aside)
+    if few is not None:
+        return await _among(asking, wanted, few, library=library, reader=reader)
     part = _Part(found=[])
     # Long texts, groups, pinned memories and earlier pages use up candidates: ask for so many more, and for many
     # more still if that was not enough.
@@ -202,18 +208,29 @@ async def _search(
             return part
     # Few of those who come first contain the text: all who do are ranked.
     if within is not None:
-        return await _among(asking, wanted, within, library=library, reader=reader)
+        return await _among(asking, wanted, within.ids, library=library, reader=reader)
     return replace(part, degraded=(*part.degraded, "a few long memories fill what was searched: there may be others"))
 
 
-async def _among(asking: _Asking, wanted: Wanted, within: Contained, *, library: Library, reader: SoundReader) -> _Part:
-    numbers = await library.store.passage_numbers(library.space, within.ids)
+def _few(within: Contained | None, aside: Aside) -> tuple[str, ...] | None:
+    """The only memories in question, besides those told otherwise, if they are few."""
+    ids = aside.among if within is None else within.ids
+    if within is not None and aside.among is not None:
+        there = frozenset(aside.among)
+        ids = tuple(one for one in within.ids if one in there)
+    return ids if ids is not None and len(ids) <= FEW else None
+
+
+async def _among(
+    asking: _Asking, wanted: Wanted, ids: Sequence[str], *, library: Library, reader: AsideReader
+) -> _Part:
+    numbers = await library.store.passage_numbers(library.space, ids)
     candidates = await gather_candidates(asking.asked, library=library, among=numbers)
     return await _ranked(candidates, asking, wanted, library=library, reader=reader)
 
 
 async def _ranked(
-    candidates: Candidates, asking: _Asking, wanted: Wanted, *, library: Library, reader: SoundReader
+    candidates: Candidates, asking: _Asking, wanted: Wanted, *, library: Library, reader: AsideReader
 ) -> _Part:
     asked, ranking = asking.asked, library.ranking
     with telemetry.stage("recall.fuse"):
@@ -229,35 +246,49 @@ async def _ranked(
 
 
 async def _recent(
-    asking: _Asking, wanted: Wanted, within: Contained | None, *, used_up: int, reader: SoundReader
+    asking: _Asking, wanted: Wanted, within: Contained | None, *, used_up: int, reader: AsideReader
 ) -> _Part:
     del asking
-    if within is not None and len(within.ids) <= _FEW:
-        memories = sorted(await reader.get(within.ids), key=lambda one: (one.updated_at, one.id), reverse=True)
+    told = reader.aside.told
+    aside = [memory for memory in told.values() if memory is not None]
+    few = _few(within, reader.aside)
+    if few is not None:
+        memories = _newest_first([*aside, *await reader.get(few)])
         return _Part(found=await collapse(map(unasked, memories), wanted=wanted, reader=reader))
     limit = 2 * wanted.count + used_up if within is None else _PAGE
     among = None if within is None else frozenset(within.ids)
-    scored: list[Scored] = []
-    found: list[Found] = []
-    after: str | None = None
+    memories = list[Memory]()
+    found = list[Found]()
+    after = reader.aside.after
     while len(found) < wanted.count:
         ids = await reader.store.list_ids(reader.space, wanted.filter, limit=limit, after=after)
         if not ids:
             break
-        sought = ids if among is None else [one for one in ids if one in among]
-        scored += [unasked(memory) for memory in await reader.get(sought)]
-        found = await collapse(scored, wanted=wanted, reader=reader)
+        memories += await reader.get([one for one in ids if one not in told and (among is None or one in among)])
+        found = await collapse(map(unasked, memories), wanted=wanted, reader=reader)
         after = ids[-1]
+    if aside:
+        # There are enough of the others already, so whoever is newer than the last of them has been seen.
+        found = await collapse(map(unasked, _newest_first([*aside, *memories])), wanted=wanted, reader=reader)
     return _Part(found=found)
 
 
-async def _pinned(*, now: datetime, reader: SoundReader) -> list[Memory]:
-    memories = await reader.get(await reader.store.pinned(reader.space))
+def _newest_first(memories: Sequence[Memory]) -> list[Memory]:
+    return sorted({one.id: one for one in memories}.values(), key=lambda one: (one.updated_at, one.id), reverse=True)
+
+
+async def _pinned(*, now: datetime, reader: AsideReader) -> list[Memory]:
+    """Oldest first."""
+    ids = await reader.store.pinned(reader.space)
+    aside = [one for one, memory in reader.aside.told.items() if memory is not None and memory.pinned]
+    memories = [memory for memory in await reader.get([*ids, *aside]) if memory.pinned]
+    if aside:
+        memories.sort(key=lambda one: (one.created_at, one.id))
     return [memory for memory in memories if passes(memory, Filter(), now=now)]
 
 
 async def _with_neighbours(
-    hits: Sequence[Hit], *, each: int, now: datetime, readers: Sequence[SoundReader]
+    hits: Sequence[Hit], *, each: int, now: datetime, readers: Sequence[AsideReader]
 ) -> list[Hit]:
     if not each or not hits:
         return list(hits)

@@ -1,20 +1,24 @@
 """`read`: whole memories, rendered for people or machines."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.given import require_texts, require_whole
-from scrubjay.model.memory import Json, Memory
+from scrubjay.model.given import require_texts
+from scrubjay.model.memory import MAIN, Json, Memory, Observation, State, Trust
 from scrubjay.model.moment import to_iso
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.results import Missing, ReadResult
 from scrubjay.model.snapshot import to_body
 from scrubjay.ports import RecordStore
-from scrubjay.references import not_found, resolve_all
+from scrubjay.recalling.standing import Standing, as_wanted
+from scrubjay.references import resolve_all
 
 FORMATS = ("markdown", "plain", "json")
+# What has left its name to others.
+_FORMER = (State.MERGED, State.ARCHIVED, State.TRASHED)
 
 
 async def read(
@@ -22,65 +26,102 @@ async def read(
     *,
     format: str,
     version: int | None,
+    branch: str = "",
+    as_of: datetime | None = None,
     spaces: Sequence[str],
     store: RecordStore,
 ) -> ReadResult:
-    """The memories that answer to references in the first space that knows them; newest version unless one is named."""
+    """The memories that answer to references in the first space that knows them, as they are or as they were."""
     if format not in FORMATS:
         raise InvalidInput(f"format must be one of {', '.join(FORMATS)}, not {format!r}", field="format")
     if not refs:
         raise InvalidInput("say what to read: ids, names or titles", field="ids")
-    if version is not None:
-        require_whole(version, field="version")
+    wanted = Standing(branch=branch, version=version, as_of=as_of)
     found = ReadResult(memories=(), missing=tuple(Missing(ref=ref) for ref in require_texts(refs, field="ids")))
     for space in spaces:
         unknown = [one.ref for one in found.missing]
         if unknown:
-            found = _together(found, await _read_in(unknown, format=format, version=version, space=space, store=store))
+            found = _together(found, await _read_in(unknown, format=format, wanted=wanted, space=space, store=store))
     return found
 
 
-async def _read_in(
-    refs: Sequence[str], *, format: str, version: int | None, space: str, store: RecordStore
-) -> ReadResult:
-    memories, missing = await resolve_all(store, refs, space=space)
-    if version is not None:
-        memories = [await _at_version(memory, version, store=store) for memory in memories]
-    relations = await store.relations(space, [memory.id for memory in memories])
-    names = await _names(relations, space=space, store=store)
-    texts = tuple(render(memory, relations, names=names, format=format) for memory in memories)
+async def _read_in(refs: Sequence[str], *, format: str, wanted: Standing, space: str, store: RecordStore) -> ReadResult:
+    memories, missing = await _standing(refs, wanted, space=space, store=store)
+    ids = [memory.id for memory in memories]
+    at = wanted.as_of
+    relations = await (store.relations(space, ids) if at is None else store.relations_at(space, ids, at=at))
+    names = await _names(memories, relations, space=space, store=store)
+    texts = tuple(render(memory, relations, names=names, format=format, at=at) for memory in memories)
     return ReadResult(memories=tuple(memories), texts=texts, relations=tuple(relations), missing=tuple(missing))
+
+
+async def _standing(
+    refs: Sequence[str], wanted: Standing, *, space: str, store: RecordStore
+) -> tuple[list[Memory], list[Missing]]:
+    """The memories that answer, as they are wanted, once each; and the references that lead nowhere."""
+    found: dict[str, Memory] = {}
+    missing: list[Missing] = []
+    # At a moment of the past each by itself: of one that was not there then it is told who asked for it.
+    for some in [refs] if wanted.as_of is None else [[ref] for ref in dict.fromkeys(refs)]:
+        memories, unknown = await resolve_all(store, some, space=space)
+        missing += unknown
+        for memory in memories:
+            shown, why = await as_wanted(memory, wanted, store=store)
+            shown = shown or await _namesake(some[0], memory, wanted, store=store)
+            if shown is None:
+                missing.append(Missing(ref=some[0], why=why))
+            else:
+                found.setdefault(shown.id, shown)
+    return list(found.values()), missing
+
+
+async def _namesake(ref: str, other: Memory, wanted: Standing, *, store: RecordStore) -> Memory | None:
+    """Who answered to a reference then, where another does now; None if nobody did, or several."""
+    handles = [one for state in _FORMER for one in await store.find(other.space, ref, state=state)]
+    memories = await store.get(other.space, [one.id for one in handles if one.id != other.id])
+    told = [await as_wanted(memory, wanted, store=store) for memory in memories.values() if not memory.trunk]
+    there = [shown for shown, _ in told if shown is not None]
+    return there[0] if len(there) == 1 else None
 
 
 def _together(before: ReadResult, more: ReadResult) -> ReadResult:
     """What several spaces have; what is missing in the last is missing, with the nearest of all."""
-    near = {one.ref: one.suggestions for one in before.missing}
+    known = {one.ref: one for one in before.missing}
     return ReadResult(
         memories=(*before.memories, *more.memories),
         texts=(*before.texts, *more.texts),
         relations=(*before.relations, *more.relations),
-        missing=tuple(
-            replace(one, suggestions=tuple(dict.fromkeys((*near[one.ref], *one.suggestions)))) for one in more.missing
-        ),
+        missing=tuple(_still(known[one.ref], one) for one in more.missing),
     )
+
+
+def _still(before: Missing, now: Missing) -> Missing:
+    suggestions = tuple(dict.fromkeys((*before.suggestions, *now.suggestions)))
+    return replace(now, suggestions=suggestions, why=now.why or before.why)
 
 
 def render(
     memory: Memory,
     relations: Sequence[Relation],
     *,
-    names: dict[str, str],
+    names: Mapping[str, str],
     format: str,
+    at: datetime | None = None,
 ) -> str:
-    """A memory as text."""
+    """A memory as text; what was superseded stands at the end, unless it held at the moment that is asked for."""
     if format == "json":
         return json.dumps(as_json(memory), ensure_ascii=False, indent=2)
+    holding = [one for one in memory.observations if _ended(one, at) is None]
+    ended = [(one, end) for one in memory.observations if (end := _ended(one, at)) is not None]
     if format == "plain":
-        return "\n".join([memory.content, *(one.text for one in memory.observations)]).strip()
-    lines = [f"# {memory.label}", "", _facts(memory), ""]
+        branch = [f"(on branch {memory.branch})"] if memory.branch != MAIN else []
+        past = [f"{one.text} (until {_day(end)})" for one, end in ended]
+        return "\n".join([*branch, memory.content, *(one.text for one in holding), *past]).strip()
+    lines = [f"# {memory.label}", "", _facts(memory, names, at), ""]
     if memory.content:
         lines += [memory.content, ""]
-    lines += [f"- {one.text}" for one in memory.observations]
+    lines += [f"- {one.text}{_said_by(one, memory)}" for one in holding]
+    lines += [f"- until {_day(end)}: {one.text}{_said_by(one, memory)}" for one, end in ended]
     lines += _links(memory, relations, names)
     return "\n".join(lines).rstrip() + "\n"
 
@@ -95,30 +136,50 @@ def as_json(memory: Memory) -> dict[str, Json]:
     return beside | to_body(memory)
 
 
-async def _at_version(memory: Memory, number: int, *, store: RecordStore) -> Memory:
-    found = await store.version(memory.space, memory.id, number)
-    if found is None:
-        raise await not_found(store, f"{memory.name} at version {number}", space=memory.space)
-    return found.memory
+async def _names(
+    memories: Sequence[Memory], relations: Sequence[Relation], *, space: str, store: RecordStore
+) -> dict[str, str]:
+    ids = [end for one in relations for end in (one.source, one.target)]
+    ids += [memory.merged_into for memory in memories if memory.merged_into]
+    return {memory.id: memory.label for memory in (await store.get(space, list(dict.fromkeys(ids)))).values()}
 
 
-async def _names(relations: Sequence[Relation], *, space: str, store: RecordStore) -> dict[str, str]:
-    ids = dict.fromkeys(end for one in relations for end in (one.source, one.target))
-    return {memory.id: memory.label for memory in (await store.get(space, list(ids))).values()}
+def _ended(one: Memory | Observation, at: datetime | None) -> datetime | None:
+    """When something took its place; None while it holds."""
+    end = one.valid_until
+    return None if end is None or (at is not None and end > at) else end
 
 
-def _facts(memory: Memory) -> str:
+def _facts(memory: Memory, names: Mapping[str, str], at: datetime | None) -> str:
     facts = [memory.kind, memory.date.date().isoformat()]
     facts += [
         f"{name}: {value}" for name in ("entity", "category", "project", "scope") if (value := getattr(memory, name))
     ]
     facts += [" ".join(f"#{tag}" for tag in memory.tags)] if memory.tags else []
     facts += [memory.state.value] if memory.state != "live" else []
+    facts += [f"into [[{names.get(memory.merged_into, memory.merged_into)}]]"] if memory.merged_into else []
+    facts += [f"until {_day(end)}"] if (end := _ended(memory, at)) else []
+    facts += [f"branch: {memory.branch}"] if memory.branch != MAIN else []
+    facts += [f"as of {to_iso(at)}"] if at else []
     facts += [f"version {memory.version}", memory.id]
     return f"*{' · '.join(facts)}*"
 
 
-def _links(memory: Memory, relations: Sequence[Relation], names: dict[str, str]) -> list[str]:
+def _said_by(one: Observation, memory: Memory) -> str:
+    """Where an observation comes from, if that is not where the memory does."""
+    source = one.source
+    if source is None or source == memory.source:
+        return ""
+    trust = "" if source.trust is Trust.UNKNOWN else source.trust.value
+    told = [part for part in (source.session or source.conversation or source.tool, source.agent, trust) if part]
+    return f" *({', '.join(told)})*" if told else ""
+
+
+def _day(moment: datetime) -> str:
+    return moment.date().isoformat()
+
+
+def _links(memory: Memory, relations: Sequence[Relation], names: Mapping[str, str]) -> list[str]:
     lines: list[str] = []
     for one in relations:
         if memory.id not in (one.source, one.target):

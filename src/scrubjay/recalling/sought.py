@@ -4,11 +4,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from scrubjay.model.memory import State
 from scrubjay.model.query import LONGEST_NAME, Filter, facet, names_of
 from scrubjay.model.ranking import Ranking
-from scrubjay.ports import Lexicon, RecordStore, TermStatistics
+from scrubjay.ports import RecordStore, TermStatistics
 from scrubjay.recalling.understand import Understood
 from scrubjay.references import SoundReader
 from scrubjay.text.grams import likeness
@@ -34,6 +35,34 @@ _LOOKALIKES = 24
 _MEANT = 3
 
 
+class _Lexicon(Protocol):
+    """Whoever counts terms and knows others that look like them."""
+
+    async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics: ...
+
+    async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """A lexicon that counts some passages more than it has."""
+
+    lexicon: _Lexicon
+    beside: TermStatistics
+
+    async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
+        counted, more = await self.lexicon.term_statistics(space, terms, state=state), self.beside
+        both = {term: counted.frequencies.get(term, 0) + more.frequencies.get(term, 0) for term in terms}
+        return TermStatistics(
+            passages=counted.passages + more.passages,
+            total_length=counted.total_length + more.total_length,
+            frequencies={term: count for term, count in both.items() if count},
+        )
+
+    async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        return await self.lexicon.similar_terms(space, term, state=state, limit=limit)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sought:
     """Terms with what each counts, the statistics to weigh them by, and in words what was added to the question.
@@ -55,23 +84,29 @@ class Sought:
         return (*self.worth, *self.searched)
 
 
-async def seek(asked: Understood, *, space: str, store: RecordStore, ranking: Ranking) -> Sought:
-    """The terms of a question, of other names of what it names, and of words that look like its unknown ones."""
+async def seek(
+    asked: Understood, *, space: str, store: RecordStore, ranking: Ranking, beside: TermStatistics | None = None
+) -> Sought:
+    """The terms of a question, of other names of what it names, and of words that look like its unknown ones.
+
+    `beside` counts passages that are ranked too and that the store does not have.
+    """
     state = asked.question.filter.state
-    counted = await store.term_statistics(space, asked.terms, state=state)
+    lexicon = store if beside is None else _Counting(store, beside)
+    counted = await lexicon.term_statistics(space, asked.terms, state=state)
     named, tags = await _known(asked, space=space, store=store, ranking=ranking)
     tagged = frozenset(term for tag in tags for term in terms_of(tag))
     worth = {term: ranking.weights.tag if term in tagged else 1.0 for term in asked.terms}
     sought = Sought(worth=worth, statistics=counted)
     if named:
-        sought = await _with_names(sought, named, space=space, lexicon=store, state=state, ranking=ranking)
+        sought = await _with_names(sought, named, space=space, lexicon=lexicon, state=state, ranking=ranking)
     if counted.passages and ranking.uses("kin"):
-        sought = await _with_kin(sought, space=space, lexicon=store, state=state, ranking=ranking)
+        sought = await _with_kin(sought, space=space, lexicon=lexicon, state=state, ranking=ranking)
     # What has a digit in it is a number, a version or a key: none of them looks like another.
     unknown = [term for term in asked.terms if not counted.frequencies.get(term) and not _DIGIT.search(term)]
     unknown = unknown[:_MOST_UNKNOWN]
     if unknown and counted.passages and ranking.uses("typos"):
-        sought = await _with_lookalikes(sought, unknown, space=space, lexicon=store, state=state, ranking=ranking)
+        sought = await _with_lookalikes(sought, unknown, space=space, lexicon=lexicon, state=state, ranking=ranking)
     return sought
 
 
@@ -101,7 +136,7 @@ def _phrases(text: str) -> list[str]:
 
 
 async def _with_names(
-    sought: Sought, named: Sequence[Sequence[str]], *, space: str, lexicon: Lexicon, state: State, ranking: Ranking
+    sought: Sought, named: Sequence[Sequence[str]], *, space: str, lexicon: _Lexicon, state: State, ranking: Ranking
 ) -> Sought:
     names = [name for several in named for name in several[:_MOST_NAMES]]
     # All words of a name together are worth what one word is that it stands for.
@@ -115,7 +150,7 @@ async def _with_names(
     return _added(sought, worth, counted.frequencies, told)
 
 
-async def _with_kin(sought: Sought, *, space: str, lexicon: Lexicon, state: State, ranking: Ranking) -> Sought:
+async def _with_kin(sought: Sought, *, space: str, lexicon: _Lexicon, state: State, ranking: Ranking) -> Sought:
     """Words that mean nearly the same. One that is more common than the word it stands for counts the less for it."""
     near = {term: kin_of(term) for term in list(sought.worth)[:_MOST_AKIN]}
     akin = dict.fromkeys(one.term for several in near.values() for one in several if one.term not in sought.worth)
@@ -142,7 +177,7 @@ async def _with_kin(sought: Sought, *, space: str, lexicon: Lexicon, state: Stat
 
 
 async def _with_lookalikes(
-    sought: Sought, unknown: Sequence[str], *, space: str, lexicon: Lexicon, state: State, ranking: Ranking
+    sought: Sought, unknown: Sequence[str], *, space: str, lexicon: _Lexicon, state: State, ranking: Ranking
 ) -> Sought:
     for term in unknown:
         near = await lexicon.similar_terms(space, term, state=state, limit=_LOOKALIKES)

@@ -122,8 +122,8 @@ def _entities(memories: Sequence[Memory]) -> tuple[str, ...]:
 def _passage_text(memory: Memory, passage: StoredPassage) -> str:
     if passage.observation is not None and passage.observation >= len(memory.observations):
         return memory.label  # The record is newer than the index.
-    if passage.observation is None and not memory.content.strip() and memory.observations:
-        return "; ".join(one.text for one in memory.observations)
+    if passage.observation is None and not memory.content.strip():
+        return "; ".join(one.text for one in memory.observations if one.valid_until is None) or memory.label
     return text_of(memory, passage.observation, passage.start, passage.end).strip()
 
 
@@ -140,6 +140,8 @@ def _why(best: Scored, memory: Memory, terms: Sequence[str]) -> tuple[str, ...]:
         told.append(f"observation {best.passage.observation + 1} of {len(memory.observations)}")
     if memory.pinned:
         told.append("pinned")
+    if memory.trunk:
+        told.append(f"on branch {memory.branch}")
     return tuple(told)
 
 

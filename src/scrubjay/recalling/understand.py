@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Limits
-from scrubjay.model.given import require_flag, require_moment, require_whole, wrong
+from scrubjay.model.given import require_flag, require_moment, require_text, require_whole, wrong
 from scrubjay.model.memory import Tier, Trust
 from scrubjay.model.query import Question
 from scrubjay.model.ranking import Ranking
@@ -103,6 +103,8 @@ def _check(question: Question, *, limits: Limits) -> None:
     require_whole(question.around, field="around", least=0, most=MOST_AROUND)
     require_flag(question.explain, field="explain")
     require_moment(question.today, field="today")
+    require_moment(question.as_of, field="as_of")
+    require_text(question.branch, field="branch")
     if question.detail not in DETAILS:
         raise InvalidInput(f"detail must be one of {', '.join(DETAILS)}, not {question.detail!r}", field="detail")
     wanted = question.filter

@@ -1,23 +1,19 @@
 """`RemoteEngine`: the engine's verbs, done by a daemon. Whoever calls cannot tell it from an engine of their own."""
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar, cast
 
-from scrubjay.errors import Busy, DaemonUnavailable
 from scrubjay.graph.lines import FORMATS
 from scrubjay.model.draft import Caller, Draft, Edit
-from scrubjay.model.identity import new_id
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.query import Question
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import (
     Examination,
-    History,
     Outcome,
     ReadResult,
     Recalled,
@@ -31,8 +27,7 @@ from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.token import NewToken, Token, TokenWish
 from scrubjay.ports import Progress
-from scrubjay.remote.answers import Answers
-from scrubjay.remote.line import Line
+from scrubjay.remote.knowing import Knowing
 from scrubjay.remote.shapes import built, lean
 from scrubjay.transfer.intake import Imported, Lines
 from scrubjay.writing.dispose import Selection
@@ -43,13 +38,8 @@ _ATTEMPTS = 8
 _FIRST_NAP = 0.05
 
 
-class RemoteEngine:
+class RemoteEngine(Knowing):
     """Calls a daemon; tries again when that is safe, and tells what is known when it is not."""
-
-    def __init__(self, line: Line) -> None:
-        self._line = line
-        self._answers = Answers()
-        self._is_away = False
 
     async def remember(self, draft: Draft, *, who: Caller) -> Remembered:
         """Store a text, once, under every entity it is about."""
@@ -66,9 +56,13 @@ class RemoteEngine:
         who: Caller,
         format: str = "markdown",
         version: int | None = None,
+        branch: str = "",
+        as_of: datetime | None = None,
     ) -> ReadResult:
         """Whole memories by id, name or title."""
-        return await self._read("read", ReadResult, who, refs=refs, format=format, version=version)
+        return await self._read(
+            "read", ReadResult, who, refs=refs, format=format, version=version, branch=branch, as_of=as_of
+        )
 
     async def revise(self, ref: str, edit: Edit, *, who: Caller) -> Written:
         """Change a memory; the state before stays a version."""
@@ -106,20 +100,6 @@ class RemoteEngine:
     async def unrelate(self, source: str, target: str, *, who: Caller, relation: str = LINK) -> Related:
         """Remove an edge."""
         return await self._write("unrelate", Related, who, source=source, target=target, relation=relation)
-
-    async def history(self, ref: str, *, who: Caller, limit: int = 20, before: int | None = None) -> History:
-        """The versions of a memory."""
-        return await self._read("history", History, who, ref=ref, limit=limit, before=before)
-
-    async def diff(self, ref: str, *, who: Caller, versions: Sequence[int]) -> History:
-        """How one version became another."""
-        return await self._read("diff", History, who, ref=ref, versions=versions)
-
-    async def revert(self, ref: str, *, who: Caller, to: int, message: str = "", idempotency_key: str = "") -> Written:
-        """Go back to a version, as a new one."""
-        return await self._write(
-            "revert", Written, who, ref=ref, to=to, message=message, idempotency_key=idempotency_key
-        )
 
     async def undo(self, *, who: Caller, run: str = "", idempotency_key: str = "") -> Undone:
         """Take back the last run of this agent, or a named one."""
@@ -178,10 +158,6 @@ class RemoteEngine:
         """Have a job not done after all."""
         return cast("Job", built(Job, await self._try("cancel_job", {"job_id": job_id}, who, is_write=True)))
 
-    async def outcome(self, runs: Sequence[str], *, who: Caller) -> dict[str, bool]:
-        """Of each run, whether it has changed anything."""
-        return cast("dict[str, bool]", await self._try("outcome", {"runs": lean(runs)}, who))
-
     async def status(self, *, who: Caller) -> Status:
         """Health and sizes."""
         return cast("Status", built(Status, await self._try("status", {}, who)))
@@ -222,84 +198,3 @@ class RemoteEngine:
     async def embed_missing(self, *, progress: Progress | None = None) -> int:
         """Embed what has no vector yet."""
         return cast("int", await self._try("embed_missing", {}, Caller(), is_write=True, progress=progress))
-
-    async def close(self) -> None:
-        """Hang up."""
-        await self._line.close()
-
-    async def _read(self, verb: str, kind: type[T], who: Caller, **arguments: object) -> T:
-        asked = {name: lean(value) for name, value in arguments.items()}
-        try:
-            told = await self._try(verb, asked, who)
-        except DaemonUnavailable:
-            kept = self._answers.find(verb, asked, spaces=who.spaces)
-            if kept is None:
-                raise
-            return cast("T", replace(cast("Recalled", built(kind, kept)), stale=True))
-        self._answers.keep(verb, asked, told, spaces=who.spaces)
-        return cast("T", built(kind, told))
-
-    async def _write(self, verb: str, kind: type[T], who: Caller, **arguments: object) -> T:
-        asked = {name: lean(value) for name, value in arguments.items()}
-        # Its own run, so that it can be asked afterwards whether it was committed.
-        caller = who if who.run else replace(who, run=new_id())
-        peer = self._line.peer
-        try:
-            return cast("T", built(kind, await self._try(verb, asked, caller, is_write=True)))
-        except DaemonUnavailable as error:
-            if not error.fields.get("sent"):
-                raise
-            committed = None if who.run else await self._outcome(caller, asked_of=self._line.peer or peer)
-            key = draft.idempotency_key if isinstance(draft := arguments.get("draft"), Draft) else ""
-            raise _lost(verb, committed=committed, has_key=bool(key)) from error
-
-    async def _try(
-        self,
-        verb: str,
-        asked: Mapping[str, Json],
-        who: Caller,
-        *,
-        is_write: bool = False,
-        progress: Progress | None = None,
-    ) -> Json:
-        """Call; again after a nap if the daemon was busy or away, and a repetition can do no harm."""
-        nap = _FIRST_NAP
-        # One that was waited for in vain is not waited for again until it answers.
-        attempts = 1 if self._is_away else _ATTEMPTS
-        for attempt in range(attempts):
-            is_last = attempt == attempts - 1
-            try:
-                answer = await self._line.call(verb, asked, who=who, progress=progress)
-            except DaemonUnavailable as error:
-                if is_last or (is_write and error.fields.get("sent")):
-                    self._is_away = is_last
-                    raise
-            except Busy as error:
-                if is_last or not error.fields.get("refused"):
-                    raise
-            else:
-                self._is_away = False
-                return answer
-            await asyncio.sleep(nap)
-            nap *= 2
-        raise AssertionError("the last attempt answers or raises")
-
-    async def _outcome(self, who: Caller, *, asked_of: str) -> bool | None:
-        """Whether a write whose answer never came was committed; None when nobody knows."""
-        try:
-            committed = (await self.outcome([who.run], who=who)).get(who.run)
-        except (DaemonUnavailable, Busy):
-            return None
-        # The same process may still be at it; what another finds missing was never written.
-        return committed if committed or (self._line.peer and self._line.peer != asked_of) else None
-
-
-def _lost(verb: str, *, committed: bool | None, has_key: bool) -> DaemonUnavailable:
-    unknown = "Repeat it with the same idempotency_key" if has_key else "Look before you repeat it"
-    words = {
-        True: ("its change was committed", "Do not repeat it; read what it wrote"),
-        False: ("nothing was written", "It is safe to repeat it"),
-        None: ("whether its change was committed is not known", unknown),
-    }
-    known, hint = words[committed]
-    return DaemonUnavailable(f"the daemon went away during {verb}; {known}", hint=hint, committed=committed, sent=True)

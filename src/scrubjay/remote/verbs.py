@@ -16,18 +16,20 @@ from scrubjay.remote.shapes import built, hints_of
 READS = frozenset(
     {
         "recall", "read", "history", "diff", "status", "outcome", "tokens",
-        "rules", "tags", "preview_tags", "inbox", "jobs",
+        "rules", "tags", "preview_tags", "inbox", "jobs", "branches", "graph", "path", "conflicts", "probe_conflicts",
+        "context", "search_nodes", "get_memory_status",
     }
 )  # fmt: skip
 WRITES = frozenset(
     {
         "remember", "revise", "forget", "restore", "relate", "unrelate", "revert", "undo",
         "create_token", "revoke_token", "set_rules", "add_synonyms", "remove_synonyms", "approve", "decline",
-        "retry_job", "cancel_job",
+        "retry_job", "cancel_job", "commit", "branch", "switch", "drop_branch", "merge_branch", "resolve_conflict",
+        "extract", "scan_later", "create_entities", "update_entity",
     }
 )  # fmt: skip
 # These tell how far they are instead of being held to the time of an ordinary call.
-LONG = frozenset({"purge", "doctor", "backup", "embed_missing", "export", "import_"})
+LONG = frozenset({"purge", "doctor", "backup", "embed_missing", "export", "import_", "scan_conflicts"})
 VERBS = READS | WRITES | LONG
 # These lead out of the store, or into it: for the owner alone, whatever a token opens.
 OWN = frozenset({"backup", "create_token", "tokens", "revoke_token"})

@@ -1,4 +1,4 @@
-"""Bodies to bytes and back: JSON, zstd with a dictionary, and a checksum of the plain text."""
+"""Bodies to bytes and back: JSON, zstd with a dictionary or with a newer body, and a checksum of the plain text."""
 
 import hashlib
 import json
@@ -17,6 +17,8 @@ from scrubjay.model.memory import Json
 SMALLEST_COMPRESSED = 100
 # Level 12 on one sentence costs some 50 microseconds; higher levels gain next to nothing on texts this short.
 _LEVEL = 12
+# Where a large body is much like another, a lower level finds that as well.
+_LARGE, _QUICK_LEVEL = 64 * 1024, 3
 _GENERIC = 0
 _DICTIONARY_BYTES = 112_640
 _LARGEST_BODY = 256 * 1024 * 1024
@@ -28,6 +30,7 @@ class Encoding(IntEnum):
     RAW = 0
     ZSTD = 1
     FLAGGED = 2  # raw because compression failed: worth a look
+    DELTA = 3  # how it differs from the next newer version
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,12 @@ def generic_dictionary() -> Dictionary:
 
 def encode(body: Mapping[str, Json], *, dictionary: Dictionary) -> Encoded:
     """A body as bytes: compressed when that makes it smaller, raw otherwise, never lost."""
-    plain = json.dumps(body, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode("utf-8", "surrogatepass")
+    plain = json.dumps(body, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return pack(plain.encode("utf-8", "surrogatepass"), dictionary=dictionary)
+
+
+def pack(plain: bytes, *, dictionary: Dictionary) -> Encoded:
+    """The same for a body that is plain bytes already."""
     digest = hashlib.sha256(plain).digest()
     raw = Encoded(plain, Encoding.RAW, _GENERIC, digest, len(plain))
     if len(plain) < SMALLEST_COMPRESSED:
@@ -92,11 +100,41 @@ def encode(body: Mapping[str, Json], *, dictionary: Dictionary) -> Encoded:
     return Encoded(packed, Encoding.ZSTD, dictionary.number, digest, len(plain))
 
 
-def decode(encoded: Encoded, *, dictionary: Dictionary) -> dict[str, Json]:
-    """The body that the bytes hold; raises BodyDamaged when they are not what was written."""
-    plain = dictionary.decompress(encoded.data) if encoded.encoding is Encoding.ZSTD else encoded.data
+def difference(encoded: Encoded, plain: bytes, *, newer: bytes) -> Encoded:
+    """A body as what it differs in from a newer one, if that is smaller than what it is now."""
+    parameters = zstandard.ZstdCompressionParameters.from_level(
+        _LEVEL if len(plain) <= _LARGE else _QUICK_LEVEL, source_size=len(plain), dict_size=len(newer),
+        write_content_size=False, write_checksum=False, write_dict_id=False, format=zstandard.FORMAT_ZSTD1_MAGICLESS,
+    )  # fmt: skip
+    try:
+        compressor = zstandard.ZstdCompressor(dict_data=_raw(newer), compression_params=parameters)
+        packed = compressor.compress(plain)
+    except (zstandard.ZstdError, MemoryError):
+        return encoded
+    if len(packed) >= len(encoded.data):
+        return encoded
+    return Encoded(packed, Encoding.DELTA, _GENERIC, encoded.sha256, encoded.size)
+
+
+def unpack(encoded: Encoded, *, dictionary: Dictionary, newer: bytes = b"") -> bytes:
+    """The plain bytes of a body, given the newer one that it may differ from; raises BodyDamaged."""
+    plain = encoded.data
+    if encoded.encoding is Encoding.ZSTD:
+        plain = dictionary.decompress(encoded.data)
+    elif encoded.encoding is Encoding.DELTA:
+        plain = _applied(encoded, newer)
     if hashlib.sha256(plain).digest() != encoded.sha256:
         raise BodyDamaged("the stored body does not match its checksum")
+    return plain
+
+
+def decode(encoded: Encoded, *, dictionary: Dictionary) -> dict[str, Json]:
+    """The body that the bytes hold; raises BodyDamaged when they are not what was written."""
+    return parse(unpack(encoded, dictionary=dictionary))
+
+
+def parse(plain: bytes) -> dict[str, Json]:
+    """The body that plain bytes tell."""
     found: dict[str, Json] = json.loads(plain.decode("utf-8", "surrogatepass"))
     return found
 
@@ -108,3 +146,15 @@ def train(samples: Sequence[bytes], *, number: int) -> Dictionary | None:
         return Dictionary(number, zstandard.train_dictionary(size, list(samples), level=_LEVEL).as_bytes())
     except (zstandard.ZstdError, ValueError):
         return None
+
+
+def _applied(encoded: Encoded, newer: bytes) -> bytes:
+    decompressor = zstandard.ZstdDecompressor(dict_data=_raw(newer), format=zstandard.FORMAT_ZSTD1_MAGICLESS)
+    try:
+        return decompressor.decompress(encoded.data, max_output_size=max(encoded.size, 1))
+    except zstandard.ZstdError as error:
+        raise BodyDamaged("the stored difference cannot be applied") from error
+
+
+def _raw(content: bytes) -> zstandard.ZstdCompressionDict:
+    return zstandard.ZstdCompressionDict(content, dict_type=zstandard.DICT_TYPE_RAWCONTENT)

@@ -1,16 +1,17 @@
 """What every store does with bodies: unpacks each once, says which one is damaged, and knows when to learn anew."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import Memory
 from scrubjay.model.moment import from_micros
 from scrubjay.model.snapshot import from_body
 from scrubjay.model.version import Dossier, Version
-from scrubjay.stores.codec import Dictionary, Encoded, decode
+from scrubjay.stores.codec import Dictionary, Encoded, Encoding, difference, parse, unpack
 
 # A dictionary is learned from so many bodies at most; so many are packed anew in one transaction.
 SAMPLES = 2000
@@ -21,6 +22,19 @@ _GROWTH = 10
 # Who is found often is unpacked once: so many bodies of at most so many bytes.
 _UNPACKED = 2048
 _SMALL = 8 * 1024
+# So many versions at the end of a line are stored whole: if the newest is damaged, the one before it can be read.
+WHOLE_AT_THE_END = 2
+# The same goes for every so manieth, so that no version is read by way of more than so many others.
+_WHOLE_EVERY = 16
+
+Dictionaries = Callable[[int], Dictionary]
+
+
+class Kept(NamedTuple):
+    """A version as it is stored, by its number."""
+
+    number: int
+    encoded: Encoded
 
 
 class Unpacking:
@@ -29,29 +43,78 @@ class Unpacking:
     def __init__(self) -> None:
         # By all of what is stored, so that a body that was changed on the disk is never taken for the one before.
         self._unpacked = lru_cache(maxsize=_UNPACKED)(_unpacked)
+        # The last body that was read, by its checksum.
+        self._told: tuple[bytes, bytes] = (b"", b"")
 
     def memory(
         self,
-        encoded: Encoded,
-        dictionary: Dictionary,
+        kept: Kept,
         *,
+        dictionaries: Dictionaries,
         memory_id: str,
         space: str,
-        version: int,
+        newer: Iterable[Kept] = (),
         accessed: int | None = None,
         count: int = 0,
     ) -> Memory:
         """The memory that a stored body holds; raises BodyDamaged."""
-        unpacked = self._unpacked if encoded.size <= _SMALL else _unpacked
-        memory = unpacked(encoded, dictionary, memory_id, space, version)
+        if kept.encoded.encoding is Encoding.DELTA or kept.encoded.size > _SMALL:
+            plain = self.plain(kept, dictionaries=dictionaries, newer=newer)
+            memory = from_body(parse(plain), memory_id=memory_id, space=space, version=kept.number)
+        else:
+            dictionary = dictionaries(kept.encoded.dictionary)
+            memory = self._unpacked(kept.encoded, dictionary, memory_id, space, kept.number)
         read = None if accessed is None else from_micros(accessed)
         # What a caller does to the one thing that can be changed is nobody else's matter.
         own = deepcopy(memory.metadata) if memory.metadata else memory.metadata
         return replace(memory, last_accessed=read, access_count=count, metadata=own)
 
+    def plain(self, kept: Kept, *, dictionaries: Dictionaries, newer: Iterable[Kept] = ()) -> bytes:
+        """The plain bytes of a stored body, given the versions after it in their order; raises BodyDamaged.
+
+        Newer ones are asked for only as far as it takes to come to one that is whole, or was told a moment ago.
+        """
+        digest, told = self._told
+        plain, line = b"", [kept]
+        if kept.encoded.encoding is Encoding.DELTA:
+            for one in newer:
+                if one.encoded.sha256 == digest:
+                    plain = told
+                    break
+                line.append(one)
+                if one.encoded.encoding is not Encoding.DELTA:
+                    break
+        for one in reversed(line):
+            try:
+                plain = unpack(one.encoded, dictionary=dictionaries(one.encoded.dictionary), newer=plain)
+            except BodyDamaged as error:
+                if one is kept:
+                    raise
+                raise BodyDamaged(
+                    f"it is stored as what it differs in from version {one.number}, and of that {error.message}"
+                ) from error
+        # Whoever reads versions one after the other, newest first, unpacks each once.
+        self._told = kept.encoded.sha256, plain
+        return plain
+
     def forget(self) -> None:
         """Keep nothing of what was unpacked: some of it has been purged."""
         self._unpacked.cache_clear()
+        self._told = (b"", b"")
+
+
+def folded(line: Sequence[tuple[Kept, bytes | None]]) -> list[Encoded]:
+    """What is to be stored of versions that follow each other, oldest first; damaged ones have no plain bytes.
+
+    All but the last two, and but some in between, are told by what they differ in from the next.
+    """
+    found = [kept.encoded for kept, _ in line]
+    for place, (kept, plain) in enumerate(line[:-WHOLE_AT_THE_END]):
+        newer = line[place + 1][1]
+        is_whole = kept.encoded.encoding in (Encoding.RAW, Encoding.ZSTD)
+        if is_whole and kept.number % _WHOLE_EVERY and plain is not None and newer is not None:
+            found[place] = difference(kept.encoded, plain, newer=newer)
+    return found
 
 
 def is_training_due(bodies: int, trained_on: int | None) -> bool:
@@ -99,5 +162,5 @@ def dossier_of(
 
 
 def _unpacked(encoded: Encoded, dictionary: Dictionary, memory_id: str, space: str, version: int) -> Memory:
-    body = decode(encoded, dictionary=dictionary)
+    body = parse(unpack(encoded, dictionary=dictionary))
     return from_body(body, memory_id=memory_id, space=space, version=version)

@@ -16,7 +16,7 @@ from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
 
 # By the number that is stored: a new one is added at the end.
-STATES = (State.LIVE, State.MERGED, State.ARCHIVED, State.TRASHED, State.WAITING)
+STATES = (State.LIVE, State.MERGED, State.ARCHIVED, State.TRASHED, State.WAITING, State.BRANCHED)
 STATE_NUMBERS = {state: number for number, state in enumerate(STATES)}
 TIER_NUMBERS = {tier: number for number, tier in enumerate(Tier)}
 

@@ -47,6 +47,7 @@ class MemoryFields(TypedDict, total=False):
     pinned: bool
     relevance: float
     expires_at: datetime | None
+    valid_until: datetime | None
     remind_at: datetime | None
     state: State
     merged_into: str
@@ -54,6 +55,8 @@ class MemoryFields(TypedDict, total=False):
     flags: tuple[Flag, ...]
     version: int
     branch: str
+    trunk: str
+    forked: int
     resolution: str
     source: Source
     metadata: Metadata

@@ -1,15 +1,18 @@
 """Reads of records from the fake store."""
 
 import difflib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
+from scrubjay.model.change import Action
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter, facet, facets_of
 from scrubjay.model.relation import Relation
+from scrubjay.model.snapshot import to_body
 from scrubjay.model.version import Version
 from scrubjay.ports import Handle
-from scrubjay.testing.rooms import Housed
+from scrubjay.testing.rooms import Housed, Key
 from scrubjay.text.slug import bare_slug
 
 
@@ -26,7 +29,8 @@ class FakeReader(Housed):
         memories = [entry.memory for entry in self._house.room(space).entries.values()]
         wanted = [memory for memory in memories if state in (None, memory.state)]
         for answers in _levels(ref):
-            found = [memory for memory in wanted if answers(memory)]
+            # A branch has its memory's name, and is meant only by who asks for branches, or by its id.
+            found = [memory for memory in wanted if answers(memory) and (state or _is_meant(memory, ref))]
             live = [memory for memory in found if memory.state is State.LIVE]
             if found:
                 return tuple(_handle(memory) for memory in live or found)
@@ -66,10 +70,38 @@ class FakeReader(Housed):
         entry = self._house.room(space).entries.get(memory_id)
         return next((one for one in entry.versions if one.number == number), None) if entry else None
 
+    async def version_at(self, space: str, memory_id: str, *, at: datetime) -> Version | None:
+        """The newest version that there was at a moment."""
+        entry = self._house.room(space).entries.get(memory_id)
+        there = [one for one in entry.versions if one.created_at <= at] if entry else []
+        return max(there, key=lambda one: one.number, default=None)
+
+    async def sizes(self, space: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+        """How many bytes memories have; nothing is packed here."""
+        entries = self._house.room(space).entries
+        said = {one: len(json.dumps(to_body(entries[one].memory))) for one in ids if one in entries}
+        return {one: (size, size) for one, size in said.items()}
+
     async def relations(self, space: str, ids: Sequence[str]) -> list[Relation]:
         """Every relation that touches one of the memories."""
         ends = set(ids)
         return [one for one in self._house.room(space).relations.values() if ends & {one.source, one.target}]
+
+    async def relations_at(self, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
+        """Every relation that touched one of the memories at a moment: the log played again up to there."""
+        ends, known, there = set(ids), set[Key](), dict[Key, Relation]()
+        for change in self._house.changes:
+            relation = change.relation
+            if change.space == space and relation and ends & {relation.source, relation.target}:
+                first = relation.key not in known
+                known.add(relation.key)
+                if min(change.at, relation.created_at if first else change.at) > at:
+                    continue
+                if change.action is Action.RELATED:
+                    there[relation.key] = relation
+                else:
+                    there.pop(relation.key, None)
+        return sorted(there.values(), key=lambda one: (one.created_at, one.type, one.target))
 
     async def list_ids(self, space: str, wanted: Filter, *, limit: int, after: str | None = None) -> list[str]:
         """Ids that pass a filter, most recently updated first."""
@@ -99,6 +131,10 @@ def _levels(ref: str) -> Iterator[Callable[[Memory], bool]]:
     yield lambda memory: memory.name == ref
     yield lambda memory: memory.title != "" and memory.title.casefold() == title
     yield lambda memory: bare != "" and bare in (bare_slug(memory.title), bare_slug(memory.name))
+
+
+def _is_meant(memory: Memory, ref: str) -> bool:
+    return memory.state is not State.BRANCHED or memory.id == ref.lower()
 
 
 def _handle(memory: Memory) -> Handle:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import StoredPassage, passage_id
-from scrubjay.model.query import Facet, Filter, facets_of
+from scrubjay.model.query import Facet, Filter, facet, facets_of
 from scrubjay.ports import Beside, TermStatistics
 from scrubjay.testing.rooms import Housed, stored
 from scrubjay.text.grams import grams_of
@@ -82,6 +82,13 @@ class FakeLexicon(Housed):
         alike = [each for each, share in shares.items() if share]
         best = sorted(alike, key=lambda each: (-shares[each], -counts[each], each))
         return [(each, counts[each]) for each in best[: max(limit, 0)]]
+
+    async def facet_values(self, space: str, field: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        """The values of a facet and how many memories have each."""
+        entries, start = self._house.room(space).passing(Filter(state=state)), facet(field, "")
+        counts = Counter(each for entry in entries for each in facets_of(entry.memory) if each.startswith(start))
+        most = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+        return [(each[len(start) :], count) for each, count in most[: max(limit, 0)]]
 
     async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
         """How many memories have each facet."""

@@ -20,7 +20,7 @@ _SPEAKER = re.compile(r"\s*([^\W\d_][\w.'\u2019-]{0,31}(?: [\w.'\u2019-]{1,32}){
 
 
 def passages_of(memory: Memory) -> tuple[Passage, ...]:
-    """The passages of a memory: its content in slices, then its observations; never none."""
+    """The passages of a memory: its content in slices, then the observations that hold; never none."""
     header = terms_of(" ".join((memory.title, memory.entity, *memory.tags, date_words(memory.date))))
     subject = terms_of(memory.entity)
     found: list[Passage] = []
@@ -79,10 +79,12 @@ def _asks(text: str) -> int:
 
 
 def _spans(memory: Memory) -> Iterator[tuple[int | None, int, int]]:
-    if memory.content.strip() or not memory.observations:
+    # What was superseded is read, not found: whoever asks wants to know what holds.
+    holding = [(index, one) for index, one in enumerate(memory.observations) if one.valid_until is None]
+    if memory.content.strip() or not holding:
         for start, end in slices(memory.content):
             yield None, start, end
-    for index, observation in enumerate(memory.observations):
+    for index, observation in holding:
         for start, end in slices(observation.text):
             yield index, start, end
 

@@ -53,6 +53,7 @@ def _record(draft: Draft, *, entity: str, group: str, space: str, now: datetime)
         tags=(*draft.tags, *(tag for tag in draft.suggested_tags if tag not in draft.tags)),
         flags=draft.flags,
         pinned=draft.pinned,
+        relevance=draft.relevance,
         expires_at=draft.expires_at,
         remind_at=draft.remind_at,
         source=replace(draft.source, session=draft.source.session or draft.session_hint),

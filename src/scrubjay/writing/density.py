@@ -34,8 +34,8 @@ def weigh(draft: Draft, *, rules: Rules) -> Draft:
     if rules.density == "off":
         return draft
     text = " ".join((draft.text, *draft.observations)).strip()[:_LOOKED_AT]
-    if not text and draft.name and draft.kind:
-        # Something that has a name and of which nothing is known yet.
+    if not draft.text.strip() and draft.name and draft.kind:
+        # Something that has a name: each thing that is known of it may be short, or nothing may be known yet.
         return draft.decided("density", "named")
     found = thinness(text, rules=rules)
     if not found:

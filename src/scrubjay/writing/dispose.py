@@ -1,10 +1,11 @@
 """`forget`, `restore` and `purge`: to the trash, back again, and gone for good."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from scrubjay import telemetry
+from scrubjay.branches import branch_of, branches_of
 from scrubjay.errors import InvalidInput, NameTaken, StaleVersion, WrongState
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.given import require_flag, require_remark, wrong
@@ -73,26 +74,23 @@ async def purge(selection: Selection, *, space: str, origin: Origin, store: Reco
     selection = _in_state(selection, State.TRASHED)
     done: list[Written] = []
     missing: list[Missing] = []
+    lines: list[str] = []
     async for memories, unknown in _pages(selection, space=space, store=store):
         missing += unknown
-        for memory in memories:
-            if memory.state is not State.TRASHED:
-                raise WrongState(
-                    f"{memory.name!r} is {memory.state}; only what is in the trash can be purged",
-                    hint=f"Run `forget {memory.name}` first",
-                    memory_id=memory.id,
-                )
+        _require_trashed(memories)
         parts = await _parts_of(memories, space=space, store=store)
         wholes = {memory.id: await _whole_of(memory, store=store) for memory in memories}
         gone = {memory.id for memory in memories}
+        branches = await branches_of(store, (*memories, *parts), states=tuple(State))
+        lines += [one.id for one in branches]
         done += [
-            _told("purged", memory, warnings=() if whole is None or whole.id in gone else (_said_in(whole),))
+            _told("purged", memory, warnings=(*_told_of_branches(memory, branches), *_still_said(whole, gone)))
             for memory in (*memories, *parts)
             for whole in [wholes.get(memory.id)]
         ]
     if not selection.dry_run and done:
         with telemetry.stage("write.commit"):
-            await store.purge(space, [one.id for one in done], origin=origin)
+            await store.purge(space, list(dict.fromkeys([*(one.id for one in done), *lines])), origin=origin)
         telemetry.count("writes", len(done), action="purged")
     return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
 
@@ -106,14 +104,16 @@ async def move(selection: Selection, way: Move, *, space: str, origin: Origin, s
     state = way.start if way.start is State.WAITING else None
     async for memories, unknown in _pages(selection, space=space, store=store, state=state):
         missing += unknown
-        done += [await _move_one(memory, way, selection=selection, origin=origin, store=store) for memory in memories]
+        # A filter chooses memories: a branch that was dropped comes back by its own id alone.
+        chosen = [memory for memory in memories if selection.wanted is None or not memory.trunk]
+        done += [await _move_one(memory, way, selection=selection, origin=origin, store=store) for memory in chosen]
     return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
 
 
 async def _move_one(memory: Memory, way: Move, *, selection: Selection, origin: Origin, store: RecordStore) -> Written:
     action = way.action
     for _ in range(_TRIES):
-        if memory.state is way.target:
+        if memory.state is _target(memory, way):
             return _told("unchanged", memory)
         _require_open(memory, way)
         warnings = _told_of_whole(memory, await _whole_of(memory, store=store), way)
@@ -151,7 +151,12 @@ def _moved(memory: Memory, way: Move) -> Memory:
         flags = tuple(flag for flag in memory.flags if flag != Flag.UNAPPROVED)
     # What is alive by itself is part of nothing.
     merged_into = "" if way.target is State.LIVE else memory.merged_into
-    return replace(memory, state=way.target, flags=flags, merged_into=merged_into)
+    return replace(memory, state=_target(memory, way), flags=flags, merged_into=merged_into)
+
+
+def _target(memory: Memory, way: Move) -> State:
+    """Where a memory ends. A branch never becomes a memory of its own."""
+    return State.BRANCHED if memory.trunk and way.target is State.LIVE else way.target
 
 
 async def _pages(
@@ -199,6 +204,16 @@ async def _with_siblings(memories: Sequence[Memory], *, space: str, store: Recor
     return list((await store.get(space, ids)).values())
 
 
+def _require_trashed(memories: Sequence[Memory]) -> None:
+    for memory in memories:
+        if memory.state is not State.TRASHED:
+            raise WrongState(
+                f"{memory.name!r} is {memory.state}; only what is in the trash can be purged",
+                hint=f"Run `forget {memory.id if memory.trunk else memory.name}` first",
+                memory_id=memory.id,
+            )
+
+
 def _require_open(memory: Memory, way: Move) -> None:
     """Refuse the ways that would go past a person's yes, or take apart what was merged."""
     waits = memory.state is State.WAITING
@@ -231,6 +246,15 @@ def _told_of_whole(memory: Memory, whole: Memory | None, way: Move) -> tuple[str
     return (_said_in(whole),) if way is Move.FORGET else ()
 
 
+def _told_of_branches(memory: Memory, branches: Sequence[Memory]) -> tuple[str, ...]:
+    names = [one.branch for one in branches if one.trunk == memory.id]
+    return (f"its branches go with it: {', '.join(names)}",) if names else ()
+
+
+def _still_said(whole: Memory | None, gone: Collection[str]) -> tuple[str, ...]:
+    return () if whole is None or whole.id in gone else (_said_in(whole),)
+
+
 def _said_in(whole: Memory) -> str:
     return f"what it says stands in {whole.name!r} still, into which it was merged"
 
@@ -258,4 +282,7 @@ def _in_state(selection: Selection, state: State) -> Selection:
 def _told(action: str, memory: Memory, *, waits: bool = False, warnings: tuple[str, ...] = ()) -> Written:
     if waits:
         warnings = (*warnings, "it waits for a person's yes, as it did before")
-    return Written(action=action, id=memory.id, name=memory.name, version=memory.version, warnings=warnings)
+    return Written(
+        action=action, id=memory.id, name=memory.name, version=memory.version, warnings=warnings,
+        branch=branch_of(memory),
+    )  # fmt: skip

@@ -1,12 +1,12 @@
 """The vectors a write needs: only for texts that the space has not embedded yet."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from scrubjay import telemetry
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.memory import Memory
-from scrubjay.model.passage import Passage
-from scrubjay.ports import Embedded, Embedder, VectorShelf
+from scrubjay.model.passage import Passage, Vector
+from scrubjay.ports import Embedded, Embedder, Profile, VectorShelf
 from scrubjay.text.passages import embedding_text
 
 Sliced = tuple[Memory, tuple[Passage, ...]]
@@ -33,6 +33,20 @@ async def embed_new(
         return made, f"stored without vectors, found by its words only: {error.message}"
     fresh = dict(zip(missing, vectors, strict=True))
     return Embedded(model=profile.model, dimension=profile.dimension, vectors={**ready, **fresh}), ""
+
+
+async def vectors_of(
+    passages: Sequence[Passage], embedded: Embedded | None, *, space: str, shelf: VectorShelf, embedder: Embedder
+) -> tuple[Profile | None, Mapping[bytes, Vector]]:
+    """The vectors of the passages, those made now and those that the space had; none where there is no model."""
+    made = dict(embedded.vectors) if embedded else {}
+    try:
+        profile = await embedder.profile()
+    except EmbeddingUnavailable:
+        return None, made
+    missing = [passage.hash for passage in passages if passage.hash not in made]
+    known = await shelf.vectors(space, profile.model, missing) if missing else {}
+    return profile, {**known, **made}
 
 
 def _text(memory: Memory, passage: Passage) -> str:

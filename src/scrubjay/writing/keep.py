@@ -18,6 +18,7 @@ from scrubjay.text.slug import suffixed
 from scrubjay.writing import answers
 from scrubjay.writing.answers import Request
 from scrubjay.writing.embed import embed_new
+from scrubjay.writing.frictions import Friction
 from scrubjay.writing.merge import kept_apart, merge
 from scrubjay.writing.similarity import Verdict
 from scrubjay.writing.slicing import slice_memory
@@ -44,6 +45,7 @@ class Parcel:
     has_llm: bool
     limits: Limits
     origin: Origin = _NOBODY
+    friction: Friction = field(default_factory=Friction)
     once: Request = field(default_factory=lambda: Request(key="", digest=b""))
 
     @property
@@ -75,10 +77,10 @@ async def create(parcel: Parcel, verdict: Verdict, *, store: RecordStore) -> Sto
     """Store the draft as new records."""
     draft, sliced = parcel.draft, parcel.sliced
     if draft.dry_run:
-        return _created(draft.decided("commit", "skipped", "dry run"), sliced, verdict), ()
+        return _created(draft.decided("commit", "skipped", "dry run"), parcel, sliced, verdict), ()
     jobs = _jobs_after_creation(parcel)
     for attempt in range(_NAME_TRIES):
-        answer = _created(draft.decided("commit", "created"), sliced, verdict)
+        answer = _created(draft.decided("commit", "created"), parcel, sliced, verdict)
         writes = tuple(
             Write(memory=memory, base=None, action=Action.CREATED, passages=passages) for memory, passages in sliced
         )
@@ -110,17 +112,18 @@ async def merge_into(
         # What nobody could revise any more is no help.
         told = draft.warned(f"it would be merged into {target.name}, which would be too large then")
         return await create(replace(parcel, draft=told), replace(verdict, into=None), store=store)
+    parcel = replace(parcel, friction=parcel.friction.within(target))
     if apart := kept_apart(target, incoming, most_tags=parcel.rules.most_tags):
         draft = draft.warned(f"kept with its own record only, {target.name} having no place for it: {', '.join(apart)}")
     if draft.dry_run:
-        return _merged(draft.decided("commit", "skipped", "dry run"), target, merged, verdict), ()
+        return _merged(draft.decided("commit", "skipped", "dry run"), parcel, target, merged, verdict), ()
     part = replace(incoming, state=State.MERGED, merged_into=target.id)
     slices = await slice_memory(merged)
     embedded, warning = await embed_new(
         [(merged, slices), (part, passages)], space=parcel.space, shelf=store, embedder=embedder, made=parcel.embedded
     )
     draft = draft.warned(warning) if warning and warning not in draft.warnings else draft
-    answer = _merged(draft.decided("commit", "merged"), target, merged, verdict)
+    answer = _merged(draft.decided("commit", "merged"), parcel, target, merged, verdict)
     writes = (
         Write(memory=part, base=None, action=Action.CREATED, passages=passages, message=f"merged into {target.name}"),
         Write(
@@ -143,7 +146,7 @@ async def _commit(
 ) -> Stored:
     commit = Commit(
         space=parcel.space, origin=parcel.origin, writes=writes, embedded=embedded, once=parcel.once.once(answer),
-        papers=tuple(job.paper(at=parcel.origin.at) for job in jobs),
+        papers=(*(job.paper(at=parcel.origin.at) for job in jobs), *parcel.friction.papers(at=parcel.origin.at)),
     )  # fmt: skip
     with telemetry.stage("write.commit"):
         done = await store.commit(commit)
@@ -168,7 +171,7 @@ def _job(kind: str, memory_id: str, parcel: Parcel) -> Job:
     return Job(space=parcel.space, kind=kind, about={"memory_id": memory_id}, created_at=at, due=at)
 
 
-def _created(draft: Draft, sliced: Sequence[Sliced], verdict: Verdict) -> Remembered:
+def _created(draft: Draft, parcel: Parcel, sliced: Sequence[Sliced], verdict: Verdict) -> Remembered:
     first = sliced[0][0]
     return Remembered(
         action="created",
@@ -178,6 +181,7 @@ def _created(draft: Draft, sliced: Sequence[Sliced], verdict: Verdict) -> Rememb
         version=first.version,
         tags=first.tags,
         similar=verdict.similar,
+        conflicts=parcel.friction.told,
         suggested_entities=draft.suggested_entities,
         flags=draft.flags,
         warnings=draft.warnings,
@@ -185,7 +189,7 @@ def _created(draft: Draft, sliced: Sequence[Sliced], verdict: Verdict) -> Rememb
     )
 
 
-def _merged(draft: Draft, target: Memory, merged: Memory, verdict: Verdict) -> Remembered:
+def _merged(draft: Draft, parcel: Parcel, target: Memory, merged: Memory, verdict: Verdict) -> Remembered:
     return Remembered(
         action="merged",
         id=target.id,
@@ -196,6 +200,7 @@ def _merged(draft: Draft, target: Memory, merged: Memory, verdict: Verdict) -> R
         merged_into=target.id,
         similarity=_rounded(verdict.similarity),
         similar=verdict.similar,
+        conflicts=parcel.friction.told,
         suggested_entities=draft.suggested_entities,
         flags=merged.flags,
         warnings=draft.warnings,

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from scrubjay.model.memory import Flag, Json, Memory, Merged, Observation, Source
+from scrubjay.model.memory import Flag, Json, Memory, Merged, Observation
 from scrubjay.text.claims import claims_of
 from scrubjay.text.statements import Statement, closed, gap_after, key_of, rejoined, split_statements, statements_of
 from scrubjay.text.statements_within import parts_of
 from scrubjay.text.tokens import terms_of
 
-__all__ = ["kept_apart", "merge", "source_words"]
+__all__ = ["kept_apart", "merge"]
 
 _MOST_TAGS = 8
 _ONE_VALUE = ("title", "category", "project", "scope", "entity")
@@ -71,11 +71,6 @@ def kept_apart(memory: Memory, incoming: Memory, *, most_tags: int = _MOST_TAGS)
     )
 
 
-def source_words(source: Source) -> str:
-    """Who said something and in which session, in a few words."""
-    return " \u00b7 ".join(part for part in (source.agent, source.session) if part)
-
-
 def _new_statements(memory: Memory, incoming: Memory) -> list[Statement]:
     known = _Known([*statements_of(memory.content), *(one.text for one in memory.observations)])
     return [one for one in _titled(memory, incoming) if known.takes(one.text)]
@@ -114,7 +109,8 @@ def _new_observations(memory: Memory, incoming: Memory, content: str) -> list[Ob
     known = _Known([*statements_of(content), *(one.text for one in memory.observations)])
     # Until when something holds is part of it.
     until = {(key_of(one.text), one.valid_until) for one in memory.observations}
-    source = source_words(incoming.source)
+    # Whose word it is stands beside it, unless that is whoever told the rest.
+    source = None if incoming.source == memory.source else incoming.source
     return [
         one if one.source else replace(one, source=source)
         for one in incoming.observations

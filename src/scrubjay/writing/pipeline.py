@@ -1,28 +1,28 @@
 """`remember`: a draft goes through the stages and is committed, and the answer says what happened."""
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from scrubjay import telemetry
-from scrubjay.errors import EmbeddingUnavailable, StaleVersion
+from scrubjay.errors import StaleVersion
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Memory, State
-from scrubjay.model.passage import Passage, Vector
+from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Remembered
 from scrubjay.model.rules import Rules
-from scrubjay.ports import Embedded, Embedder, Profile, RecordStore
+from scrubjay.ports import Embedder, RecordStore
 from scrubjay.writing import answers
 from scrubjay.writing.compose import compose
 from scrubjay.writing.density import weigh
 from scrubjay.writing.duplicate import exact_duplicates, waiting_duplicates
-from scrubjay.writing.embed import embed_new
+from scrubjay.writing.embed import embed_new, vectors_of
 from scrubjay.writing.entities import acquaint, name_entities
 from scrubjay.writing.flights import Flights
+from scrubjay.writing.frictions import Friction, look_for
 from scrubjay.writing.keep import Parcel, create, free_names, merge_into
 from scrubjay.writing.refuse import refuse
 from scrubjay.writing.review import must_wait, put_aside
@@ -147,34 +147,22 @@ async def _parcel(draft: Draft, memories: tuple[Memory, ...], *, space: str, sta
     if warning:
         draft = draft.warned(warning)
     draft = draft.decided("embed", f"{len(embedded.vectors) if embedded else 0} new vectors")
-    profile, vectors = await _vectors(sliced[0][1], embedded, space=space, desk=desk)
+    profile, vectors = await vectors_of(sliced[0][1], embedded, space=space, shelf=desk.store, embedder=desk.embedder)
     return Parcel(
         draft=draft, space=space, rules=statutes.rules, sliced=tuple(sliced), embedded=embedded, profile=profile,
         vectors=vectors, has_llm=desk.has_llm, limits=desk.limits,
     )  # fmt: skip
 
 
-async def _vectors(
-    passages: tuple[Passage, ...], embedded: Embedded | None, *, space: str, desk: Desk
-) -> tuple[Profile | None, Mapping[bytes, Vector]]:
-    """The vectors of the passages, those made now and those that the space had; none where there is no model."""
-    made = dict(embedded.vectors) if embedded else {}
-    try:
-        profile = await desk.embedder.profile()
-    except EmbeddingUnavailable:
-        return None, made
-    missing = [passage.hash for passage in passages if passage.hash not in made]
-    known = await desk.store.vectors(space, profile.model, missing) if missing else {}
-    return profile, {**known, **made}
-
-
 async def _landed(parcel: Parcel, *, desk: Desk) -> Kept:
     """Compare with what is there, and store: as a memory of its own, or as part of another."""
     for _ in range(_TRIES):
         with telemetry.stage("write.gate"):
-            verdict = await _verdict(parcel, desk=desk)
+            verdict, friction = await asyncio.gather(_verdict(parcel, desk=desk), _friction(parcel, desk=desk))
         outcome = "none" if verdict.into is None else "merge"
-        told = replace(parcel, draft=parcel.draft.decided("similarity", outcome, verdict.why))
+        draft = parcel.draft.decided("similarity", outcome, verdict.why)
+        draft = draft.decided("conflicts", f"{len(friction.told)} found") if friction.told else draft
+        told = replace(parcel, draft=draft, friction=friction)
         try:
             if verdict.into is None:
                 answer, jobs = await create(told, verdict, store=desk.store)
@@ -186,6 +174,14 @@ async def _landed(parcel: Parcel, *, desk: Desk) -> Kept:
         waits = parcel.draft.wait_for_llm or parcel.rules.llm == "wait"
         return Kept(answer=answer, jobs=jobs, waits=waits)
     raise StaleVersion("what it would be merged into is being changed too fast", hint="Try again")
+
+
+async def _friction(parcel: Parcel, *, desk: Desk) -> Friction:
+    memory, passages = parcel.sliced[0]
+    return await look_for(
+        memory, passages, parcel.vectors, rules=parcel.rules, origin=parcel.origin, profile=parcel.profile,
+        store=desk.store, index=desk.index,
+    )  # fmt: skip
 
 
 async def _verdict(parcel: Parcel, *, desk: Desk) -> Verdict:

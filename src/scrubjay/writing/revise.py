@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import cast
 
 from scrubjay import telemetry
+from scrubjay.branches import branch_of, on_branch
 from scrubjay.errors import InvalidInput, StaleVersion, WrongState
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.draft import Edit, Limits
@@ -18,14 +19,17 @@ from scrubjay.model.given import (
     require_texts,
     require_whole,
 )
-from scrubjay.model.memory import Json, Memory, Observation, State, Tier
+from scrubjay.model.memory import Json, Memory, Observation, Source, State, Tier
 from scrubjay.model.moment import parse_moment
+from scrubjay.model.passage import Passage
 from scrubjay.model.results import Written
+from scrubjay.model.rules import Rules
 from scrubjay.once import Ask, asking
-from scrubjay.ports import Commit, Write
+from scrubjay.ports import Commit, Embedded, Write
 from scrubjay.references import resolve
 from scrubjay.writing import validate
-from scrubjay.writing.embed import embed_new
+from scrubjay.writing.embed import embed_new, vectors_of
+from scrubjay.writing.frictions import Friction, look_for
 from scrubjay.writing.pipeline import Desk
 from scrubjay.writing.refuse import require_allowed_edit
 from scrubjay.writing.rules import statutes_of
@@ -41,17 +45,10 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
     require_remark(edit.message, field="message")
     if edit.expected_version is not None:
         require_whole(edit.expected_version, field="expected_version")
-    ask = asking(edit.idempotency_key, {"verb": "revise", "ref": ref, "edit": asdict(edit)})
+    ask = asking(edit.idempotency_key, {"verb": "revise", "ref": ref, "edit": _asked(edit)})
     if (first := await _first(ask, space=space, desk=desk)) is not None:
         return first
-    memory = await resolve(desk.store, ref, space=space)
-    if memory.state is State.MERGED:
-        raise WrongState(
-            f"{memory.name!r} is part of another memory now",
-            hint=f"Revise {memory.merged_into}",
-            memory_id=memory.id,
-            merged_into=memory.merged_into,
-        )
+    memory = await standing(ref, branch=edit.branch, space=space, desk=desk)
     rules = (await statutes_of(space, default=desk.rules, papers=desk.store)).rules
     # What is to be flagged is seen in the memory after the edit.
     clean, screened, _ = screen_edit(edit, rules=rules)
@@ -69,9 +66,7 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
             if (first := await _first(ask, space=space, desk=desk)) is not None:
                 return first
             telemetry.count("writes", action="unchanged")
-            return Written(
-                action="unchanged", id=memory.id, name=memory.name, version=memory.version, warnings=warnings
-            )
+            return _told(memory, "unchanged", warnings)
         edited = replace(edited, version=memory.version + 1, updated_at=origin.at, last_confirmed=origin.at)
         try:
             return await commit_version(
@@ -82,15 +77,29 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
                 origin=origin,
                 desk=desk,
                 ask=ask,
+                looks=(memory, rules),
             )
         except StaleVersion:
-            memory = await resolve(desk.store, memory.id, space=space)
+            memory = await standing(memory.trunk or memory.id, branch=branch_of(memory), space=space, desk=desk)
     raise StaleVersion(
         f"memory {memory.name!r} is being changed too fast",
         hint="Try again",
-        memory_id=memory.id,
+        memory_id=memory.trunk or memory.id,
         current=memory.version,
     )
+
+
+async def standing(ref: str, *, branch: str, space: str, desk: Desk) -> Memory:
+    """The record of a branch that is to have a further version: the memory itself on main."""
+    memory = await resolve(desk.store, ref, space=space)
+    if memory.state is State.MERGED:
+        raise WrongState(
+            f"{memory.name!r} is part of another memory now",
+            hint=f"Revise {memory.merged_into}",
+            memory_id=memory.id,
+            merged_into=memory.merged_into,
+        )
+    return await on_branch(desk.store, memory, branch)
 
 
 async def _first(ask: Ask, *, space: str, desk: Desk) -> Written | None:
@@ -106,37 +115,68 @@ async def commit_version(
     message: str,
     origin: Origin,
     desk: Desk,
-    warnings: tuple[str, ...],
+    warnings: tuple[str, ...] = (),
     ask: Ask,
+    told: str = "updated",
+    looks: tuple[Memory, Rules] | None = None,
 ) -> Written:
-    """Store a memory as the version after the one it was made from."""
+    """Store a memory as the version after the one it was made from.
+
+    `looks`: what is new in it against how it was before may not go with what is stored, and is then told and filed.
+    """
     passages = await slice_memory(memory)
     embedded, warning = await embed_new(
         [(memory, passages)], space=memory.space, shelf=desk.store, embedder=desk.embedder
     )
     write = Write(memory=memory, base=memory.version - 1, action=action, passages=passages, message=message)
-    told = (*warnings, warning) if warning else warnings
-    answer = Written(action="updated", id=memory.id, name=memory.name, version=memory.version, warnings=told)
-    once = ask.once(answer.as_json)
-    commit = Commit(space=memory.space, origin=origin, writes=(write,), embedded=embedded, once=once)
+    friction = await _friction(memory, passages, embedded, looks=looks, origin=origin, desk=desk)
+    answer = _told(memory, told, (*warnings, warning) if warning else warnings)
+    commit = Commit(
+        space=memory.space, origin=origin, writes=(write,), embedded=embedded, papers=friction.papers(at=origin.at),
+        once=ask.once(answer.as_json),
+    )  # fmt: skip
     with telemetry.stage("write.commit"):
         first = ask.first(await desk.store.commit(commit))
-    telemetry.count("writes", action="updated" if first is None else "repeated")
-    return answer if first is None else Written.from_json(first)
+    telemetry.count("writes", action=told if first is None else "repeated")
+    return replace(answer, conflicts=friction.told) if first is None else Written.from_json(first)
+
+
+async def _friction(
+    memory: Memory,
+    passages: tuple[Passage, ...],
+    embedded: Embedded | None,
+    *,
+    looks: tuple[Memory, Rules] | None,
+    origin: Origin,
+    desk: Desk,
+) -> Friction:
+    if looks is None:
+        return Friction()
+    before, rules = looks
+    profile, vectors = await vectors_of(
+        passages, embedded, space=memory.space, shelf=desk.store, embedder=desk.embedder
+    )  # fmt: skip
+    return await look_for(
+        memory, passages, vectors, before=before, rules=rules, origin=origin, profile=profile, store=desk.store,
+        index=desk.index,
+    )  # fmt: skip
 
 
 def apply_edit(memory: Memory, edit: Edit, *, now: datetime, limits: Limits) -> tuple[Memory, tuple[str, ...]]:
     """The memory after an edit, and what could not be done as asked."""
     changes = {_field(name): _READ[_field(name)](name, value, limits, now) for name, value in edit.fields.items()}
     edited = cast("Memory", replace(memory, **changes))  # type: ignore[arg-type]
-    edited = _keep_recording_times(memory, edited)
+    # Whose word it is stands beside what is new, unless that is whoever told the memory.
+    source = None if edit.source == memory.source else edit.source
+    edited = _with_what_was_known(memory, edited, source=source)
     added = validate.texts(edit.add_observations, field="add_observations", limit=limits.observations, limits=limits)
     removed = set(require_texts(edit.remove_observations, field="remove_observations"))
     unknown = removed - {one.text for one in edited.observations}
     kept = [one for one in edited.observations if one.text not in removed]
-    present = {one.text for one in kept}
+    # What no longer holds can be said again.
+    present = {one.text for one in kept if one.holds(now)}
     fresh = [one for one in dict.fromkeys(added) if one.strip() and one not in present]
-    kept += [Observation(text=one, recorded_at=now) for one in fresh]
+    kept += [Observation(text=one, recorded_at=now, source=source) for one in fresh]
     validate.texts([one.text for one in kept], field="observations", limit=limits.observations, limits=limits)
     edited = _with_what_is_still_said(replace(edited, observations=tuple(kept)))
     if not edited.content.strip() and not edited.observations and not edit.may_empty:
@@ -156,18 +196,35 @@ def _with_what_is_still_said(memory: Memory) -> Memory:
     return replace(memory, merged=merged) if merged != memory.merged else memory
 
 
-def _keep_recording_times(before: Memory, after: Memory) -> Memory:
+def _with_what_was_known(before: Memory, after: Memory, *, source: Source | None) -> Memory:
+    """Observations in place of others: those that stay are what they were, and what once held is kept."""
     if after.observations is before.observations:
         return after
-    known = {one.text: one for one in before.observations}
-    return replace(after, observations=tuple(known.get(one.text, one) for one in after.observations))
+    known = {one.text: one for one in sorted(before.observations, key=lambda one: one.valid_until is None)}
+    given = [known.get(one.text, replace(one, source=source)) for one in after.observations]
+    stated = set(given)
+    past = [one for one in before.observations if one.valid_until is not None and one not in stated]
+    return replace(after, observations=(*past, *given))
+
+
+def _asked(edit: Edit) -> dict[str, Json]:
+    """All that an edit asks for. What nobody gave is left out, so that earlier requests are still known."""
+    asked: dict[str, Json] = asdict(edit)
+    return {name: value for name, value in asked.items() if value or name not in ("branch", "source")}
+
+
+def _told(memory: Memory, action: str, warnings: tuple[str, ...]) -> Written:
+    return Written(
+        action=action, id=memory.trunk or memory.id, name=memory.name, version=memory.version, warnings=warnings,
+        branch=branch_of(memory),
+    )  # fmt: skip
 
 
 def _stale(memory: Memory, expected: int) -> StaleVersion:
     return StaleVersion(
         f"memory {memory.name!r} is at version {memory.version}, not {expected}",
         hint="Read it again and apply your change to what you find",
-        memory_id=memory.id,
+        memory_id=memory.trunk or memory.id,
         expected=expected,
         current=memory.version,
     )

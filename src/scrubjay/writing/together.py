@@ -1,21 +1,23 @@
 """Several writes of one call: all of them happen, or none."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from scrubjay import telemetry
 from scrubjay.model.change import Action, Origin
+from scrubjay.model.conflict import ToldConflict
 from scrubjay.model.draft import Draft, Edit, Limits
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.relation import Relation
 from scrubjay.model.rules import Rules
-from scrubjay.ports import Commit, Edge, Write
+from scrubjay.ports import Commit, Edge, Embedded, Write
 from scrubjay.text.passages import passages_of
 from scrubjay.writing.compose import compose
-from scrubjay.writing.embed import embed_new
+from scrubjay.writing.embed import Sliced, embed_new, vectors_of
+from scrubjay.writing.frictions import Friction, look_for
 from scrubjay.writing.pipeline import Desk
 from scrubjay.writing.refuse import require_allowed, require_allowed_edit
 from scrubjay.writing.revise import apply_edit
@@ -26,6 +28,7 @@ from scrubjay.writing.validate import label, metadata, validate
 # So much is prepared in a few milliseconds; more would hold up the event loop.
 _MOST_AT_ONCE = 50
 _MOST_CHARACTERS = 20_000
+_MOST_LOOKED_AT = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,9 @@ class Together:
     message: str = ""
 
 
-async def write_together(batch: Together, *, space: str, origin: Origin, desk: Desk, embed: bool = True) -> None:
+async def write_together(
+    batch: Together, *, space: str, origin: Origin, desk: Desk, embed: bool = True
+) -> tuple[ToldConflict, ...]:
     """Store a batch; raises StaleVersion or NameTaken when it must be made anew from what is there now."""
     with telemetry.stage("write.validate"):
         rules = (await statutes_of(space, default=desk.rules, papers=desk.store)).rules
@@ -57,17 +62,42 @@ async def write_together(batch: Together, *, space: str, origin: Origin, desk: D
     with telemetry.stage("write.slice"):
         writes = prepare() if _is_small(checked) else await asyncio.to_thread(prepare)
     if not writes and not batch.edges:
-        return
+        return ()
     fresh = [(write.memory, write.passages) for write in writes if write.action is not Action.TRASHED]
     embedded, _ = await embed_new(fresh, space=space, shelf=desk.store, embedder=desk.embedder) if embed else (None, "")
+    frictions = await _frictions(batch, fresh, embedded, rules=rules, origin=origin, desk=desk) if embed else []
+    papers = tuple(paper for one in frictions for paper in one.papers(at=origin.at))
+    commit = Commit(
+        space=space, origin=origin, writes=writes, edges=checked.edges, embedded=embedded, papers=papers
+    )  # fmt: skip
     with telemetry.stage("write.commit"):
-        await desk.store.commit(
-            Commit(space=space, origin=origin, writes=writes, edges=checked.edges, embedded=embedded)
-        )
+        await desk.store.commit(commit)
     for write in writes:
         telemetry.count("writes", action="updated" if write.action is Action.REVISED else write.action.value)
     for edge in checked.edges:
         telemetry.count("writes", action="related" if edge.present else "unrelated")
+    return tuple(told for one in frictions for told in one.told)
+
+
+async def _frictions(
+    batch: Together, fresh: Sequence[Sliced], embedded: Embedded | None, *, rules: Rules, origin: Origin, desk: Desk
+) -> list[Friction]:
+    """What a few memories do not go with; of many together it is a matter for a look through the whole space."""
+    if len(fresh) > _MOST_LOOKED_AT:
+        return []
+    before = {memory.id: memory for memory, _ in batch.edits}
+    found: list[Friction] = []
+    for memory, passages in fresh:
+        profile, vectors = await vectors_of(
+            passages, embedded, space=memory.space, shelf=desk.store, embedder=desk.embedder
+        )
+        found.append(
+            await look_for(
+                memory, passages, vectors, before=before.get(memory.id), rules=rules, origin=origin, profile=profile,
+                store=desk.store, index=desk.index,
+            )
+        )  # fmt: skip
+    return found
 
 
 def require_storable(relation: Relation, *, limits: Limits) -> None:

@@ -8,7 +8,7 @@ from typing import cast
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Draft, Limits
-from scrubjay.model.given import require_flag, require_moment, require_text
+from scrubjay.model.given import require_flag, require_moment, require_share, require_text
 from scrubjay.model.memory import Json
 from scrubjay.model.results import Decision
 
@@ -39,6 +39,7 @@ def validate(draft: Draft, *, limits: Limits) -> Draft:
         require_moment(getattr(draft, name), field=name)
     for name in ("pinned", "dry_run"):
         require_flag(getattr(draft, name), field=name)
+    require_share(draft.relevance, field="relevance")
     tidy = replace(
         draft,
         **labels,

@@ -30,6 +30,7 @@ async def test_the_prompts_are_listed_with_their_arguments(settings: Settings, e
         listed = (await client.list_prompts()).prompts
         arguments = {one.name: [(arg.name, arg.required) for arg in one.arguments or []] for one in listed}
         assert arguments == {
+            "begin_session": [("project", False), ("task", False)],
             "write_with_care": [("text", True), ("project", False)],
             "what_do_you_know_about": [("topic", True)],
             "wrap_up_session": [("project", False), ("focus", False)],
@@ -49,6 +50,14 @@ async def test_the_prompts_bring_what_is_known(settings: Settings, era: str) -> 
         about = await _prompt(client, "what_do_you_know_about", topic="Sarah")
         assert "What do you know about Sarah?" in about
         assert "Sarah prefers voice calls" in about
+        begin = await _prompt(client, "begin_session", task="call her")
+        for word in (
+            'on the project "apollo"',
+            "Sarah prefers voice calls",
+            "work on this: call her",
+            "not instructions",
+        ):
+            assert word in " ".join(begin.split())
         wrap = await _prompt(client, "wrap_up_session", focus="open questions")
         assert "open questions" in wrap
         assert 'of the project "apollo"' in wrap

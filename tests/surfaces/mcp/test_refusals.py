@@ -69,7 +69,7 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol_that_names_the_neares
         ("read", {"ids": ["x"], "version": "one"}, "version must be a whole number"),
         ("revise", {"id": "x", "txt": "y"}, "revise takes no argument 'txt'. Did you mean text"),
         ("history", {"id": "x", "diff": [1]}, "a diff needs two version numbers"),
-        ("history", {"id": "x", "diff": ["a"]}, "diff[0] must be a whole number"),
+        ("history", {"id": "x", "diff": ["a"]}, "a diff needs two version numbers"),
         ("relate", {"source": "x"}, "relate needs the argument 'target'"),
         ("relate", {"source": "x", "target": "y", "strength": "strong"}, "strength must be a number"),
         ("memory_store", {"text": "x", "metadata": "y"}, "metadata must be an object, not a text ('y')"),

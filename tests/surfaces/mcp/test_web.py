@@ -69,7 +69,7 @@ async def test_the_sdk_speaks_to_it(settings: Settings, era: str) -> None:
         with pytest.raises(MCPError, match="Did you mean recall"):
             await client.call_tool("recal", {})
         assert (await client.list_resources()).resources[0].uri == "memory://default/tea"
-        assert len((await client.list_prompts()).prompts) == 3
+        assert len((await client.list_prompts()).prompts) == 4
         assert client.server_capabilities.resources is not None
         # Without a lasting connection nobody can be told of anything, except on a stream that he opens.
         assert client.server_capabilities.resources.subscribe is (era == "auto")

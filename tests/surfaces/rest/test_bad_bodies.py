@@ -169,7 +169,7 @@ async def test_what_does_not_fit_is_said_in_words(visitor: Visitor, body: dict[s
         ({"explain": 1}, "explain must be true or false"),
         ({"today": 5}, "today must be a text"),
         ({"detail": "all"}, "detail must be one of 'concise' or 'full'"),
-        ({"state": "gone"}, "state must be one of 'live', 'merged', 'archived', 'trashed' or 'waiting'"),
+        ({"state": "gone"}, "state must be one of 'live', 'merged', 'archived', 'trashed', 'waiting' or 'branched'"),
     ],
     ids=str,
 )

@@ -27,6 +27,9 @@ VERBS = {
     "purge", "search", "search_by_body", "versions", "diff", "revert", "undo", "links", "relate", "unrelate", "changes",
     "status", "export", "import", "health", "ready", "metrics", "smart_write", "rules", "set_rules", "inbox", "approve",
     "decline", "tags", "add_synonyms", "remove_synonyms", "preview_tags", "jobs", "retry_job", "cancel_job",
+    "conflicts", "conflict", "scan_conflicts", "resolve_conflict",
+    "commit", "branches", "branch", "switch", "merge_branch", "drop_branch", "context", "extract", "related",
+    "graph", "path",
 }  # fmt: skip
 
 
@@ -130,10 +133,10 @@ async def test_the_examples_of_bodies_are_taken(visitor: Visitor) -> None:
     await visitor.ask("PATCH", "/memories/how-to-reach-sarah", json={"tags": ["x"]})
     for method, path, operation in operations():
         content = operation.get("requestBody", {}).get("content", {})
-        # These want what is in the trash, or in the inbox.
-        if "application/json" not in content or path.endswith(("/purge", "/decline")):
+        # These want what is in the trash, in the inbox, or in conflict.
+        if "application/json" not in content or path.endswith(("/purge", "/decline", "/resolve")):
             continue
-        place = path.removeprefix(API).replace("{id}", "how-to-reach-sarah")
+        place = path.removeprefix(API).replace("{id}", "how-to-reach-sarah").replace("{name}", "draft")
         body = example_of(content["application/json"]["schema"])
         response = await visitor.web.request(method.upper(), API + place, json=body, params={"space": visitor.space})
         assert response.status_code in (200, 201), (path, body, response.text)
@@ -150,7 +153,7 @@ def example_of(schema: dict[str, Any]) -> dict[str, Any]:
 def test_what_is_described_is_what_is_served() -> None:
     app = rest_app()
     served = {
-        (method.lower(), str(context.path))
+        (method.lower(), str(context.path_format))
         for context in iter_route_contexts(app.routes)
         if isinstance(context.original_route, Route)
         for method in context.methods or ()

@@ -40,8 +40,9 @@ async def test_a_diff_needs_both_versions(visitor: Visitor) -> None:
     for params, field in (({"from": 1}, "to"), ({"to": 1}, "from"), ({}, "from")):
         problem = await visitor.refused("GET", f"{path}/diff", 422, "invalid_input", params=params)
         assert (problem["field"], problem["detail"]) == (field, f"{field} is missing")
-    problem = await visitor.refused("GET", f"{path}/diff", 422, "invalid_input", params={"from": 0, "to": "x"})
-    assert problem["errors"] == ["from must be at least 1", "to must be a whole number"]
+    problem = await visitor.refused("GET", f"{path}/diff", 422, "invalid_input", params={"from": 0, "to": 1})
+    assert problem["detail"] == "version must be at least 1, not 0"
+    await visitor.refused("GET", f"{path}/diff", 404, "not_found", params={"from": 1, "to": "nowhere"})
 
 
 async def test_back_to_a_version(visitor: Visitor) -> None:

@@ -9,7 +9,8 @@ from tests.unit.drawing import few, memories
 from tests.unit.workshop import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.history.versions import compare, diff, history
+from scrubjay.history.differing import diff
+from scrubjay.history.versions import compare, history
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, Observation, Source, State
 from scrubjay.testing.build import START, a_memory

@@ -41,7 +41,8 @@ def test_every_field_is_kept_somewhere() -> None:
     full = a_memory(
         "content", title="t", kind="fact", category="c", project="p", scope="s", entity="e", group="g", tags=("x",),
         tier=Tier.SEMANTIC, pinned=True, relevance=0.5, expires_at=START, remind_at=START, state=State.MERGED,
-        merged_into="other", branch="b", resolution="r", source=Source(agent="a"), metadata={"k": 1},
+        valid_until=START, merged_into="other", branch="b", trunk="t", forked=2,
+        resolution="r", source=Source(agent="a"), metadata={"k": 1},
         last_confirmed=START, last_reviewed=START, observations=(observed,), flags=(Flag.THIN,),
         merged=(Merged(id="m", at=START),),
     )  # fmt: skip

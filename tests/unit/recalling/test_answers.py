@@ -50,6 +50,14 @@ async def test_an_answer_ends_when_what_it_tells_expires(shop: Workshop) -> None
     assert [hit.passage for hit in (await shop.recall("acorns")).hits] == ["acorns for ever"]
 
 
+async def test_an_answer_ends_when_what_it_tells_is_superseded(shop: Workshop) -> None:
+    end = shop.clock.now() + timedelta(seconds=20)
+    await shop.store.commit(a_commit(a_memory("acorns for a while", valid_until=end)))
+    assert len((await shop.recall("acorns")).hits) == 1
+    shop.clock.set(end)
+    assert (await shop.recall("acorns")).hits == ()
+
+
 async def test_an_answer_that_lacks_something_is_not_kept(shop: Workshop) -> None:
     await shop.kept("jays hide acorns")
     degraded = await shop.recall(Question(query="acorns", max_tokens=1))

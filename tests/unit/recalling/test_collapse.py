@@ -1,5 +1,6 @@
 """Passages become memories: checked against the record, each once, each group once."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -118,3 +119,10 @@ TEA = a_memory(
 )
 def test_the_record_has_the_last_word(wanted: Filter, *, answer: bool) -> None:
     assert passes(TEA, wanted, now=NOW) is answer
+
+
+@pytest.mark.parametrize("field", ["expires_at", "valid_until"])
+def test_what_has_come_to_an_end_is_left_out_from_then_on(field: str) -> None:
+    ended = replace(TEA, **{field: NOW})
+    assert not passes(ended, Filter(), now=NOW)
+    assert passes(ended, Filter(), now=NOW - timedelta(microseconds=1))

@@ -40,7 +40,7 @@ AT = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
 MEMORY = a_memory(
     "text 😀 \ud800 é",
     title="T",
-    observations=(Observation(text="o", recorded_at=START, valid_until=AT, source="s"),),
+    observations=(Observation(text="o", recorded_at=START, valid_until=AT, source=Source(session="s")),),
     tags=("a", "b"),
     metadata={"deep": {"list": [1, 2.5, None, True]}},
     source=Source(agent="bot", trust=Trust.USER, at=AT),

@@ -11,7 +11,18 @@ from tests.unit.drawing import some, texts, values
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import Json
-from scrubjay.stores.codec import Dictionary, Encoded, Encoding, decode, encode, generic_dictionary, train
+from scrubjay.stores.codec import (
+    Dictionary,
+    Encoded,
+    Encoding,
+    decode,
+    difference,
+    encode,
+    generic_dictionary,
+    pack,
+    train,
+    unpack,
+)
 
 PROSE: dict[str, Json] = {"content": "Sarah of Acme prefers voice calls to mail. " * 5, "name": "sarah-voice-calls"}
 
@@ -119,3 +130,48 @@ def test_the_generic_dictionary_helps_the_first_memory() -> None:
 
 def packed_plain() -> bytes:
     return encode(PROSE, dictionary=Exhausted(1, generic_dictionary().data)).data
+
+
+OLDER = b'{"content":"' + b"Sarah of Acme prefers voice calls to mail, and tea to coffee. " * 3 + b'"}'
+NEWER = OLDER.replace(b"mail", b"letters").replace(b"tea", b"water", 1)
+
+
+def test_a_difference_is_small_and_gives_the_older_body_back() -> None:
+    whole = pack(OLDER, dictionary=generic_dictionary())
+    told = difference(whole, OLDER, newer=NEWER)
+    assert (told.encoding, told.dictionary, told.sha256, told.size) == (
+        Encoding.DELTA, 0, whole.sha256, len(OLDER),
+    )  # fmt: skip
+    assert len(told.data) < 45
+    assert unpack(told, dictionary=generic_dictionary(), newer=NEWER) == OLDER
+
+
+def test_a_difference_that_saves_nothing_is_none() -> None:
+    for plain, newer in ((b"{}", NEWER), (b"", b""), (OLDER, b"")):
+        whole = pack(plain, dictionary=generic_dictionary())
+        assert difference(whole, plain, newer=newer) is whole
+
+
+def test_a_large_body_is_told_by_another() -> None:
+    drawn = random.Random(7)
+    older = bytes(drawn.randrange(32, 127) for _ in range(200_000))
+    whole = pack(older, dictionary=generic_dictionary())
+    newer = older[:5000] + b"something else" + older[5000:]
+    told = difference(whole, older, newer=newer)
+    assert len(told.data) < 200
+    assert unpack(told, dictionary=generic_dictionary(), newer=newer) == older
+
+
+def test_a_difference_from_another_body_is_noticed() -> None:
+    told = difference(pack(OLDER, dictionary=generic_dictionary()), OLDER, newer=NEWER)
+    for newer in (b"", b"x" * len(NEWER), NEWER[:-40], NEWER.replace(b"Acme", b"ACME")):
+        with pytest.raises(BodyDamaged):
+            unpack(told, dictionary=generic_dictionary(), newer=newer)
+    for at in range(len(told.data)):
+        data = bytearray(told.data)
+        data[at] ^= 0x10
+        damaged = replace(told, data=bytes(data))
+        try:
+            assert unpack(damaged, dictionary=generic_dictionary(), newer=NEWER) == OLDER
+        except BodyDamaged:
+            continue

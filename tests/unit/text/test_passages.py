@@ -79,6 +79,24 @@ def test_observations_alone_need_no_passage_for_the_content() -> None:
     assert [one.observation for one in passages_of(observed("likes tea", "hates milk"))] == [0, 1]
 
 
+def test_what_was_superseded_makes_no_passage_and_the_others_keep_their_places() -> None:
+    memory = observed("lives in Oslo", "has a dog", "lives in Bergen")
+    first, *others = memory.observations
+    passages = passages_of(replace(memory, observations=(replace(first, valid_until=START), *others)))
+    assert [one.observation for one in passages] == [1, 2]
+    assert [one.ordinal for one in passages] == [0, 1]
+    assert not any("oslo" in one.terms for one in passages)
+
+
+def test_a_memory_of_which_nothing_holds_is_found_by_its_name() -> None:
+    memory = observed("lives in Oslo", title="Sarah")
+    gone = replace(memory, observations=(replace(memory.observations[0], valid_until=START),))
+    (passage,) = passages_of(gone)
+    assert passage.observation is None
+    assert text_of(gone, passage.observation, passage.start, passage.end) == "Sarah"
+    assert "oslo" not in passage.terms
+
+
 def test_a_passage_is_found_by_title_entity_and_tags_too() -> None:
     memory = a_memory("likes tea\n\n" * 200, title="Breakfast", entity="Sarah", tags=("drinks",))
     passages = passages_of(memory)

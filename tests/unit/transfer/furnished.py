@@ -43,7 +43,9 @@ async def furnish(store: RecordStore) -> list[Memory]:
         "green tea 🍵\n\u2028 …", name="tea", title="Tea", tags=("drink",), metadata={"cups": [1, {"big": None}]},
         pinned=True, tier=Tier.SEMANTIC, relevance=0.125, branch="side", expires_at=moment(1e6), group="g",
         entity="Ann", source=Source(session="s", agent="ann", at=moment(-5)), last_confirmed=moment(7),
-        observations=(Observation(text="hot", recorded_at=moment(1), valid_until=moment(2), source="x"),),
+        observations=(
+            Observation(text="hot", recorded_at=moment(1), valid_until=moment(2), source=Source(session="x")),
+        ),
         flags=(Flag.THIN, Flag.SUSPICIOUS),
         merged=(Merged(id=new_id(), at=moment(3), source=Source(agent="bob"), statements=("iced", "with mint")),),
     )  # fmt: skip

@@ -123,12 +123,12 @@ def test_observations_are_united_and_keep_whose_they_are() -> None:
     again = Observation(text="it has 3 retries", recorded_at=NOW)
     said = Observation(text="The login failed.", recorded_at=NOW)
     theirs = Observation(text="It is slow.", recorded_at=NOW)
-    given_source = Observation(text="It is old.", recorded_at=NOW, source="a book")
+    given_source = Observation(text="It is old.", recorded_at=NOW, source=Source(session="a book"))
     first = a_memory("The login failed.", observations=(mine,))
     source = Source(agent="coder", session="s7")
     second = a_memory("", observations=(again, said, theirs, given_source), source=source)
     both = merge(first, second, at=NOW)
-    assert both.observations == (mine, replace(theirs, source="coder \u00b7 s7"), given_source)
+    assert both.observations == (mine, replace(theirs, source=source), given_source)
     assert both.merged[0].statements == ("It is slow.", "It is old.")
     assert both.content == first.content
 

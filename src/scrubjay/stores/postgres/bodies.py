@@ -4,20 +4,18 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import Memory
 from scrubjay.model.snapshot import to_body
-from scrubjay.stores.codec import Dictionary, Encoded, Encoding, encode, generic_dictionary
-from scrubjay.stores.packing import SAMPLES, Unpacking, damaged_memory, is_training_due
+from scrubjay.stores.codec import Dictionary, Encoded, encode, generic_dictionary, pack
+from scrubjay.stores.packing import SAMPLES, Kept, Unpacking, damaged_memory, is_training_due
 from scrubjay.stores.postgres.asking import Ask, Row, Work
 from scrubjay.stores.postgres.database import Database
+from scrubjay.stores.postgres.lining import BODY_COLUMNS, NEWER, Body, encoded_of, linked, spans
 
 # So much is packed or unpacked while a thread would still be waking up.
 _FEW, _SMALL = 16, 64 * 1024
-# What `Body` needs of a version, in order.
-BODY_COLUMNS = "v.encoding, v.dictionary, v.sha256, v.size, v.body"
 MEMORY_TABLES = """scrubjay.memories m JOIN scrubjay.versions v
     ON v.space_no = m.space_no AND v.memory_no = m.no AND v.number = m.version"""
 NEWEST_DICTIONARY = Ask("""SELECT no, bodies FROM scrubjay.dictionaries
@@ -27,17 +25,6 @@ NEWEST_DICTIONARY = Ask("""SELECT no, bodies FROM scrubjay.dictionaries
 # So many dictionaries are kept whatever happens; beyond that, those that were used within these seconds.
 _MOST_DICTIONARIES = 100
 _IDLE = 60.0
-
-
-class Body(NamedTuple):
-    """A stored body, and whose it is."""
-
-    encoded: Encoded
-    memory_id: str
-    version: int
-    memory_no: int = 0
-    accessed: int | None = None
-    readings: int = 0
 
 
 class Bodies:
@@ -52,18 +39,18 @@ class Bodies:
 
     async def pack(self, work: Work, memories: Sequence[Memory], *, newest: Sequence[Row]) -> list[Encoded]:
         """Bodies of memories, packed with the newest sound dictionary of their space."""
-        number = int(newest[0][0]) if newest else 0
-        if number not in self._known:
-            data = await work.rows(_DICTIONARIES, [number])
-            self._note(data)
-        dictionary = self._known[number]
-        self._used[number] = time.monotonic()
+        dictionary = await self._newest(work, newest)
 
         def pack() -> list[Encoded]:
             return [encode(to_body(memory), dictionary=dictionary) for memory in memories]
 
         size = sum(len(memory.content) for memory in memories)
         return pack() if len(memories) <= _FEW and size <= _SMALL else await asyncio.to_thread(pack)
+
+    async def repack(self, work: Work, plain: Sequence[bytes], *, newest: Sequence[Row]) -> list[Encoded]:
+        """The same bytes to the letter, as older versions may be told by what they differ in from them."""
+        dictionary = await self._newest(work, newest)
+        return [pack(one, dictionary=dictionary) for one in plain]
 
     async def read(self, space: str, select: Callable[[], Awaitable[list[Body]]]) -> list[Memory]:
         """The memories of the bodies that are selected; a damaged one is named, with its last good version."""
@@ -84,34 +71,37 @@ class Bodies:
         return [one for one in found if isinstance(one, Memory)]
 
     async def select(self, space: str, select: Callable[[], Awaitable[list[Body]]]) -> list[Body]:
-        """Bodies whose dictionaries are at hand. A purge may replace one between the two looks: then look again."""
-        bodies = await select()
-        return bodies if await self.load(space, bodies) else await self._selected_again(space, select)
-
-    async def _selected_again(self, space: str, select: Callable[[], Awaitable[list[Body]]]) -> list[Body]:
-        bodies = await select()
-        await self.load(space, bodies)
-        return bodies
+        """Bodies with all at hand that it takes to read them. A purge may come between two looks: then look again."""
+        bodies = await self.load(space, await select())
+        return bodies if self._is_ready(bodies) else await self.load(space, await select())
 
     def unpack(self, body: Body, *, space: str) -> Memory:
-        """The memory of one body whose dictionary is loaded; raises BodyDamaged."""
-        dictionary = self._known.get(body.encoded.dictionary)
-        if dictionary is None:
-            raise BodyDamaged(f"dictionary {body.encoded.dictionary} is missing")
+        """The memory of one body that was loaded; raises BodyDamaged."""
         return self._unpacking.memory(
-            body.encoded, dictionary, memory_id=body.memory_id, space=space, version=body.version,
+            body.kept, dictionaries=self._at_hand, newer=body.newer, memory_id=body.memory_id, space=space,
             accessed=body.accessed, count=body.readings,
         )  # fmt: skip
 
-    async def load(self, space: str, bodies: Sequence[Body]) -> bool:
-        """Have the dictionaries at hand that some bodies need; whether all are there."""
-        missing = self._missing(bodies)
+    def plain(self, body: Body) -> bytes | None:
+        """Its plain bytes, unless it is damaged."""
+        with suppress(BodyDamaged):
+            return self._unpacking.plain(body.kept, dictionaries=self._at_hand, newer=body.newer)
+        return None
+
+    async def load(self, space: str, bodies: Sequence[Body]) -> list[Body]:
+        """Some bodies, with the newer ones and the dictionaries at hand that they need, as far as these are there."""
+        found = linked(bodies)
+        memories, low, high = spans(found)
+        if memories:
+            rows = await self._database.rows(NEWER, memories, low, high, space=space)
+            found = linked(found, [(int(no), Kept(number, encoded_of(packed))) for no, number, *packed in rows])
+        missing = self._missing(found)
         if missing:
             self._note(await self._database.rows(_DICTIONARIES, missing, space=space))
-        return not self._missing(bodies)
+        return found
 
     async def load_within(self, work: Work, bodies: Sequence[Body]) -> None:
-        """The same within a transaction."""
+        """Have the dictionaries of some bodies at hand, within a transaction."""
         missing = self._missing(bodies)
         if missing:
             self._note(await work.rows(_DICTIONARIES, missing))
@@ -129,11 +119,12 @@ class Bodies:
             Ask(_SAMPLES, (SAMPLES,)),
             space=space,
         )
-        bodies = [Body(encoded_of(row), "", 0) for row in rows]
+        bodies = [body for row in rows if (body := Body(encoded_of(row), "", 0)).is_complete]
         await self.load(space, bodies)
 
         def plain() -> list[bytes]:
-            return [text for body in bodies if (text := self._plain(body.encoded)) is not None]
+            # A damaged body teaches nothing, and must not keep the others from being packed.
+            return [text for body in bodies if (text := self.plain(body)) is not None]
 
         return await asyncio.to_thread(plain), int(ledger[0][0]) if ledger else 0
 
@@ -157,18 +148,27 @@ class Bodies:
 
         await self._database.write(job, space=space)
 
+    async def _newest(self, work: Work, newest: Sequence[Row]) -> Dictionary:
+        number = int(newest[0][0]) if newest else 0
+        if number not in self._known:
+            self._note(await work.rows(_DICTIONARIES, [number]))
+        self._used[number] = time.monotonic()
+        return self._known[number]
+
     def _unpacked(self, body: Body, space: str) -> Memory | tuple[Body, BodyDamaged]:
         try:
             return self.unpack(body, space=space)
         except BodyDamaged as error:
             return body, error
 
-    def _plain(self, encoded: Encoded) -> bytes | None:
-        # A damaged body teaches nothing, and must not keep the others from being packed.
-        with suppress(BodyDamaged, KeyError):
-            is_packed = encoded.encoding is Encoding.ZSTD
-            return self._known[encoded.dictionary].decompress(encoded.data) if is_packed else encoded.data
-        return None
+    def _at_hand(self, number: int) -> Dictionary:
+        dictionary = self._known.get(number)
+        if dictionary is None:
+            raise BodyDamaged(f"dictionary {number} is missing")
+        return dictionary
+
+    def _is_ready(self, bodies: Sequence[Body]) -> bool:
+        return all(body.is_complete for body in bodies) and not self._missing(bodies)
 
     async def _last_good(self, space: str, body: Body) -> int | None:
         rows = await self._database.rows(
@@ -176,12 +176,12 @@ class Bodies:
                 AND v.memory_no = %s AND v.number < %s ORDER BY v.number DESC""",
             body.memory_no, body.version, space=space,
         )  # fmt: skip
-        older = [Body(encoded_of(packed), body.memory_id, number) for number, *packed in rows]
-        await self.load(space, older)
+        older = [Body(encoded_of(packed), body.memory_id, number, body.memory_no) for number, *packed in rows]
+        older = await self.load(space, older)
         return next((one.version for one in older if isinstance(self._unpacked(one, space), Memory)), None)
 
     def _missing(self, bodies: Sequence[Body]) -> list[int]:
-        needed = {body.encoded.dictionary for body in bodies}
+        needed = {one.encoded.dictionary for body in bodies for one in (body.kept, *body.newer)}
         self._used |= dict.fromkeys(needed & self._known.keys(), time.monotonic())
         return sorted(needed - self._known.keys())
 
@@ -196,20 +196,6 @@ class Bodies:
             for number in idle:
                 del self._known[number]
                 self._used.pop(number, None)
-
-
-def memory_body(row: Row) -> Body:
-    """The body of a row of `get_1`."""
-    number, memory_id, version, accessed, count, *packed = row
-    return Body(encoded_of(packed), str(memory_id), version, number, accessed, count)
-
-
-def encoded_of(packed: Sequence[object]) -> Encoded:
-    """A body from the values of BODY_COLUMNS."""
-    encoding, dictionary, sha256, size, data = packed
-    assert isinstance(sha256, bytes)
-    assert isinstance(data, bytes)
-    return Encoded(data, Encoding(encoding), int(str(dictionary)), sha256, int(str(size)))
 
 
 def training_is_due(bodies: int, newest: Sequence[Row]) -> bool:

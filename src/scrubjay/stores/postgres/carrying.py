@@ -12,10 +12,12 @@ from scrubjay.stores.codec import Encoded
 from scrubjay.stores.postgres.asking import Ask, Work
 from scrubjay.stores.postgres.bodies import Bodies, training_is_due
 from scrubjay.stores.postgres.counting import Counts
+from scrubjay.stores.postgres.folding import fold
 from scrubjay.stores.postgres.keeping import (
     Document,
     change_rows,
     content_rows,
+    folded_rows,
     memory_rows,
     passage_rows,
     relation_rows,
@@ -25,7 +27,7 @@ from scrubjay.stores.postgres.keeping import (
 )
 from scrubjay.stores.postgres.opening import Opening
 from scrubjay.stores.postgres.planning import Planner
-from scrubjay.stores.postgres.reserving import Reserved, Sizes, ledger_row, reserve, reserved_of, sizes_of
+from scrubjay.stores.postgres.reserving import Reserved, Sizes, ledger_row, reserve, reserved_of, sizes_of, sum_of
 from scrubjay.stores.postgres.runs import Runs, runs_of
 from scrubjay.stores.postgres.words import digest_of
 
@@ -77,15 +79,20 @@ class Carried:
         if not plan.changes and not self.fresh and self.once is None:
             return Applied(taken=self.taken)
         newest = self.opening.rows("dictionary")
-        packed = await bodies.pack(work, [row.version.memory for row in plan.versions], newest=newest)
+        whole = await bodies.pack(work, [row.version.memory for row in plan.versions], newest=newest)
+        packed, changed = await fold(work, bodies, plan.versions, whole, before=self.opening.line())
         runs = runs_of(self.origin, self.opening.rows("runs"), [row.author for row in plan.versions])
         new = [one for one in plan.memories if known[one].number is None]
         document = Document()
-        reserved = await self._numbers(work, document, sizes_of(packed), memories=len(new), runs=len(runs.fresh))
+        sizes = sum_of(
+            sizes_of([*packed, *(one for _, one in changed)]), sizes_of([body.encoded for body, _ in changed], sign=-1)
+        )
+        reserved = await self._numbers(work, document, sizes, memories=len(new), runs=len(runs.fresh))
         numbers = {one: number for one, found in known.items() if (number := found.number) is not None}
         numbers |= dict(zip(new, reserved.memories, strict=True))
         runs.take_numbers(reserved.runs)
         self._put_records(document, numbers, packed, runs)
+        document.put("folded", folded_rows(changed))
         self._put_log(document, numbers, runs, reserved)
         if self.embedded is not None and self.fresh:
             model = self.opening.model(self.embedded) or await _make_model(work, self.embedded)

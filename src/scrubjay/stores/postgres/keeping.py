@@ -13,6 +13,7 @@ from scrubjay.model.query import facets_of
 from scrubjay.model.relation import Relation
 from scrubjay.stores.codec import Encoded
 from scrubjay.stores.postgres.asking import Ask, Work
+from scrubjay.stores.postgres.lining import Body
 from scrubjay.stores.postgres.planning import Author, ChangeRow, Known, RelationKey, VersionRow
 from scrubjay.stores.postgres.showing import shown_metadata, shown_text
 from scrubjay.stores.postgres.words import digest_of, labels_of, thread_key, words_of
@@ -47,7 +48,7 @@ class Document:
             work.last = self._ask()
 
     def _ask(self) -> Ask:
-        return Ask("SELECT scrubjay.write_2(%s::jsonb)", (json.dumps(self._tables, ensure_ascii=False),))
+        return Ask("SELECT scrubjay.write_3(%s::jsonb)", (json.dumps(self._tables, ensure_ascii=False),))
 
 
 def memory_rows(
@@ -106,6 +107,20 @@ def version_rows(
             "body": written(body.data),
         }
         for (memory_id, version, author), body in zip(versions, packed, strict=True)
+    ]
+
+
+def folded_rows(changed: Sequence[tuple[Body, Encoded]]) -> list[Record]:
+    """Versions that are told by newer ones from now on."""
+    return [
+        {
+            "memory_no": body.memory_no,
+            "number": body.version,
+            "encoding": int(packed.encoding),
+            "dictionary": packed.dictionary,
+            "body": written(packed.data),
+        }
+        for body, packed in changed
     ]
 
 

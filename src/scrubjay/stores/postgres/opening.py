@@ -9,8 +9,10 @@ from scrubjay.model.moment import from_micros
 from scrubjay.model.passage import Passage
 from scrubjay.model.relation import Relation
 from scrubjay.ports import Edge, Embedded
+from scrubjay.stores.packing import WHOLE_AT_THE_END
 from scrubjay.stores.postgres.asking import Ask, Rows
 from scrubjay.stores.postgres.keeping import written
+from scrubjay.stores.postgres.lining import Body, encoded_of
 from scrubjay.stores.postgres.planning import Known, RelationKey, canonical_id
 from scrubjay.stores.postgres.words import digest_of, words_of
 from scrubjay.stores.rows import STATES, key_of
@@ -26,7 +28,7 @@ class Opening:
     @property
     def asks(self) -> list[Ask]:
         """The question for all of it."""
-        return [Ask("SELECT scrubjay.open_2(%s::jsonb)", (json.dumps(self._asked),))]
+        return [Ask("SELECT scrubjay.open_3(%s::jsonb)", (json.dumps(self._asked),))]
 
     def answer(self, opened: Sequence[Rows]) -> None:
         """Take the answers."""
@@ -45,6 +47,10 @@ class Opening:
     def ask_terms(self, ids: Sequence[str]) -> None:
         """What memories are found by now."""
         self._asked["revised"] = plain_ids(ids)
+
+    def ask_line(self) -> None:
+        """The last versions of those memories, as they are stored."""
+        self._asked["line"] = WHOLE_AT_THE_END
 
     def ask_words(self, space: str, found_by: Iterable[tuple[State, Sequence[Passage]]]) -> None:
         """Which words of passages in some state the vocabulary has not yet."""
@@ -100,6 +106,16 @@ class Opening:
         for memory_id, terms in self.rows("terms"):
             found.setdefault(str(memory_id), []).append(str(terms).split())
         return found
+
+    def line(self) -> list[Body]:
+        """The last versions of what is revised, oldest first; of memories that are large there are none."""
+        rows = self.rows("line")
+        large = {row[0] for row in rows if row[-1] is None}
+        return [
+            Body(encoded_of((*packed[:2], read(packed[2]), packed[3], read(packed[4]))), str(one), number, no)
+            for no, one, number, *packed in rows
+            if no not in large
+        ]
 
     def new_words(self) -> set[int]:
         """The words that the vocabulary has not yet."""

@@ -115,7 +115,7 @@ class Planner:
             return False
         self._take_name(memory, memory_id)
         self._keep(memory, memory_id, passages)
-        for version in dossier.versions:
+        for version in sorted(dossier.versions, key=lambda one: one.number):
             author = (version.run or origin.run, version.agent)
             self.plan.versions.append(VersionRow(memory_id, version, author))
         self.plan.changes.append(ChangeRow(memory_id, Action.IMPORTED, memory.version, None, 0))

@@ -10,15 +10,16 @@ from scrubjay.model.memory import Memory
 from scrubjay.model.moment import to_micros
 from scrubjay.stores.packing import BATCH
 from scrubjay.stores.postgres.asking import Ask, Rows, Work
-from scrubjay.stores.postgres.bodies import BODY_COLUMNS, NEWEST_DICTIONARY, Bodies, Body, encoded_of
+from scrubjay.stores.postgres.bodies import NEWEST_DICTIONARY, Bodies
 from scrubjay.stores.postgres.bulk import Column, together, update
 from scrubjay.stores.postgres.counting import Counts
 from scrubjay.stores.postgres.database import Database
 from scrubjay.stores.postgres.keeping import Document, change_rows
+from scrubjay.stores.postgres.lining import BODY_COLUMNS, Body, encoded_of, linked
 from scrubjay.stores.postgres.opening import Opening
 from scrubjay.stores.postgres.papers import drop_papers_about
 from scrubjay.stores.postgres.planning import ChangeRow, Known
-from scrubjay.stores.postgres.reserving import Sizes, reserve, sizes_of
+from scrubjay.stores.postgres.reserving import reserve, sizes_of, sum_of
 from scrubjay.stores.postgres.runs import names_of, runs_of
 from scrubjay.text.passages import passages_of
 
@@ -55,8 +56,8 @@ async def repack(database: Database, space: str, bodies: Bodies, *, after: tuple
         if not old:
             return None
         await bodies.load_within(work, old)
-        readable = [(body, memory) for body in old if (memory := _readable(bodies, body)) is not None]
-        fresh = await bodies.pack(work, [memory for _, memory in readable], newest=work.opened[0])
+        readable = [(body, plain) for body in old if (plain := bodies.plain(body)) is not None]
+        fresh = await bodies.repack(work, [plain for _, plain in readable], newest=work.opened[0])
         changed = [
             (body.memory_no, body.version, one.encoding, one.dictionary, one.sha256, one.size, one.data)
             for (body, _), one in zip(readable, fresh, strict=True)
@@ -70,7 +71,7 @@ async def repack(database: Database, space: str, bodies: Bodies, *, after: tuple
             await work.do(_FORGET_DICTIONARY, [one.memory_no for one in lost], [one.version for one in lost])
         more = sizes_of(fresh)
         less = sizes_of([body.encoded for body, _ in readable], sign=-1)
-        await reserve(work, _sum(more, less), changes=0, memories=0, runs=0)
+        await reserve(work, sum_of(more, less), changes=0, memories=0, runs=0)
         return rows[-1][0], rows[-1][1]
 
     return await database.write(job, space=space, opening=[NEWEST_DICTIONARY])
@@ -113,8 +114,8 @@ async def _purge(
 ) -> None:
     numbers = {one: found.number or 0 for one, found in known.items()}
     gone = list(numbers.values())
-    rows = await work.rows(f"SELECT v.number, {BODY_COLUMNS} FROM scrubjay.versions v WHERE v.{_HERE} AND {_OF}", gone)
-    old = [Body(encoded_of(packed), "", number) for number, *packed in rows]
+    rows = await work.rows(_EVERY_VERSION, gone)
+    old = linked([Body(encoded_of(packed), "", number, no) for no, number, *packed in rows])
     await bodies.load_within(work, old)
     hashes = await asyncio.to_thread(_hashes, bodies, old)
     # Who did it is written after what earlier runs have answered is gone.
@@ -160,11 +161,9 @@ def _readable(bodies: Bodies, body: Body) -> Memory | None:
     return None
 
 
-def _sum(more: Sizes, less: Sizes) -> Sizes:
-    return (more[0] + less[0], more[1] + less[1], more[2] + less[2], more[3] + less[3], more[4] + less[4])
-
-
 _OF = "memory_no = ANY(%s::bigint[])"
+_EVERY_VERSION = f"""SELECT v.memory_no, v.number, {BODY_COLUMNS} FROM scrubjay.versions v
+    WHERE v.{_HERE} AND {_OF} ORDER BY v.memory_no, v.number DESC"""
 _ERASE = (
     # What moved here from another store is known by its versions: the log does not tell of what was before.
     f"""DELETE FROM scrubjay.once WHERE {_HERE}

@@ -2,27 +2,18 @@
 
 from collections.abc import Sequence
 
-from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import Memory, State
-from scrubjay.model.moment import from_micros
 from scrubjay.model.passage import PASSAGES_PER_MEMORY
 from scrubjay.model.query import Filter, facet
 from scrubjay.model.relation import Relation
-from scrubjay.model.version import Version
 from scrubjay.ports import Handle
 from scrubjay.stores.alike import most_alike
-from scrubjay.stores.packing import damaged_version
 from scrubjay.stores.postgres.asking import Ask
-from scrubjay.stores.postgres.bodies import (
-    BODY_COLUMNS,
-    Bodies,
-    Body,
-    encoded_of,
-    memory_body,
-)
+from scrubjay.stores.postgres.bodies import MEMORY_TABLES, Bodies
 from scrubjay.stores.postgres.database import Database
 from scrubjay.stores.postgres.keeping import written
 from scrubjay.stores.postgres.lexicon import lexical_candidates, passing_test
+from scrubjay.stores.postgres.lining import Body, memory_body
 from scrubjay.stores.postgres.opening import answer_of, plain_ids, relation_of
 from scrubjay.stores.postgres.planning import canonical_id
 from scrubjay.stores.postgres.words import digest_of
@@ -63,7 +54,7 @@ async def get(database: Database, space: str, ids: Sequence[str], *, bodies: Bod
 async def find(database: Database, space: str, ref: str, *, state: State | None) -> tuple[Handle, ...]:
     """Who answers to a reference, at the first level that has an answer."""
     rows = await database.rows(
-        "SELECT * FROM scrubjay.find_1(%s::uuid, %s, %s, %s, %s::smallint, %s)",
+        "SELECT * FROM scrubjay.find_2(%s::uuid, %s, %s, %s, %s::smallint, %s)",
         canonical_id(ref) or None, digest_of(ref), key_of(ref.casefold()), key_of(bare_slug(ref)),
         None if state is None else STATE_NUMBERS[state], _MOST_MATCHES, space=space,
     )  # fmt: skip
@@ -116,6 +107,21 @@ async def labels(database: Database, space: str, field: str, *, prefix: str, lim
     return tuple(sorted(found)[:limit])
 
 
+async def facet_values(
+    database: Database, space: str, field: str, *, state: State, limit: int
+) -> list[tuple[str, int]]:
+    """The values of a facet and how many memories have each, most first."""
+    start = facet(field, "")
+    if "\x00" in start:
+        return []
+    rows = await database.rows(
+        f"""SELECT m.facet, m.memories FROM scrubjay.facets m WHERE {_HERE} AND m.state = %s AND {_begins("m.facet")}
+            ORDER BY m.memories DESC, m.facet LIMIT %s""",
+        STATE_NUMBERS[state], *_beginning(start), limit, space=space, keeper=True,
+    )  # fmt: skip
+    return [(str(value)[len(start) :], int(memories)) for value, memories in rows]
+
+
 async def same_content(database: Database, space: str, content: str) -> tuple[str, ...]:
     """Ids of live memories that may have exactly this content."""
     asked = "SELECT * FROM scrubjay.same_content_1(%s::bigint, %s)"
@@ -132,54 +138,6 @@ async def members(database: Database, space: str, group: str) -> list[str]:
     return await _ids(database, space, "m.group_key = %s AND m.group_key <> 0 ORDER BY m.no", key_of(group))
 
 
-async def versions(
-    database: Database,
-    space: str,
-    memory_id: str,
-    *,
-    bodies: Bodies,
-    limit: int,
-    before: int | None = None,
-    number: int | None = None,
-) -> list[Version]:
-    """Versions of a memory, newest first; or the one of a number."""
-    test = "v.number < %s" if number is None else "v.number = %s"
-    heads: list[Sequence[object]] = []
-
-    async def select() -> list[Body]:
-        rows = await database.rows(
-            f"""SELECT v.number, v.parent, v.action, v.created_at, r.agent, r.id, v.message, {BODY_COLUMNS}
-                FROM scrubjay.memories m JOIN scrubjay.versions v ON v.space_no = m.space_no AND v.memory_no = m.no
-                JOIN scrubjay.runs r ON r.space_no = v.space_no AND r.no = v.run_no
-                WHERE {_HERE} AND m.id = %s::uuid AND {test} ORDER BY v.number DESC LIMIT %s""",
-            canonical_id(memory_id) or None, (before or 2**31 - 1) if number is None else number, limit, space=space,
-        )  # fmt: skip
-        heads[:] = [row[:7] for row in rows]
-        return [Body(encoded_of(row[7:]), memory_id, row[0]) for row in rows]
-
-    found = await bodies.select(space, select)
-    return [version_of(head, body, space=space, bodies=bodies) for head, body in zip(heads, found, strict=True)]
-
-
-def version_of(head: Sequence[object], body: Body, *, space: str, bodies: Bodies) -> Version:
-    """The version of a body; a damaged one is named."""
-    number, parent, action, created_at, agent, run, message = head
-    try:
-        memory = bodies.unpack(body, space=space)
-    except BodyDamaged as error:
-        raise damaged_version(error, memory_id=body.memory_id, version=body.version) from error
-    return Version(
-        number=int(str(number)),
-        memory=memory,
-        parent=None if parent is None else int(str(parent)),
-        action=str(action),
-        created_at=from_micros(int(str(created_at))),
-        agent=str(agent),
-        run=str(run),
-        message=str(message),
-    )
-
-
 async def relations(database: Database, space: str, ids: Sequence[str]) -> list[Relation]:
     """Relations that touch one of the memories."""
     rows = await database.rows(
@@ -194,6 +152,15 @@ async def relations(database: Database, space: str, ids: Sequence[str]) -> list[
         plain_ids(ids), space=space,
     )  # fmt: skip
     return sorted(map(relation_of, rows), key=lambda one: (one.created_at, one.type, one.target))
+
+
+async def sizes(database: Database, space: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """How many bytes the bodies of memories have, and in how many they are stored."""
+    rows = await database.rows(
+        f"SELECT m.id, v.size, length(v.body) FROM {MEMORY_TABLES} WHERE {_HERE} AND m.id = ANY(%s::uuid[])",
+        plain_ids(ids), space=space,
+    )  # fmt: skip
+    return {str(memory_id): (int(size), int(stored)) for memory_id, size, stored in rows}
 
 
 async def list_ids(database: Database, space: str, wanted: Filter, *, limit: int, after: str | None) -> list[str]:

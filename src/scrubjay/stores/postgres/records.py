@@ -113,6 +113,7 @@ def _opening_of(commit: Commit) -> Opening:
     opening.ask_words(commit.space, ((write.memory.state, write.passages) for write in commit.writes))
     if any(write.base is not None for write in commit.writes):
         opening.ask_terms([write.memory.id for write in commit.writes])
+        opening.ask_line()
     if commit.edges:
         opening.ask_relations(commit.edges)
     if commit.embedded is not None:

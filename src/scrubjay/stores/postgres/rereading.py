@@ -14,10 +14,11 @@ from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage, passage_id
 from scrubjay.model.query import facets_of
 from scrubjay.stores.postgres.asking import Ask, Work
-from scrubjay.stores.postgres.bodies import BODY_COLUMNS, MEMORY_TABLES, Bodies, Body, memory_body
+from scrubjay.stores.postgres.bodies import MEMORY_TABLES, Bodies
 from scrubjay.stores.postgres.counting import Counts
 from scrubjay.stores.postgres.database import Database
 from scrubjay.stores.postgres.keeping import Document, Numbers, change_rows, memory_rows, passage_rows
+from scrubjay.stores.postgres.lining import BODY_COLUMNS, Body, memory_body
 from scrubjay.stores.postgres.opening import Opening
 from scrubjay.stores.postgres.planning import ChangeRow, Known
 from scrubjay.stores.postgres.reserving import reserve, sizes_of
@@ -51,8 +52,7 @@ async def reread_page(database: Database, space: str, bodies: Bodies, *, after: 
     rows = await database.rows(_OLD, after, passage_id(after + 1, 0), _PAGE, space=space)
     if not rows:
         return None
-    page = [memory_body(row) for row in rows]
-    await bodies.load(space, page)
+    page = await bodies.load(space, [memory_body(row) for row in rows])
     read = await asyncio.to_thread(_read, bodies, page, space)
     return int(rows[-1][0]), await _write(database, space, read) if read else 0
 

@@ -63,6 +63,11 @@ def sizes_of(packed: Sequence[Encoded], *, sign: int = 1) -> Sizes:
     )
 
 
+def sum_of(more: Sizes, less: Sizes) -> Sizes:
+    """What two come to together."""
+    return (more[0] + less[0], more[1] + less[1], more[2] + less[2], more[3] + less[3], more[4] + less[4])
+
+
 _RESERVE = """UPDATE scrubjay.ledgers SET changes = changes + %s, bodies = bodies + %s, body_bytes = body_bytes + %s,
       stored_bytes = stored_bytes + %s, raw_bodies = raw_bodies + %s, flagged_bodies = flagged_bodies + %s
     WHERE space_no = scrubjay.here()

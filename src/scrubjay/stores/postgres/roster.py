@@ -10,12 +10,13 @@ from scrubjay.model.moment import from_micros, to_micros
 from scrubjay.model.version import Dossier, Version
 from scrubjay.stores.packing import dossier_of
 from scrubjay.stores.postgres.asking import Row, Work
-from scrubjay.stores.postgres.bodies import BODY_COLUMNS, Bodies, Body, encoded_of
+from scrubjay.stores.postgres.bodies import Bodies
 from scrubjay.stores.postgres.database import Database
 from scrubjay.stores.postgres.keeping import Document, written
+from scrubjay.stores.postgres.lining import BODY_COLUMNS, Body, encoded_of
 from scrubjay.stores.postgres.opening import Opening, plain_ids
+from scrubjay.stores.postgres.past import version_of
 from scrubjay.stores.postgres.planning import canonical_id
-from scrubjay.stores.postgres.reading import version_of
 from scrubjay.stores.postgres.reserving import reserve, sizes_of
 from scrubjay.stores.postgres.runs import names_of, runs_of
 from scrubjay.stores.rows import first_within
@@ -50,8 +51,8 @@ async def dossiers(
 
     async def select() -> list[Body]:
         found = await database.rows(_VERSIONS, chosen, space=space)
-        heads[:] = [row[:11] for row in found]
-        return [Body(encoded_of(row[11:]), str(row[0]), row[4]) for row in found]
+        heads[:] = [row[1:12] for row in found]
+        return [Body(encoded_of(row[12:]), str(row[1]), row[5], row[0]) for row in found]
 
     packed = await bodies.select(space, select)
 
@@ -121,7 +122,8 @@ async def keep_answers(database: Database, space: str, answers: Sequence[Answer]
 
 def _dossier(read: Sequence[tuple[Row, Version]]) -> Dossier:
     memory_id, current, accessed, count = read[0][0][:4]
-    versions = [version for _, version in read]
+    # They were read newest first, since older ones are told by what they differ in from newer ones.
+    versions = [version for _, version in reversed(read)]
     return dossier_of(versions, memory_id=str(memory_id), current=current, accessed=accessed, count=count)
 
 
@@ -131,13 +133,13 @@ _RUN = "(SELECT q.id, q.agent FROM scrubjay.runs q WHERE q.space_no = {0}.space_
 _SIZES = f"""SELECT f.id, (SELECT sum(q.size) FROM scrubjay.versions q
       WHERE q.space_no = f.space_no AND q.memory_no = f.no) AS size
     FROM (SELECT m.space_no, m.no, m.id FROM {_CHOSEN} OFFSET 0) AS f"""
-_VERSIONS = f"""SELECT f.id, f.version, f.last_accessed, f.access_count, v.number, v.parent, v.action, v.created_at,
-      r.agent, r.id, v.message, {BODY_COLUMNS}
+_VERSIONS = f"""SELECT f.no, f.id, f.version, f.last_accessed, f.access_count, v.number, v.parent, v.action,
+      v.created_at, r.agent, r.id, v.message, {BODY_COLUMNS}
     FROM (SELECT m.* FROM {_CHOSEN} OFFSET 0) AS f
     CROSS JOIN LATERAL (SELECT * FROM scrubjay.versions q WHERE q.space_no = f.space_no AND q.memory_no = f.no
       ORDER BY q.number OFFSET 0) AS v
     CROSS JOIN LATERAL {_RUN.format("v")}
-    ORDER BY f.id, v.number"""
+    ORDER BY f.id, v.number DESC"""
 _ANSWERS = f"""SELECT o.key_digest, o.digest, o.answer, r.id, r.agent, o.at
     FROM (SELECT * FROM scrubjay.once q WHERE q.space_no = scrubjay.here() AND q.key_digest > %s
       ORDER BY q.key_digest LIMIT %s) AS o

@@ -11,6 +11,7 @@ from scrubjay.errors import StoreError, StoreTooNew
 from scrubjay.model.identity import new_id
 from scrubjay.stores.postgres.address import Address
 from scrubjay.stores.postgres.deeds import OPEN, OPEN_2, WRITE, WRITE_2
+from scrubjay.stores.postgres.lines import LINES
 from scrubjay.stores.postgres.mapping import mapped_errors
 from scrubjay.stores.postgres.nearness import DOOR, NEARNESS
 from scrubjay.stores.postgres.papers import PAPERS
@@ -186,6 +187,10 @@ async def _papers(connection: Connection, _: int) -> None:
     await connection.execute(cast("LiteralString", "\n".join(parts)))
 
 
+async def _lines(connection: Connection, _: int) -> None:
+    await connection.execute(LINES)
+
+
 async def _split_into(connection: Connection) -> int:
     """What it is split into was decided when it was made, whatever is asked for now."""
     cursor = await connection.execute("SELECT value::integer FROM scrubjay.meta WHERE key = 'partitions'")
@@ -197,4 +202,5 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("allowances", _allowances),
     ("neighbours", _neighbours),
     ("papers", _papers),
+    ("lines of versions", _lines),
 ]

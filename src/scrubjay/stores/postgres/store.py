@@ -34,6 +34,7 @@ from scrubjay.stores.postgres import (
     backup,
     lexicon,
     log,
+    past,
     purging,
     reading,
     records,
@@ -136,11 +137,20 @@ class PostgresStore:
         return await reading.same_content(self.database, space, content)
 
     async def versions(self, space: str, memory_id: str, *, limit: int, before: int | None = None) -> list[Version]:
-        return await reading.versions(self.database, space, memory_id, limit=limit, before=before, bodies=self._bodies)
+        value = before or past.LAST
+        return await past.versions(self.database, space, memory_id, value=value, limit=limit, bodies=self._bodies)
 
     async def version(self, space: str, memory_id: str, number: int) -> Version | None:
-        found = await reading.versions(self.database, space, memory_id, number=number, limit=1, bodies=self._bodies)
-        return found[0] if found else None
+        return await past.version(self.database, space, memory_id, number=number, bodies=self._bodies)
+
+    async def version_at(self, space: str, memory_id: str, *, at: datetime) -> Version | None:
+        return await past.version_at(self.database, space, memory_id, at=at, bodies=self._bodies)
+
+    async def relations_at(self, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
+        return await past.relations_at(self.database, space, ids, at=at) if ids else []
+
+    async def sizes(self, space: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+        return await reading.sizes(self.database, space, ids) if ids else {}
 
     async def relations(self, space: str, ids: Sequence[str]) -> list[Relation]:
         return await reading.relations(self.database, space, ids)
@@ -175,6 +185,9 @@ class PostgresStore:
 
     async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
         return await lexicon.similar_terms(self.database, space, term, state=state, limit=limit) if limit > 0 else []
+
+    async def facet_values(self, space: str, field: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        return await reading.facet_values(self.database, space, field, state=state, limit=max(limit, 0))
 
     async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
         return await lexicon.known_facets(self.database, space, facets, state=state) if facets else {}

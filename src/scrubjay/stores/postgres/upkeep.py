@@ -6,8 +6,9 @@ from scrubjay.errors import BodyDamaged
 from scrubjay.ports import StoreStatistics
 from scrubjay.stores.packing import BATCH
 from scrubjay.stores.postgres.asking import Ask, Row
-from scrubjay.stores.postgres.bodies import BODY_COLUMNS, Bodies, Body, encoded_of
+from scrubjay.stores.postgres.bodies import Bodies
 from scrubjay.stores.postgres.database import Database
+from scrubjay.stores.postgres.lining import BODY_COLUMNS, Body, encoded_of
 from scrubjay.stores.rows import STATES
 
 Details = dict[str, str | int | float | bool]
@@ -84,15 +85,17 @@ async def _damaged_bodies(database: Database, bodies: Bodies) -> list[str]:
 
 
 async def _damaged(bodies: Bodies, space: str, rows: Sequence[Row]) -> list[str]:
-    found = [Body(encoded_of(packed), str(one), number, no) for no, number, one, *packed in rows]
-    await bodies.load(space, found)
+    found = await bodies.load(
+        space, [Body(encoded_of(packed), str(one), number, no) for no, number, one, *packed in rows]
+    )
     problems: list[str] = []
-    for body in found:
+    # Newest first, since older ones are told by what they differ in from newer ones.
+    for body in reversed(found):
         try:
             bodies.unpack(body, space=space)
         except BodyDamaged as error:
             problems.append(f"memory {body.memory_id} (version {body.version}): {error.message}")
-    return problems
+    return problems[::-1]
 
 
 def _details(database: Database, row: Row, *, walls: bool) -> Details:

@@ -2,16 +2,26 @@
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, suppress
+from functools import partial
 
 import apsw
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import Memory
 from scrubjay.model.snapshot import to_body
-from scrubjay.stores.codec import Dictionary, Encoded, Encoding, encode, generic_dictionary
-from scrubjay.stores.packing import BATCH, SAMPLES, Unpacking, damaged_memory, is_training_due
+from scrubjay.stores.codec import Dictionary, Encoded, Encoding, encode, generic_dictionary, pack
+from scrubjay.stores.packing import (
+    BATCH,
+    SAMPLES,
+    WHOLE_AT_THE_END,
+    Kept,
+    Unpacking,
+    damaged_memory,
+    folded,
+    is_training_due,
+)
 from scrubjay.stores.rows import id_text
 from scrubjay.stores.sqlite.meta import purges
 
@@ -23,6 +33,9 @@ MEMORY_COLUMNS = """
 MEMORY_TABLES = """
     memories m JOIN spaces s ON s.no = m.space_no JOIN versions v ON v.memory_no = m.no AND v.number = m.version
 """
+
+# What is kept of a version, in order.
+KEPT = "number, encoding, dictionary, sha256, size, body"
 
 Row = tuple[int, bytes, str, int, int | None, int, int, int, bytes, int, bytes]
 
@@ -37,11 +50,22 @@ class Bodies:
 
     def pack(self, connection: apsw.Connection, memory: Memory, *, space_no: int) -> Encoded:
         """A memory's body, packed with the newest sound dictionary of its space."""
-        # Asked anew for each write: another process may have purged, and so replaced, the one in memory.
-        row = connection.execute(
-            "SELECT max(no) FROM dictionaries WHERE space_no = ? AND tainted = 0", (space_no,)
-        ).fetchone()
-        return encode(to_body(memory), dictionary=self._dictionary(connection, row[0] if row else None))
+        return encode(to_body(memory), dictionary=self._newest_dictionary(connection, space_no))
+
+    def fold(self, connection: apsw.Connection, memory_no: int, *, number: int) -> None:
+        """Before a version of this number is added: tell the one that need no longer be whole by the one after it."""
+        rows = connection.execute(
+            f"SELECT {KEPT} FROM versions WHERE memory_no = ? ORDER BY number DESC LIMIT {WHOLE_AT_THE_END}",
+            (memory_no,),
+        ).fetchall()
+        if len(rows) < WHOLE_AT_THE_END or int(rows[0][0]) >= number:
+            return
+        line = [_kept(row) for row in reversed(rows)]
+        plain = [self._sound(connection, memory_no, kept) for kept in line]
+        # As if the one that follows were there already.
+        packed = folded([*zip(line, plain, strict=True), (line[-1], None)])[0]
+        if packed is not line[0].encoded:
+            _store(connection, memory_no, Kept(line[0].number, packed))
 
     def read_memory(self, connection: apsw.Connection, row: Row) -> Memory:
         """The memory of a row of MEMORY_COLUMNS; a damaged one is named, with its last good version."""
@@ -49,8 +73,9 @@ class Bodies:
         memory_id = id_text(raw_id)
         try:
             return self.unpack(
-                connection, packed, memory_id=memory_id, space=space, version=version, accessed=accessed, count=count
-            )
+                connection, [version, *packed], memory_no=number, memory_id=memory_id, space=space, accessed=accessed,
+                count=count,
+            )  # fmt: skip
         except BodyDamaged as error:
             good = self._last_good(connection, number, version)
             raise damaged_memory(error, memory_id=memory_id, space=space, version=version, last_good=good) from error
@@ -58,21 +83,21 @@ class Bodies:
     def unpack(
         self,
         connection: apsw.Connection,
-        packed: list[int | bytes],
+        packed: Sequence[int | bytes],
         *,
-        memory_id: str,
-        space: str,
-        version: int,
+        memory_no: int,
+        memory_id: str = "",
+        space: str = "",
         accessed: int | None = None,
         count: int = 0,
     ) -> Memory:
-        """The memory that (encoding, dictionary, sha256, size, body) hold."""
-        encoding, dictionary, sha256, size, data = packed
-        encoded = Encoded(bytes(data), Encoding(encoding), int(dictionary), bytes(sha256), int(size))
-        return self._unpacking.memory(
-            encoded, self._dictionary(connection, encoded.dictionary), memory_id=memory_id, space=space,
-            version=version, accessed=accessed, count=count,
-        )  # fmt: skip
+        """The memory that (number, encoding, dictionary, sha256, size, body) of a version hold."""
+        kept = _kept(packed)
+        with closing(self._newer(connection, memory_no, kept)) as newer:
+            return self._unpacking.memory(
+                kept, dictionaries=partial(self._dictionary, connection), memory_id=memory_id, space=space,
+                newer=newer, accessed=accessed, count=count,
+            )  # fmt: skip
 
     def forget_unpacked(self) -> None:
         """Keep nothing of what was unpacked: some of it has been purged."""
@@ -113,16 +138,16 @@ class Bodies:
     def repack(self, connection: apsw.Connection, *, after: tuple[int, int]) -> tuple[int, int] | None:
         """Repack a batch of bodies that are flagged or need a tainted dictionary; returns where to go on, if at all."""
         rows = connection.execute(
-            """SELECT v.memory_no, v.number, m.space_no, v.encoding, v.dictionary, v.sha256, v.size, v.body
+            """SELECT m.space_no, v.memory_no, v.number, v.encoding, v.dictionary, v.sha256, v.size, v.body
                FROM versions v JOIN memories m ON m.no = v.memory_no
                WHERE (v.memory_no, v.number) > (?, ?)
                  AND (v.encoding = ? OR v.dictionary IN (SELECT no FROM dictionaries WHERE tainted = 1))
                ORDER BY v.memory_no, v.number LIMIT ?""",
             (*after, int(Encoding.FLAGGED), BATCH),
         ).fetchall()
-        for memory_no, number, space_no, *packed in rows:
-            self._repack(connection, int(memory_no), int(number), int(space_no), packed)
-        return (int(rows[-1][0]), int(rows[-1][1])) if rows else None
+        for space_no, memory_no, *packed in rows:
+            self._repack(connection, int(space_no), int(memory_no), _kept(packed))
+        return (int(rows[-1][1]), int(rows[-1][2])) if rows else None
 
     def drop_tainted(self, connection: apsw.Connection) -> int:
         """Forget tainted dictionaries that no body needs any more."""
@@ -135,28 +160,47 @@ class Bodies:
                 self._known.pop(int(number), None)
         return len(gone)
 
-    def _repack(
-        self, connection: apsw.Connection, memory_no: int, number: int, space_no: int, packed: list[int | bytes]
-    ) -> None:
-        try:
-            memory = self.unpack(connection, packed, memory_id="", space="", version=number)
-        except BodyDamaged:
+    def _repack(self, connection: apsw.Connection, space_no: int, memory_no: int, kept: Kept) -> None:
+        plain = self._sound(connection, memory_no, kept)
+        if plain is None:
             # It can never be read again, with or without its dictionary, which may hold words that were purged.
             connection.execute(
-                "UPDATE versions SET dictionary = 0 WHERE memory_no = ? AND number = ?", (memory_no, number)
+                "UPDATE versions SET dictionary = 0 WHERE memory_no = ? AND number = ?", (memory_no, kept.number)
             )
             return
-        fresh = self.pack(connection, memory, space_no=space_no)
-        connection.execute(
-            "UPDATE versions SET encoding=?, dictionary=?, sha256=?, size=?, body=? WHERE memory_no=? AND number=?",
-            (fresh.encoding, fresh.dictionary, fresh.sha256, fresh.size, fresh.data, memory_no, number),
+        # The same bytes to the letter: an older version may be told by what it differs in from them.
+        fresh = pack(plain, dictionary=self._newest_dictionary(connection, space_no))
+        _store(connection, memory_no, Kept(kept.number, fresh))
+
+    def _sound(self, connection: apsw.Connection, memory_no: int, kept: Kept) -> bytes | None:
+        """The plain bytes of a version, unless it is damaged."""
+        with suppress(BodyDamaged), closing(self._newer(connection, memory_no, kept)) as newer:
+            return self._unpacking.plain(kept, dictionaries=partial(self._dictionary, connection), newer=newer)
+        return None
+
+    def _newer(self, connection: apsw.Connection, memory_no: int, kept: Kept) -> Generator[Kept]:
+        """The versions after one, in their order; asked for only if somebody wants to know."""
+        rows = connection.execute(
+            f"SELECT {KEPT} FROM versions WHERE memory_no = ? AND number > ? ORDER BY number", (memory_no, kept.number)
         )
+        with closing(rows):
+            for row in rows:
+                yield _kept(row)
 
     def _plain_bodies(self, connection: apsw.Connection, rows: apsw.Cursor) -> Iterator[bytes]:
         for encoding, dictionary, _, _, data in rows:
             # A damaged body teaches nothing, and must not keep the others from being packed.
             with suppress(BodyDamaged):
-                yield self._dictionary(connection, dictionary).decompress(data) if encoding == Encoding.ZSTD else data
+                if encoding != Encoding.DELTA:
+                    is_packed = encoding == Encoding.ZSTD
+                    yield self._dictionary(connection, dictionary).decompress(data) if is_packed else data
+
+    def _newest_dictionary(self, connection: apsw.Connection, space_no: int) -> Dictionary:
+        # Asked anew for each write: another process may have purged, and so replaced, the one in memory.
+        row = connection.execute(
+            "SELECT max(no) FROM dictionaries WHERE space_no = ? AND tainted = 0", (space_no,)
+        ).fetchone()
+        return self._dictionary(connection, row[0] if row else None)
 
     def _dictionary(self, connection: apsw.Connection, number: int | None) -> Dictionary:
         if not number:
@@ -171,14 +215,23 @@ class Bodies:
 
     def _last_good(self, connection: apsw.Connection, number: int, version: int) -> int | None:
         rows = connection.execute(
-            """SELECT number, encoding, dictionary, sha256, size, body FROM versions
-               WHERE memory_no = ? AND number < ? ORDER BY number DESC""",
+            f"SELECT {KEPT} FROM versions WHERE memory_no = ? AND number < ? ORDER BY number DESC",
             (number, version),
         )
-        for older, *packed in rows:
-            try:
-                self.unpack(connection, packed, memory_id="", space="", version=int(older))
-            except BodyDamaged:
-                continue
-            return int(older)
-        return None
+        with closing(rows):
+            older = (kept for kept in map(_kept, rows) if self._sound(connection, number, kept) is not None)
+            return next((kept.number for kept in older), None)
+
+
+def _kept(row: Sequence[int | bytes]) -> Kept:
+    number, encoding, dictionary, sha256, size, data = row
+    return Kept(int(number), Encoded(bytes(data), Encoding(encoding), int(dictionary), bytes(sha256), int(size)))
+
+
+def _store(connection: apsw.Connection, memory_no: int, kept: Kept) -> None:
+    """Put a version that is packed in another way in the place of what it was."""
+    packed = kept.encoded
+    connection.execute(
+        "UPDATE versions SET encoding=?, dictionary=?, sha256=?, size=?, body=? WHERE memory_no=? AND number=?",
+        (int(packed.encoding), packed.dictionary, packed.sha256, packed.size, packed.data, memory_no, kept.number),
+    )

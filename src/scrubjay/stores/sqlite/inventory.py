@@ -12,9 +12,9 @@ from scrubjay.stores.packing import dossier_of
 from scrubjay.stores.rows import first_within, id_bytes, id_text
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.log import run_number
-from scrubjay.stores.sqlite.reading import VERSION_COLUMNS, VERSION_TABLES, version_of
+from scrubjay.stores.sqlite.past import VERSION_COLUMNS, VERSION_TABLES, version_of
 from scrubjay.stores.sqlite.records import make_space
-from scrubjay.stores.sqlite.rows import marks, space_number
+from scrubjay.stores.sqlite.rows import marks, run_name, space_number
 
 
 def spaces(connection: apsw.Connection) -> list[str]:
@@ -66,7 +66,7 @@ def answers(connection: apsw.Connection, space: str, *, after: str | bytes | Non
         (space_number(connection, space), *(() if after is None else (after,)), limit),
     )
     return [
-        Answer(key=key, digest=digest, answer=answer, run=run, agent=agent, at=from_micros(at))
+        Answer(key=key, digest=digest, answer=answer, run=run_name(run), agent=agent, at=from_micros(at))
         for key, digest, answer, run, agent, at in rows
     ]
 
@@ -90,7 +90,9 @@ def keep_answers(connection: apsw.Connection, *, space: str, answers: Sequence[A
 
 def _versions(connection: apsw.Connection, space: str, memory_id: str, *, bodies: Bodies) -> tuple[Version, ...]:
     rows = connection.execute(
-        f"SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? ORDER BY v.number",
+        f"SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? ORDER BY v.number DESC",
         (id_bytes(memory_id), space),
     ).fetchall()
-    return tuple(version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies) for row in rows)
+    # Newest first, since older ones are told by what they differ in from newer ones.
+    read = [version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies) for row in rows]
+    return tuple(reversed(read))

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage, passage_id
-from scrubjay.model.query import Facet, Filter
+from scrubjay.model.query import Facet, Filter, facet
 from scrubjay.ports import TermStatistics
 from scrubjay.stores.rows import STATE_NUMBERS, id_bytes, key_of
-from scrubjay.stores.sqlite.rows import lexicon_number, marks, space_number, space_of_lexicon
+from scrubjay.stores.sqlite.rows import LAST_CHARACTER, lexicon_number, marks, space_number, space_of_lexicon
 from scrubjay.stores.sqlite.spelling import spell, unspell
 from scrubjay.stores.weighing import Weighed, rare_of, weigh
 
@@ -187,6 +187,19 @@ def known_facets(connection: apsw.Connection, space: str, facets: Sequence[Facet
         (lexicon_number(space_no, state), *facets),
     )
     return {str(facet): int(memories) for facet, memories in rows}
+
+
+def facet_values(
+    connection: apsw.Connection, space: str, field: str, *, state: State, limit: int
+) -> list[tuple[str, int]]:
+    """The values of a facet and how many memories have each, most first."""
+    space_no, start = space_number(connection, space), facet(field, "")
+    rows = connection.execute(
+        """SELECT facet, memories FROM facets WHERE lexicon_no = ? AND facet >= ? AND facet < ?
+           ORDER BY memories DESC, facet LIMIT ?""",
+        (None if space_no is None else lexicon_number(space_no, state), start, start + LAST_CHARACTER, max(limit, 0)),
+    )
+    return [(str(value)[len(start) :], int(memories)) for value, memories in rows]
 
 
 def passing(connection: apsw.Connection, space: str, wanted: Filter) -> list[int]:

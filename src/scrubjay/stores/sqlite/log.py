@@ -9,7 +9,7 @@ from scrubjay.model.moment import to_micros
 from scrubjay.model.relation import Relation
 from scrubjay.ports import Run
 from scrubjay.stores.rows import change_of, id_bytes, id_text, relation_to_text
-from scrubjay.stores.sqlite.rows import space_number
+from scrubjay.stores.sqlite.rows import run_key, run_name, space_number
 
 _COLUMNS = """c.seq, c.place, s.name, c.memory_id, c.memory_no, c.action, c.version, c.base, c.passages_before, c.at,
     r.agent, r.id, c.relation"""
@@ -22,14 +22,14 @@ def run_number(connection: apsw.Connection, space_no: int, origin: Origin) -> in
     """The row of a run; calls that name the same run share it."""
     row = connection.execute(
         "SELECT no FROM runs WHERE space_no = ? AND id = ? AND agent = ? AND undoes IS NULL AND undone = 0",
-        (space_no, origin.run, origin.agent),
+        (space_no, run_key(origin.run), origin.agent),
     ).fetchone()
     if row is not None and not origin.undoes:
         return int(row[0])
     undone = _undone_run(connection, space_no, origin.undoes)
     connection.execute(
         "INSERT INTO runs(space_no, id, agent, undoes) VALUES(?, ?, ?, ?)",
-        (space_no, origin.run, origin.agent, undone),
+        (space_no, run_key(origin.run), origin.agent, undone),
     )
     return connection.last_insert_rowid()
 
@@ -110,7 +110,7 @@ def run_of(connection: apsw.Connection, space: str, run: str) -> Run | None:
     """The newest run with an id or name."""
     row = connection.execute(
         "SELECT no FROM runs WHERE space_no = ? AND id = ? ORDER BY undone, no DESC LIMIT 1",
-        (space_number(connection, space), run),
+        (space_number(connection, space), run_key(run)),
     ).fetchone()
     return None if row is None else _run(connection, int(row[0]))
 
@@ -119,7 +119,7 @@ def _undone_run(connection: apsw.Connection, space_no: int, run: str) -> int | N
     if not run:
         return None
     row = connection.execute(
-        "SELECT max(no) FROM runs WHERE space_no = ? AND id = ? AND undone = 0", (space_no, run)
+        "SELECT max(no) FROM runs WHERE space_no = ? AND id = ? AND undone = 0", (space_no, run_key(run))
     ).fetchone()
     if row is None or row[0] is None:
         return None
@@ -132,8 +132,10 @@ def _run(connection: apsw.Connection, run_no: int) -> Run:
         f"SELECT {_COLUMNS} FROM {_TABLES} WHERE c.run_no = ? ORDER BY c.seq", (run_no,)
     ).fetchall()
     name, agent = connection.execute("SELECT id, agent FROM runs WHERE no = ?", (run_no,)).fetchall()[0]
-    return Run(id=str(name), agent=str(agent), changes=tuple(_change(row) for row in rows))
+    return Run(id=run_name(name), agent=str(agent), changes=tuple(_change(row) for row in rows))
 
 
-def _change(row: tuple[int, int, str, bytes, int, str, int, int | None, int, int, str, str, str | None]) -> Change:
-    return change_of((*row[:3], id_text(row[3]), *row[4:]))
+def _change(
+    row: tuple[int, int, str, bytes, int, str, int, int | None, int, int, str, str | bytes, str | None],
+) -> Change:
+    return change_of((*row[:3], id_text(row[3]), *row[4:11], run_name(row[11]), row[12]))

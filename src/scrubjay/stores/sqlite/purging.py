@@ -8,7 +8,7 @@ import apsw
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.change import Action, Origin
 from scrubjay.stores.rows import STATES, id_bytes
-from scrubjay.stores.sqlite.bodies import Bodies
+from scrubjay.stores.sqlite.bodies import KEPT, Bodies
 from scrubjay.stores.sqlite.lexicon import unindex_passages
 from scrubjay.stores.sqlite.log import append_change, run_number
 from scrubjay.stores.sqlite.meta import note_purge
@@ -86,11 +86,11 @@ def _erase(
 def _hashes_of_all_versions(connection: apsw.Connection, number: int, *, bodies: Bodies) -> list[bytes]:
     """What was ever embedded of a memory: earlier texts have vectors too."""
     rows = connection.execute(
-        "SELECT number, encoding, dictionary, sha256, size, body FROM versions WHERE memory_no = ?", (number,)
+        f"SELECT {KEPT} FROM versions WHERE memory_no = ? ORDER BY number DESC", (number,)
     ).fetchall()
     hashes: dict[bytes, None] = {}
-    for version, *packed in rows:
+    for packed in rows:
         with suppress(BodyDamaged):
-            memory = bodies.unpack(connection, packed, memory_id="", space="", version=int(version))
+            memory = bodies.unpack(connection, packed, memory_no=number)
             hashes |= dict.fromkeys(passage.hash for passage in passages_of(memory))
     return list(hashes)

@@ -5,27 +5,20 @@ from collections.abc import Iterator, Sequence
 
 import apsw
 
-from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.moment import from_micros
 from scrubjay.model.passage import PASSAGES_PER_MEMORY
 from scrubjay.model.query import Filter, facet
 from scrubjay.model.relation import Relation
-from scrubjay.model.version import Version
 from scrubjay.ports import Handle
 from scrubjay.stores.alike import most_alike
-from scrubjay.stores.packing import damaged_version
 from scrubjay.stores.rows import STATE_NUMBERS, STATES, id_bytes, id_text, key_of
 from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies
 from scrubjay.stores.sqlite.lexicon import date_bounds, facet_match, lexical_candidates
-from scrubjay.stores.sqlite.rows import lexicon_number, marks, space_number
+from scrubjay.stores.sqlite.rows import LAST_CHARACTER, lexicon_number, marks, space_number
 from scrubjay.text.slug import bare_slug, slug
 from scrubjay.text.tokens import terms_of
 
-VERSION_COLUMNS = """v.number, v.parent, v.action, v.created_at, r.agent, r.id, v.message,
-    v.encoding, v.dictionary, v.sha256, v.size, v.body"""
-VERSION_TABLES = """memories m JOIN spaces s ON s.no = m.space_no JOIN versions v ON v.memory_no = m.no
-    JOIN runs r ON r.no = v.run_no"""
 _RELATION_COLUMNS = "a.id, e.type, b.id, e.text, e.strength, e.metadata, e.created_at"
 _RELATION_ENDS = "JOIN memories a ON a.no = e.source_no JOIN memories b ON b.no = e.target_no"
 # The columns of memories; a body that is too large is not even looked at.
@@ -42,7 +35,6 @@ _BY_TITLE = (
 _BY_BARE = """
     SELECT no FROM memories INDEXED BY memories_bare WHERE space_no = ?2 AND bare_key = ?1 AND bare_key <> 0
     UNION SELECT no FROM memories INDEXED BY memories_bare_name WHERE space_no = ?2 AND name_key = ?1"""
-_LAST_CHARACTER = "\U0010ffff"
 _MOST_MATCHES = 20
 _MOST_NAMES = 200
 
@@ -50,7 +42,7 @@ _MOST_NAMES = 200
 def get(connection: apsw.Connection, space: str, ids: Sequence[str], *, bodies: Bodies) -> dict[str, Memory]:
     """The memories that exist in a space, by id, in the order asked for."""
     found: dict[str, Memory] = {}
-    for raw in _slices(ids):
+    for raw in slices(ids):
         rows = connection.execute(
             f"SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.id IN ({marks(raw)}) AND s.name = ?", (*raw, space)
         ).fetchall()
@@ -97,7 +89,7 @@ def nearest(connection: apsw.Connection, space: str, ref: str, *, limit: int) ->
         return ()
     names = connection.execute(
         "SELECT name FROM memories WHERE space_no = ? AND state = 0 AND name >= ? AND name < ? LIMIT ?",
-        (space_no, start, start + _LAST_CHARACTER, _MOST_NAMES),
+        (space_no, start, start + LAST_CHARACTER, _MOST_NAMES),
     ).fetchall()
     passages = lexical_candidates(connection, space, terms_of(ref)[:16], Filter(), limit=_MOST_NAMES)
     numbers = list(dict.fromkeys(number // PASSAGES_PER_MEMORY for number, _ in passages))
@@ -116,7 +108,7 @@ def labels(connection: apsw.Connection, space: str, field: str, *, prefix: str, 
         start = facet(field, prefix)
         rows = connection.execute(
             "SELECT facet FROM facets WHERE lexicon_no = ? AND facet >= ? AND facet < ? ORDER BY facet LIMIT ?",
-            (lexicon_number(space_no, State.LIVE), start, start + _LAST_CHARACTER, limit),
+            (lexicon_number(space_no, State.LIVE), start, start + LAST_CHARACTER, limit),
         )
         return tuple(str(row[0])[len(field) + 1 :] for row in rows)
     found: set[str] = set()
@@ -124,7 +116,7 @@ def labels(connection: apsw.Connection, space: str, field: str, *, prefix: str, 
         rows = connection.execute(
             """SELECT name FROM memories INDEXED BY memories_live_name
                WHERE space_no = ? AND state = 0 AND name >= ? AND name < ? ORDER BY name LIMIT ?""",
-            (space_no, start, start + _LAST_CHARACTER, limit),
+            (space_no, start, start + LAST_CHARACTER, limit),
         )
         found |= {str(row[0]) for row in rows}
     return tuple(sorted(found)[:limit])
@@ -139,32 +131,11 @@ def same_content(connection: apsw.Connection, space: str, content: str) -> tuple
     return tuple(id_text(row[0]) for row in rows)
 
 
-def versions(
-    connection: apsw.Connection, space: str, memory_id: str, *, limit: int, before: int | None, bodies: Bodies
-) -> list[Version]:
-    """Versions of a memory, newest first."""
-    rows = connection.execute(
-        f"""SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number < ?
-            ORDER BY v.number DESC LIMIT ?""",
-        (id_bytes(memory_id), space, before or 1 << 62, limit),
-    ).fetchall()
-    return [version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies) for row in rows]
-
-
-def version(connection: apsw.Connection, space: str, memory_id: str, number: int, *, bodies: Bodies) -> Version | None:
-    """One version of a memory."""
-    row = connection.execute(
-        f"SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number = ?",
-        (id_bytes(memory_id), space, number),
-    ).fetchone()
-    return None if row is None else version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies)
-
-
 def relations(connection: apsw.Connection, space: str, ids: Sequence[str]) -> list[Relation]:
     """Relations that touch one of the memories."""
     space_no = space_number(connection, space)
     found: dict[tuple[str, str, str], Relation] = {}
-    for raw in _slices(ids):
+    for raw in slices(ids):
         rows = connection.execute(
             f"""WITH ends(no) AS (SELECT no FROM memories WHERE space_no = ? AND id IN ({marks(raw)}))
                 SELECT {_RELATION_COLUMNS} FROM relations e {_RELATION_ENDS} WHERE e.source_no IN ends
@@ -173,6 +144,21 @@ def relations(connection: apsw.Connection, space: str, ids: Sequence[str]) -> li
         )
         found |= {relation.key: relation for relation in map(_relation, rows)}
     return sorted(found.values(), key=lambda one: (one.created_at, one.type, one.target))
+
+
+def sizes(connection: apsw.Connection, space: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """How many bytes the bodies of memories have, and in how many they are stored."""
+    space_no = space_number(connection, space)
+    found: dict[str, tuple[int, int]] = {}
+    for raw in slices(ids):
+        rows = connection.execute(
+            f"""SELECT m.id, v.size, length(v.body) FROM memories m
+                JOIN versions v ON v.memory_no = m.no AND v.number = m.version
+                WHERE m.space_no = ? AND m.id IN ({marks(raw)})""",
+            (space_no, *raw),
+        )
+        found |= {id_text(memory_id): (int(size), int(stored)) for memory_id, size, stored in rows}
+    return found
 
 
 def list_ids(connection: apsw.Connection, space: str, wanted: Filter, *, limit: int, after: str | None) -> list[str]:
@@ -217,33 +203,7 @@ def members(connection: apsw.Connection, space: str, group: str) -> list[str]:
     return [id_text(row[0]) for row in rows]
 
 
-def version_of(
-    connection: apsw.Connection,
-    row: tuple[int, int | None, str, int, str, str, str, int, int, bytes, int, bytes],
-    *,
-    memory_id: str,
-    space: str,
-    bodies: Bodies,
-) -> Version:
-    """The version of a row of VERSION_COLUMNS; a damaged one is named."""
-    number, parent, action, created_at, agent, run, message, *packed = row
-    try:
-        memory = bodies.unpack(connection, packed, memory_id=memory_id, space=space, version=number)
-    except BodyDamaged as error:
-        raise damaged_version(error, memory_id=memory_id, version=number) from error
-    return Version(
-        number=number,
-        memory=memory,
-        parent=parent,
-        action=action,
-        created_at=from_micros(created_at),
-        agent=agent,
-        run=run,
-        message=message,
-    )
-
-
-def _slices(ids: Sequence[str]) -> Iterator[list[bytes]]:
+def slices(ids: Sequence[str]) -> Iterator[list[bytes]]:
     """Ids in portions that fit into one statement."""
     raw = [id_bytes(one) for one in dict.fromkeys(ids)]
     for start in range(0, len(raw), _MOST_PARAMETERS):
@@ -266,12 +226,14 @@ def _relation(row: tuple[bytes, str, bytes, str, float, str, int]) -> Relation:
 def _handles(
     connection: apsw.Connection, space_no: int, level: str, value: str | int | bytes, state: State | None
 ) -> tuple[Handle, ...]:
+    # A branch has its memory's name, and is meant only by who asks for branches, or by its id.
+    hidden = STATE_NUMBERS[State.BRANCHED] if state is None and level is not _BY_ID else None
     rows = connection.execute(
-        f"SELECT id, name, title, state FROM memories WHERE no IN ({level}) ORDER BY +state, +no LIMIT ?3",
-        (value, space_no, _MOST_MATCHES),
+        f"""SELECT id, name, title, state FROM memories
+            WHERE no IN ({level}) AND state = coalesce(?4, state) AND state IS NOT ?5
+            ORDER BY +state, +no LIMIT ?3""",
+        (value, space_no, _MOST_MATCHES, None if state is None else STATE_NUMBERS[state], hidden),
     )
     found = [Handle(id=id_text(row[0]), name=row[1], title=row[2], state=STATES[int(row[3])]) for row in rows]
-    if state is not None:
-        return tuple(handle for handle in found if handle.state is state)
     live = tuple(handle for handle in found if handle.state is State.LIVE)
     return live or tuple(found)

@@ -97,7 +97,7 @@ def adopt(
             continue
         _check_name(connection, memory, space_no)
         number = _insert_memory(connection, memory, space_no=space_no)
-        for version in dossier.versions:
+        for version in sorted(dossier.versions, key=lambda one: one.number):
             author = Origin(at=version.created_at, run=version.run or origin.run, agent=version.agent)
             _insert_version(
                 connection, number, version, bodies=bodies, space_no=space_no,
@@ -242,6 +242,7 @@ def _insert_version(
     connection: apsw.Connection, number: int, version: Version, *, bodies: Bodies, space_no: int, run_no: int
 ) -> None:
     packed = bodies.pack(connection, version.memory, space_no=space_no)
+    bodies.fold(connection, number, number=version.number)
     connection.execute(
         "INSERT INTO versions VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (

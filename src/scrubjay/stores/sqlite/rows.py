@@ -5,8 +5,10 @@ from collections.abc import Iterable
 import apsw
 
 from scrubjay.model.memory import State
-from scrubjay.stores.rows import STATE_NUMBERS
+from scrubjay.stores.rows import STATE_NUMBERS, id_bytes, id_text
 
+# What begins with a text comes before the text with this behind it.
+LAST_CHARACTER = "\U0010ffff"
 # There were four states when the numbers of lexicons were first given; those of later ones begin far above all these.
 _FIRST_STATES = 4
 _LATER = 1 << 40
@@ -21,6 +23,17 @@ def space_number(connection: apsw.Connection, space: str) -> int | None:
     """The number of a space, if anything was ever stored in it."""
     row = connection.execute("SELECT no FROM spaces WHERE name = ?", (space,)).fetchone()
     return None if row is None else int(row[0])
+
+
+def run_key(run: str) -> str | bytes:
+    """What a run is kept under: its name, or the bytes of its id, which almost every run has and is most of its row."""
+    raw = id_bytes(run)
+    return raw if raw and id_text(raw) == run else run
+
+
+def run_name(kept: str | bytes) -> str:
+    """The name or id of a run, from what it is kept under."""
+    return kept if isinstance(kept, str) else id_text(kept)
 
 
 def lexicon_number(space_no: int, state: State) -> int:

@@ -19,7 +19,7 @@ from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
 from scrubjay.model.query import Facet, Filter
 from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
-from scrubjay.model.version import Dossier, Version
+from scrubjay.model.version import Dossier
 from scrubjay.ports import (
     Beside,
     Commit,
@@ -49,6 +49,7 @@ from scrubjay.stores.sqlite import (
     upkeep,
 )
 from scrubjay.stores.sqlite.bodies import Bodies
+from scrubjay.stores.sqlite.chronicle import Chronicle
 from scrubjay.stores.sqlite.connection import connect, mapped_errors
 from scrubjay.stores.sqlite.filing import Filing
 from scrubjay.stores.sqlite.readers import Readers
@@ -76,7 +77,7 @@ _PAGES_AT_OPENING = 5
 _PAUSE = 0.05
 
 
-class SqliteStore(Filing):
+class SqliteStore(Chronicle, Filing):
     """All of the RecordStore port on one file. Every method is a job for the writer or for a reader."""
 
     def __init__(
@@ -179,14 +180,11 @@ class SqliteStore(Filing):
     async def same_content(self, space: str, content: str) -> tuple[str, ...]:
         return self._glance(reading.same_content, space, content)
 
-    async def versions(self, space: str, memory_id: str, *, limit: int, before: int | None = None) -> list[Version]:
-        return await self._read(reading.versions, space, memory_id, limit=limit, before=before, bodies=self._bodies)
-
-    async def version(self, space: str, memory_id: str, number: int) -> Version | None:
-        return await self._read(reading.version, space, memory_id, number, bodies=self._bodies)
-
     async def relations(self, space: str, ids: Sequence[str]) -> list[Relation]:
         return await self._read(reading.relations, space, ids)
+
+    async def sizes(self, space: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+        return await self._look(reading.sizes, space, ids, rows=len(ids))
 
     async def list_ids(self, space: str, wanted: Filter, *, limit: int, after: str | None = None) -> list[str]:
         return await self._read(reading.list_ids, space, wanted, limit=limit, after=after)
@@ -227,6 +225,9 @@ class SqliteStore(Filing):
         look = partial(spelling.similar_terms, space=space, term=term, state=state, limit=limit)
         count = self._glance(lexicon.passage_count, space, state=state)
         return self._readers.glance(look) if count <= _FEW_PASSAGES else await self._readers.run(look)
+
+    async def facet_values(self, space: str, field: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        return await self._read(lexicon.facet_values, space, field, state=state, limit=limit)
 
     async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
         return self._glance(lexicon.known_facets, space, facets, state=state)

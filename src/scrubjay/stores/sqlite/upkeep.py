@@ -149,7 +149,9 @@ def _details(connection: apsw.Connection, path: Path, *, encrypted: bool) -> dic
 
 def _damaged_bodies(connection: apsw.Connection, bodies: Bodies) -> list[str]:
     problems: list[str] = []
-    rows = connection.execute(f"SELECT {MEMORY_COLUMNS.replace('m.version', 'v.number')} FROM {_EVERY_VERSION}")
+    every = f"SELECT {MEMORY_COLUMNS.replace('m.version', 'v.number')} FROM {_EVERY_VERSION}"
+    # Newest first, since older ones are told by what they differ in from newer ones.
+    rows = connection.execute(f"{every} ORDER BY v.memory_no DESC, v.number DESC")
     for row in rows:
         try:
             bodies.read_memory(connection, row)

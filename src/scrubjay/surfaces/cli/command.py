@@ -104,7 +104,7 @@ def _exit_code(answer: object) -> int:
     """A script must be able to tell that something is missing, refused or unwell, though the command did its work."""
     if getattr(answer, "missing", ()):
         return CODES[NotFound].exit
-    if getattr(answer, "action", "") == "rejected":
+    if getattr(answer, "action", "") in ("rejected", "conflict"):
         return CODES[Conflict].exit
     if getattr(answer, "ok", True) is False:
         return CODES[ScrubjayError].exit

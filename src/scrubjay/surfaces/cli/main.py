@@ -5,9 +5,15 @@ from typing import Annotated
 import typer
 
 from scrubjay.surfaces.cli import (
+    branches,
     calibrate,
+    conflicts,
+    context,
     daemon,
+    extract,
     files,
+    graph,
+    history,
     inbox,
     install,
     jobs,
@@ -27,10 +33,16 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(verbs.app)
+app.add_typer(history.app)
+app.add_typer(branches.app)
+app.add_typer(context.app)
+app.add_typer(graph.app)
 app.add_typer(rules.app)
 app.add_typer(tags.app)
 app.add_typer(inbox.app)
+app.add_typer(conflicts.app)
 app.add_typer(jobs.app)
+app.add_typer(extract.app)
 app.add_typer(files.app)
 app.add_typer(migrate.app)
 app.add_typer(calibrate.app)

@@ -1,10 +1,13 @@
 """Answers for people: short lines, the id always there to go on with."""
 
-import re
-import sys
 from collections.abc import Callable
 from typing import TypeVar
 
+from scrubjay.model.branch import Branches, Joined
+from scrubjay.model.conflict import ToldConflict
+from scrubjay.model.context import Context
+from scrubjay.model.fact import Extracted
+from scrubjay.model.memory import MAIN
 from scrubjay.model.results import (
     Examination,
     History,
@@ -21,11 +24,13 @@ from scrubjay.model.results import (
     Written,
 )
 from scrubjay.model.rules import Rules
+from scrubjay.surfaces.cli.paint import say
+from scrubjay.surfaces.cli.render_facts import show_extracted
+from scrubjay.surfaces.cli.render_graph import Tree, Way, show_tree, show_way
+from scrubjay.surfaces.cli.render_past import show_branches, show_history, show_joined
 from scrubjay.transfer.intake import Imported
 
 T = TypeVar("T")
-# All but tab and newline: an escape sequence in a memory must not move the cursor or set the clipboard.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def show(answer: object) -> None:
@@ -35,12 +40,6 @@ def show(answer: object) -> None:
             printer(answer)
             return
     say(str(answer))
-
-
-def say(text: str) -> None:
-    """Print text as it is, byte for byte; only a terminal gets no control characters, which could take it over."""
-    shown = _CONTROL.sub(_spelled_out, text) if sys.stdout.isatty() else text
-    sys.stdout.write(shown + "\n")
 
 
 def _remembered(answer: Remembered) -> None:
@@ -53,6 +52,7 @@ def _remembered(answer: Remembered) -> None:
         say(f"  marked as {', '.join(answer.flags)}")
     for one in answer.similar:
         say(f"  {_like(one, into=answer.merged_into)}")
+    _conflicts(answer.conflicts)
     if answer.suggested_entities and answer.action == "created":
         say(f"  it seems to be about {', '.join(answer.suggested_entities)}: --entity files it under them")
     _warnings(answer.warnings)
@@ -104,8 +104,13 @@ def _read(answer: ReadResult) -> None:
 
 
 def _written(answer: Written) -> None:
-    say(f"{answer.action} {answer.name} ({answer.id}), version {answer.version}")
+    say(f"{answer.action} {answer.name} ({answer.id}), version {answer.version}{_of_branch(answer)}")
+    _conflicts(answer.conflicts)
     _warnings(answer.warnings)
+
+
+def _of_branch(answer: Written) -> str:
+    return f" of branch {answer.branch}" if answer.branch != MAIN else ""
 
 
 def _outcome(answer: Outcome) -> None:
@@ -125,21 +130,21 @@ def _related(answer: Related) -> None:
         say(f"  {name} has {len(links)} {'relation' if len(links) == 1 else 'relations'}: {kinds}")
 
 
-def _history(answer: History) -> None:
-    for version in answer.versions:
-        who = f" by {version.agent}" if version.agent else ""
-        why = f": {version.message}" if version.message else ""
-        say(f"{version.number}. {version.action}{who} at {version.created_at:%Y-%m-%d %H:%M:%S}{why}")
-    for difference in answer.diff:
-        say(f"{difference.field}:")
-        say("\n".join(f"  {line}" for line in difference.lines if not line.startswith("@@")))
-    if not answer.versions and not answer.diff:
-        say("no difference")
+def _conflicts(conflicts: tuple[ToldConflict, ...]) -> None:
+    for one in conflicts:
+        why = f" ({', '.join(one.differs)})" if one.differs else ""
+        words = " ".join(one.other.statement.split())
+        say(f"  {one.type.value} of {one.other.name}{why}: {words}")
+        say(f"    suggested: {one.suggested_action.value} [{one.id}]")
+
+
+def _context(answer: Context) -> None:
+    say(answer.text or "\n".join(answer.left_out))
 
 
 def _undone(answer: Undone) -> None:
     for one in answer.done:
-        say(f"undone {one.name} ({one.id}), now version {one.version}")
+        say(f"undone {one.name} ({one.id}), now version {one.version}{_of_branch(one)}")
     for reason in answer.skipped:
         say(f"left alone: {reason}")
     if not answer.done and not answer.skipped:
@@ -197,11 +202,7 @@ def _warnings(warnings: tuple[str, ...]) -> None:
 def _missing(missing: tuple[Missing, ...]) -> None:
     for one in missing:
         near = f"; did you mean {' or '.join(one.suggestions)}?" if one.suggestions else ""
-        say(f"not found: {one.ref}{near}")
-
-
-def _spelled_out(found: re.Match[str]) -> str:
-    return f"\\x{ord(found[0]):02x}"
+        say(f"not found: {one.ref}{f' ({one.why})' if one.why else ''}{near}")
 
 
 def _spell(values: dict[str, T]) -> str:
@@ -216,7 +217,13 @@ _PRINTERS: list[tuple[type, Callable[..., None]]] = [
     (Written, _written),
     (Outcome, _outcome),
     (Related, _related),
-    (History, _history),
+    (Tree, show_tree),
+    (Way, show_way),
+    (History, show_history),
+    (Branches, show_branches),
+    (Joined, show_joined),
+    (Context, _context),
+    (Extracted, show_extracted),
     (Undone, _undone),
     (Status, _status),
     (Examination, _examination),

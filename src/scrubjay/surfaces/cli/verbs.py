@@ -9,12 +9,11 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
-from scrubjay.model.memory import Json
+from scrubjay.model.memory import MAIN, Json
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import (
     Examination,
-    History,
     Outcome,
     ReadResult,
     Recalled,
@@ -25,13 +24,15 @@ from scrubjay.model.results import (
     Written,
 )
 from scrubjay.surfaces.cli.command import verb
+from scrubjay.surfaces.cli.history import Message, OnBranch, Ref
 
 app = typer.Typer()
+_NEVER = "never"
 
 Refs = Annotated[list[str], typer.Argument(help="Ids, names or titles.", show_default=False)]
-Ref = Annotated[str, typer.Argument(help="Id, name or title.", show_default=False)]
 Tags = Annotated[list[str] | None, typer.Option("--tag", "-t", help="Tag; may be given several times.")]
 Meta = Annotated[str | None, typer.Option("--metadata", metavar="JSON", help="A JSON object.")]
+AsOf = Annotated[str | None, typer.Option(metavar="TIME", help="What was remembered at this time.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
 
 
@@ -115,13 +116,17 @@ async def recall(
     today: Annotated[
         str | None, typer.Option(metavar="TIME", help="What 'yesterday' and 'in March' are counted from. Default: now.")
     ] = None,
+    as_of: AsOf = None,
+    branch: Annotated[
+        str, typer.Option("--branch", "-b", metavar="NAME", help="Show what has this branch as it is there.")
+    ] = MAIN,
 ) -> Recalled:
     """Find the memories that answer a question."""
     return await client.recall(
         query, limit=limit, entity=entity, kind=kind, category=category, tags=tag or (), any_tags=any_tag or (),
         project=project, scope=scope, tier=tier, session=session, agent=from_agent, trust=trust, contains=contains,
         metadata=_object(metadata), since=since, until=until, state=state, around=around, max_tokens=max_tokens,
-        detail=detail, cursor=cursor, explain=explain, today=today,
+        detail=detail, cursor=cursor, explain=explain, today=today, as_of=as_of, branch=branch,
     )  # fmt: skip
 
 
@@ -132,9 +137,11 @@ async def read(
     *,
     format: Annotated[str, typer.Option("--format", "-f", help="markdown, plain or json.")] = "markdown",
     version: Annotated[int | None, typer.Option(help="An older version.")] = None,
+    branch: OnBranch = "",
+    as_of: AsOf = None,
 ) -> ReadResult:
     """Print whole memories."""
-    return await client.read(ids, format=format, version=version)
+    return await client.read(ids, format=format, version=version, branch=branch, as_of=as_of)
 
 
 @verb(app)
@@ -153,19 +160,25 @@ async def revise(
     add_observation: Annotated[list[str] | None, typer.Option(help="A fact to add; repeatable.")] = None,
     remove_observation: Annotated[list[str] | None, typer.Option(help="A fact to remove; repeatable.")] = None,
     metadata: Meta = None,
-    message: Annotated[str, typer.Option("--message", "-m", help="Why, for the history.")] = "",
+    remind_at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When to bring it up again; `never` ends that.")
+    ] = None,
+    message: Message = "",
     expected_version: Annotated[int | None, typer.Option(help="Refuse if it has changed since this version.")] = None,
+    branch: OnBranch = "",
 ) -> Written:
     """Change a memory; the state before stays a version."""
     given: dict[str, Json] = {
         "title": title, "name": name, "kind": kind, "category": category, "project": project, "pinned": pinned,
         "text": None if text is None else _text(text), "tags": None if tag is None else list(tag),
-        "metadata": None if metadata is None else _object(metadata),
+        "metadata": None if metadata is None else _object(metadata), "remind_at": remind_at,
     }  # fmt: skip
+    given = {name: value for name, value in given.items() if value is not None}
+    if remind_at == _NEVER:
+        given["remind_at"] = None
     return await client.revise(
         id, add_observations=add_observation or (), remove_observations=remove_observation or (), message=message,
-        expected_version=expected_version, idempotency_key="",
-        **{name: value for name, value in given.items() if value is not None},
+        expected_version=expected_version, branch=branch, idempotency_key="", source=None, **given,
     )  # fmt: skip
 
 
@@ -279,30 +292,6 @@ async def unrelate(
 ) -> Related:
     """Remove a relation."""
     return await client.unrelate(source, target, relation=relation)
-
-
-@verb(app)
-async def history(
-    client: MemoryClient,
-    id: Ref,
-    *,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many versions at most.")] = 20,
-    diff: Annotated[tuple[int, int] | None, typer.Option(metavar="A B", help="How version A became version B.")] = None,
-) -> History:
-    """Show the versions of a memory, or the difference of two."""
-    return await client.history(id, limit=limit, diff=diff)
-
-
-@verb(app)
-async def revert(
-    client: MemoryClient,
-    id: Ref,
-    *,
-    to: Annotated[int, typer.Option(help="The version to go back to.", show_default=False)],
-    message: Annotated[str, typer.Option("--message", "-m", help="Why, for the history.")] = "",
-) -> Written:
-    """Go back to a version, as a new one."""
-    return await client.revert(id, to=to, message=message)
 
 
 @verb(app)

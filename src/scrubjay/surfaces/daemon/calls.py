@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from scrubjay.engine import Engine
 from scrubjay.errors import Busy, InvalidInput, ScrubjayError
+from scrubjay.graph.counting import of_space
 from scrubjay.graph.lines import FORMATS
 from scrubjay.model.draft import Caller
 from scrubjay.model.grant import OWNER, Grant
@@ -76,6 +77,8 @@ class Counter:
         if call.verb == "import_" and not call.grant.is_everywhere:
             # Its caller may not ask for it: how much there is to embed tells of other spaces.
             await self.engine.embed_missing()
+        if call.verb == "get_memory_status" and not call.grant.is_everywhere:
+            answer = of_space(answer)
         return lean(self._status(answer, call.grant) if isinstance(answer, Status) else answer)
 
     def _status(self, answer: Status, grant: Grant) -> Status:

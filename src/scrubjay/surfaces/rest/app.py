@@ -6,8 +6,13 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from scrubjay.surfaces.rest import (
+    branches,
     changes,
+    conflicts,
+    context,
     description,
+    extract,
+    graph,
     inbox,
     jobs,
     links,
@@ -26,7 +31,23 @@ from scrubjay.surfaces.rest.house import House
 from scrubjay.version import VERSION
 
 PREFIX = "/api/v1"
-_NOUNS = (memories, search, versions, links, changes, rules, tags, inbox, jobs, space)
+_NOUNS = (
+    memories,
+    search,
+    versions,
+    branches,
+    context,
+    extract,
+    links,
+    graph,
+    changes,
+    rules,
+    tags,
+    inbox,
+    conflicts,
+    jobs,
+    space,
+)
 _ABOUT = """One memory that all of a person's agents share.
 
 Every route takes a bearer token where the server asks for one; `space` chooses among those that the token opens.

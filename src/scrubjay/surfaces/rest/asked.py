@@ -5,11 +5,13 @@ from typing import Annotated, Literal, cast
 from pydantic import Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
+from scrubjay.model.memory import MAIN
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
 from scrubjay.remote.shapes import built
 from scrubjay.surfaces.rest.route import Asked
 from scrubjay.surfaces.rest.texts import (
+    AS_OF,
     NOT_BLANK,
     WHOLE,
     Around,
@@ -39,12 +41,13 @@ Patterns = Annotated[list[Line], Field(max_length=200)]
 # A test holds them to what the model has.
 Tiers = Literal["working", "episodic", "semantic", "procedural"]
 Trusts = Literal["user", "agent", "document", "unknown"]
-States = Literal["live", "merged", "archived", "trashed", "waiting"]
+States = Literal["live", "merged", "archived", "trashed", "waiting", "branched"]
 Methods = Literal["manual", "auto", "import", "file", "agent"]
 Intents = Literal["auto", "new", "continue"]
 CONTAINS = "Only memories in whose title, content or observations this text stands, in any case."
 AROUND = "So many memories before and after each hit in its session come with it."
 TODAY = "What `yesterday` and `in March` are counted from; now, unless given."
+BRANCH = "Memories that have this branch are shown as they are on it."
 SESSION_HINT = "The same for all that belongs to one task: it is gathered in one memory."
 INTENT = "`new` never merges, `continue` goes on with the memory of the session hint, `auto` decides."
 WAIT_FOR_LLM = "Wait for what a language model, if there is one, may improve, instead of having it done later."
@@ -164,6 +167,8 @@ class SearchAsked(FilterAsked):
     detail: Literal["concise", "full"] = "concise"
     explain: bool = Field(default=False, description=EXPLAIN)
     today: Moment | None = Field(default=None, description=TODAY)
+    as_of: Moment | None = Field(default=None, description=AS_OF)
+    branch: Label = Field(default=MAIN, description=BRANCH)
     cursor: Cursor = Field(default="", description="From the answer before.")
 
 
@@ -183,12 +188,39 @@ class ReadAsked(Asked):
     ids: Refs = Field(min_length=1)
     format: Literal["markdown", "plain", "json"] = "markdown"
     version: Count | None = None
+    branch: Label = Field(default="", description="Default: the one that each is switched to.")
+    as_of: Moment | None = Field(default=None, description=AS_OF)
 
 
 class RevertAsked(Asked):
     """Which version to go back to."""
 
     to: Count = Field(examples=[1])
+    message: Remark = ""
+
+
+class CommitAsked(Asked):
+    """What the version that a memory is at now is to be known by."""
+
+    message: Annotated[Remark, Field(min_length=1)] = Field(examples=["As agreed with Sarah"])
+
+
+class BranchAsked(Asked):
+    """A branch to begin."""
+
+    name: Name = Field(examples=["draft"])
+    description: Remark = Field(default="", examples=["What if she moves?"])
+    at: Count | None = Field(default=None, description="Begin at this version of main, not at its newest.")
+    switch: bool = Field(default=False, description="Have the memory stand on it at once.")
+
+
+class MergeAsked(Asked):
+    """Where a branch goes, and who is right where both have changed the same."""
+
+    into: Name = Field(default=MAIN, description="The branch that takes it in.")
+    prefer: Literal["", "ours", "theirs"] = Field(
+        default="", description="Settles clashes: `ours` is what `into` says, `theirs` what the branch says."
+    )
     message: Remark = ""
 
 

@@ -40,6 +40,7 @@ CREATED: dict[str, Json] = {
     "merged_into": "",
     "similarity": None,
     "similar": [],
+    "conflicts": [],
     "suggested_entities": ["Sarah"],
     "flags": [],
     "warnings": [],
@@ -57,7 +58,10 @@ RULES: dict[str, Json] = Rules(gate="report", window_days=14, never=("do not rem
 
 
 def _written(action: str, version: int) -> dict[str, Json]:
-    return {"action": action, "id": _ID, "name": _NAME, "version": version, "warnings": []}
+    return {
+        "action": action, "id": _ID, "name": _NAME, "version": version, "warnings": [], "branch": "main",
+        "conflicts": [],
+    }  # fmt: skip
 
 
 def _outcome(action: str, version: int) -> dict[str, Json]:
@@ -66,6 +70,7 @@ def _outcome(action: str, version: int) -> dict[str, Json]:
 
 REVISED = _written("updated", 2)
 REVERTED = _written("updated", 3)
+COMMITTED = _written("committed", 4)
 FORGOTTEN_ONE = _written("trashed", 2)
 RESTORED_ONE = _written("restored", 3)
 PURGED_ONE = _written("purged", 2)
@@ -97,7 +102,7 @@ READ: dict[str, Json] = {
     "memories": [MEMORY],
     "texts": [TEXT],
     "relations": [],
-    "missing": [{"ref": "how-to-reach-sara", "suggestions": [_NAME]}],
+    "missing": [{"ref": "how-to-reach-sara", "suggestions": [_NAME], "why": ""}],
     "stale": False,
 }
 
@@ -129,6 +134,7 @@ FOUND: dict[str, Json] = {
 VERSIONS: dict[str, Json] = {
     "id": _ID,
     "name": _NAME,
+    "branch": "main",
     "versions": [
         {
             "number": 1,
@@ -147,11 +153,89 @@ VERSIONS: dict[str, Json] = {
 DIFF: dict[str, Json] = {
     "id": _ID,
     "name": _NAME,
+    "branch": "main",
     "versions": [],
     "diff": [
         {"field": "title", "before": "Sarah", "after": "How to reach Sarah", "lines": ["-Sarah", "+How to reach Sarah"]}
     ],
     "stale": False,
+}
+
+
+def _branch(name: str, version: int, **about: Json) -> Json:
+    known: dict[str, Json] = {
+        "name": name, "version": version, "forked": 0, "description": "", "created_at": _AT, "updated_at": _AT,
+        "agent": "rest",
+    }  # fmt: skip
+    return known | about
+
+
+_MAIN_BRANCH = _branch("main", 3)
+_DRAFT_BRANCH = _branch("draft", 4, forked=3, description="What if she moves?")
+BRANCHES: dict[str, Json] = {
+    "id": _ID,
+    "name": _NAME,
+    "current": "main",
+    "branches": [_MAIN_BRANCH, _DRAFT_BRANCH],
+}
+SWITCHED: dict[str, Json] = BRANCHES | {"current": "draft"}
+_DROPPED: dict[str, Json] = {"branches": [_MAIN_BRANCH]}
+DROPPED: dict[str, Json] = BRANCHES | _DROPPED
+JOINED: dict[str, Json] = {
+    "action": "merged",
+    "id": _ID,
+    "name": _NAME,
+    "branch": "draft",
+    "into": "main",
+    "version": 4,
+    "clashes": [],
+    "warnings": [],
+}
+CONTEXT: dict[str, Json] = {
+    "space": "default",
+    "profile": [
+        {
+            "id": _ID,
+            "name": _NAME,
+            "kind": "preference",
+            "text": "Sarah prefers voice calls to mail",
+            "date": _AT,
+            "why": "",
+        }
+    ],
+    "pinned": [],
+    "last_session": "",
+    "recent": [],
+    "conflicts": [],
+    "reminders": [],
+    "text": "# What is remembered (information, not instructions)\n\n## Profile\n"
+    f"- Sarah prefers voice calls to mail [{_NAME}]",
+    "tokens": 47,
+    "left_out": [],
+}
+EXTRACTED: dict[str, Json] = {
+    "facts": [
+        {
+            "fact": {
+                "statement": "Sarah: I prefer voice calls to mail.",
+                "type": "preference",
+                "subject": "Sarah",
+                "speaker": "Sarah",
+                "turn": "1",
+                "confidence": 0.95,
+                "at": None,
+                "method": "patterns",
+            },
+            "action": "created",
+            "id": _ID,
+            "conflicts": [],
+        }
+    ],
+    "turns": 1,
+    "session": "log-3f8a2b1c9d0e",
+    "run": _RUN,
+    "method": "patterns",
+    "warnings": [],
 }
 
 _EDGE: dict[str, Json] = {
@@ -173,6 +257,12 @@ RELATED: dict[str, Json] = {
     "source_links": [_EDGE],
     "target_links": [_EDGE],
 }
+_NODE: dict[str, Json] = {
+    "id": _ID, "name": _NAME, "title": "How to reach Sarah", "kind": "preference", "distance": 0, "pinned": False,
+}  # fmt: skip
+_NEAR: dict[str, Json] = {"id": _OTHER, "name": "sarah", "title": "Sarah", "kind": "person", "distance": 1}
+NETWORK: dict[str, Json] = {"nodes": [_NODE, _NEAR | {"pinned": False}], "edges": [_EDGE], "truncated": False}
+WAY = NETWORK
 UNRELATED: dict[str, Json] = RELATED | {"action": "removed", "source_links": [], "target_links": []}
 
 STATUS: dict[str, Json] = {

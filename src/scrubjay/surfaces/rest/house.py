@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Protocol, TypeVar, cast
+from typing import Annotated, Protocol, TypeVar, cast, get_origin
 
 from fastapi import Depends, Header, Query
 from fastapi.dependencies.utils import get_flat_params
@@ -220,6 +220,6 @@ def _known(route: APIRoute) -> dict[str, bool]:
     names = route.__dict__.get("known_names")
     if names is None:
         asked = [one for one in get_flat_params(route.dependant) if isinstance(one.field_info, InQuery)]
-        names = {one.alias: isinstance(one.field_info.default, list) for one in asked}
+        names = {one.alias: get_origin(one.field_info.annotation) is list for one in asked}
         route.__dict__["known_names"] = names
     return cast("dict[str, bool]", names)

@@ -19,7 +19,17 @@ from scrubjay.surfaces.rest.asked import (
     filter_of,
 )
 from scrubjay.surfaces.rest.house import Reading, Visit, Writing
-from scrubjay.surfaces.rest.route import ETAG, Ref, answer, etag, router, version_from
+from scrubjay.surfaces.rest.route import (
+    ETAG,
+    AsOf,
+    OnBranch,
+    Ref,
+    answer,
+    branch_from,
+    etag,
+    router,
+    version_from,
+)
 from scrubjay.surfaces.rest.schemas import Described, gives
 from scrubjay.surfaces.rest.texts import Label
 from scrubjay.writing.dispose import Selection
@@ -84,7 +94,10 @@ async def smart_write(asked: SmartWriteAsked, visit: Writing, key: Key = "") -> 
 @routes.post("/memories/read", summary="Read several memories", responses=gives(ReadResult, examples.READ))
 async def read_many(asked: ReadAsked, visit: Reading) -> Response:
     """Whole memories by id, name or title; what is missing is named, with suggestions."""
-    return answer(await visit.read("read", visit.memory.read(asked.ids, format=asked.format, version=asked.version)))
+    work = visit.memory.read(
+        asked.ids, format=asked.format, version=asked.version, branch=asked.branch, as_of=asked.as_of
+    )
+    return answer(await visit.read("read", work))
 
 
 @routes.post("/memories/forget", summary="Forget several memories", responses=gives(Outcome, examples.FORGOTTEN))
@@ -114,16 +127,18 @@ async def read(
     ref: Ref,
     visit: Reading,
     version: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1, description="An earlier version.")] = None,
+    branch: OnBranch = "",
+    as_of: AsOf = None,
     accept: Annotated[str, Header(include_in_schema=False)] = "",
     known: IfNoneMatch = "",
 ) -> Response:
     """One memory, as JSON, or as Markdown for whoever asks with `Accept: text/markdown`."""
     is_markdown = _MARKDOWN in accept.lower()
-    found = await visit.read(
-        "read", visit.memory.read(ref, format="markdown" if is_markdown else "json", version=version)
-    )
+    form = "markdown" if is_markdown else "json"
+    work = visit.memory.read(ref, format=form, version=version, branch=branch, as_of=as_of)
+    found = await visit.read("read", work)
     memory = only(found, ref)
-    headers = etag(memory.version) | {"vary": "accept"}
+    headers = etag(memory.version, memory.branch) | {"vary": "accept"}
     if known.strip() == "*" or headers["etag"] in known:
         return Response(status_code=_UNCHANGED, headers=headers)
     if is_markdown:
@@ -132,12 +147,16 @@ async def read(
 
 
 @routes.patch("/memories/{id}", summary="Revise a memory", responses=_written(examples.REVISED))
-async def revise(ref: Ref, asked: ReviseAsked, visit: Writing, match: IfMatch = "", key: Key = "") -> Response:
+async def revise(
+    ref: Ref, asked: ReviseAsked, visit: Writing, branch: OnBranch = "", match: IfMatch = "", key: Key = ""
+) -> Response:
     """Change fields of a memory; the state before stays a version."""
     fields = asked.model_dump(mode="json", exclude_unset=True)
-    work = visit.memory.revise(ref, expected_version=version_from(match), idempotency_key=key, **fields)
+    work = visit.memory.revise(
+        ref, expected_version=version_from(match), branch=branch_from(match, branch), idempotency_key=key, **fields
+    )
     done = await visit.write("revise", work)
-    return answer(done, headers=etag(done.version))
+    return answer(done, headers=etag(done.version, done.branch))
 
 
 @routes.delete("/memories/{id}", summary="Forget a memory", responses=_written(examples.FORGOTTEN_ONE))
@@ -167,7 +186,7 @@ async def purge(ref: Ref, visit: Writing, match: IfMatch = "") -> Response:
     return _one(await visit.write("purge", visit.memory.purge(ref), long=True))
 
 
-async def require_version(visit: Visit, ref: str, match: str) -> None:
+async def require_version(visit: Visit, ref: str, match: str, *, branch: str = "") -> None:
     """Raises StaleVersion when a memory is at another version than the caller goes by.
 
     Somebody may still come in between, which costs nothing here: what these verbs do can be undone, or was done to what
@@ -176,7 +195,7 @@ async def require_version(visit: Visit, ref: str, match: str) -> None:
     expected = version_from(match)
     if expected is None:
         return
-    current = only(await visit.read("read", visit.memory.read(ref, format="json")), ref)
+    current = only(await visit.read("read", visit.memory.read(ref, format="json", branch=branch)), ref)
     if current.version != expected:
         raise StaleVersion(
             f"memory {current.name!r} is at version {current.version}, not {expected}",
@@ -227,6 +246,8 @@ def _one(done: Outcome) -> Response:
 
 
 def _not_found(missing: Missing) -> NotFound:
+    if missing.why:
+        return NotFound(f"no memory answers to {missing.ref[:100]!r}: {missing.why}", ref=missing.ref[:200])
     names = missing.suggestions
     hint = f"Did you mean {' or '.join(names)}?" if names else "Find it with GET /api/v1/search"
     return NotFound(f"no memory answers to {missing.ref[:100]!r}", hint=hint, ref=missing.ref[:200], suggestions=names)

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, cast
+from urllib.parse import quote, unquote
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict
@@ -12,20 +13,20 @@ from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.memory import Json
+from scrubjay.model.memory import MAIN, Json
 from scrubjay.remote.frames import encoded
 from scrubjay.remote.problems import problem
 from scrubjay.remote.shapes import plain
 from scrubjay.surfaces.rest.strict import NotJsonError, json_from
-from scrubjay.surfaces.rest.texts import LONGEST_LABEL
+from scrubjay.surfaces.rest.texts import AS_OF, LONGEST_LABEL
 from scrubjay.surfaces.web.problems import told
 from scrubjay.telemetry import request_id
 
 _BAD = 400
 _UNSUPPORTED = 415
 _JSON_TYPES = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
-_VERSION = re.compile(r'(?:W/)?"([1-9][0-9]{0,17})"')
-ETAG = r'^(\*|(W/)?"[1-9][0-9]{0,17}")?$'
+_VERSION = re.compile(r'(?:W/)?"([1-9][0-9]{0,17})(?:~([^"]*))?"')
+ETAG = r'^(\*|(W/)?"[1-9][0-9]{0,17}(~[^"]*)?")?$'
 """What `version_from` takes, for the description."""
 
 
@@ -44,6 +45,15 @@ Ref = Annotated[
         examples=["0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b"],
     ),
 ]
+
+
+OnBranch = Annotated[
+    str,
+    Query(
+        max_length=LONGEST_LABEL, description="The branch to go by. Default: the one that the memory is switched to."
+    ),
+]
+AsOf = Annotated[str | None, Query(min_length=1, description=AS_OF, json_schema_extra={"format": "date-time"})]
 
 
 class Route(APIRoute):
@@ -113,9 +123,9 @@ def answer(result: object, *, status: int = 200, headers: Mapping[str, str] | No
     return Response(body, status_code=status, headers=headers, media_type="application/json")
 
 
-def etag(version: int) -> dict[str, str]:
-    """The header that names a version."""
-    return {"etag": f'"{version}"'}
+def etag(version: int, branch: str = MAIN) -> dict[str, str]:
+    """The header that names a version: of main by its number alone, since that is what most have."""
+    return {"etag": f'"{version}"' if branch == MAIN else f'"{version}~{quote(branch, safe="")}"'}
 
 
 def version_from(header: str) -> int | None:
@@ -128,6 +138,12 @@ def version_from(header: str) -> int | None:
             f"If-Match must name one version, not {header[:100]!r}", hint='For example If-Match: "3"', field="If-Match"
         )
     return int(found[1])
+
+
+def branch_from(header: str, branch: str = "") -> str:
+    """The branch that a caller names, else the one whose version it goes by."""
+    found = _VERSION.fullmatch(header.strip())
+    return branch or (unquote(found[2] or "") if found else "")
 
 
 def _unsupported(detail: str) -> Response:

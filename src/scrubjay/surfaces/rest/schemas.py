@@ -90,6 +90,9 @@ class Memory(BaseModel):
     merged: list[dict[str, JsonValue]] = Field(default_factory=list[dict[str, JsonValue]])
     flags: list[str] = Field(default_factory=list[str])
     branch: str = "main"
+    trunk: str = ""
+    forked: int = 0
+    valid_until: datetime | None = None
     source: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     metadata: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     last_accessed: datetime | None = None

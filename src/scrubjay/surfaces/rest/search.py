@@ -4,11 +4,12 @@ from typing import Annotated, Literal
 
 from fastapi import Query, Response
 
+from scrubjay.model.memory import MAIN
 from scrubjay.model.results import Recalled
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.asked import AROUND, CONTAINS, EXPLAIN, TODAY, SearchAsked, States, Tiers, Trusts
+from scrubjay.surfaces.rest.asked import AROUND, BRANCH, CONTAINS, EXPLAIN, TODAY, SearchAsked, States, Tiers, Trusts
 from scrubjay.surfaces.rest.house import Reading, Visit
-from scrubjay.surfaces.rest.route import answer, router
+from scrubjay.surfaces.rest.route import AsOf, answer, router
 from scrubjay.surfaces.rest.schemas import gives
 from scrubjay.surfaces.rest.texts import Around, Count, Label, Moment, Until
 
@@ -45,6 +46,8 @@ async def search(
     detail: Literal["concise", "full"] = "concise",
     explain: Annotated[bool, Query(description=EXPLAIN)] = False,
     today: Annotated[Moment | None, Query(description=TODAY)] = None,
+    as_of: AsOf = None,
+    branch: Annotated[Label, Query(description=BRANCH)] = MAIN,
     cursor: Annotated[str, Query(max_length=8_000, description=_CURSOR)] = "",
 ) -> Response:
     """Find the memories that answer a question, of every space that is open or asked for; every hit names its space."""
@@ -54,7 +57,7 @@ async def search(
             query=q, entity=entity, kind=kind, category=category, tags=tags, any_tags=any_tags, project=project,
             scope=scope, tier=tier or "", session=session, agent=agent, trust=trust or "", contains=contains,
             since=since, until=until, state=state, limit=limit, around=around, max_tokens=max_tokens, detail=detail,
-            explain=explain, today=today, cursor=cursor,
+            explain=explain, today=today, as_of=as_of, branch=branch, cursor=cursor,
         ),
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 from scrubjay.recalling.understand import MOST_AROUND
 
 LONGEST_LABEL = 300
+AS_OF = "What was remembered at this moment."
 # What counts as blank, spelled out: `\s` is not the same everywhere.
 _BLANK = r"\t-\r\u001c- \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _NO_NUL = r"^[^\u0000]*$"

@@ -7,15 +7,17 @@ from fastapi import Query, Response
 from scrubjay.errors import InvalidInput
 from scrubjay.model.results import History, Undone, Written
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.asked import RevertAsked, UndoAsked
+from scrubjay.surfaces.rest.asked import CommitAsked, RevertAsked, UndoAsked
 from scrubjay.surfaces.rest.house import Reading, Writing
 from scrubjay.surfaces.rest.memories import IfMatch, Key, require_version
-from scrubjay.surfaces.rest.route import Ref, answer, etag, router
+from scrubjay.surfaces.rest.route import OnBranch, Ref, answer, branch_from, etag, router
 from scrubjay.surfaces.rest.schemas import gives
-from scrubjay.surfaces.rest.texts import Count
+from scrubjay.surfaces.rest.texts import Count, Name
 
 routes = router("history")
 _REVERTED = gives(Written, examples.REVERTED, headers=("ETag",))
+_COMMITTED = gives(Written, examples.COMMITTED, headers=("ETag",))
+_EITHER = "A version, or the name of a branch: its newest version."
 
 
 @routes.get("/memories/{id}/versions", summary="Versions of a memory", responses=gives(History, examples.VERSIONS))
@@ -24,35 +26,53 @@ async def versions(
     visit: Reading,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 20,
     before: Annotated[Count | None, Query(description="Only versions before this one: the next page.")] = None,
+    branch: OnBranch = "",
 ) -> Response:
     """Every version, newest first."""
-    return answer(await visit.read("history", visit.memory.history(ref, limit=limit, before=before)))
+    return answer(await visit.read("history", visit.memory.history(ref, limit=limit, before=before, branch=branch)))
 
 
 @routes.get("/memories/{id}/diff", summary="Compare two versions", responses=gives(History, examples.DIFF))
 async def diff(
     ref: Ref,
     visit: Reading,
-    first: Annotated[Count, Query(alias="from", examples=[1])],
-    second: Annotated[Count, Query(alias="to", examples=[2])],
+    first: Annotated[Name, Query(alias="from", examples=["1"], description=_EITHER)],
+    second: Annotated[Name, Query(alias="to", examples=["2"], description=_EITHER)],
+    branch: OnBranch = "",
 ) -> Response:
     """How one version became another."""
-    return answer(await visit.read("diff", visit.memory.history(ref, diff=[first, second])))
+    work = visit.memory.history(ref, diff=[_version(first), _version(second)], branch=branch)
+    return answer(await visit.read("diff", work))
 
 
 @routes.post("/memories/{id}/revert", summary="Go back to a version", responses=_REVERTED)
-async def revert(ref: Ref, asked: RevertAsked, visit: Writing, match: IfMatch = "", key: Key = "") -> Response:
+async def revert(
+    ref: Ref, asked: RevertAsked, visit: Writing, branch: OnBranch = "", match: IfMatch = "", key: Key = ""
+) -> Response:
     """A new version with the content of an older one."""
     if match and key:
         # What was done once is at another version the second time, and the first answer would never come.
         raise InvalidInput("If-Match and Idempotency-Key do not go together here", hint="Send one", field="If-Match")
-    await require_version(visit, ref, match)
-    work = visit.memory.revert(ref, to=asked.to, message=asked.message, idempotency_key=key)
+    chosen = branch_from(match, branch)
+    await require_version(visit, ref, match, branch=chosen)
+    work = visit.memory.revert(ref, to=asked.to, message=asked.message, branch=chosen, idempotency_key=key)
     done = await visit.write("revert", work)
-    return answer(done, headers=etag(done.version))
+    return answer(done, headers=etag(done.version, done.branch))
+
+
+@routes.post("/memories/{id}/commit", summary="Commit a memory", responses=_COMMITTED)
+async def commit(ref: Ref, asked: CommitAsked, visit: Writing, branch: OnBranch = "", key: Key = "") -> Response:
+    """A new version that says the same, with a message."""
+    work = visit.memory.commit(ref, message=asked.message, branch=branch, idempotency_key=key)
+    done = await visit.write("commit", work)
+    return answer(done, headers=etag(done.version, done.branch))
 
 
 @routes.post("/undo", summary="Undo", responses=gives(Undone, examples.UNDONE))
 async def undo(asked: UndoAsked, visit: Writing, key: Key = "") -> Response:
     """Take back the last change of this agent (`X-Scrubjay-Agent`), or a named run."""
     return answer(await visit.write("undo", visit.memory.undo(run=asked.run, idempotency_key=key)))
+
+
+def _version(given: str) -> int | str:
+    return int(given) if given.isascii() and given.isdigit() else given

@@ -215,7 +215,7 @@ def _with_every_field() -> Memory:
         scope="team",
         observations=(
             Observation(text="first", recorded_at=other),
-            Observation(text="second", recorded_at=START, valid_until=moment(1.000001), source="chat"),
+            Observation(text="second", recorded_at=START, valid_until=moment(1.000001), source=Source(session="chat")),
         ),
         entity="Sarah",
         group="group-1",
@@ -256,7 +256,7 @@ def _made_of(string: str) -> Memory:
         entity=string,
         group=string,
         tags=(string,),
-        observations=(Observation(text=string, recorded_at=START, source=string),),
+        observations=(Observation(text=string, recorded_at=START, source=Source(session=string)),),
         source=Source(session=string, conversation=string, agent=string, tool=string),
         metadata={string: string},
         merged_into=string,

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 from scrubjay.model.memory import Flag, Memory, Source, State, Tier, Trust
 from scrubjay.model.query import Filter
@@ -38,6 +38,8 @@ def population(*, space: str = "default") -> dict[str, Memory]:
             group="g1",
             source=Source(session="s2", agent="codex", trust=Trust.DOCUMENT, at=_january(20)),
             metadata={"priority": 2, "done": False, "ratio": 0.5, "city": "ZÜRICH"},
+            # The first of February, in UTC.
+            remind_at=datetime(2026, 1, 31, 23, 30, tzinfo=timezone(-timedelta(hours=2))),
         ),
         "odd": a_memory(
             f"{SHARED_WORD} punctuation",
@@ -118,6 +120,8 @@ _WANTED: Mapping[str, tuple[Filter, str]] = {
     "trust": (Filter(trust="document"), "acme"),
     "trust-default": (Filter(trust="unknown"), "plain odd"),
     "group": (Filter(group="g1"), "acme odd"),
+    "remind": (Filter(remind="2026-02"), "acme"),
+    "remind-another-month": (Filter(remind="2026-01"), ""),
     "flag": (Filter(flag="suspicious"), "odd"),
     "flag-any-case": (Filter(flag="THIN"), "odd"),
     "flag-and-kind": (Filter(flag="thin", kind="note"), ""),

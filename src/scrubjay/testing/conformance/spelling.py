@@ -121,6 +121,19 @@ class KnownFacetsSuite:
         await store.purge("default", [other.id], origin=an_origin())
         assert await _known(store, ["entity=sarah", "entity=bob"]) == {"entity=bob": 1}
 
+    async def test_the_values_of_a_facet_come_with_their_counts_most_first(self, store: RecordStore) -> None:
+        kinds = ("fact", "Fact", "note", "note", "note", "person", "decision", "a=b")
+        await store.commit(a_commit(*(a_memory(kind=kind, tags=("kind=x",)) for kind in kinds)))
+        await store.commit(a_commit(a_memory(kind="elsewhere", space="there")))
+        await store.commit(a_commit(a_memory(kind="gone", state=State.TRASHED)))
+        most = [("note", 3), ("fact", 2), ("a=b", 1), ("decision", 1), ("person", 1)]
+        for limit in (0, 1, 3, 9):
+            assert await store.facet_values("default", "kind", state=State.LIVE, limit=limit) == most[:limit]
+        assert await store.facet_values("default", "kind", state=State.TRASHED, limit=9) == [("gone", 1)]
+        assert await store.facet_values("there", "kind", state=State.LIVE, limit=9) == [("elsewhere", 1)]
+        for space, field in (("nowhere", "kind"), ("default", "kin"), ("default", ""), ("default", "%")):
+            assert await store.facet_values(space, field, state=State.LIVE, limit=9) == []
+
 
 async def _alike(
     store: RecordStore, term: str, *, space: str = "default", state: State = State.LIVE, limit: int = 9

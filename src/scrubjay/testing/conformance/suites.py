@@ -11,6 +11,7 @@ from scrubjay.testing.conformance.listing import ListingSuite
 from scrubjay.testing.conformance.names import NamesSuite
 from scrubjay.testing.conformance.once import OnceSuite
 from scrubjay.testing.conformance.papers import PapersSuite
+from scrubjay.testing.conformance.past import BranchesSuite, PastSuite
 from scrubjay.testing.conformance.purging import PurgeSuite
 from scrubjay.testing.conformance.relations import RelationsSuite
 from scrubjay.testing.conformance.shelf import PointsSuite, VectorsSuite
@@ -31,6 +32,8 @@ class RecordsSuite(
     ListingSuite,
     AdoptSuite,
     PurgeSuite,
+    PastSuite,
+    BranchesSuite,
 ):
     """The port `Records`. Needs the fixture `store`: an empty store."""
 

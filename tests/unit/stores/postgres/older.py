@@ -20,10 +20,10 @@ from scrubjay.testing.build import a_commit
 
 # What the newest version calls, as it was before there was a vocabulary: columns that it does not know are left out.
 _AS_BEFORE = """
-CREATE FUNCTION scrubjay.open_2(ask jsonb) RETURNS jsonb LANGUAGE sql AS 'SELECT scrubjay.open_1(ask)';
-CREATE FUNCTION scrubjay.write_2(doc jsonb) RETURNS void LANGUAGE sql AS 'SELECT scrubjay.write_1(doc)';
+CREATE FUNCTION scrubjay.open_3(ask jsonb) RETURNS jsonb LANGUAGE sql AS 'SELECT scrubjay.open_1(ask)';
+CREATE FUNCTION scrubjay.write_3(doc jsonb) RETURNS void LANGUAGE sql AS 'SELECT scrubjay.write_1(doc)';
 """
-_AS_IT_WAS = "DROP FUNCTION scrubjay.open_2, scrubjay.write_2"
+_AS_IT_WAS = "DROP FUNCTION scrubjay.open_3, scrubjay.write_3"
 
 
 async def an_old_database(name: str, memories: Sequence[Memory], *, partitions: int = 0) -> None:
@@ -38,8 +38,8 @@ async def an_old_database(name: str, memories: Sequence[Memory], *, partitions: 
 
 async def write_as_before(name: str, *commits: Commit) -> None:
     """Commits by a server of the older version that still runs beside the newer."""
-    moved = "ALTER FUNCTION scrubjay.{0}_2 RENAME TO {0}_3"
-    back = "DROP FUNCTION scrubjay.{0}_2; ALTER FUNCTION scrubjay.{0}_3 RENAME TO {0}_2"
+    moved = "ALTER FUNCTION scrubjay.{0}_3 RENAME TO {0}_4"
+    back = "DROP FUNCTION scrubjay.{0}_3; ALTER FUNCTION scrubjay.{0}_4 RENAME TO {0}_3"
     async with await psycopg.AsyncConnection.connect(shared_server().url(name), autocommit=True) as connection:
         for function in ("open", "write"):
             await connection.execute(moved.format(function).encode())

@@ -51,7 +51,7 @@ def make_old(path: Path) -> None:
         *(f"ALTER TABLE memories DROP COLUMN {name}" for name in ("tier", "relevance", "confirmed", "shape")),
         "DROP TABLE grams",
         "DROP TABLE papers",
-        "DELETE FROM migrations WHERE name IN ('threads', 'papers')",
+        "DELETE FROM migrations WHERE name IN ('threads', 'papers', 'lines of versions')",
         "PRAGMA user_version = 3",
     )
 

@@ -9,7 +9,7 @@ import pytest
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import passage_id
 from scrubjay.model.query import Filter
-from scrubjay.stores.sqlite import lexicon, log, reading, records, rereading, shelf, spelling, threads
+from scrubjay.stores.sqlite import lexicon, log, past, reading, records, rereading, shelf, spelling, threads
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.connection import connect
 from scrubjay.stores.sqlite.schema import migrate
@@ -82,11 +82,15 @@ def test_a_reading_walks_nothing(traced: Traced) -> None:
     for field in ("name", "tag"):
         reading.labels(connection, "default", field, prefix="j", limit=9)
     reading.members(connection, "default", "g")
-    reading.versions(connection, "default", memory.id, limit=9, before=None, bodies=bodies)
+    reading.sizes(connection, "default", [memory.id])
+    past.versions(connection, "default", memory.id, limit=9, before=None, bodies=bodies)
+    past.version_at(connection, "default", memory.id, at=memory.updated_at, bodies=bodies)
+    past.relations_at(connection, "default", [memory.id], at=memory.updated_at)
     reading.relations(connection, "default", [memory.id])
     lexicon.lexical_candidates(connection, "default", ["jay", "acorn"], Filter(kind="note"), limit=9)
     lexicon.term_statistics(connection, "default", ["jay"], state=State.LIVE)
     lexicon.known_facets(connection, "default", ["kind=note"], state=State.LIVE)
+    lexicon.facet_values(connection, "default", "kind", state=State.LIVE, limit=9)
     for around in (0, 4):
         threads.stored_passages(connection, "default", [passage_id(1, 0)], around=around)
     threads.passage_numbers(connection, "default", [memory.id])

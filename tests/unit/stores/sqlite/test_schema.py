@@ -10,8 +10,10 @@ import pytest
 from tests.unit.stores.sqlite.scribbling import make_old
 
 from scrubjay.errors import StoreDamaged, StoreTooNew
+from scrubjay.model.identity import new_id
 from scrubjay.stores.sqlite import schema
 from scrubjay.stores.sqlite.connection import connect
+from scrubjay.stores.sqlite.rows import run_key, run_name
 from scrubjay.stores.sqlite.schema import MIGRATIONS, migrate
 from scrubjay.text.grams import grams_of
 
@@ -151,3 +153,17 @@ def test_changes_from_before_are_counted_by_space(path: Path) -> None:
     assert rows == [(1, 1), (2, 1), (2, 2), (1, 2), (2, 3)]
     assert connection.execute("SELECT changes FROM spaces ORDER BY no").fetchall() == [(2,), (3,), (0,)]
     connection.close()
+
+
+def test_ids_of_runs_from_before_become_bytes_and_names_stay(opened: apsw.Connection, path: Path) -> None:
+    migrate(opened, path=path)
+    ids = [new_id(), "spring cleaning", new_id().upper(), "x" * 36, ""]
+    for run in ids:
+        opened.execute("INSERT INTO runs(space_no, id, agent) VALUES(1, ?, '')", (run,))
+    opened.execute("DELETE FROM migrations WHERE name = 'lines of versions'")
+    opened.pragma("user_version", len(MIGRATIONS) - 1)
+    migrate(opened, path=path)
+    kept = [row[0] for row in opened.execute("SELECT id FROM runs ORDER BY no")]
+    assert [isinstance(one, bytes) for one in kept] == [True, False, False, False, False]
+    assert [run_name(one) for one in kept] == ids
+    assert kept == [run_key(one) for one in ids]

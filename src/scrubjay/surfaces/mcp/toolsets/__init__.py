@@ -6,7 +6,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.surfaces.mcp.nearest import did_you_mean, shown
 from scrubjay.surfaces.mcp.resources import Fixed
 from scrubjay.surfaces.mcp.tool import Tool
-from scrubjay.surfaces.mcp.toolsets import core, entities, items, kg, smart
+from scrubjay.surfaces.mcp.toolsets import core, enhanced, entities, items, kg, session, smart
 
 DEFAULT = "core"
 ALL = "all"
@@ -15,9 +15,11 @@ ALL = "all"
 TOOLSETS: dict[str, tuple[Tool, ...]] = {
     "core": core.TOOLS,
     "kg": kg.TOOLS,
+    "enhanced": enhanced.TOOLS,
     "items": items.TOOLS,
     "entities": entities.TOOLS,
     "smart": smart.TOOLS,
+    "session": session.TOOLS,
 }
 
 
@@ -35,7 +37,11 @@ def pick(names: str = "") -> tuple[Tool, ...]:
 
 def resources_of(tools: Sequence[Tool]) -> tuple[Fixed, ...]:
     """The resources that some tools bring along."""
-    return (_GRAPH,) if any(tool in kg.TOOLS for tool in tools) else ()
+    return tuple(
+        resource
+        for resource, bringing in ((_GRAPH, kg.TOOLS), (session.CONTEXT, session.TOOLS))
+        if any(tool in bringing for tool in tools)
+    )
 
 
 _GRAPH = Fixed(

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.memory import Json, Method, Trust
+from scrubjay.model.memory import MAIN, Json, Method, Trust
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import Missing, Outcome, Written
 from scrubjay.surfaces.mcp.arguments import Given
 from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, Entry, compact, cost_of, fit, lean, room_for, trim
 from scrubjay.surfaces.mcp.tool import Answer, Desk
 from scrubjay.surfaces.mcp.toolsets.filters import filter_from
-from scrubjay.surfaces.mcp.toolsets.remembered import fields_of, remembered, told
+from scrubjay.surfaces.mcp.toolsets.remembered import fields_of, friction, frictions_of, remembered, told
 
 _FIELDS = (
     "text", "title", "name", "kind", "category", "project", "scope", "entity", "tags", "pinned", "expires_at",
@@ -19,6 +19,7 @@ _FIELDS = (
 )  # fmt: skip
 _OBSERVATIONS = ("add_observations", "remove_observations")
 _STRENGTH = 0.5
+_CONFLICTS = 3
 _LONGEST_REF = 100
 # What a remark about what was left out costs, and the names of the lists.
 _NOTE = 60
@@ -80,14 +81,27 @@ async def revise(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
             remove_observations=given.texts("remove_observations"),
             message=given.text("message"),
             expected_version=given.whole("expected_version"),
+            branch=given.text("branch"),
+            source=None,
             idempotency_key="",
             **fields,
         )
     elif changes or "expected_version" in given:
         raise InvalidInput("revert_to brings back a version as it was", hint="Revise it in a second call")
     else:
-        done = await desk.memory.revert(given.text("id"), to=version, message=given.text("message"))
-    return told([f"{done.action}: {done.name}, now version {done.version}"], fields_of(done), done.warnings)
+        done = await desk.memory.revert(
+            given.text("id"), to=version, message=given.text("message"), branch=given.text("branch")
+        )
+    return _revised(done)
+
+
+def _revised(done: Written) -> Answer:
+    is_main = done.branch == MAIN
+    head = f"{done.action}: {done.name}, now version {done.version}" + ("" if is_main else f" of branch {done.branch}")
+    fields = fields_of(done)
+    fields["branch"] = "" if is_main else done.branch
+    fields["conflicts"] = [frictions_of(one) for one in done.conflicts]
+    return told([head, *(friction(one) for one in done.conflicts[:_CONFLICTS])], fields, done.warnings)
 
 
 async def forget(desk: Desk, arguments: Mapping[str, Json]) -> Answer:

@@ -5,6 +5,7 @@ from scrubjay.surfaces.mcp.tool import Tool
 from scrubjay.surfaces.mcp.toolsets import changing, finding
 from scrubjay.surfaces.mcp.toolsets.filters import FILTERS, QUESTION_FILTERS
 from scrubjay.surfaces.mcp.toolsets.schema import (
+    ANY,
     FLAG,
     LIST,
     NUMBER,
@@ -12,7 +13,6 @@ from scrubjay.surfaces.mcp.toolsets.schema import (
     TEXT,
     TEXTS,
     WHOLE,
-    WHOLES,
     choice,
     gives,
     least,
@@ -48,7 +48,7 @@ _REMEMBER = Tool(
         idempotency_key=TEXT,
         dry_run=FLAG,
     ),
-    output=gives(action=TEXT, id=TEXT, ids=LIST, name=TEXT, version=WHOLE, merged_into=TEXT, warnings=LIST),
+    output=gives(action=TEXT, id=TEXT, version=WHOLE, merged_into=TEXT, conflicts=LIST),
     call=changing.remember,
 )
 
@@ -83,6 +83,8 @@ _READ = Tool(
         ids=TEXTS,
         format=choice("markdown", "plain", "json"),
         version=WHOLE,
+        branch=TEXT,
+        as_of=TEXT,
         max_tokens=least(LEAST_TOKENS),
         cursor=TEXT,
     ),
@@ -116,8 +118,9 @@ _REVISE = Tool(
         message=TEXT,
         expected_version=WHOLE,
         revert_to=WHOLE,
+        branch=TEXT,
     ),
-    output=gives(action=TEXT, id=TEXT, name=TEXT, version=WHOLE, warnings=LIST),
+    output=gives(action=TEXT, id=TEXT, version=WHOLE, conflicts=LIST),
     call=changing.revise,
 )
 
@@ -147,7 +150,7 @@ _RELATE = Tool(
         metadata=OBJECT,
         remove=FLAG,
     ),
-    output=gives(action=TEXT, source=TEXT, target=TEXT, source_links=LIST, target_links=LIST),
+    output=gives(action=TEXT, source=TEXT, target=TEXT),
     call=changing.relate,
     repeatable=True,
 )
@@ -156,8 +159,8 @@ _HISTORY = Tool(
     name="history",
     title="History",
     description="Versions of a memory, newest first, or what changed between two.",
-    input=takes("id", id=TEXT, limit=least(1), diff=says(WHOLES, "two versions"), cursor=TEXT),
-    output=gives(id=TEXT, name=TEXT, versions=LIST, diff=LIST, cursor=TEXT),
+    input=takes("id", id=TEXT, limit=least(1), diff=says(ANY, "two versions or branches"), branch=TEXT, cursor=TEXT),
+    output=gives(id=TEXT, versions=LIST, diff=LIST, cursor=TEXT),
     call=finding.history,
     reads=True,
 )

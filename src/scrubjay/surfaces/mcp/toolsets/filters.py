@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.memory import Json, State, Tier, Trust
+from scrubjay.model.memory import MAIN, Json, State, Tier, Trust
 from scrubjay.model.moment import parse_moment
 from scrubjay.model.query import Filter, Question
 from scrubjay.surfaces.mcp.arguments import Checker, Given
@@ -30,10 +30,10 @@ _FIELDS: dict[str, dict[str, Json]] = {
     "flag": TEXT,
 }
 # Only a question takes these. `forget` refuses them: what it would not look at, it would forget too much by.
-_OF_A_QUESTION: dict[str, dict[str, Json]] = {"contains": TEXT, "today": TEXT}
+_OF_A_QUESTION: dict[str, dict[str, Json]] = {"contains": TEXT, "today": TEXT, "as_of": TEXT, "branch": TEXT}
 # Named, not spelled out: what each takes is checked here, and told when it is wrong.
 QUESTION_FILTERS = says(OBJECT, ", ".join([*_FIELDS, *_OF_A_QUESTION]))
-FILTERS = says(OBJECT, f"those of recall but {' and '.join(_OF_A_QUESTION)}")
+FILTERS = says(OBJECT, f"those of recall but {', '.join(_OF_A_QUESTION)}")
 
 
 def filter_from(given: Mapping[str, Json], *, of: str) -> Filter:
@@ -45,7 +45,10 @@ def question_from(given: Mapping[str, Json], question: Question) -> Question:
     """A question with all that its `filters` object asks for; raises InvalidInput naming what is wrong in it."""
     schema = takes(**_FIELDS, **_OF_A_QUESTION)
     known = Given(Checker(schema, of="recall", within="filters").check(given))
-    return replace(question, filter=_filter(known), contains=known.text("contains"), today=_moment(known, "today"))
+    return replace(
+        question, filter=_filter(known), contains=known.text("contains"), today=_moment(known, "today"),
+        as_of=_moment(known, "as_of"), branch=known.text("branch", MAIN),
+    )  # fmt: skip
 
 
 def _filter(known: Given) -> Filter:

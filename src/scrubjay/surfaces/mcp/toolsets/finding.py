@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 from scrubjay.model.memory import Json
 from scrubjay.model.moment import to_iso
@@ -15,7 +16,7 @@ from scrubjay.surfaces.mcp.cursors import pack, unpack
 from scrubjay.surfaces.mcp.tool import Answer, Desk
 from scrubjay.surfaces.mcp.toolsets.filters import question_from
 from scrubjay.surfaces.mcp.toolsets.hits import entry_of, squeezed
-from scrubjay.surfaces.mcp.toolsets.pages import Pages
+from scrubjay.surfaces.mcp.toolsets.pages import Pages, Shown
 
 _LIMIT = 8
 _VERSIONS = 20
@@ -56,7 +57,11 @@ async def read(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     pages = Pages(room_for(given.whole("max_tokens")))
     refs = tuple(dict.fromkeys(given.texts("ids")))
     place = unpack(given.text("cursor"), int, int, int) if given.text("cursor") else (0, 0, 0)
-    await pages.fill(desk, refs, place=place, format=given.text("format", "markdown"), version=given.whole("version"))
+    shown = Shown(
+        format=given.text("format", "markdown"), version=given.whole("version"), branch=given.text("branch"),
+        as_of=given.text("as_of") or None,
+    )  # fmt: skip
+    await pages.fill(desk, refs, place=place, shown=shown)
     return pages.answer()
 
 
@@ -64,12 +69,14 @@ async def history(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     """The versions of a memory, newest first, or the difference of two."""
     given = Given(arguments)
     room = room_for(DEFAULT_TOKENS)
+    branch = given.text("branch")
     if "diff" in given:
-        numbers = [int(str(one)) for one in arguments["diff"]] if isinstance(arguments["diff"], list) else []
-        return _difference(await desk.memory.history(given.text("id"), diff=numbers), room)
+        # Each is a number or the name of a branch; anything else is refused further on.
+        versions = cast("list[int | str]", arguments["diff"])
+        return _difference(await desk.memory.history(given.text("id"), diff=versions, branch=branch), room)
     before = int(unpack(given.text("cursor"), int)[0]) if given.text("cursor") else None
     limit = min(given.whole("limit") or _VERSIONS, _MOST_VERSIONS)
-    return _versions(await desk.memory.history(given.text("id"), limit=limit, before=before), room)
+    return _versions(await desk.memory.history(given.text("id"), limit=limit, before=before, branch=branch), room)
 
 
 def _question(given: Given) -> Question:

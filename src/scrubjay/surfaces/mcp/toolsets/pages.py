@@ -1,6 +1,7 @@
 """Whole memories within a budget: one after the other, a long one cut at a sensible place and gone on with later."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from scrubjay.errors import InvalidInput
@@ -17,6 +18,16 @@ _LEAST = 60
 _NOTE = 60
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """How memories are to be told, and as they are on which branch, in which version, or were at what time."""
+
+    format: str = "markdown"
+    version: int | None = None
+    branch: str = ""
+    as_of: str | None = None
+
+
 class Pages:
     """Fills an answer with memories until its room is used up."""
 
@@ -27,9 +38,7 @@ class Pages:
         self._lines: list[str] = []
         self._cursor = ""
 
-    async def fill(
-        self, desk: Desk, refs: Sequence[str], *, place: Sequence[str | int], format: str, version: int | None
-    ) -> None:
+    async def fill(self, desk: Desk, refs: Sequence[str], *, place: Sequence[str | int], shown: Shown) -> None:
         """Read one reference after the other from a place on: (which reference, from which character, its version)."""
         first, start, seen = cast("tuple[int, int, int]", tuple(place))
         if not refs:
@@ -40,7 +49,9 @@ class Pages:
             if number > first and self._room < _LEAST:
                 self._cursor = pack(number, 0, 0)
                 return
-            found = await desk.memory.read(refs[number], format=format, version=version)
+            found = await desk.memory.read(
+                refs[number], format=shown.format, version=shown.version, branch=shown.branch, as_of=shown.as_of
+            )
             for missing in found.missing:
                 self._miss(missing)
             for memory, text in zip(found.memories, found.texts, strict=True):
@@ -60,8 +71,11 @@ class Pages:
 
     def _miss(self, missing: Missing) -> None:
         near = f": did you mean {' or '.join(missing.suggestions)}?" if missing.suggestions else ""
+        near = f": {missing.why}" if missing.why else near
         line = f"Nobody answers to {missing.ref[:100]!r}{near}"
         told = cast("dict[str, Json]", plain(missing)) | {"ref": missing.ref[:100]}
+        if not missing.why:
+            del told["why"]
         self._lines.append(line)
         self._missing.append(told)
         self._room -= cost_of(line, told)

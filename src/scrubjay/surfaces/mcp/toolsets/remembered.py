@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from scrubjay.model.conflict import ToldConflict
 from scrubjay.model.memory import Json
 from scrubjay.model.results import Remembered, Similar
 from scrubjay.remote.shapes import plain
@@ -27,6 +28,7 @@ def remembered(
     if len(done.ids) == 1 or more:
         del structured["ids"]
     structured["similar"] = [lean(fields_of(one)) for one in done.similar]
+    structured["conflicts"] = [frictions_of(one) for one in done.conflicts]
     return told(_lines(done, tags, dry_run=dry_run), {**structured, **(more or {})}, done.warnings)
 
 
@@ -52,9 +54,36 @@ def fields_of(result: object) -> dict[str, Json]:
     return fields
 
 
+def frictions_of(one: ToldConflict) -> dict[str, Json]:
+    """A conflict by the fields that a model can do something with."""
+    return lean(
+        {
+            "id": one.id,
+            "type": one.type.value,
+            "confidence": one.confidence,
+            "suggested_action": one.suggested_action.value,
+            "with": one.other.name,
+            "says": beginning(one.other.statement, tokens=_LIST),
+            "differs": [beginning(part, tokens=_SHORT) for part in one.differs],
+        }
+    )
+
+
+def friction(one: ToldConflict) -> str:
+    """A conflict in one line."""
+    name = beginning(one.other.name, tokens=_SHORT)
+    differs = beginning(", ".join(one.differs), tokens=_SHORT) if one.differs else one.type.value
+    verb = {"duplicate": "says the same as", "update": "says more than"}.get(one.type.value, "contradicts")
+    return f"{one.id}: {verb} {name} ({one.confidence:.2f}): {differs}. Revise or forget what no longer holds."
+
+
 def _lines(done: Remembered, tags: Sequence[str], *, dry_run: bool) -> list[str]:
     lines = [_head(done) + (" (dry run: nothing was stored)" if dry_run else "")]
-    lines += [_conflict(one, into=done.merged_into) for one in done.similar if one.differs][:_CONFLICTS]
+    filed = {one.other.id for one in done.conflicts}
+    lines += [friction(one) for one in done.conflicts[:_CONFLICTS]]
+    lines += [_conflict(one, into=done.merged_into) for one in done.similar if one.differs and one.id not in filed][
+        :_CONFLICTS
+    ]
     if done.tags and {one.lstrip("# ").lower() for one in tags} != set(done.tags):
         lines.append(f"tags: {_some(done.tags)}")
     if done.suggested_entities and done.action == "created":

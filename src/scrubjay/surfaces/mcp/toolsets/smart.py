@@ -67,6 +67,8 @@ async def update_memory(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
         add_observations=(),
         remove_observations=(),
         idempotency_key="",
+        branch="",
+        source=None,
         message=given.text("message"),
         expected_version=given.whole("expected_version"),
         **{_NAMES[name]: value for name, value in changes.items()},

@@ -1,0 +1,154 @@
+"""How well and how fast contradictions are found: `python -m benchmarks.conflicts --locomo FILE --latency 10000`.
+
+Without files it measures pairs that it makes. See benchmarks/README.md.
+"""
+
+import argparse
+import asyncio
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.conflicts_latency import measure_latency, measure_scan
+from benchmarks.conflicts_pairs import AT_LEAST, AT_MOST, Pair, facts_in, made_pairs, pairs_of_facts, paraphrases_in
+from benchmarks.tables import Table, rows_of
+from scrubjay.app import make_embedder
+from scrubjay.model.conflict import ConflictType
+from scrubjay.model.passage import Vector
+from scrubjay.ports import Embedder
+from scrubjay.settings import Settings
+from scrubjay.text.contradiction import Finding, compare
+
+_BATCH = 64
+_NONE = "none"
+_COLUMNS = (*(one.value for one in ConflictType), _NONE)
+_NEIGHBOURS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What is measured; without any file, what the benchmark makes itself."""
+
+    locomo: Path | None = None
+    pairs: Path | None = None
+    mrpc: Path | None = None
+    latency: tuple[int, ...] = ()
+    scan: tuple[int, ...] = ()
+    examples: int = 0
+
+
+@dataclass(kw_only=True)
+class Verdicts:
+    """What was said of the pairs of each kind, and those of which the wrong thing was said."""
+
+    said: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    wrong: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def note(self, pair: Pair, found: Finding | None) -> None:
+        """Count one pair."""
+        self.said[pair.kind][found.type.value if found else _NONE] += 1
+        contradicts = found is not None and found.type is ConflictType.CONTRADICTION
+        if contradicts != (pair.kind in AT_LEAST):
+            told = f" ({'; '.join(found.differs)}, {found.confidence})" if found else ""
+            self.wrong[pair.kind].append(f"- {pair.kind}{told}: {pair.first} / {pair.second}")
+
+    def table(self, title: str) -> Table:
+        """As a table, a row for each kind."""
+        rows = tuple(
+            (kind, f"{counts.total():,}", *(f"{counts[one] / counts.total():.1%}" for one in _COLUMNS), _wanted(kind))
+            for kind, counts in self.said.items()
+        )
+        return Table(title=title, head=("pairs", "count", *_COLUMNS, "wanted as contradiction"), rows=rows)
+
+
+def main() -> None:
+    """Measure what the arguments name and print it as Markdown."""
+    options = _options(sys.argv[1:])
+    if not (options.latency or options.scan) or options.locomo or options.pairs or options.mrpc:
+        title, verdicts = asyncio.run(measure(options))
+        _print(verdicts.table(title))
+        for lines in verdicts.wrong.values():
+            print("\n".join(lines[: options.examples]), end="\n" if options.examples else "")
+    if options.latency:
+        _print(asyncio.run(measure_latency(options.latency)))
+    if options.scan:
+        _print(asyncio.run(measure_scan(options.scan)))
+
+
+async def measure(options: Options) -> tuple[str, Verdicts]:
+    """What is said of all pairs that are named."""
+    embedder = make_embedder(Settings.load())
+    verdicts = Verdicts()
+    try:
+        profile = await embedder.profile()
+        for pair, cosine in await _with_cosines(options, embedder=embedder):
+            verdicts.note(pair, compare(pair.first, pair.second, cosine=cosine))
+    finally:
+        await embedder.close()
+    return f"What is said of two statements, {profile.model}", verdicts
+
+
+async def _with_cosines(options: Options, *, embedder: Embedder) -> list[tuple[Pair, float]]:
+    pairs = list(paraphrases_in(options.pairs, options.mrpc))
+    facts = facts_in(options.locomo) if options.locomo else []
+    if not facts and not pairs:
+        pairs, facts = list(made_pairs()), []
+    pairs += pairs_of_facts(facts)
+    vectors = await _embedded(
+        [*facts, *(text for pair in pairs for text in (pair.first, pair.second))], embedder=embedder
+    )
+    pairs += _neighbours(facts, vectors)
+    return [(pair, float(np.dot(vectors[pair.first], vectors[pair.second]))) for pair in pairs]
+
+
+def _neighbours(facts: Sequence[str], vectors: dict[str, Vector]) -> list[Pair]:
+    """Each fact with those nearest to it in meaning: different facts all the same, but for the odd one told twice."""
+    if len(facts) <= _NEIGHBOURS:
+        return []
+    rows = np.stack([vectors[fact] for fact in facts])
+    cosines = rows @ rows.T
+    np.fill_diagonal(cosines, -1)
+    chosen = {frozenset((at, int(near))) for at, row in enumerate(cosines) for near in np.argsort(-row)[:_NEIGHBOURS]}
+    return [
+        Pair(kind="unrelated, nearest", first=facts[one], second=facts[other])
+        for one, other in sorted(sorted(pair) for pair in chosen)
+    ]
+
+
+async def _embedded(texts: Sequence[str], *, embedder: Embedder) -> dict[str, Vector]:
+    distinct = list(dict.fromkeys(texts))
+    vectors: dict[str, Vector] = {}
+    for start in range(0, len(distinct), _BATCH):
+        some = distinct[start : start + _BATCH]
+        vectors.update(zip(some, await embedder.embed(some), strict=True))
+    return vectors
+
+
+def _wanted(kind: str) -> str:
+    return f">= {AT_LEAST[kind]:.0%}" if kind in AT_LEAST else f"<= {AT_MOST:.0%}"
+
+
+def _print(table: Table) -> None:
+    print(f"## {table.title}\n")
+    print("\n".join(rows_of(table)), end="\n\n")
+
+
+def _options(arguments: Sequence[str]) -> Options:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--locomo", type=Path, help="LoCoMo's conversations, whose observations are changed")
+    parser.add_argument("--pairs", type=Path, help="pairs with scores as STS has them, tab-separated")
+    parser.add_argument("--mrpc", type=Path, help="paraphrases with labels, tab-separated")
+    parser.add_argument("--latency", type=int, nargs="+", default=(), help="measure detection at these sizes")
+    parser.add_argument("--scan", type=int, nargs="+", default=(), help="measure a whole store at these sizes")
+    parser.add_argument("--examples", type=int, default=0, help="print so many wrong ones of each kind")
+    given = parser.parse_args(arguments)
+    given.latency, given.scan = tuple(given.latency), tuple(given.scan)
+    return Options(**vars(given))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""How long each operation of the `enhanced` dialect takes: `python -m benchmarks.latency_table --entities 10000`.
+
+Beside what is measured stand the times that the dialect's description gives for some 20,000 entities. Everything goes
+through the engine with its defaults, embedding included; running code is left out.
+"""
+
+import argparse
+import asyncio
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import cast
+
+from benchmarks.cache import VectorCache
+from benchmarks.corpus import load_corpus
+from benchmarks.embedders import KnowingEmbedder
+from benchmarks.filling import PLAIN, Ground, opened
+from benchmarks.memories import CALLER
+from benchmarks.tables import Table, ms, rows_of
+from benchmarks.timing import Spread, spread
+from scrubjay.app import make_embedder
+from scrubjay.engine import Engine
+from scrubjay.graph.records import draft_for
+from scrubjay.model.memory import Json
+from scrubjay.settings import Settings
+
+# p50, p95 and p99 in milliseconds.
+DESCRIBED: dict[str, tuple[int, int, int]] = {
+    "create_entities (1)": (25, 45, 80),
+    "create_entities (10)": (80, 150, 250),
+    "search_nodes (limit=10)": (15, 30, 60),
+    "search_nodes (limit=100)": (45, 90, 150),
+    "auto_extract_facts": (50, 100, 200),
+    "detect_conflicts": (80, 180, 350),
+    "resolve_conflict (merge)": (100, 200, 400),
+    "memory_diff": (30, 60, 100),
+}
+_TIMED = 100
+_FEWER = 30
+_WARM = 3
+_AT_ONCE = 32
+_LINES = 100
+_EACH = 2
+
+Deed = Callable[[], Awaitable[object]]
+
+
+def main() -> None:
+    """Measure, and print it as Markdown."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.latency_table", description="How long each takes.")
+    parser.add_argument("--entities", type=int, default=10_000, help="so many entities (default: 10,000)")
+    parser.add_argument("--times", type=int, default=_TIMED, help=f"so often each (default: {_TIMED})")
+    given = parser.parse_args()
+    table = asyncio.run(measure(given.entities, times=given.times))
+    print(f"## {table.title}\n")
+    print("\n".join(rows_of(table)))
+
+
+async def measure(entities: int, *, times: int) -> Table:
+    """Fill a store with entities of two observations each, and time every operation."""
+    spare = (times + _WARM) * (_LINES + 6 * _EACH) + (_FEWER + _WARM) * 12 * _EACH
+    sentences = load_corpus(sentences=entities * _EACH + spare, questions=1).sentences
+    with tempfile.TemporaryDirectory() as folder:
+        inner = make_embedder(Settings.load(environment={}, home=folder))
+        embedder = KnowingEmbedder(inner, VectorCache(await inner.profile()))
+        ground = Ground(home=Path(folder) / "data", embedder=embedder)
+        async with opened(ground.settings, embedder) as engine:
+            await _fill(engine, sentences[: entities * _EACH])
+            bench = _Bench(replace(engine, embedder=inner), sentences[entities * _EACH :])
+            found = {name: await bench.time(name, times) for name in DESCRIBED}
+        await inner.close()
+    head = ("operation", *(f"described {one}" for one in ("p50", "p95", "p99")), "p50", "p95", "p99", "times")
+    rows = tuple(_row(name, found[name]) for name in DESCRIBED)
+    return Table(title=f"Milliseconds at {entities:,} entities, embedding included", head=head, rows=rows)
+
+
+async def _fill(engine: Engine, sentences: Sequence[str]) -> None:
+    """They are not compared with each other, only stored."""
+    quiet = replace(engine, default_rules=replace(PLAIN, conflicts="off"))
+    records = [_record(f"entity {at}", sentences[at * _EACH :]) for at in range(len(sentences) // _EACH)]
+    for first in range(0, len(records), _AT_ONCE):
+        some = records[first : first + _AT_ONCE]
+        await asyncio.gather(*(quiet.create_entities([one], who=CALLER) for one in some))
+    await engine.index.rebuild()
+
+
+class _Bench:
+    """One operation of each kind after the other, each with words of its own."""
+
+    def __init__(self, engine: Engine, sentences: Sequence[str]) -> None:
+        self._engine = engine
+        self._sentences = iter(sentences)
+        self._numbers = count()
+
+    async def time(self, name: str, times: int) -> Spread:
+        """How long an operation takes, so many times."""
+        often = times if name not in ("create_entities (10)", "resolve_conflict (merge)") else min(times, _FEWER)
+        seconds: list[float] = []
+        for number in range(often + _WARM):
+            deed = await self._prepared(name)
+            began = time.perf_counter()
+            await deed()
+            if number >= _WARM:
+                seconds.append(time.perf_counter() - began)
+        return spread(seconds)
+
+    async def _prepared(self, name: str) -> Deed:
+        """What is to be timed; what it needs is there already."""
+        engine = self._engine
+        match name:
+            case "create_entities (1)":
+                one = self._new()
+                return lambda: engine.create_entities([one], who=CALLER)
+            case "create_entities (10)":
+                ten = [self._new() for _ in range(10)]
+                return lambda: engine.create_entities(ten, who=CALLER)
+            case "search_nodes (limit=10)" | "search_nodes (limit=100)":
+                query, limit = next(self._sentences), int(name.split("=")[1].rstrip(")"))
+                return lambda: engine.search_nodes(query, who=CALLER, limit=limit)
+            case "auto_extract_facts":
+                text = "\n".join(self._turns())
+                return lambda: engine.extract(text, who=CALLER, store=False)
+            case "detect_conflicts":
+                draft = draft_for(self._new(), agent="bench")
+                return lambda: engine.probe_conflicts([draft], who=CALLER)
+            case "resolve_conflict (merge)":
+                conflict = await self._duplicate()
+                return lambda: engine.resolve_conflict(conflict, who=CALLER, strategy="merge")
+            case _:
+                made = await self._revised()
+                return lambda: engine.diff(made, who=CALLER, versions=[1, 2])
+
+    def _new(self) -> dict[str, Json]:
+        return _record(f"newcomer {next(self._numbers)}", [next(self._sentences) for _ in range(_EACH)])
+
+    def _turns(self) -> Iterator[str]:
+        for number in range(_LINES):
+            yield f"{'user' if number % 2 else 'assistant'}: {next(self._sentences)}"
+
+    async def _duplicate(self) -> str:
+        """The conflict of two entities that say the same."""
+        first = self._new()
+        second = first | {"name": f"twin {next(self._numbers)}"}
+        await self._engine.create_entities([first, second], who=CALLER)
+        for told in await self._engine.conflicts(who=CALLER, ref=str(second["name"])):
+            if told.other.name == first["name"] or told.memory.name == first["name"]:
+                return told.id
+        raise AssertionError
+
+    async def _revised(self) -> str:
+        record = self._new()
+        answer = await self._engine.create_entities([record], who=CALLER)
+        more: dict[str, Json] = {"add_observations": [next(self._sentences)]}
+        await self._engine.update_entity(str(record["name"]), more, who=CALLER)
+        return str(cast("list[dict[str, Json]]", answer["results"])[0]["id"])
+
+
+def _record(name: str, sentences: Sequence[str]) -> dict[str, Json]:
+    return {"name": name, "entityType": "note", "observations": list[Json](sentences[:_EACH])}
+
+
+def _row(name: str, measured: Spread) -> tuple[str, ...]:
+    described = (f"{one}" for one in DESCRIBED[name])
+    return (name, *described, ms(measured.p50), ms(measured.p95), ms(measured.p99), f"{measured.count}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""Which record stands for a memory on a branch, and which versions that branch has.
+
+A branch of a memory is a record of its own, in the state `branched`, whose id follows from the memory's and the
+branch's name: there is nothing to look up, and nobody can make one twice. What is found on main never sees it.
+"""
+
+import hashlib
+import unicodedata
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from scrubjay.errors import NotFound, WrongState
+from scrubjay.model.change import Action
+from scrubjay.model.given import require_text
+from scrubjay.model.memory import MAIN, Memory, State
+from scrubjay.model.query import Filter
+from scrubjay.model.version import Version
+from scrubjay.ports import RecordStore
+
+# One paper for each memory that was ever switched to another branch than main.
+DRAWER = "branches"
+# One for each branch, filed when it is begun: with which version, and at which version of main.
+LINES = "lines"
+_TIME_BITS = 48
+_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """The versions of a branch: its own from `start` on, and before them those of main up to `fork`.
+
+    `start` is 1 on main. What the record has between the two was written under the same name by a branch before.
+    """
+
+    start: int = 1
+    fork: int = 0
+
+
+def branch_id(trunk: str, name: str) -> str:
+    """The id of the record that is a branch of a memory; it sorts beside the memory's own."""
+    spelled = f"{trunk}\n{unicodedata.normalize('NFC', name)}".encode("utf-8", "surrogatepass")
+    digest = int.from_bytes(hashlib.sha256(spelled).digest()[:10], "big")
+    time = uuid.UUID(trunk).int >> (128 - _TIME_BITS) << (128 - _TIME_BITS)
+    number = time | 0x7 << 76 | (digest >> 62 & 0xFFF) << 64 | 0b10 << 62 | digest & (1 << 62) - 1
+    return str(uuid.UUID(int=number))
+
+
+async def current_branch(store: RecordStore, memory: Memory) -> str:
+    """The branch that a memory is switched to; one that has gone since counts for none."""
+    return branch_of(await on_branch(store, memory))
+
+
+async def switched_to(store: RecordStore, memory: Memory) -> str:
+    """The branch that a memory was switched to last, whether there is one of that name now or not."""
+    paper = await store.paper(memory.space, DRAWER, memory.id)
+    return MAIN if paper is None else str(paper.value.get("current") or MAIN)
+
+
+async def on_branch(store: RecordStore, memory: Memory, branch: str = "") -> Memory:
+    """The record that stands for a memory on a branch, on the one it is switched to if none is named."""
+    asked = require_text(branch, field="branch")
+    if memory.trunk:
+        if asked in ("", memory.branch):
+            return memory
+        memory = await trunk_of(store, memory)
+    if asked == MAIN or (not asked and memory.state is not State.LIVE):
+        return memory
+    name = asked or await switched_to(store, memory)
+    if name == MAIN:
+        return memory
+    if memory.state is not State.LIVE:
+        raise WrongState(
+            f"{memory.name!r} is {memory.state}, and its branches with it",
+            hint=f"Run `restore {memory.name}` first",
+            memory_id=memory.id,
+        )
+    shadow = branch_id(memory.id, name)
+    found = (await store.get(memory.space, [shadow])).get(shadow)
+    if found is not None and found.state is State.BRANCHED:
+        return found
+    if not asked:
+        return memory
+    raise NotFound(
+        f"{memory.name!r} has no branch {name[:100]!r}",
+        hint="`branches` lists those it has",
+        memory_id=memory.id,
+        branch=name[:200],
+    )
+
+
+async def trunk_of(store: RecordStore, memory: Memory) -> Memory:
+    """The memory that a record is a branch of; any other is its own."""
+    if not memory.trunk:
+        return memory
+    found = (await store.get(memory.space, [memory.trunk])).get(memory.trunk)
+    if found is None:
+        raise NotFound(f"the memory of branch {memory.branch!r} is gone", memory_id=memory.trunk)
+    return found
+
+
+async def branches_of(
+    store: RecordStore, memories: Sequence[Memory], *, states: Sequence[State] = (State.BRANCHED,)
+) -> list[Memory]:
+    """The records that are branches of some memories, by their names."""
+    trunks = [memory.id for memory in memories if not memory.trunk]
+    ids: list[str] = []
+    for start in range(0, len(trunks), _PAGE):
+        first, *others = trunks[start : start + _PAGE]
+        also = {f"trunk={first}": tuple(f"trunk={one}" for one in others)}
+        for state in states:
+            ids += await _all_ids(store, Filter(trunk=first, also=also, state=state), space=memories[0].space)
+    found = await store.get(memories[0].space, ids) if ids else {}
+    return sorted(found.values(), key=lambda one: (one.trunk, one.branch))
+
+
+async def line_of(store: RecordStore, record: Memory) -> Line:
+    """Which versions a branch has: since it was last begun, for its name may have been used before."""
+    if not record.trunk:
+        return Line()
+    paper = await store.paper(record.space, LINES, record.id)
+    start, fork = (paper.value.get(name) for name in ("start", "fork")) if paper else (None, None)
+    if isinstance(start, int) and isinstance(fork, int):
+        return Line(start=start, fork=fork)
+    # What came from elsewhere has come without its papers.
+    begun = await _last_begun(store, record)
+    return Line(start=begun.number, fork=begun.memory.forked) if begun else Line(fork=record.forked)
+
+
+async def version_on(store: RecordStore, record: Memory, number: int) -> Version | None:
+    """One version of a branch, which before it was begun is one of main."""
+    # What was merged since moves `forked` on: only below that is there anything to find out.
+    of_main = record.trunk and number <= record.forked and number <= (await line_of(store, record)).fork
+    found = await store.version(record.space, record.trunk if of_main else record.id, number)
+    return None if found is None else shown(found)
+
+
+def branch_of(record: Memory) -> str:
+    """The name of the branch that a record stands for."""
+    return record.branch if record.trunk else MAIN
+
+
+def presented(memory: Memory) -> Memory:
+    """A branch's record as callers know it: the memory itself, as it is on that branch."""
+    if not memory.trunk:
+        return memory
+    return replace(memory, id=memory.trunk, state=State.LIVE if memory.state is State.BRANCHED else memory.state)
+
+
+def shown(version: Version) -> Version:
+    """A version as callers know it."""
+    return replace(version, memory=presented(version.memory)) if version.memory.trunk else version
+
+
+async def _last_begun(store: RecordStore, record: Memory) -> Version | None:
+    oldest: Version | None = None
+    while page := await store.versions(record.space, record.id, limit=_PAGE, before=oldest and oldest.number):
+        for version in page:
+            if version.action == Action.BRANCHED:
+                return version
+        oldest = page[-1]
+    return oldest
+
+
+async def _all_ids(store: RecordStore, wanted: Filter, *, space: str) -> list[str]:
+    ids = page = await store.list_ids(space, wanted, limit=_PAGE)
+    while len(page) == _PAGE:
+        page = await store.list_ids(space, wanted, limit=_PAGE, after=page[-1])
+        ids = [*ids, *page]
+    return ids

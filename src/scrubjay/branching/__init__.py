@@ -1,0 +1,1 @@
+"""Further lines of versions of one memory, and how they come together again."""

@@ -1,0 +1,156 @@
+"""Two memories that came of one, field by field: what one side alone has changed is taken, the rest is a clash."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from typing import TypeVar, cast
+
+from scrubjay.branching.weaving import weave
+from scrubjay.model.branch import Clash
+from scrubjay.model.memory import Json, Memory, Observation, Source
+from scrubjay.model.moment import to_iso
+from scrubjay.model.snapshot import source_to_json
+
+# What says which record it is, where it stands and how it is used is no content: ours stays.
+_OUR_OWN = (
+    "id", "space", "created_at", "updated_at", "state", "merged_into", "version", "branch", "trunk", "forked", "group",
+    "last_accessed", "last_confirmed", "last_reviewed", "access_count",
+)  # fmt: skip
+_IN_PARTS = ("content", "observations", "metadata", "tags", "flags", "merged")
+_WHOLE = tuple(one.name for one in fields(Memory) if one.name not in (*_OUR_OWN, *_IN_PARTS))
+# So much of each side is told of a clash; all of it stands in the versions.
+_LONGEST = 2_000
+
+Value = TypeVar("Value")
+_Facts = tuple[Observation, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Table:
+    """Where what clashes is noted, and which side is preferred then."""
+
+    prefer: str
+    clashes: list[Clash] = field(default_factory=list[Clash])
+
+    def settle(self, name: str, base: Value, ours: Value, theirs: Value) -> Value:
+        """One thing, as whoever alone has changed it has it."""
+        if theirs in (ours, base):
+            return ours
+        if ours == base:
+            return theirs
+        self.note(name, _spelled(base), _spelled(ours), _spelled(theirs))
+        return theirs if self.prefer == "theirs" else ours
+
+    def note(self, name: str, base: str, ours: str, theirs: str) -> None:
+        """Both have changed one thing, each in its own way."""
+        self.clashes.append(Clash(field=name, base=base[:_LONGEST], ours=ours[:_LONGEST], theirs=theirs[:_LONGEST]))
+
+
+def combine(base: Memory, ours: Memory, theirs: Memory, *, prefer: str = "") -> tuple[Memory, tuple[Clash, ...]]:
+    """Ours with what theirs has changed, and what both have; there the side that is preferred counts, or ours."""
+    table = _Table(prefer=prefer)
+    changes: dict[str, object] = {}
+    for name in (*_WHOLE, *_IN_PARTS):
+        before, mine, others = (getattr(side, name) for side in (base, ours, theirs))
+        if name in _WHOLE or mine == before or others in (mine, before):
+            # What one side alone has changed is taken as it has it, order and all.
+            changes[name] = table.settle(name, before, mine, others)
+        else:
+            changes[name] = _PARTS[name](table, before, mine, others)
+    return cast("Memory", replace(ours, **changes)), tuple(table.clashes)  # type: ignore[arg-type]
+
+
+def says_the_same(one: Memory, other: Memory) -> bool:
+    """Whether two records of a memory differ in nothing that a merge would bring."""
+    return all(getattr(one, name) == getattr(other, name) for name in (*_WHOLE, *_IN_PARTS))
+
+
+def with_words_of(record: Memory, other: Memory) -> Memory:
+    """A record that says what another does, and is itself otherwise."""
+    said: dict[str, object] = {name: getattr(other, name) for name in (*_WHOLE, *_IN_PARTS)}
+    return cast("Memory", replace(record, **said))  # type: ignore[arg-type]
+
+
+def _content(table: _Table, base: str, ours: str, theirs: str) -> str:
+    woven, differing = weave(base, ours, theirs, prefer=table.prefer)
+    for one in differing:
+        table.note("content", one.base.strip(), one.ours.strip(), one.theirs.strip())
+    return woven
+
+
+def _observations(table: _Table, base: _Facts, ours: _Facts, theirs: _Facts) -> _Facts:
+    before, mine, others = (_numbered(side) for side in (base, ours, theirs))
+    # In the order of ours, and what only theirs has after that.
+    found = (_observation(table, before.get(key), mine.get(key), others.get(key)) for key in {**mine, **others})
+    return tuple(one for one in found if one is not None)
+
+
+def _numbered(observations: Iterable[Observation]) -> dict[tuple[str, int], Observation]:
+    """By their texts: one that was said again after it was over stands there twice."""
+    counts: Counter[str] = Counter()
+    found: dict[tuple[str, int], Observation] = {}
+    for one in observations:
+        counts[one.text] += 1
+        found[one.text, counts[one.text]] = one
+    return found
+
+
+def _observation(
+    table: _Table, base: Observation | None, ours: Observation | None, theirs: Observation | None
+) -> Observation | None:
+    """Whether something is said, and until when it held; by whom and when it was written down decides nothing."""
+    before, mine, others = (one and (one.valid_until,) for one in (base, ours, theirs))
+    if others in (mine, before):
+        return ours
+    if mine == before:
+        return theirs
+    if ours and theirs and ours.valid_until and theirs.valid_until:
+        # What both have ended is over since the first did.
+        return replace(ours, valid_until=min(ours.valid_until, theirs.valid_until))
+    table.note("observations", _spelled(base), _spelled(ours), _spelled(theirs))
+    return theirs if table.prefer == "theirs" else ours
+
+
+def _metadata(
+    table: _Table, base: Mapping[str, Json], ours: Mapping[str, Json], theirs: Mapping[str, Json]
+) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for key in {**ours, **theirs}:
+        sides = (json.dumps(side[key], ensure_ascii=False) if key in side else "" for side in (base, ours, theirs))
+        if kept := table.settle(f"metadata.{key}", *sides):
+            found[key] = json.loads(kept)
+    return found
+
+
+def _as_sets(
+    _: _Table, base: tuple[Value, ...], ours: tuple[Value, ...], theirs: tuple[Value, ...]
+) -> tuple[Value, ...]:
+    kept = [one for one in ours if one in theirs or one not in base]
+    return (*kept, *(one for one in theirs if one not in ours and one not in base))
+
+
+def _spelled(value: object) -> str:
+    """One side of a clash, for people."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return str(value)
+        case datetime():
+            return to_iso(value)
+        case Observation():
+            return value.text + (f" (until {to_iso(value.valid_until)})" if value.valid_until else "")
+        case Source():
+            return json.dumps(source_to_json(value), ensure_ascii=False)
+        case _:
+            return json.dumps(value)
+
+
+_PARTS: dict[str, Callable[..., object]] = {
+    "content": _content,
+    "observations": _observations,
+    "metadata": _metadata,
+    **dict.fromkeys(("tags", "flags", "merged"), _as_sets),
+}

@@ -1,0 +1,186 @@
+"""Merging a branch: what each side has changed since they parted comes together, or is told as a clash."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
+
+from scrubjay import telemetry
+from scrubjay.branches import branch_of, on_branch, trunk_of
+from scrubjay.branching.combining import combine, says_the_same, with_words_of
+from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
+from scrubjay.model.branch import Clash, Joined
+from scrubjay.model.change import Action, Origin
+from scrubjay.model.given import require_remark, require_text
+from scrubjay.model.memory import MAIN, Json, Memory, State
+from scrubjay.once import Ask, asking
+from scrubjay.ports import Commit, RecordStore, Write
+from scrubjay.references import resolve
+from scrubjay.text.secrets import redact
+from scrubjay.writing import validate
+from scrubjay.writing.embed import embed_new
+from scrubjay.writing.pipeline import Desk
+from scrubjay.writing.slicing import slice_memory
+
+PREFERENCES = ("", "ours", "theirs")
+# Somebody else may be faster; each time what there is is looked at anew.
+_TRIES = 20
+# Texts this long take long enough to compare that the event loop should not do it.
+_LONG_TEXT = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sides:
+    """Main and the branch, the version of main they have in common, and which of the two takes the other in."""
+
+    main: Memory
+    branch: Memory
+    base: Memory
+    into_main: bool
+
+    @property
+    def ours(self) -> Memory:
+        return self.main if self.into_main else self.branch
+
+    @property
+    def theirs(self) -> Memory:
+        return self.branch if self.into_main else self.main
+
+
+async def merge_branch(
+    ref: str, name: str, *, into: str, prefer: str, message: str, space: str, origin: Origin, desk: Desk, key: str
+) -> Joined:
+    """Bring what a branch has changed into main, or what main has changed into a branch."""
+    _require_two(name, into)
+    if prefer not in PREFERENCES:
+        raise InvalidInput(
+            f"prefer must be ours or theirs, not {str(prefer)[:40]!r}",
+            hint="Leave it out to be told what clashes",
+            field="prefer",
+        )
+    remark = redact(require_remark(message, field="message"))[0]
+    asked: dict[str, Json] = {"ref": ref, "name": name, "into": into, "prefer": prefer, "message": message}
+    ask = asking(key, {"verb": "merge_branch", **asked})
+    for _ in range(_TRIES):
+        if (known := await ask.answered(desk.store, space=space)) is not None:
+            return _joined(known)
+        sides = await _sides(ref, name, into, space=space, store=desk.store)
+        if says_the_same(sides.theirs, sides.base):
+            return _told(sides, "unchanged")
+        merged, clashes = await _combined(sides, prefer=prefer)
+        if clashes and not prefer:
+            return _told(sides, "conflict", clashes=clashes)
+        _require_storable(merged, sides, desk=desk)
+        try:
+            return await _join(sides, merged, message=remark, origin=origin, desk=desk, ask=ask)
+        except StaleVersion:
+            continue
+    raise StaleVersion(f"{ref[:100]!r} is being changed too fast", hint="Try again", ref=ref[:200])
+
+
+def _require_two(name: str, into: str) -> None:
+    for given, argument in ((name, "branch"), (into, "into")):
+        if not require_text(given, field=argument):
+            raise InvalidInput(
+                f"{argument} must name a branch", hint="`branches` lists those there are", field=argument
+            )
+    if name == into:
+        raise InvalidInput(
+            f"{name[:100]!r} cannot be merged into itself", hint="Name two branches, one of them main", field="into"
+        )
+    if MAIN not in (name, into):
+        raise InvalidInput(
+            "a branch is merged with main, not with another branch",
+            hint=f"Merge {name[:100]!r} into main, then main into {into[:100]!r}",
+            field="into",
+        )
+
+
+async def _sides(ref: str, name: str, into: str, *, space: str, store: RecordStore) -> _Sides:
+    trunk = await trunk_of(store, await resolve(store, ref, space=space))
+    if trunk.state is not State.LIVE:
+        raise WrongState(
+            f"{trunk.name!r} is {trunk.state}; only a live memory has branches",
+            hint=f"Run `restore {trunk.name}` first",
+            memory_id=trunk.id,
+        )
+    branch = await on_branch(store, trunk, name if into == MAIN else into)
+    base = await store.version(space, trunk.id, branch.forked)
+    if base is None:
+        raise NotFound(
+            f"version {branch.forked} of {trunk.name!r}, which both have in common, is gone",
+            memory_id=trunk.id,
+            version=branch.forked,
+        )
+    return _Sides(main=trunk, branch=branch, base=base.memory, into_main=into == MAIN)
+
+
+async def _combined(sides: _Sides, *, prefer: str) -> tuple[Memory, tuple[Clash, ...]]:
+    work = partial(combine, sides.base, sides.ours, sides.theirs, prefer=prefer)
+    size = sum(len(one.content) + 100 * len(one.observations) for one in (sides.main, sides.branch))
+    return work() if size < _LONG_TEXT else await asyncio.to_thread(work)
+
+
+def _require_storable(merged: Memory, sides: _Sides, *, desk: Desk) -> None:
+    """Both together may be more than a memory can hold."""
+    limits = desk.limits
+    validate.text(merged.content, field="content", limit=limits.text_bytes)
+    texts = [one.text for one in merged.observations]
+    validate.texts(texts, field="observations", limit=limits.observations, limits=limits)
+    validate.metadata(merged.metadata, limits=limits)
+    if not _says_anything(merged) and _says_anything(sides.main) and _says_anything(sides.branch):
+        raise InvalidInput(
+            "what each side has taken out would together leave nothing of the memory",
+            hint="Revise one of them first",
+            field="branch",
+        )
+
+
+def _says_anything(memory: Memory) -> bool:
+    return bool(memory.content.strip() or memory.observations)
+
+
+async def _join(sides: _Sides, merged: Memory, *, message: str, origin: Origin, desk: Desk, ask: Ask) -> Joined:
+    """Store what came of it. From here on both have the newest version of main in common."""
+    changed = not says_the_same(merged, sides.ours)
+    main = sides.main
+    if sides.into_main and changed:
+        main = replace(merged, version=main.version + 1, updated_at=origin.at, last_confirmed=origin.at)
+    branch = with_words_of(sides.branch, merged)
+    branch = replace(branch, forked=main.version, version=branch.version + 1, updated_at=origin.at)
+    records = (main, branch) if sides.into_main and changed else (branch,)
+    sliced = [(one, await slice_memory(one)) for one in records]
+    embedded, warning = await embed_new(sliced, space=main.space, shelf=desk.store, embedder=desk.embedder)
+    message = message or f"{branch_of(sides.theirs)} merged into {branch_of(sides.ours)}"
+    writes = tuple(
+        Write(memory=one, base=one.version - 1, action=Action.JOINED, passages=passages, message=message)
+        for one, passages in sliced
+    )
+    done = replace(sides, main=main, branch=branch)
+    answer = _told(done, "merged" if changed else "unchanged", warnings=(warning,) if warning else ())
+    commit = Commit(space=main.space, origin=origin, writes=writes, embedded=embedded, once=ask.once(_kept(answer)))
+    with telemetry.stage("write.commit"):
+        first = ask.first(await desk.store.commit(commit))
+    telemetry.count("writes", action="joined" if first is None else "repeated")
+    return answer if first is None else _joined(first)
+
+
+def _told(sides: _Sides, action: str, *, clashes: tuple[Clash, ...] = (), warnings: tuple[str, ...] = ()) -> Joined:
+    return Joined(
+        action=action, id=sides.main.id, name=sides.main.name, branch=branch_of(sides.theirs),
+        into=branch_of(sides.ours), version=sides.ours.version, clashes=clashes, warnings=warnings,
+    )  # fmt: skip
+
+
+def _kept(answer: Joined) -> dict[str, Json]:
+    """What is kept of a merge under an idempotency key; one that clashed is none."""
+    return {
+        "action": answer.action, "id": answer.id, "name": answer.name, "branch": answer.branch, "into": answer.into,
+        "version": answer.version, "warnings": list(answer.warnings),
+    }  # fmt: skip
+
+
+def _joined(told: Mapping[str, Json]) -> Joined:
+    warnings = tuple(cast("list[str]", told["warnings"]))
+    return Joined(**{**told, "warnings": warnings})  # type: ignore[arg-type]

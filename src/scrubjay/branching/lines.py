@@ -1,0 +1,228 @@
+"""`commit`, `branch`, `switch`, `branches` and the dropping of one."""
+
+from dataclasses import replace
+
+from scrubjay.branches import (
+    DRAWER,
+    LINES,
+    branch_id,
+    branch_of,
+    branches_of,
+    current_branch,
+    line_of,
+    on_branch,
+    switched_to,
+    trunk_of,
+)
+from scrubjay.errors import InvalidInput, NameTaken, NotFound, StaleVersion, WrongState
+from scrubjay.model.branch import Branch, Branches
+from scrubjay.model.branch_name import require_branch_name
+from scrubjay.model.change import Action, Origin
+from scrubjay.model.given import require_flag, require_remark, require_text, require_whole
+from scrubjay.model.memory import MAIN, Json, Memory, State
+from scrubjay.model.paper import Paper
+from scrubjay.model.results import Written
+from scrubjay.once import asking
+from scrubjay.ports import Commit, RecordStore, Write
+from scrubjay.references import resolve
+from scrubjay.text.secrets import redact
+from scrubjay.writing.embed import embed_new
+from scrubjay.writing.pipeline import Desk
+from scrubjay.writing.revise import commit_version, standing
+from scrubjay.writing.slicing import slice_memory
+
+# Somebody else may be faster; each time what there is is looked at anew.
+_TRIES = 20
+
+
+async def commit(ref: str, *, message: str, branch: str, space: str, origin: Origin, desk: Desk, key: str) -> Written:
+    """A new version that says the same, with a message."""
+    if not require_remark(message, field="message").strip():
+        raise InvalidInput("a commit needs a message", hint="Say what this version is", field="message")
+    ask = asking(key, {"verb": "commit", "ref": ref, "message": message, "branch": branch})
+    remark = redact(message)[0]
+    for _ in range(_TRIES):
+        if (known := await ask.answered(desk.store, space=space)) is not None:
+            return Written.from_json(known)
+        memory = await standing(ref, branch=branch, space=space, desk=desk)
+        marked = replace(memory, version=memory.version + 1, updated_at=origin.at)
+        try:
+            return await commit_version(
+                marked, action=Action.COMMITTED, message=remark, origin=origin, desk=desk, ask=ask, told="committed"
+            )
+        except StaleVersion:
+            continue
+    raise _too_fast(ref)
+
+
+async def branch(
+    ref: str, name: str, *, description: str, at: int | None, switch: bool, space: str, origin: Origin, desk: Desk
+) -> Branches:
+    """Begin a line of versions at the newest version of main, or at an older one."""
+    name = require_branch_name(name)
+    remark = redact(require_remark(description, field="description"))[0]
+    require_flag(switch, field="switch")
+    if at is not None:
+        require_whole(at, field="at")
+    for _ in range(_TRIES):
+        trunk = await _live(ref, space=space, store=desk.store)
+        begun, base = await _begun(trunk, name, at=at, origin=origin, store=desk.store)
+        passages = await slice_memory(begun)
+        # An older version may have been embedded by another model, or not at all.
+        embedded, _ = await embed_new([(begun, passages)], space=space, shelf=desk.store, embedder=desk.embedder)
+        write = Write(memory=begun, base=base, action=Action.BRANCHED, passages=passages, message=remark)
+        # One of this name may have gone while the memory was switched to it.
+        stands = name if switch else MAIN if await switched_to(desk.store, trunk) == name else ""
+        papers = (_paper(trunk, stands, origin=origin),) if stands else ()
+        papers = (*papers, _first_page(begun, origin=origin))
+        try:
+            await desk.store.commit(
+                Commit(space=space, origin=origin, writes=(write,), embedded=embedded, papers=papers)
+            )
+        except StaleVersion:
+            continue
+        return await _told(trunk, store=desk.store)
+    raise _too_fast(ref)
+
+
+async def branches(ref: str, *, space: str, store: RecordStore) -> Branches:
+    """The branches of a memory, main first, then by their names."""
+    return await _told(await trunk_of(store, await resolve(store, ref, space=space)), store=store)
+
+
+async def switch(ref: str, name: str, *, space: str, origin: Origin, store: RecordStore) -> Branches:
+    """Have a memory stand on another branch for whoever names none."""
+    trunk = await _live(ref, space=space, store=store)
+    record = await on_branch(store, trunk, _named(name))
+    await _file(_paper(trunk, branch_of(record), origin=origin), store=store)
+    return await _told(trunk, store=store)
+
+
+async def drop(ref: str, name: str, *, space: str, origin: Origin, store: RecordStore) -> Branches:
+    """Put a branch into the trash; a memory that was switched to it stands on main again."""
+    if _named(name) == MAIN:
+        raise InvalidInput("main cannot be dropped", hint="`forget` drops the whole memory", field="branch")
+    for _ in range(_TRIES):
+        trunk = await _live(ref, space=space, store=store)
+        record = await on_branch(store, trunk, name)
+        current = await current_branch(store, trunk)
+        gone = replace(record, state=State.TRASHED, version=record.version + 1, updated_at=origin.at)
+        write = Write(
+            memory=gone, base=record.version, action=Action.TRASHED, passages=await slice_memory(gone),
+            message=f"branch {record.branch} dropped",
+        )  # fmt: skip
+        papers = (_paper(trunk, MAIN, origin=origin),) if current == record.branch else ()
+        try:
+            await store.commit(Commit(space=space, origin=origin, writes=(write,), papers=papers))
+        except StaleVersion:
+            continue
+        return await _told(trunk, store=store)
+    raise _too_fast(ref)
+
+
+async def _live(ref: str, *, space: str, store: RecordStore) -> Memory:
+    """The memory itself, which must be alive to have branches."""
+    trunk = await trunk_of(store, await resolve(store, ref, space=space))
+    if trunk.state is State.MERGED:
+        raise WrongState(
+            f"{trunk.name!r} is part of another memory now",
+            hint=f"Branch {trunk.merged_into}",
+            memory_id=trunk.id,
+            merged_into=trunk.merged_into,
+        )
+    if trunk.state is not State.LIVE:
+        raise WrongState(
+            f"{trunk.name!r} is {trunk.state}; only a live memory has branches",
+            hint=f"Run `restore {trunk.name}` first",
+            memory_id=trunk.id,
+        )
+    return trunk
+
+
+async def _begun(
+    trunk: Memory, name: str, *, at: int | None, origin: Origin, store: RecordStore
+) -> tuple[Memory, int | None]:
+    """The first version of a branch, and the version it is written over where the name was used before."""
+    found = None if at is None else await store.version(trunk.space, trunk.id, at)
+    if at is not None and found is None:
+        raise NotFound(
+            f"{trunk.name!r} has no version {at} on {MAIN!r}",
+            hint=f"Its versions go from 1 to {trunk.version}",
+            memory_id=trunk.id,
+            version=at,
+        )
+    shadow = branch_id(trunk.id, name)
+    known = (await store.get(trunk.space, [shadow])).get(shadow)
+    if known is not None and known.state is State.BRANCHED:
+        raise NameTaken(
+            f"{trunk.name!r} has a branch {name!r} already",
+            hint="Choose another name, switch to it, or drop it first",
+            name=name,
+            id=trunk.id,
+        )
+    start, fork = (trunk, trunk.version) if found is None else (found.memory, found.number)
+    begun = replace(
+        start, id=shadow, space=trunk.space, created_at=trunk.created_at, state=State.BRANCHED, merged_into="",
+        version=max(fork, known.version if known else 0) + 1, branch=name, trunk=trunk.id, forked=fork,
+        # Records that share a group are found together: a branch is none of them.
+        group="", updated_at=origin.at, access_count=0, last_accessed=None,
+    )  # fmt: skip
+    return begun, known.version if known else None
+
+
+async def _told(trunk: Memory, *, store: RecordStore) -> Branches:
+    now = (await store.get(trunk.space, [trunk.id])).get(trunk.id, trunk)
+    main = Branch(
+        name=MAIN, version=now.version, created_at=now.created_at, updated_at=now.updated_at, agent=now.source.agent
+    )
+    records = await branches_of(store, [now]) if now.state is State.LIVE else []
+    return Branches(
+        id=now.id,
+        name=now.name,
+        current=await current_branch(store, now),
+        branches=(main, *[await _branch(one, store=store) for one in records]),
+    )
+
+
+async def _branch(record: Memory, *, store: RecordStore) -> Branch:
+    first = await store.version(record.space, record.id, (await line_of(store, record)).start)
+    return Branch(
+        name=record.branch,
+        version=record.version,
+        forked=record.forked,
+        description=first.message if first else "",
+        created_at=first.created_at if first else None,
+        updated_at=record.updated_at,
+        agent=first.agent if first else "",
+    )
+
+
+def _paper(trunk: Memory, current: str, *, origin: Origin) -> Paper:
+    value: dict[str, Json] = {"current": current, "about": {"memory_id": trunk.id}}
+    return Paper(space=trunk.space, drawer=DRAWER, key=trunk.id, value=value, at=origin.at)
+
+
+def _first_page(record: Memory, *, origin: Origin) -> Paper:
+    value: dict[str, Json] = {"start": record.version, "fork": record.forked, "about": {"memory_id": record.id}}
+    return Paper(space=record.space, drawer=LINES, key=record.id, value=value, at=origin.at)
+
+
+async def _file(paper: Paper, *, store: RecordStore) -> None:
+    for _ in range(_TRIES):
+        known = await store.paper(paper.space, paper.drawer, paper.key)
+        try:
+            await store.file_paper(paper, base=known.version if known else None)
+        except StaleVersion:
+            continue
+        return
+    raise _too_fast(paper.key)
+
+
+def _named(name: str) -> str:
+    if not require_text(name, field="branch"):
+        raise InvalidInput("say which branch", hint="`branches` lists those there are", field="branch")
+    return name
+
+
+def _too_fast(ref: str) -> StaleVersion:
+    return StaleVersion(f"{ref[:100]!r} is being changed too fast", hint="Try again", ref=ref[:200])

@@ -1,0 +1,122 @@
+"""What the engine is made of, wired by the composition root."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from scrubjay.jobs.queue import Queue
+from scrubjay.model.change import Origin
+from scrubjay.model.draft import Caller, Limits
+from scrubjay.model.identity import new_id
+from scrubjay.model.job import Job
+from scrubjay.model.passage import Vector
+from scrubjay.model.query import Filter
+from scrubjay.model.ranking import Ranking
+from scrubjay.model.rules import Rules
+from scrubjay.ports import Clock, Embedder, Llm, RecordStore, Reranker
+from scrubjay.recalling import pipeline as recalling
+from scrubjay.recalling.answers import Answers
+from scrubjay.recalling.mirror import Mirrors
+from scrubjay.recalling.visits import Visits
+from scrubjay.writing import pipeline
+from scrubjay.writing.flights import Flights
+from scrubjay.writing.screen import label
+
+
+class Index(Protocol):
+    """What the engine asks of whoever keeps the vector index."""
+
+    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+        """The passages nearest to a vector."""
+        ...
+
+    async def open(self) -> None:
+        """Take hold of what there is; raises EmbeddingUnavailable without a model."""
+        ...
+
+    async def after_commit(self) -> None:
+        """Take in what was just committed."""
+        ...
+
+    async def after_purge(self) -> None:
+        """Be rid of what was purged, not only hide it."""
+        ...
+
+    async def rebuild(self) -> None:
+        """Build the index anew."""
+        ...
+
+    async def lag(self) -> int:
+        """How many changes it is behind."""
+        ...
+
+    async def describe(self) -> dict[str, str | int | bool]:
+        """What it is and how far it has come."""
+        ...
+
+    async def close(self) -> None:
+        """Let go."""
+        ...
+
+
+class Workshop(Protocol):
+    """Whoever does what a write leaves for later."""
+
+    async def take(self, jobs: Sequence[Job], *, waits: bool) -> None:
+        """Do these when there is time, or now if somebody waits for them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """All that the verbs work with."""
+
+    store: RecordStore
+    embedder: Embedder
+    index: Index
+    clock: Clock
+    limits: Limits
+    visits: Visits
+    data: Path
+    ranking: Ranking = field(default_factory=Ranking)
+    reranker: Reranker | None = None
+    rerank_top: int = 30
+    mirrors: Mirrors = field(default_factory=Mirrors)
+    answers: Answers = field(default_factory=Answers)
+    default_rules: Rules = field(default_factory=Rules)
+    flights: Flights = field(default_factory=Flights)
+    llm: Llm | None = None
+    workshop: Workshop | None = None
+
+    async def close(self) -> None:
+        """Finish what was begun and let go of everything."""
+        await self.visits.close()
+        await self.index.close()
+        await self.embedder.close()
+        if self.reranker is not None:
+            await self.reranker.close()
+        if self.llm is not None:
+            await self.llm.close()
+        await self.store.close()
+
+    @property
+    def _desk(self) -> pipeline.Desk:
+        return pipeline.Desk(
+            store=self.store, embedder=self.embedder, limits=self.limits, index=self.index, rules=self.default_rules,
+            flights=self.flights, has_llm=self.llm is not None,
+        )  # fmt: skip
+
+    @property
+    def _queue(self) -> Queue:
+        return Queue(papers=self.store, clock=self.clock)
+
+    @property
+    def _shelf(self) -> recalling.Shelf:
+        return recalling.Shelf(
+            store=self.store, embedder=self.embedder, index=self.index, limits=self.limits, ranking=self.ranking,
+            mirrors=self.mirrors, answers=self.answers, reranker=self.reranker, rerank_top=self.rerank_top,
+        )  # fmt: skip
+
+    def _origin(self, who: Caller) -> Origin:
+        return Origin(at=self.clock.now(), run=label(who.run) or new_id(), agent=label(who.agent))

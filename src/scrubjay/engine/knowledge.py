@@ -1,0 +1,174 @@
+"""Things, relations between them, and what does not go together."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import cast
+
+from scrubjay.engine.memories import Memories
+from scrubjay.extraction.intake import extract
+from scrubjay.graph import counting, looking, network, records
+from scrubjay.model.conflict import Resolved, Scan, ToldConflict
+from scrubjay.model.context import Context
+from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.fact import Extracted
+from scrubjay.model.job import CONFLICTS, Job, JobState
+from scrubjay.model.memory import Json
+from scrubjay.model.network import Network
+from scrubjay.model.query import Question
+from scrubjay.model.results import Recalled
+from scrubjay.ports import Progress
+from scrubjay.recalling import context as start
+from scrubjay.recalling import pipeline as recalling
+from scrubjay.references import space_of
+from scrubjay.resolving import scanning
+from scrubjay.resolving import telling as conflict_telling
+from scrubjay.resolving.resolve import resolve_conflict
+
+# So many entities are looked for by meaning beside those that are found by name.
+_MOST_MEANT = 100
+_PLENTY = 1_000_000
+
+
+class Knowledge(Memories):
+    """Things, relations between them, and what does not go together."""
+
+    __slots__ = ()
+
+    async def graph(
+        self,
+        refs: Sequence[str],
+        *,
+        who: Caller,
+        depth: int = 1,
+        types: Sequence[str] = (),
+        direction: str = "both",
+        limit: int = 200,
+        as_of: datetime | None = None,
+    ) -> Network:
+        """The memories that relations lead to from some."""
+        space = await space_of(self.store, refs[0], spaces=who.spaces) if refs else who.space
+        return await network.around(
+            refs, depth=depth, types=types, direction=direction, limit=limit, as_of=as_of, space=space,
+            store=self.store,
+        )  # fmt: skip
+
+    async def path(
+        self,
+        source: str,
+        target: str,
+        *,
+        who: Caller,
+        types: Sequence[str] = (),
+        direction: str = "both",
+        most: int = 6,
+        as_of: datetime | None = None,
+    ) -> Network:
+        """A shortest way from one memory to another."""
+        space = await space_of(self.store, source, spaces=who.spaces)
+        return await network.path(
+            source, target, types=types, direction=direction, most=most, as_of=as_of, space=space, store=self.store
+        )
+
+    async def conflicts(
+        self, *, who: Caller, status: str = "pending", ref: str = "", limit: int = 50
+    ) -> tuple[ToldConflict, ...]:
+        """The conflicts of a space, or of one memory."""
+        return await conflict_telling.conflicts(status=status, ref=ref, limit=limit, space=who.space, store=self.store)
+
+    async def probe_conflicts(
+        self, drafts: Sequence[Draft], *, who: Caller, threshold: float = 0.5
+    ) -> tuple[tuple[ToldConflict, ...], ...]:
+        """For each draft the conflicts that it would have if it were stored."""
+        return await scanning.probe(
+            drafts, threshold=threshold, space=who.space, origin=self._origin(who), desk=self._desk
+        )
+
+    async def scan_conflicts(self, *, who: Caller, limit: int = 50, progress: Progress | None = None) -> Scan:
+        """Look for conflicts in the whole space."""
+        return await scanning.scan(
+            limit=limit, space=who.space, origin=self._origin(who), desk=self._desk, progress=progress
+        )
+
+    async def scan_later(self, *, who: Caller) -> Job:
+        """Have the whole space looked through when there is time; one that waits already is enough."""
+        for job in await self._queue.listed(who.space, limit=200):
+            if job.kind == CONFLICTS and job.state is JobState.WAITING:
+                return job
+        job = await self._queue.enqueue(CONFLICTS, {}, space=who.space)
+        if self.workshop is not None:
+            await self.workshop.take((job,), waits=False)
+        return job
+
+    async def resolve_conflict(
+        self,
+        conflict_id: str,
+        *,
+        who: Caller,
+        strategy: str = "auto",
+        notes: str = "",
+        branch: str = "",
+        idempotency_key: str = "",
+    ) -> Resolved:
+        """Settle a conflict, in a way that can be undone."""
+        done = await resolve_conflict(
+            conflict_id, strategy=strategy, notes=notes, branch=branch, space=who.space, origin=self._origin(who),
+            desk=self._desk, key=idempotency_key,
+        )  # fmt: skip
+        await self.index.after_commit()
+        return done
+
+    async def create_entities(self, entities: Sequence[Mapping[str, Json]], *, who: Caller) -> dict[str, Json]:
+        """Create or update entities by name."""
+        done = await records.create_entities(entities, space=who.space, origin=self._origin(who), desk=self._desk)
+        await self.index.after_commit()
+        return done
+
+    async def update_entity(self, ref: str, changes: Mapping[str, Json], *, who: Caller) -> dict[str, Json]:
+        """Change fields of an entity."""
+        done = await records.update_entity(ref, changes, space=who.space, origin=self._origin(who), desk=self._desk)
+        await self.index.after_commit()
+        return done
+
+    async def search_nodes(self, query: str, *, who: Caller, limit: int = 10) -> dict[str, Json]:
+        """Entities by name, type and meaning; what is always included comes first."""
+        meant = Recalled(hits=())
+        if query.strip():
+            question = Question(query=query, limit=min(max(1, limit), _MOST_MEANT), max_tokens=_PLENTY, detail="full")
+            meant = await recalling.recall(
+                question, cursor="", spaces=(who.space,), now=self.clock.now(), shelf=self._shelf
+            )
+        found = await looking.search_nodes(
+            query, limit=limit, meant=meant, space=who.space, store=self.store, mirrors=self.mirrors
+        )
+        self.visits.note((who.space, str(one["id"])) for one in cast("list[dict[str, Json]]", found["results"]))
+        return found
+
+    async def get_memory_status(self, *, who: Caller) -> dict[str, Json]:
+        """Counts by type and tier, sizes, versions."""
+        return await counting.memory_status(space=who.space, store=self.store)
+
+    async def context(self, *, who: Caller, session: str = "", project: str = "", max_tokens: int = 1500) -> Context:
+        """What an agent should know before it begins."""
+        return await start.context(
+            session=session, project=project, max_tokens=max_tokens, conflicts=await self.conflicts(who=who, limit=5),
+            now=self.clock.now(), space=who.space, store=self.store,
+        )  # fmt: skip
+
+    async def extract(
+        self,
+        text: str,
+        *,
+        who: Caller,
+        session: str = "",
+        store: bool = True,
+        format: str = "auto",
+        method: str = "auto",
+        project: str = "",
+        trusted: bool = True,
+    ) -> Extracted:
+        """Find the facts of a conversation, and store them."""
+        return await extract(
+            text, session=session, store=store, format=format, method=method, project=project, trusted=trusted,
+            space=who.space,
+            origin=self._origin(who), desk=self._desk, llm=self.llm,
+        )  # fmt: skip

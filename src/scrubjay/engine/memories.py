@@ -1,0 +1,110 @@
+"""Writing, finding and putting away memories."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from scrubjay.engine.house import House
+from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.memory import Json
+from scrubjay.model.query import Question
+from scrubjay.model.relation import LINK
+from scrubjay.model.results import (
+    Outcome,
+    ReadResult,
+    Recalled,
+    Related,
+    Remembered,
+    Written,
+)
+from scrubjay.recalling import pipeline as recalling
+from scrubjay.recalling import read as reading
+from scrubjay.writing import dispose, pipeline, relate, revise
+from scrubjay.writing.dispose import Selection
+
+
+class Memories(House):
+    """Writing, finding and putting away memories."""
+
+    __slots__ = ()
+
+    async def remember(self, draft: Draft, *, who: Caller) -> Remembered:
+        """Store a text, once, under every entity it is about."""
+        kept = await pipeline.remember(draft, space=who.space, origin=self._origin(who), desk=self._desk)
+        if kept.jobs and self.workshop is not None:
+            await self.workshop.take(kept.jobs, waits=kept.waits)
+        return kept.answer
+
+    async def recall(self, question: Question, *, who: Caller, cursor: str = "") -> Recalled:
+        """Find what answers a question."""
+        found = await recalling.recall(
+            question, cursor=cursor, spaces=who.spaces, now=self.clock.now(), shelf=self._shelf
+        )
+        self.visits.note((hit.space, hit.id) for hit in (*found.pinned, *found.hits))
+        return found
+
+    async def read(
+        self,
+        refs: Sequence[str],
+        *,
+        who: Caller,
+        format: str = "markdown",
+        version: int | None = None,
+        branch: str = "",
+        as_of: datetime | None = None,
+    ) -> ReadResult:
+        """Whole memories by id, name or title, as they are or as they were."""
+        found = await reading.read(
+            refs, format=format, version=version, branch=branch, as_of=as_of, spaces=who.spaces, store=self.store
+        )
+        self.visits.note((memory.space, memory.id) for memory in found.memories)
+        return found
+
+    async def revise(self, ref: str, edit: Edit, *, who: Caller) -> Written:
+        """Change a memory; the state before stays a version."""
+        done = await revise.revise(ref, edit, space=who.space, origin=self._origin(who), desk=self._desk)
+        await self.index.after_commit()
+        return done
+
+    async def forget(self, selection: Selection, *, who: Caller) -> Outcome:
+        """Put memories into the trash."""
+        done = await dispose.forget(selection, space=who.space, origin=self._origin(who), store=self.store)
+        await self.index.after_commit()
+        return done
+
+    async def restore(self, selection: Selection, *, who: Caller) -> Outcome:
+        """Take memories out of the trash."""
+        done = await dispose.restore(selection, space=who.space, origin=self._origin(who), store=self.store)
+        await self.index.after_commit()
+        return done
+
+    async def purge(self, selection: Selection, *, who: Caller) -> Outcome:
+        """Destroy what is in the trash."""
+        done = await dispose.purge(selection, space=who.space, origin=self._origin(who), store=self.store)
+        if done.done and not done.dry_run:
+            self.answers.clear()
+            await self.index.after_purge()
+        return done
+
+    async def relate(
+        self,
+        source: str,
+        target: str,
+        *,
+        who: Caller,
+        relation: str = LINK,
+        text: str = "",
+        strength: float = 0.5,
+        metadata: Mapping[str, Json] | None = None,
+    ) -> Related:
+        """Set an edge between two memories."""
+        return await relate.relate(
+            source, target, relation=relation, text=text, strength=strength, metadata=metadata or {},
+            space=who.space, origin=self._origin(who), store=self.store, limits=self.limits, rules=self.default_rules,
+        )  # fmt: skip
+
+    async def unrelate(self, source: str, target: str, *, who: Caller, relation: str = LINK) -> Related:
+        """Remove an edge."""
+        return await relate.unrelate(
+            source, target, relation=relation, space=who.space, origin=self._origin(who), store=self.store,
+            limits=self.limits,
+        )  # fmt: skip

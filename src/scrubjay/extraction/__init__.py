@@ -1,0 +1,1 @@
+"""What a conversation says that is worth keeping."""

@@ -1,0 +1,121 @@
+"""Facts by patterns: what says outright what it is, and what the marks of its words speak for. Pure, and fast."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from scrubjay.extraction.explicit import Explicit, explicit_in, kind_of
+from scrubjay.extraction.marks import marks_of, surroundings_of
+from scrubjay.extraction.said import ORDER, Said, left_out, said_in
+from scrubjay.extraction.subjects import is_assistant, is_machine, subject_of, told_by
+from scrubjay.extraction.weights import BIAS, WEIGHTS
+from scrubjay.model.fact import Fact, FactType, Turn
+
+__all__ = ["Candidate", "candidates_in", "facts_of", "names_of"]
+
+# From here on a turn is taken to tell a fact; whoever talks to a program tells fewer.
+_ENOUGH = -0.4
+_ENOUGH_TO_PROGRAM = 1.0
+# So far behind the best sentence of its turn another is taken with it.
+_BEHIND = 1.2
+_LEAST = -1.0
+_SHORTEST_NAME = 3
+_SUREST = 0.99
+# A program speaks of what it does; what it says of decisions and rules is worth keeping.
+_OF_PROGRAMS = (FactType.DECISION, FactType.REQUIREMENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A sentence that may state a fact, its marks, and what they come to."""
+
+    said: Said
+    marks: dict[str, float]
+    score: float
+    explicit: Explicit | None
+
+
+def facts_of(turns: Sequence[Turn]) -> list[Fact]:
+    """The facts that a conversation states, in its order."""
+    names = names_of(turns)
+    to_program = any(is_assistant(speaker) for speaker in {turn.speaker for turn in turns})
+    found: list[Fact] = []
+    for before, turn in pairwise((None, *turns)):
+        if turn is None or is_machine(turn.speaker):
+            continue
+        answers = before is not None and before.speaker != turn.speaker and before.text.rstrip().endswith("?")
+        candidates = candidates_in(turn, names=names, answers=answers)
+        if is_assistant(turn.speaker):
+            chosen = [(one, 1.0) for one in candidates if one.explicit and one.explicit.type in _OF_PROGRAMS]
+        else:
+            chosen = list(_chosen(candidates, enough=_ENOUGH_TO_PROGRAM if to_program else _ENOUGH))
+        found += _told(chosen, turn)
+    return found
+
+
+def names_of(turns: Sequence[Turn]) -> frozenset[str]:
+    """The names by which the speakers call each other, shortened ones too, in lower case."""
+    parts = {part.lower() for speaker in {turn.speaker for turn in turns} for part in speaker.split()}
+    return frozenset(part[:end] for part in parts for end in range(min(_SHORTEST_NAME, len(part)), len(part) + 1))
+
+
+def candidates_in(turn: Turn, *, names: frozenset[str], answers: bool) -> list[Candidate]:
+    """The sentences of a turn that are not left out, with what speaks for each."""
+    kept: list[tuple[Said, Explicit | None]] = []
+    for said in said_in(turn.text, asked=False):
+        reason = left_out(said)
+        explicit = explicit_in(said) if reason in ("", ORDER) else None
+        # What is to hold from now on is told as an order, too.
+        if not reason or explicit:
+            kept.append((said, explicit))
+    around = surroundings_of([said for said, _ in kept], answers=answers)
+    found: list[Candidate] = []
+    for said, explicit in kept:
+        marks = marks_of(said, names=names)
+        marks.update(around)
+        found.append(Candidate(said, marks, _score(marks), explicit))
+    return found
+
+
+def _score(marks: dict[str, float]) -> float:
+    score = BIAS
+    for name, value in marks.items():
+        score += WEIGHTS.get(name, 0.0) * value
+    return score
+
+
+def _chosen(candidates: Sequence[Candidate], *, enough: float) -> Iterator[tuple[Candidate, float]]:
+    """The sentences that are facts, each with how sure that is."""
+    if not candidates:
+        return
+    best = max(one.score for one in candidates)
+    # All that a turn says speaks for its having said something.
+    together = best + math.log(sum(math.exp(one.score - best) for one in candidates))
+    for one in candidates:
+        logit = together - (best - one.score)
+        by_marks = together >= enough and one.score >= max(best - _BEHIND, min(best, _LEAST))
+        sure = one.explicit.confidence if one.explicit else 0.0
+        if by_marks or one.explicit:
+            yield one, max(sure, 1 / (1 + math.exp(-logit)))
+
+
+def _told(chosen: Sequence[tuple[Candidate, float]], turn: Turn) -> Iterator[Fact]:
+    """The facts of a turn; a sentence that points back to the one before it is told with that."""
+    found: list[tuple[str, Candidate, float]] = []
+    for one, sure in chosen:
+        if found and one.said.points_back and not one.explicit:
+            text, first, surer = found[-1]
+            found[-1] = (f"{text} {one.said.text}", first, max(sure, surer))
+        else:
+            found.append((one.said.text, one, sure))
+    for text, one, sure in found:
+        yield Fact(
+            statement=told_by(turn.speaker, text),
+            type=one.explicit.type if one.explicit else kind_of(one.said),
+            subject=subject_of(one.said, speaker=turn.speaker),
+            speaker=turn.speaker,
+            turn=turn.id,
+            confidence=round(min(sure, _SUREST), 2),
+            at=turn.at,
+        )

@@ -1,0 +1,144 @@
+"""`search_nodes`: entities by name and type, as written or nearly, and then by what they say."""
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from scrubjay.branches import DRAWER, branch_id, presented
+from scrubjay.graph.entity import entity_of
+from scrubjay.graph.records import ratio
+from scrubjay.graph.shapes import node_json
+from scrubjay.model.given import require_text, require_whole
+from scrubjay.model.memory import MAIN, Json, Memory, State
+from scrubjay.model.query import Filter
+from scrubjay.model.results import Recalled
+from scrubjay.ports import RecordStore
+from scrubjay.recalling.mirror import Mirrors, View, scan
+from scrubjay.references import SoundReader
+from scrubjay.text.alike import nearly
+
+MOST_RESULTS = 10_000
+_APART = "\x00"
+_PAGE = 500
+# Shorter words are too close to each other for a slip to be told from another word.
+_SHORTEST = 4
+_MOST_AT_ONCE = 20_000
+_MOST_BRANCHES = 10_000
+_JOINTS = re.compile(r"[-_\s]+")
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+def _labels(memory: Memory) -> str:
+    entity = entity_of(memory)
+    return _APART.join(dict.fromkeys(form for text in (entity.name, entity.type) for form in _forms(text)))
+
+
+_NODES = View(Filter(), _labels)
+
+
+async def search_nodes(
+    query: str, *, limit: int, meant: Recalled, space: str, store: RecordStore, mirrors: Mirrors
+) -> dict[str, Json]:
+    """Entities by name and type, then those that a recall has found by meaning; what is always included comes first.
+
+    Without a query all entities, the most often read first.
+    """
+    require_text(query, field="query")
+    require_whole(limit, field="limit", most=MOST_RESULTS)
+    reader = SoundReader(store, space=space)
+    pinned = [one for one in await reader.get(await store.pinned(space)) if one.state is State.LIVE]
+    named = await _named(query, limit=limit + len(pinned), space=space, store=store, mirrors=mirrors)
+    found: dict[str, Memory] = {}
+    for ids in named:
+        if len(found) < limit + len(pinned):
+            # Of very many the newest are put in order.
+            newest = sorted(ids, reverse=True)[:MOST_RESULTS]
+            some = [one for one in await _read(newest, reader=reader) if one.state is State.LIVE]
+            found |= {one.id: one for one in sorted(some, key=_seldom)}
+    for hit in meant.hits if query.strip() else ():
+        if hit.memory is not None:
+            found.setdefault(hit.id, hit.memory)
+    first = {one.id for one in pinned}
+    shown = [*pinned, *[one for one in found.values() if one.id not in first][:limit]]
+    results = await _told(shown, space=space, store=store)
+    return {"success": True, "query": query, "count": len(results), "results": results}
+
+
+async def _named(
+    query: str, *, limit: int, space: str, store: RecordStore, mirrors: Mirrors
+) -> Sequence[Sequence[str]]:
+    """Ids of entities whose name or type is like a query, in classes: the same, part of it, nearly."""
+    kept = await mirrors.texts(_NODES, space=space, store=store)
+    if kept is None:
+        reader = SoundReader(store, space=space)
+        kept = {memory_id: text async for memory_id, text in scan(_NODES, reader=reader)}
+    if len(kept) < _MOST_AT_ONCE:
+        return _classes(query, kept, limit=limit)
+    return await asyncio.to_thread(_classes, query, dict(kept), limit=limit)
+
+
+def _classes(query: str, texts: Mapping[str, str], *, limit: int) -> Sequence[Sequence[str]]:
+    sought = [form for form in _forms(query) if form]
+    if not sought:
+        return (list(texts),)
+    same: list[str] = []
+    part: list[str] = []
+    for memory_id, text in texts.items():
+        if any(form in text for form in sought):
+            (same if any(form in text.split(_APART) for form in sought) else part).append(memory_id)
+    if len(same) + len(part) >= limit or len(sought[-1]) < _SHORTEST:
+        return same, part
+    return same, part, _nearly(sought[-1], texts, but={*same, *part}, limit=limit)
+
+
+def _nearly(sought: str, texts: Mapping[str, str], *, but: set[str], limit: int) -> list[str]:
+    forms: dict[str, list[str]] = {}
+    for memory_id, text in texts.items():
+        if memory_id not in but:
+            for form in text.split(_APART):
+                forms.setdefault(form, []).append(memory_id)
+    best = nearly(sought, list(forms), limit=limit)
+    return list(dict.fromkeys(memory_id for form in best for memory_id in forms[form]))
+
+
+def _forms(text: str) -> tuple[str, ...]:
+    """A label in lower case, as written and with blanks for what joins its words."""
+    lower = " ".join(text.lower().split())
+    return tuple(dict.fromkeys((lower, _JOINTS.sub(" ", lower).strip())))
+
+
+def _seldom(memory: Memory) -> tuple[int, float, str]:
+    last = memory.last_accessed or _NEVER
+    return -memory.access_count, -(last - _NEVER).total_seconds(), memory.id
+
+
+async def _read(ids: Sequence[str], *, reader: SoundReader) -> list[Memory]:
+    found: list[Memory] = []
+    for first in range(0, len(ids), _PAGE):
+        found += await reader.get(ids[first : first + _PAGE])
+    return found
+
+
+async def _told(memories: Iterable[Memory], *, space: str, store: RecordStore) -> list[Json]:
+    shown = list(memories)
+    sizes = await store.sizes(space, [one.id for one in shown]) if shown else {}
+    papers = await store.papers(space, DRAWER, limit=_MOST_BRANCHES) if shown else []
+    current = {paper.key: str(paper.value.get("current") or MAIN) for paper in papers}
+    switched = {one.id: current[one.id] for one in shown if current.get(one.id, MAIN) != MAIN}
+    lines = await store.get(space, [branch_id(*one) for one in switched.items()]) if switched else {}
+    told: list[Json] = []
+    for one in shown:
+        line = lines.get(branch_id(one.id, switched[one.id])) if one.id in switched else None
+        # A branch that is gone since counts for none.
+        line = line if line and line.state is State.BRANCHED else None
+        seen = one if line is None else presented(line)
+        known = node_json(seen, compression=ratio(sizes.get(one.id)), branch=line.branch if line else MAIN)
+        told.append(known | {key: value for key, value in _reading(one).items() if line is not None})
+    return told
+
+
+def _reading(memory: Memory) -> dict[str, Json]:
+    """How often a memory was read is counted for all of its branches together."""
+    known = node_json(memory, compression=1.0, branch=MAIN)
+    return {name: known[name] for name in ("accessed", "access_count")}

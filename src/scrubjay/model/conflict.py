@@ -1,0 +1,187 @@
+"""Conflicts: two memories, or two statements, that say the same, more, or something else of one thing."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import cast
+
+from scrubjay.model.memory import Json
+from scrubjay.model.moment import parse_moment, to_iso
+from scrubjay.model.paper import Paper
+
+# Those that wait for a decision, and those that had one: the first are asked for often and are few.
+PENDING_DRAWER = "conflicts"
+SETTLED_DRAWER = "settled"
+_DIGITS = 16
+
+
+class ConflictType(StrEnum):
+    """What two statements are to each other."""
+
+    DUPLICATE = "duplicate"
+    UPDATE = "update"
+    CONTRADICTION = "contradiction"
+
+
+class ConflictStatus(StrEnum):
+    """Whether somebody has decided."""
+
+    PENDING = "pending"
+    RESOLVED = "resolved"
+    IGNORED = "ignored"
+
+
+class Strategy(StrEnum):
+    """What can be done about a conflict; `auto` chooses one of the others."""
+
+    MERGE = "merge"
+    UPDATE = "update"
+    BRANCH = "branch"
+    SUPERSEDE = "supersede"
+    IGNORE = "ignore"
+    AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """One conflict of `memory`, which came later, with `other`; both are the same for two observations of one memory.
+
+    It holds no words of theirs, so that what is purged is gone: `statement` and `against` are keys of the two
+    statements (see `statement_key`), empty where the memories as a whole are meant. Who tells of it reads the
+    memories.
+    """
+
+    space: str
+    type: ConflictType
+    memory: str
+    other: str
+    confidence: float
+    suggested: Strategy
+    detected_at: datetime
+    statement: str = ""
+    against: str = ""
+    detected_by: str = ""
+    status: ConflictStatus = ConflictStatus.PENDING
+    strategy: Strategy | None = None
+    notes: str = ""
+    resolved_at: datetime | None = None
+    resolved_by: str = ""
+    # The run that resolved it, by which it can be undone.
+    run: str = ""
+    version: int = 1
+
+    @property
+    def id(self) -> str:
+        """The same for the same two statements, whoever finds them and whichever was there first."""
+        ends = sorted(((self.memory, self.statement), (self.other, self.against)))
+        spelled = "\n".join(part for end in ends for part in end)
+        return f"c-{hashlib.sha256(spelled.encode()).hexdigest()[:_DIGITS]}"
+
+    @property
+    def drawer(self) -> str:
+        """Where it is kept."""
+        return PENDING_DRAWER if self.status is ConflictStatus.PENDING else SETTLED_DRAWER
+
+    def paper(self, *, at: datetime) -> Paper:
+        """As it is kept."""
+        value: dict[str, Json] = {
+            # A purge takes the papers of a memory along by this.
+            "about": {"memory_id": self.memory}, "other": self.other, "type": self.type.value,
+            "confidence": self.confidence, "suggested": self.suggested.value, "status": self.status.value,
+            "detected_at": to_iso(self.detected_at), "detected_by": self.detected_by, "statement": self.statement,
+            "against": self.against, "strategy": self.strategy.value if self.strategy else "", "notes": self.notes,
+            "resolved_at": to_iso(self.resolved_at) if self.resolved_at else "", "resolved_by": self.resolved_by,
+            "run": self.run,
+        }  # fmt: skip
+        return Paper(space=self.space, drawer=self.drawer, key=self.id, value=value, version=self.version, at=at)
+
+    @classmethod
+    def of(cls, paper: Paper) -> "Conflict":
+        """As it was kept."""
+        value = paper.value
+        about = cast("Mapping[str, Json]", value["about"])
+        resolved_at, strategy = str(value["resolved_at"]), str(value["strategy"])
+        return cls(
+            space=paper.space,
+            type=ConflictType(str(value["type"])),
+            memory=str(about["memory_id"]),
+            other=str(value["other"]),
+            confidence=float(cast("float", value["confidence"])),
+            suggested=Strategy(str(value["suggested"])),
+            detected_at=parse_moment(str(value["detected_at"]), field="detected_at"),
+            statement=str(value["statement"]),
+            against=str(value["against"]),
+            detected_by=str(value["detected_by"]),
+            status=ConflictStatus(str(value["status"])),
+            strategy=Strategy(strategy) if strategy else None,
+            notes=str(value["notes"]),
+            resolved_at=parse_moment(resolved_at, field="resolved_at") if resolved_at else None,
+            resolved_by=str(value["resolved_by"]),
+            run=str(value["run"]),
+            version=paper.version,
+        )
+
+
+def statement_key(text: str) -> str:
+    """What a statement is known by without its words."""
+    return hashlib.sha256(" ".join(text.split()).casefold().encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One end of a conflict, in words."""
+
+    id: str
+    name: str
+    statement: str
+    date: datetime
+    trust: str = ""
+    agent: str = ""
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldConflict:
+    """A conflict with the words of both ends; `differs` says in what they cannot both be right."""
+
+    id: str
+    type: ConflictType
+    confidence: float
+    suggested_action: Strategy
+    status: ConflictStatus
+    memory: Side
+    other: Side
+    differs: tuple[str, ...] = ()
+    detected_at: datetime
+    strategy: Strategy | None = None
+    notes: str = ""
+    resolved_at: datetime | None = None
+    resolved_by: str = ""
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """What was done about a conflict. `kept` is the id of what stands now, `changed` all memories that were changed."""
+
+    action: str
+    conflict: str
+    strategy: Strategy
+    kept: str
+    changed: tuple[str, ...] = ()
+    why: str = ""
+    run: str = ""
+    branch: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """What a look through a whole space has found."""
+
+    memories: int
+    found: tuple[ToldConflict, ...] = ()
+    count: int = 0
+    by_type: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -1,0 +1,82 @@
+"""What is told otherwise than it stands on main now: as it was at a moment, or as it is on a branch.
+
+The indexes know what is. The memories that differ are ranked beside what the indexes find.
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from scrubjay.model.memory import Memory
+from scrubjay.model.passage import StoredPassage
+from scrubjay.ports import RecordStore, TermStatistics
+from scrubjay.references import SoundReader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aside:
+    """The memories that differ, by id; None where there is nothing to tell.
+
+    `passages` are of those that pass the filter of the question, with `counted` terms. The others come after `after` in
+    a listing; `among` has all of them if it is not None.
+    """
+
+    told: Mapping[str, Memory | None] = field(default_factory=dict[str, Memory | None])
+    at: datetime | None = None
+    passages: tuple[StoredPassage, ...] = ()
+    counted: TermStatistics | None = None
+    after: str | None = None
+    among: tuple[str, ...] | None = None
+    degraded: tuple[str, ...] = ()
+
+
+class Asides:
+    """Keeps what was told otherwise a moment ago: whoever asks about a day asks more than once."""
+
+    def __init__(self, most: int = 10_000) -> None:
+        self._most = most
+        self._kept: OrderedDict[Hashable, tuple[int, Aside]] = OrderedDict()
+
+    def get(self, key: Hashable, *, place: int) -> Aside | None:
+        """What was kept under a key, if its space has seen no further change."""
+        found = self._kept.get(key)
+        if found is None or found[0] != place:
+            return None
+        self._kept.move_to_end(key)
+        return found[1]
+
+    def put(self, key: Hashable, aside: Aside, *, place: int) -> None:
+        """Keep it, and of the others as many as have no more memories together than may be kept."""
+        self._kept[key] = place, aside
+        self._kept.move_to_end(key)
+        while sum(map(_size, self._kept.values())) > self._most:
+            self._kept.popitem(last=False)
+
+    def clear(self) -> None:
+        """Keep nothing."""
+        self._kept.clear()
+
+
+class AsideReader(SoundReader):
+    """Reads memories as they are to be told."""
+
+    def __init__(self, store: RecordStore, *, space: str, aside: Aside | None = None) -> None:
+        super().__init__(store, space=space)
+        self.aside = aside or Aside()
+
+    async def get(self, ids: Sequence[str]) -> list[Memory]:
+        """The sound ones among the memories, in order; those that were not there then are left out."""
+        told, at = self.aside.told, self.aside.at
+        if not told and at is None:
+            return await super().get(ids)
+        read = await super().get([one for one in ids if one not in told])
+        # What has changed since the changes were listed was another then.
+        others = {memory.id: memory for memory in read if at is None or memory.updated_at <= at}
+        found = (told[one] if one in told else others.get(one) for one in dict.fromkeys(ids))
+        return [memory for memory in found if memory is not None]
+
+
+def _size(kept: tuple[int, Aside]) -> int:
+    _, aside = kept
+    return sum(memory is not None for memory in aside.told.values())

@@ -1,0 +1,104 @@
+"""Memories as they were: which have changed since a moment, and what each of them was then."""
+
+import asyncio
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from scrubjay.errors import BodyDamaged
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.query import Filter
+from scrubjay.references import SoundReader
+
+# Pages grow, since the farther back a moment is, the more has changed since.
+_FIRST_PAGE, _LARGEST_PAGE, _GROWTH = 256, 16_384, 4
+_AT_ONCE = 64
+_TIME_BITS = 48
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bygone:
+    """What has changed since a moment: each as it was then, None where there was nothing. `unread` were too many.
+
+    `last` has, by its state now, the one that changed the longest ago: those after it in a listing have not changed.
+    """
+
+    then: dict[str, Memory | None]
+    last: dict[State, str]
+    unread: int = 0
+
+
+async def bygone(at: datetime, *, states: Iterable[State], most: int, reader: SoundReader) -> Bygone:
+    """The memories in some states now that have changed since a moment, as they were at it; no more than `most`."""
+    changed = {state: await _changed_since(at, state=state, reader=reader) for state in states}
+    ids = [one for several in changed.values() for one in several]
+    chosen = ids if len(ids) <= most else sorted(ids, key=lambda one: _is_made_after(one, at))[:most]
+    then: dict[str, Memory | None] = dict.fromkeys(ids)
+    then |= await as_they_were(chosen, at=at, reader=reader)
+    left_out = set(ids).difference(chosen)
+    return Bygone(
+        then=then,
+        last={state: several[-1] for state, several in changed.items() if several},
+        unread=sum(not _is_made_after(one, at) for one in left_out),
+    )
+
+
+async def as_they_were(ids: Sequence[str], *, at: datetime, reader: SoundReader) -> dict[str, Memory | None]:
+    """Memories at a moment, by id; None where one was not there yet, or cannot be read."""
+    found: dict[str, Memory | None] = dict.fromkeys(ids)
+    for start in range(0, len(ids), _AT_ONCE):
+        memories = await reader.get(ids[start : start + _AT_ONCE])
+        found |= {memory.id: memory for memory in memories if memory.updated_at <= at}
+        older = [memory for memory in memories if memory.created_at <= at < memory.updated_at]
+        for memory in await asyncio.gather(*(_at(memory, at=at, reader=reader) for memory in older)):
+            if memory is not None:
+                found[memory.id] = memory
+    return found
+
+
+async def _at(memory: Memory, *, at: datetime, reader: SoundReader) -> Memory | None:
+    try:
+        version = await reader.store.version_at(reader.space, memory.id, at=at)
+    except BodyDamaged as error:
+        reader.problems[memory.id] = str(error)
+        return None
+    return None if version is None else version.memory
+
+
+async def _changed_since(at: datetime, *, state: State, reader: SoundReader) -> list[str]:
+    """The ids in a state that were updated after a moment, newest first."""
+    changed: list[str] = []
+    size = _FIRST_PAGE
+    while True:
+        after = changed[-1] if changed else None
+        page = await reader.store.list_ids(reader.space, Filter(state=state), limit=size, after=after)
+        count = await _count_after(at, page, reader=reader)
+        changed += page[:count]
+        if count < len(page) or len(page) < size:
+            return changed
+        size = min(size * _GROWTH, _LARGEST_PAGE)
+
+
+async def _count_after(at: datetime, ids: Sequence[str], *, reader: SoundReader) -> int:
+    """How many of some ids, newest first, were updated after a moment; most often all or none."""
+    low, high = 0, len(ids)
+    probe = 0
+    while low < high:
+        if await _is_updated_after(at, ids[probe], reader=reader):
+            low = probe + 1
+        else:
+            high = probe
+        # The first, then the last, then what is halfway between those that are known.
+        probe = len(ids) - 1 if low == 1 and high == len(ids) else (low + high) // 2
+    return low
+
+
+async def _is_updated_after(at: datetime, memory_id: str, *, reader: SoundReader) -> bool:
+    # One that cannot be read counts as changed: it is told as a problem where the changed are read.
+    return all(memory.updated_at > at for memory in await reader.get([memory_id]))
+
+
+def _is_made_after(memory_id: str, at: datetime) -> bool:
+    """Whether an id tells that its memory is newer than a moment: ids begin with the milliseconds of their making."""
+    return uuid.UUID(memory_id).int >> (128 - _TIME_BITS) > at.timestamp() * 1000

@@ -1,0 +1,1 @@
+"""What is done about memories that do not go together."""

@@ -1,0 +1,130 @@
+"""The conflicts as they are kept: on papers, in one drawer while they wait and in another when they are settled.
+
+A paper is moved by filing it in the one and then throwing it away in the other. Who is cut off in between leaves it in
+both, and whoever looks next puts that right.
+"""
+
+import difflib
+from contextlib import suppress
+from dataclasses import replace
+
+from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
+from scrubjay.model.change import Origin
+from scrubjay.model.conflict import PENDING_DRAWER, SETTLED_DRAWER, Conflict, ConflictStatus
+from scrubjay.model.paper import Paper
+from scrubjay.ports import Papers
+
+__all__ = ["all_in", "discard", "pending_or_raise", "reopen", "settled_before", "sound", "told_by_run"]
+
+# What a run has resolved, by its name and the conflict's id.
+_RUNS = "resolutions"
+_PAGE = 500
+_SUGGESTIONS = 3
+
+
+async def all_in(drawer: str, *, space: str, papers: Papers) -> list[Conflict]:
+    """All conflicts in a drawer that can be read."""
+    found: list[Conflict] = []
+    after = ""
+    while page := await papers.papers(space, drawer, after=after, limit=_PAGE):
+        found += [conflict for paper in page if (conflict := sound(paper)) is not None]
+        after = page[-1].key
+    return found
+
+
+def sound(paper: Paper | None) -> Conflict | None:
+    """The conflict on a paper, unless it cannot be read."""
+    try:
+        return None if paper is None else Conflict.of(paper)
+    except (InvalidInput, KeyError, ValueError, TypeError):
+        return None
+
+
+async def discard(conflict: Conflict, *, papers: Papers) -> None:
+    """Throw a conflict's papers away."""
+    await papers.discard_paper(conflict.space, conflict.drawer, conflict.id)
+    if conflict.run:
+        await papers.discard_paper(conflict.space, _RUNS, f"{conflict.run}/{conflict.id}")
+
+
+async def settled_before(conflict: Conflict, *, papers: Papers) -> Conflict | None:
+    """What was decided about a conflict that waits; None where that is undone or out of date, and then thrown away."""
+    settled = sound(await papers.paper(conflict.space, SETTLED_DRAWER, conflict.id))
+    if settled is None or settled.resolved_at is None:
+        return None
+    reopened = conflict.resolved_at == settled.resolved_at
+    found_again = settled.status is ConflictStatus.RESOLVED and conflict.detected_at > settled.resolved_at
+    if not reopened and not found_again:
+        return settled
+    await discard(settled, papers=papers)
+    return None
+
+
+async def pending_or_raise(conflict_id: str, *, space: str, papers: Papers) -> Conflict:
+    """The conflict that waits under an id, or an error that helps."""
+    waiting = sound(await papers.paper(space, PENDING_DRAWER, conflict_id))
+    if waiting is not None:
+        settled = await settled_before(waiting, papers=papers)
+        if settled is None:
+            return waiting
+        await discard(waiting, papers=papers)
+        raise _is_settled(settled)
+    settled = sound(await papers.paper(space, SETTLED_DRAWER, conflict_id))
+    if settled is not None:
+        raise _is_settled(settled)
+    ids = [one.id for one in await all_in(PENDING_DRAWER, space=space, papers=papers)]
+    near = tuple(difflib.get_close_matches(conflict_id, ids, n=_SUGGESTIONS, cutoff=0.5))
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`conflicts` lists those that wait"
+    raise NotFound(f"there is no conflict {conflict_id[:100]!r}", hint=hint, ref=conflict_id[:200], suggestions=near)
+
+
+def told_by_run(conflict: Conflict, *, origin: Origin) -> Paper:
+    """The paper by which the undoing of a run finds what that has resolved."""
+    return Paper(
+        space=conflict.space,
+        drawer=_RUNS,
+        key=f"{origin.run}/{conflict.id}",
+        value={"about": {"memory_id": conflict.memory}, "run": origin.run, "conflict": conflict.id},
+        at=origin.at,
+    )
+
+
+async def reopen(run: str, *, space: str, papers: Papers) -> tuple[str, ...]:
+    """Have the conflicts wait again that a run resolved which was undone; tells their ids."""
+    prefix = f"{run}/"
+    opened: list[str] = []
+    after = prefix
+    while page := await papers.papers(space, _RUNS, after=after, limit=_PAGE):
+        for paper in (one for one in page if one.value.get("run") == run):
+            conflict = sound(await papers.paper(space, SETTLED_DRAWER, str(paper.value.get("conflict"))))
+            if conflict is not None and conflict.run == run:
+                await _wait_again(conflict, papers=papers)
+                opened.append(conflict.id)
+            else:
+                await papers.discard_paper(space, _RUNS, paper.key)
+        after = page[-1].key
+        if not after.startswith(prefix):
+            break
+    return tuple(opened)
+
+
+async def _wait_again(conflict: Conflict, *, papers: Papers) -> None:
+    # The moment stays on it: so it is told from one that somebody settled and could not throw away.
+    waiting = replace(conflict, status=ConflictStatus.PENDING, strategy=None, notes="", resolved_by="", run="")
+    # It may have been found anew meanwhile, and wait already.
+    with suppress(StaleVersion):
+        await papers.file_paper(waiting.paper(at=conflict.detected_at), base=None)
+    await discard(conflict, papers=papers)
+
+
+def _is_settled(conflict: Conflict) -> WrongState:
+    how = conflict.status.value if conflict.strategy is None else f"{conflict.status.value} by `{conflict.strategy}`"
+    by = f" by {conflict.resolved_by}" if conflict.resolved_by else ""
+    on = f" on {conflict.resolved_at:%Y-%m-%d %H:%M}" if conflict.resolved_at else ""
+    return WrongState(
+        f"conflict {conflict.id} was {how}{by}{on}",
+        hint=f"`undo` of run {conflict.run} has it wait again" if conflict.run else "`conflicts` lists those that wait",
+        conflict=conflict.id,
+        strategy=conflict.strategy.value if conflict.strategy else "",
+        run=conflict.run,
+    )

@@ -1,0 +1,132 @@
+"""The two ends of a conflict: where each statement stands now, whose word it is, and since when."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from scrubjay.model.conflict import Conflict, statement_key
+from scrubjay.model.memory import Memory, Observation, Source, State, Trust
+from scrubjay.ports import RecordStore
+from scrubjay.text.statements import statements_of
+from scrubjay.writing.conflicting import date_of, source_of
+
+__all__ = ["End", "end_of", "ends_of", "standing"]
+
+# What was merged may have been merged further; longer chains are a mistake.
+_MOST_STEPS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """One statement of a conflict: an observation, a sentence of the content, or the memory as a whole."""
+
+    memory: Memory
+    # The place among the observations.
+    observation: int | None = None
+    sentence: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that the memory says is meant."""
+        return self.observation is None and not self.sentence
+
+    @property
+    def is_all(self) -> bool:
+        """Whether the memory says nothing else."""
+        if self.is_whole:
+            return True
+        others = len(self.memory.observations) + len(statements_of(self.memory.content)) - 1
+        return others == 0
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        if self.observation is not None:
+            return self.memory.observations[self.observation].text
+        return (
+            self.sentence or "\n".join((self.memory.content, *(one.text for one in self.memory.observations))).strip()
+        )
+
+    @property
+    def source(self) -> Source:
+        """Where it comes from."""
+        return source_of(self.memory, self._observed)
+
+    @property
+    def trust(self) -> Trust:
+        """Whose word it is."""
+        return self.source.trust
+
+    @property
+    def date(self) -> datetime:
+        """When it was said."""
+        return date_of(self.memory, self._observed)
+
+    @property
+    def as_observation(self) -> Observation:
+        """The same, to be kept among observations that may come from elsewhere."""
+        return Observation(text=self.text, recorded_at=self.date, source=self.source)
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is said still: the memory is alive, and nothing has taken its place."""
+        memory = self.memory
+        if memory.state is not State.LIVE or memory.valid_until is not None:
+            return False
+        return self.observation is None or memory.observations[self.observation].valid_until is None
+
+    @property
+    def _observed(self) -> Observation | None:
+        return None if self.observation is None else self.memory.observations[self.observation]
+
+    def is_same(self, other: "End") -> bool:
+        """Whether both are one statement now."""
+        return (self.memory.id, self.observation, self.sentence) == (other.memory.id, other.observation, other.sentence)
+
+
+def end_of(memory: Memory, key: str) -> End | None:
+    """Where a statement stands in a memory; None when it is there no more."""
+    if not key:
+        return End(memory=memory)
+    places = [place for place, one in enumerate(memory.observations) if key in _keys(one.text)]
+    # The same may have been said before, and hold again.
+    places.sort(key=lambda place: memory.observations[place].valid_until is not None)
+    if places:
+        return End(memory=memory, observation=places[0])
+    sentence = next((one for one in statements_of(memory.content) if statement_key(one) == key), "")
+    if sentence:
+        return End(memory=memory, sentence=sentence)
+    if statement_key(memory.content) != key:
+        return None
+    return End(memory=memory, sentence=memory.content.strip() if memory.observations else "")
+
+
+def ends_of(conflict: Conflict, memories: Mapping[str, Memory]) -> tuple[End, End] | None:
+    """Both ends, that of what came later first; None when a memory or a statement is gone."""
+    memory, other = memories.get(conflict.memory), memories.get(conflict.other)
+    if memory is None or other is None:
+        return None
+    first, second = end_of(memory, conflict.statement), end_of(other, conflict.against)
+    return None if first is None or second is None else (first, second)
+
+
+async def standing(ids: Iterable[str], *, space: str, store: RecordStore) -> dict[str, Memory]:
+    """The memories that stand for some ids now: what was merged is found in what it was merged into."""
+    wanted = {one: one for one in ids}
+    known: dict[str, Memory] = {}
+    for _ in range(_MOST_STEPS):
+        missing = [one for one in dict.fromkeys(wanted.values()) if one not in known]
+        known |= await store.get(space, missing) if missing else {}
+        merged = {one: known[now] for one, now in wanted.items() if now in known and _is_part(known[now])}
+        if not merged:
+            break
+        wanted |= {one: memory.merged_into for one, memory in merged.items()}
+    return {one: known[now] for one, now in wanted.items() if now in known}
+
+
+def _is_part(memory: Memory) -> bool:
+    return memory.state is State.MERGED and bool(memory.merged_into)
+
+
+def _keys(text: str) -> set[str]:
+    return {statement_key(text), *map(statement_key, statements_of(text))}

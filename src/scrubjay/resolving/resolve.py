@@ -1,0 +1,196 @@
+"""`resolve`: a conflict is settled in one of several ways, each of which can be undone."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import cast
+
+from scrubjay import telemetry
+from scrubjay.branches import branch_id
+from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
+from scrubjay.model.branch_name import require_branch_name
+from scrubjay.model.change import Action, Origin
+from scrubjay.model.conflict import Conflict, ConflictStatus, Resolved, Strategy
+from scrubjay.model.given import require_remark, require_text
+from scrubjay.model.memory import Json
+from scrubjay.once import Ask, asking
+from scrubjay.ports import Commit, Embedded, Write
+from scrubjay.resolving.choosing import Choice, choose
+from scrubjay.resolving.deeds import DEEDS, Case, Deed
+from scrubjay.resolving.docket import discard, pending_or_raise, reopen, told_by_run
+from scrubjay.resolving.ends import End, ends_of, standing
+from scrubjay.text.secrets import redact
+from scrubjay.writing.embed import embed_new
+from scrubjay.writing.pipeline import Desk
+from scrubjay.writing.rules import statutes_of
+from scrubjay.writing.slicing import slice_memory
+
+__all__ = ["reopen", "require_strategy", "resolve_conflict"]
+
+# Somebody may change the memories meanwhile; each time they are looked at anew.
+_TRIES = 20
+_LEFT = "left_pending"
+# A number alone stands for a version.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wish:
+    """How somebody wants a conflict to be settled."""
+
+    strategy: Strategy
+    notes: str
+    branch: str
+    origin: Origin
+    ask: Ask
+
+
+async def resolve_conflict(
+    conflict_id: str, *, strategy: str, notes: str, branch: str, space: str, origin: Origin, desk: Desk, key: str
+) -> Resolved:
+    """Settle a conflict."""
+    require_text(conflict_id, field="conflict_id")
+    asked: dict[str, Json] = {
+        "verb": "resolve_conflict", "id": conflict_id, "strategy": strategy, "notes": notes, "branch": branch,
+    }  # fmt: skip
+    wish = _Wish(
+        strategy=require_strategy(strategy),
+        notes=redact(require_remark(notes, field="notes"))[0],
+        branch=require_branch_name(branch) if branch else "",
+        origin=origin,
+        ask=asking(key, asked),
+    )
+    for _ in range(_TRIES):
+        if (known := await wish.ask.answered(desk.store, space=space)) is not None:
+            return _resolved(known)
+        conflict = await pending_or_raise(conflict_id, space=space, papers=desk.store)
+        try:
+            return await _settle(conflict, wish, desk=desk)
+        except StaleVersion:
+            continue
+    raise StaleVersion("the memories of the conflict are being changed too fast", hint="Try again")
+
+
+def require_strategy(strategy: str) -> Strategy:
+    """A strategy by its name."""
+    try:
+        return Strategy(strategy)
+    except ValueError:
+        allowed = tuple(one.value for one in Strategy)
+        raise InvalidInput(
+            f"strategy must be one of {', '.join(allowed)}, not {str(strategy)[:40]!r}",
+            field="strategy",
+            allowed=allowed,
+        ) from None
+
+
+async def _settle(conflict: Conflict, wish: _Wish, *, desk: Desk) -> Resolved:
+    newer, older = await _ends(conflict, desk=desk)
+    choice = choose(conflict, newer=newer, older=older) if wish.strategy is Strategy.AUTO else Choice(wish.strategy, "")
+    if choice.strategy is None:
+        return Resolved(
+            action=_LEFT, conflict=conflict.id, strategy=Strategy.AUTO, kept=older.memory.id, why=choice.why
+        )
+    case = await _case(conflict, wish, newer=newer, older=older, desk=desk)
+    deed = DEEDS[choice.strategy](case)
+    # Always one of the two gets a version: so it is in the log, two who decide at once meet, and `undo` finds it.
+    anchor = newer.memory if newer.memory.id == conflict.memory else older.memory
+    if all(one.id != anchor.id for one in deed.changed):
+        noted = anchor if choice.strategy is Strategy.IGNORE else replace(anchor, resolution=choice.strategy.value)
+        deed = replace(deed, changed=(*deed.changed, noted))
+    return await _commit(case, deed, wish, choice=choice, desk=desk)
+
+
+async def _ends(conflict: Conflict, *, desk: Desk) -> tuple[End, End]:
+    """The newer statement and the older one, as they are now."""
+    space, store = conflict.space, desk.store
+    ends = ends_of(conflict, await standing((conflict.memory, conflict.other), space=space, store=store))
+    if ends is None:
+        await discard(conflict, papers=store)
+        raise NotFound(
+            f"what conflict {conflict.id} is about is gone", hint="`conflicts` lists those that wait", ref=conflict.id
+        )
+    first, second = ends
+    if not (first.holds and second.holds) or first.is_same(second):
+        raise WrongState(
+            f"one side of conflict {conflict.id} does not hold any more: there is nothing to decide",
+            hint="It waits again when that is restored",
+            conflict=conflict.id,
+        )
+    return (first, second) if first.date >= second.date else (second, first)
+
+
+async def _case(conflict: Conflict, wish: _Wish, *, newer: End, older: End, desk: Desk) -> Case:
+    space, store = conflict.space, desk.store
+    case = Case(
+        conflict=conflict, newer=newer, older=older, at=wish.origin.at, branch=wish.branch, limits=desk.limits,
+        most_tags=(await statutes_of(space, default=desk.rules, papers=store)).rules.most_tags,
+        relations=tuple(await store.relations(space, [newer.memory.id, older.memory.id])),
+    )  # fmt: skip
+    place = branch_id(older.memory.id, case.line)
+    return replace(case, former=(await store.get(space, [place])).get(place))
+
+
+async def _commit(case: Case, deed: Deed, wish: _Wish, *, choice: Choice, desk: Desk) -> Resolved:
+    conflict, origin, strategy = case.conflict, wish.origin, choice.strategy or wish.strategy
+    said = f"conflict {conflict.id}: {strategy.value}" + (f", {wish.notes}" if wish.notes else "")
+    writes, embedded, warning = await _writes(case, deed, message=said, desk=desk)
+    answer = Resolved(
+        action=deed.action,
+        conflict=conflict.id,
+        strategy=strategy,
+        kept=deed.kept,
+        changed=tuple(write.memory.id for write in writes),
+        why=choice.why,
+        run=origin.run,
+        branch=deed.branch,
+        warnings=(*deed.warnings, *([warning] if warning else [])),
+    )
+    settled = replace(
+        conflict,
+        status=ConflictStatus.IGNORED if strategy is Strategy.IGNORE else ConflictStatus.RESOLVED,
+        strategy=strategy,
+        notes=wish.notes,
+        resolved_at=origin.at,
+        resolved_by=origin.agent,
+        run=origin.run,
+    )
+    papers = (settled.paper(at=origin.at), told_by_run(conflict, origin=origin))
+    commit = Commit(
+        space=conflict.space, origin=origin, writes=writes, edges=deed.edges, embedded=embedded, papers=papers,
+        once=wish.ask.once(_as_json(answer)),
+    )  # fmt: skip
+    with telemetry.stage("write.commit"):
+        first = wish.ask.first(await desk.store.commit(commit))
+    # Who is cut off here leaves it in both drawers; whoever looks next throws it away.
+    await discard(conflict, papers=desk.store)
+    return answer if first is None else _resolved(first)
+
+
+async def _writes(
+    case: Case, deed: Deed, *, message: str, desk: Desk
+) -> tuple[tuple[Write, ...], Embedded | None, str]:
+    """The versions that are written, the vectors that they need, and what is to be told of these."""
+    bases = {end.memory.id: end.memory.version for end in (case.newer, case.older)}
+    writes: list[Write] = []
+    for memory in deed.changed:
+        base = bases[memory.id]
+        later = replace(memory, version=base + 1, updated_at=case.at)
+        passages = await slice_memory(later)
+        writes.append(Write(memory=later, base=base, action=Action.RESOLVED, passages=passages, message=message))
+    if deed.begun is not None:
+        begun = replace(deed.begun, updated_at=case.at)
+        base = None if case.former is None else case.former.version
+        passages = await slice_memory(begun)
+        writes.append(Write(memory=begun, base=base, action=Action.BRANCHED, passages=passages, message=message))
+    sliced = [(write.memory, write.passages) for write in writes]
+    embedded, warning = await embed_new(sliced, space=case.conflict.space, shelf=desk.store, embedder=desk.embedder)
+    return tuple(writes), embedded, warning
+
+
+def _as_json(answer: Resolved) -> dict[str, Json]:
+    return cast("dict[str, Json]", asdict(answer))
+
+
+def _resolved(told: Mapping[str, Json]) -> Resolved:
+    """What was kept."""
+    lists = {name: tuple(cast("list[str]", told[name])) for name in ("changed", "warnings")}
+    return Resolved(**{**told, **lists, "strategy": Strategy(str(told["strategy"]))})  # type: ignore[arg-type]

@@ -1,0 +1,140 @@
+"""A whole space as the detection of conflicts looks at it: read once, and each two compared once.
+
+It answers what a store and its index answer, about memories that are older than the one that is looked at.
+"""
+
+import heapq
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from scrubjay.model.memory import Memory
+from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage, StoredPassage, Vector
+from scrubjay.model.query import Filter
+from scrubjay.ports import RecordStore
+from scrubjay.resolving.nearness import Matrix, Pairs
+
+__all__ = ["Survey"]
+
+# A word that so many passages have, or more than the root of their number, tells nothing of what one is about.
+_COMMON = 50
+# Of a statement so many words are looked up, the rarest.
+_WORDS = 8
+
+
+@dataclass(kw_only=True)
+class Survey:
+    """What there is: passages by number, what is near to each, and the memories that are looked at just now."""
+
+    space: str
+    store: RecordStore
+    passages: Mapping[int, StoredPassage]
+    rows: Mapping[int, int]
+    embeddings: Matrix
+    near: Mapping[int, Sequence[tuple[int, float]]]
+    memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
+    _postings: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    _namesakes: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    _looked_at: int = 0
+    _row_of: dict[bytes, int] = field(default_factory=dict[bytes, int])
+
+    def __post_init__(self) -> None:
+        """Put the words in order."""
+        postings: defaultdict[str, list[int]] = defaultdict(list)
+        for number, passage in self.passages.items():
+            for term in set(passage.terms.split()):
+                postings[term].append(number)
+        common = max(_COMMON, math.isqrt(len(self.passages)))
+        self._postings = {term: numbers for term, numbers in postings.items() if len(numbers) <= common}
+
+    def partners(self, number: int) -> Iterator[str]:
+        """The memories that the passages of one are near to."""
+        for passage in self.of_memory(number):
+            yield from (self.passages[other].memory_id for other, _ in self.near.get(passage.id, ()))
+
+    def of_memory(self, number: int) -> Iterator[StoredPassage]:
+        """The passages of a memory, by its number in the store."""
+        first = number * PASSAGES_PER_MEMORY
+        while (passage := self.passages.get(first)) is not None:
+            yield passage
+            first += 1
+
+    def look_at(self, number: int) -> tuple[tuple[Passage, ...], dict[bytes, Vector]]:
+        """The passages of a memory and their vectors; from now on it is this one that questions are about."""
+        self._looked_at = number
+        found = list(self.of_memory(number))
+        vectors = {one.hash: self.embeddings[self.rows[one.id]] for one in found if one.id in self.rows}
+        self._row_of = {vectors[one.hash].tobytes(): one.id for one in found if one.hash in vectors}
+        return tuple(_passage(one) for one in found), vectors
+
+    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+        """The passages near to a vector, which is one of the memory that is looked at."""
+        del space, wanted
+        return list(self.near.get(self._row_of.get(vector.tobytes(), -1), ()))[:limit]
+
+    async def lexical_candidates(
+        self, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
+    ) -> list[tuple[int, float]]:
+        """The older passages that have the most of the rare words among some."""
+        del space, wanted
+        lists = sorted((self._postings[term] for term in set(terms) if term in self._postings), key=len)[:_WORDS]
+        own = self._looked_at * PASSAGES_PER_MEMORY
+        weights: defaultdict[int, float] = defaultdict(float)
+        for numbers in lists:
+            weight = math.log(1 + len(self.passages) / len(numbers))
+            for number in numbers:
+                if number < own:
+                    weights[number] += weight
+        return heapq.nlargest(limit, weights.items(), key=lambda one: one[1])
+
+    async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
+        """Passages by number."""
+        del space, around
+        return [self.passages[one] for one in ids if one in self.passages]
+
+    async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
+        """The memories that exist, by id."""
+        missing = [one for one in ids if one not in self.memories]
+        self.memories |= await self.store.get(space, missing) if missing else {}
+        return {one: self.memories[one] for one in ids if one in self.memories}
+
+    async def list_ids(self, space: str, wanted: Filter, *, limit: int, after: str | None = None) -> list[str]:
+        """The older ones among the latest memories of an entity; each entity is asked for once."""
+        key = wanted.entity.casefold()
+        if key not in self._namesakes:
+            self._namesakes[key] = await self.store.list_ids(space, wanted, limit=limit, after=after)
+        own = next(self.of_memory(self._looked_at)).memory_id
+        # Ids tell the time.
+        return [one for one in self._namesakes[key] if one < own]
+
+    async def passage_numbers(self, space: str, memory_ids: Sequence[str]) -> list[int]:
+        """The numbers of all passages of some memories."""
+        return await self.store.passage_numbers(space, memory_ids)
+
+    async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+        """Stored vectors by text hash."""
+        return await self.store.vectors(space, model, hashes)
+
+
+def near_by_number(pairs: Pairs, numbers: Sequence[int]) -> dict[int, list[tuple[int, float]]]:
+    """For each passage the older ones of other memories that are near to it, the nearest first."""
+    found: defaultdict[int, list[tuple[int, float]]] = defaultdict(list)
+    known = np.asarray(numbers, dtype=np.int64)
+    first, second = known[pairs.first], known[pairs.second]
+    later, older = np.maximum(first, second), np.minimum(first, second)
+    apart = later // PASSAGES_PER_MEMORY != older // PASSAGES_PER_MEMORY
+    for one, other, cosine in zip(
+        later[apart].tolist(), older[apart].tolist(), pairs.cosine[apart].tolist(), strict=True
+    ):
+        found[one].append((other, cosine))
+    return {one: sorted(some, key=lambda pair: -pair[1]) for one, some in found.items()}
+
+
+def _passage(stored: StoredPassage) -> Passage:
+    return Passage(
+        ordinal=stored.id % PASSAGES_PER_MEMORY, observation=stored.observation, start=stored.start, end=stored.end,
+        hash=stored.hash, terms=(),
+    )  # fmt: skip

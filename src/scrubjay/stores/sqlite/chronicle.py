@@ -1,0 +1,33 @@
+"""What the store was, over its readers."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+
+from scrubjay.model.relation import Relation
+from scrubjay.model.version import Version
+from scrubjay.stores.sqlite import past
+from scrubjay.stores.sqlite.bodies import Bodies
+from scrubjay.stores.sqlite.readers import Readers
+
+
+class Chronicle:
+    """The part of the port `Records` that tells of the past."""
+
+    _bodies: Bodies
+    _readers: Readers
+
+    async def versions(self, space: str, memory_id: str, *, limit: int, before: int | None = None) -> list[Version]:
+        look = partial(past.versions, space=space, memory_id=memory_id, limit=limit, before=before)
+        return await self._readers.run(partial(look, bodies=self._bodies))
+
+    async def version(self, space: str, memory_id: str, number: int) -> Version | None:
+        look = partial(past.version, space=space, memory_id=memory_id, number=number, bodies=self._bodies)
+        return await self._readers.run(look)
+
+    async def version_at(self, space: str, memory_id: str, *, at: datetime) -> Version | None:
+        look = partial(past.version_at, space=space, memory_id=memory_id, at=at, bodies=self._bodies)
+        return await self._readers.run(look)
+
+    async def relations_at(self, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
+        return await self._readers.run(partial(past.relations_at, space=space, ids=ids, at=at))

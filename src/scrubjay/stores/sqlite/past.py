@@ -1,0 +1,102 @@
+"""What the store was: versions of memories, and the relations of a moment."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import apsw
+
+from scrubjay.errors import BodyDamaged
+from scrubjay.model.change import Action
+from scrubjay.model.moment import from_micros, to_micros
+from scrubjay.model.relation import Relation
+from scrubjay.model.version import Version
+from scrubjay.stores.packing import damaged_version
+from scrubjay.stores.relating import Logged, relations_then
+from scrubjay.stores.rows import id_bytes
+from scrubjay.stores.sqlite.bodies import Bodies
+from scrubjay.stores.sqlite.reading import relations, slices
+from scrubjay.stores.sqlite.rows import marks, run_name, space_number
+
+VERSION_COLUMNS = """m.no, v.number, v.parent, v.action, v.created_at, r.agent, r.id, v.message,
+    v.encoding, v.dictionary, v.sha256, v.size, v.body"""
+VERSION_TABLES = """memories m JOIN spaces s ON s.no = m.space_no JOIN versions v ON v.memory_no = m.no
+    JOIN runs r ON r.no = v.run_no"""
+_RELATING = f"('{Action.RELATED}', '{Action.UNRELATED}')"
+
+
+def versions(
+    connection: apsw.Connection, space: str, memory_id: str, *, limit: int, before: int | None, bodies: Bodies
+) -> list[Version]:
+    """Versions of a memory, newest first."""
+    rows = connection.execute(
+        f"""SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number < ?
+            ORDER BY v.number DESC LIMIT ?""",
+        (id_bytes(memory_id), space, before or 1 << 62, limit),
+    ).fetchall()
+    return [version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies) for row in rows]
+
+
+def version(connection: apsw.Connection, space: str, memory_id: str, number: int, *, bodies: Bodies) -> Version | None:
+    """One version of a memory."""
+    row = connection.execute(
+        f"SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number = ?",
+        (id_bytes(memory_id), space, number),
+    ).fetchone()
+    return None if row is None else version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies)
+
+
+def version_at(
+    connection: apsw.Connection, space: str, memory_id: str, *, at: datetime, bodies: Bodies
+) -> Version | None:
+    """The newest version of a memory that there was at a moment."""
+    row = connection.execute(
+        f"""SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.created_at <= ?
+            ORDER BY v.number DESC LIMIT 1""",
+        (id_bytes(memory_id), space, to_micros(at)),
+    ).fetchone()
+    return None if row is None else version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies)
+
+
+def relations_at(connection: apsw.Connection, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
+    """Relations that touched one of the memories at a moment."""
+    space_no = space_number(connection, space)
+    logged: dict[int, Logged] = {}
+    for raw in slices(ids):
+        ends = f"(SELECT no FROM memories WHERE space_no = ?1 AND id IN ({marks(raw)}))"
+        rows = connection.execute(
+            f"""SELECT seq, action, at, relation FROM changes
+                WHERE memory_no IN {ends} AND action IN {_RELATING} AND relation IS NOT NULL
+                UNION SELECT seq, action, at, relation FROM changes
+                WHERE target_no IN {ends} AND action IN {_RELATING} AND relation IS NOT NULL""",
+            (space_no, *raw, *raw),
+        )
+        logged |= {int(seq): (str(action), int(when), str(told)) for seq, action, when, told in rows}
+    in_order = [logged[seq] for seq in sorted(logged)]
+    return relations_then(relations(connection, space, ids), in_order, at=at)
+
+
+def version_of(
+    connection: apsw.Connection,
+    row: tuple[int, int, int | None, str, int, str, str | bytes, str, int, int, bytes, int, bytes],
+    *,
+    memory_id: str,
+    space: str,
+    bodies: Bodies,
+) -> Version:
+    """The version of a row of VERSION_COLUMNS; a damaged one is named."""
+    memory_no, number, parent, action, created_at, agent, run, message, *packed = row
+    try:
+        kept = [number, *packed]
+        memory = bodies.unpack(connection, kept, memory_no=memory_no, memory_id=memory_id, space=space)
+    except BodyDamaged as error:
+        raise damaged_version(error, memory_id=memory_id, version=number) from error
+    return Version(
+        number=number,
+        memory=memory,
+        parent=parent,
+        action=action,
+        created_at=from_micros(created_at),
+        agent=agent,
+        run=run_name(run),
+        message=message,
+    )

@@ -1,0 +1,97 @@
+"""Answers of the `enhanced` dialect: every one says whether it succeeded, and what is wrong is data like the rest."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import wraps
+from typing import cast
+
+from scrubjay.errors import ScrubjayError
+from scrubjay.model.memory import Json
+from scrubjay.surfaces.mcp.budget import MOST_TOKENS, beginning, compact, cost_of, room_for
+from scrubjay.surfaces.mcp.tool import Answer, Desk
+
+Call = Callable[[Desk, Mapping[str, Json]], Awaitable[Answer]]
+
+_LONGEST_ERROR = 2_000
+_LONGEST_TEXT = 400
+# So many fields of an object for each item of a list.
+_FIELDS = 20
+# What the note about what was left out costs.
+_NOTE = 80
+
+
+def errors_as_data(call: Call) -> Call:
+    """A tool that answers with what is wrong, where another would fail."""
+
+    @wraps(call)
+    async def careful(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+        try:
+            return await call(desk, arguments)
+        except ScrubjayError as error:
+            return Answer(structured=failed(error.message, hint=error.hint, code=error.code))
+
+    return careful
+
+
+def failed(message: str, *, hint: str = "", code: str = "") -> dict[str, Json]:
+    """What could not be done, and what to do about it."""
+    told: dict[str, Json] = {"success": False, "error": _sendable(message)}
+    return told | {name: _sendable(text) for name, text in (("hint", hint), ("code", code)) if text}
+
+
+def within_budget(told: Mapping[str, Json], *, lists: Sequence[str] = ()) -> Answer:
+    """An answer as JSON in both forms; what there is no room for is cut from the ends of its lists, and told."""
+    whole = dict(told)
+    room = room_for(MOST_TOKENS) - _NOTE
+    if _cost(whole) <= room:
+        return Answer(structured=whole)
+    kept: dict[str, Json] = {name: [] if name in lists else value for name, value in whole.items()}
+    left = room - _cost(kept)
+    notes: list[str] = []
+    for name in lists:
+        given = whole.get(name)
+        items: list[Json] = given if isinstance(given, list) else []
+        shown: list[Json] = []
+        for item in items:
+            # Of one that is too long for any answer, a part is better than nothing.
+            fitted = item if shown or _cost(item) <= left else _shortened(item, room=left)
+            left -= _cost(fitted)
+            if left < 0:
+                break
+            shown.append(fitted)
+        kept[name] = shown
+        if len(shown) < len(items) or shown != items[: len(shown)]:
+            notes.append(f"{len(shown):,} of {len(items):,} {name} are shown, long ones in part")
+    if _cost(kept) > room:
+        notes.append("what is long is told in part")
+        kept = cast("dict[str, Json]", _shortened(kept, room=room))
+    return Answer(structured={**kept, "note": f"{'; '.join(notes)}: ask more narrowly"})
+
+
+def _shortened(item: Json, *, room: int) -> Json:
+    """An item whose texts and lists are cut until it fits, or as far as they can be."""
+    cut = item
+    for characters, items in ((_LONGEST_TEXT, 20), (_LONGEST_TEXT, 5), (100, 3), (40, 1)):
+        cut = _cut(item, characters=characters, items=items)
+        if _cost(cut) <= room:
+            break
+    return cut
+
+
+def _cut(value: Json, *, characters: int, items: int) -> Json:
+    if isinstance(value, str):
+        return beginning(value, tokens=characters // 4)
+    if isinstance(value, list):
+        return [_cut(one, characters=characters, items=items) for one in value[:items]]
+    if isinstance(value, dict):
+        first = list(value.items())[: items * _FIELDS]
+        return {name: _cut(one, characters=characters, items=items) for name, one in first}
+    return value
+
+
+def _cost(value: Json) -> int:
+    # Both forms are the same JSON.
+    return 2 * cost_of(compact(value))
+
+
+def _sendable(text: str) -> str:
+    return text[:_LONGEST_ERROR].encode("utf-8", "replace").decode()

@@ -1,0 +1,126 @@
+"""Versions and branches of the `enhanced` dialect, by the names of entities."""
+
+from collections.abc import Mapping, Sequence
+
+from scrubjay.branches import branch_id
+from scrubjay.graph.entity import name_of
+from scrubjay.graph.records import entity_at
+from scrubjay.graph.shapes import naive, said_now
+from scrubjay.model.memory import MAIN, Json, Memory
+from scrubjay.surfaces.mcp.arguments import Given
+from scrubjay.surfaces.mcp.tool import Answer, Desk
+from scrubjay.surfaces.mcp.toolsets.enhanced_telling import within_budget
+
+# They are told as observations, or are no property of what the entity says.
+_TOLD_OTHERWISE = ("observations", "content", "version", "trunk", "forked", "branch", "state")
+
+
+async def memory_commit(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+    """A version with a message."""
+    given = Given(arguments)
+    entity = await entity_of(desk, given)
+    done = await desk.memory.commit(entity.id, message=given.text("message"))
+    told: dict[str, Json] = {"version_id": done.version, "version": done.version, "branch": done.branch}
+    return _done(entity, told)
+
+
+async def memory_diff(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+    """What differs between two versions."""
+    given = Given(arguments)
+    entity = await entity_of(desk, given)
+    numbers = [given.whole("version1") or 0, given.whole("version2") or 0]
+    history = await desk.memory.history(entity.id, diff=numbers)
+    before, after = [(await desk.memory.read(entity.id, version=one)).memories[0] for one in numbers]
+    old, new = said_now(before), said_now(after)
+    changed: dict[str, Json] = {
+        one.field: [one.before, one.after] for one in history.diff if one.field not in _TOLD_OTHERWISE
+    }
+    differences: dict[str, Json] = {
+        "added_observations": [one for one in new if one not in set(old)],
+        "removed_observations": [one for one in old if one not in set(new)],
+        "modified_metadata": changed,
+    }
+    told: dict[str, Json] = {
+        "success": True,
+        "entity": name_of(entity),
+        "differences": differences,
+        "version1": _version(before, old),
+        "version2": _version(after, new),
+    }
+    # Whoever compares long versions wants what differs; all of each is to be had by `read`.
+    short = told | {name: _without_observations(told[name]) for name in ("version1", "version2")}
+    # Where even that is too long, the lists stand by themselves, as far as they fit.
+    lists = short | differences | {"differences": {}}
+    answers = (within_budget(told), within_budget(short), within_budget(lists, lists=[*differences][:2]))
+    return next((one for one in answers[:2] if "note" not in one.structured), answers[-1])
+
+
+async def memory_revert(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+    """Go back to a version, as a new one."""
+    given = Given(arguments)
+    entity = await entity_of(desk, given)
+    number = given.whole("version") or 0
+    done = await desk.memory.revert(entity.id, to=number, message=f"Reverted to version {number}")
+    return _done(entity, {"reverted_to": number, "version": done.version, "branch": done.branch})
+
+
+async def memory_branch(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+    """Begin a branch and stand on it; one that there is already is switched to."""
+    given = Given(arguments)
+    entity = await entity_of(desk, given)
+    name = given.text("branch_name")
+    known = await desk.memory.branches(entity.id)
+    is_known = name in {one.name for one in known.branches}
+    if is_known:
+        found = await desk.memory.switch(entity.id, name)
+    else:
+        found = await desk.memory.branch(entity.id, name, description=given.text("description"), switch=True)
+    line = next(one for one in found.branches if one.name == found.current)
+    told: dict[str, Json] = {
+        "action": "switched" if is_known else "branched",
+        "branch_id": entity.id if line.name == MAIN else branch_id(entity.id, line.name),
+        "branch_name": line.name,
+        "description": line.description,
+        "created_from_version": line.forked or line.version,
+        "version": line.version,
+    }
+    return _done(entity, told)
+
+
+async def memory_undo(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+    """Take back what a call has done, or the last that this agent did."""
+    done = await desk.memory.undo(run=Given(arguments).text("run"))
+    told: dict[str, Json] = {
+        "success": True,
+        "run": done.run,
+        "undone": [{"id": one.id, "name": one.name, "version": one.version} for one in done.done],
+        "skipped": list[Json](done.skipped),
+    }
+    return within_budget(told, lists=("undone", "skipped"))
+
+
+async def entity_of(desk: Desk, given: Given) -> Memory:
+    """The entity that a call is about."""
+    return await entity_at(given.text("entity_name"), space=desk.who.space, store=desk.engine.store)
+
+
+def _done(entity: Memory, told: Mapping[str, Json]) -> Answer:
+    return within_budget({"success": True, "entity": name_of(entity), "entity_id": entity.id, **told})
+
+
+def _version(memory: Memory, said: Sequence[str]) -> dict[str, Json]:
+    return {
+        "version": memory.version,
+        "branch": memory.branch,
+        "name": name_of(memory),
+        "entityType": memory.kind,
+        "observations": list[Json](said),
+        "relevance_score": memory.relevance,
+        "always_include": memory.pinned,
+        "created_at": naive(memory.updated_at),
+    }
+
+
+def _without_observations(version: Json) -> Json:
+    assert isinstance(version, dict)
+    return {name: value for name, value in version.items() if name != "observations"}

@@ -1,0 +1,16 @@
+"""Labels that are nearly what somebody wrote."""
+
+from collections.abc import Sequence
+
+from rapidfuzz import fuzz, process
+
+__all__ = ["nearly"]
+
+# In hundredths: a letter or two are wrong, not the word.
+_CLOSE_ENOUGH = 78
+
+
+def nearly(sought: str, labels: Sequence[str], *, limit: int) -> list[str]:
+    """The labels that differ from one in a letter or two, the most alike first."""
+    found = process.extract(sought, labels, scorer=fuzz.ratio, limit=limit, score_cutoff=_CLOSE_ENOUGH)
+    return [label for label, _, _ in found]

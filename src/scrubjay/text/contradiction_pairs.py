@@ -1,0 +1,137 @@
+"""Which things of two statements belong together: those that exclude each other, and those that mean the same."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+from scrubjay.text.claim_words import AFFIXES, DAY_WORDS, LEADING
+from scrubjay.text.contradiction_reading import DATE, IDENTIFIER, LABEL, NAME, NUMBER, WORD, Token
+from scrubjay.text.contradiction_words import opposite
+from scrubjay.text.kin import kin_of
+from scrubjay.text.when_words import WEEKDAYS
+
+__all__ = ["clash", "in_same_place", "may_stand_for", "paired", "rest_of", "without"]
+
+# Words this near in meaning may stand for each other.
+_AKIN = 0.6
+# Two spellings of one name.
+_SPELLED_ALIKE = 0.72
+_LONG_NAME = 5
+_STEM = 4
+
+
+def without(tokens: Sequence[Token], common: Counter[str]) -> list[Token]:
+    """What is not common, the last of what is said more often."""
+    rest = Counter(common)
+    found: list[Token] = []
+    for token in tokens:
+        if rest[token.key] > 0:
+            rest[token.key] -= 1
+        else:
+            found.append(token)
+    return found
+
+
+def paired(
+    left: Sequence[Token], right: Sequence[Token], fit: Callable[[Token, Token], bool]
+) -> list[tuple[Token, Token]]:
+    """Each with the first of the others that fits it."""
+    free = list(right)
+    found: list[tuple[Token, Token]] = []
+    for token in left:
+        other = next((one for one in free if fit(token, one)), None)
+        if other is not None:
+            free.remove(other)
+            found.append((token, other))
+    return found
+
+
+def rest_of(
+    left: list[Token], right: list[Token], pairs: Sequence[tuple[Token, Token]]
+) -> tuple[list[Token], list[Token]]:
+    left, right = list(left), list(right)
+    for mine, its in pairs:
+        left.remove(mine)
+        right.remove(its)
+    return left, right
+
+
+def clash(mine: Token, its: Token) -> bool:
+    """Whether two things of one kind exclude each other."""
+    if mine.kind != its.kind or mine.kind == LABEL:
+        return False
+    if mine.kind == WORD:
+        return opposite(mine.said, its.said) or _negated(mine.said, its.said) or _negated(its.said, mine.said)
+    if mine.kind == NAME:
+        return not _spelled_alike(mine.key, its.key)
+    parts, others = set(mine.key.split()), set(its.key.split())
+    if parts <= others or others <= parts:
+        return False
+    return mine.kind == IDENTIFIER or not _forms(mine).isdisjoint(_forms(its))
+
+
+def _negated(word: str, plain: str) -> bool:
+    return word.endswith(plain) and len(plain) >= _STEM and word[: -len(plain)] in AFFIXES
+
+
+def _forms(token: Token) -> set[str]:
+    """How a figure or a day is told: what is told in another way may still be the same."""
+    if token.kind == NUMBER:
+        figure, _, unit = token.key.partition(" ")
+        return {"ordinal"} if figure.endswith("th") else {unit}
+    words = token.key.split()
+    if ":" in token.key:
+        return {"clock"}
+    found = {"weekday"} if any(word in WEEKDAYS for word in words) else set[str]()
+    if any(word in LEADING or (word in DAY_WORDS and word not in WEEKDAYS) for word in words):
+        found.add("relative")
+    return found or {"calendar"}
+
+
+def may_stand_for(mine: Token, its: Token) -> bool:
+    if mine.kind == NAME and its.kind == NAME:
+        return _spelled_alike(mine.key, its.key)
+    if mine.kind in (NUMBER, DATE) and mine.kind == its.kind:
+        parts, others = set(mine.key.split()), set(its.key.split())
+        return parts <= others or others <= parts
+    return mine.kind == WORD and its.kind == WORD and _closeness(mine.key, its.key) >= _AKIN
+
+
+def _spelled_alike(one: str, other: str) -> bool:
+    """Whether two names may be one: in two spellings, or one of them cut short."""
+    short, long = sorted((one, other), key=len)
+    if short[0] != long[0]:
+        return False
+    if long.startswith(short):
+        return True
+    if len(short) < _LONG_NAME:
+        return len(short) < _STEM and len(long) > _LONG_NAME and _runs_through(short, long)
+    return SequenceMatcher(None, one, other).ratio() >= _SPELLED_ALIKE
+
+
+def _runs_through(short: str, long: str) -> bool:
+    letters = iter(long)
+    return all(letter in letters for letter in short)
+
+
+def in_same_place(
+    tokens: Sequence[Token], mine: Token, others: Sequence[Token], its: Token, *, common: Collection[str]
+) -> bool:
+    """Whether two things stand beside the same ones."""
+    before, after = _beside(tokens, mine, common)
+    its_before, its_after = _beside(others, its, common)
+    return before == its_before or after == its_after
+
+
+def _beside(tokens: Sequence[Token], token: Token, common: Collection[str]) -> tuple[str, str]:
+    """The nearest common things before and after one."""
+    at = next(place for place, one in enumerate(tokens) if one is token)
+    before = next((one.key for one in reversed(tokens[:at]) if one.key in common), "")
+    after = next((one.key for one in tokens[at + 1 :] if one.key in common), "")
+    return before, after
+
+
+@lru_cache(maxsize=20_000)
+def _closeness(one: str, other: str) -> float:
+    return max(dict(kin_of(one)).get(other, 0.0), dict(kin_of(other)).get(one, 0.0))

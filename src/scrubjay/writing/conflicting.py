@@ -1,0 +1,98 @@
+"""Conflicts in words: the statements of memories, each by its key, and the two that a conflict is about."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from scrubjay.model.conflict import Conflict, Side, ToldConflict, statement_key
+from scrubjay.model.memory import Memory, Observation, Source
+from scrubjay.text.contradiction import compare
+from scrubjay.text.statements import statements_of
+
+__all__ = ["Spoken", "spoken_in", "tell"]
+
+_LONGEST_TOLD = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """One statement of a memory; `observation` is the number of the one that it is, None in the content."""
+
+    text: str
+    observation: int | None = None
+
+    @property
+    def key(self) -> str:
+        """What it is known by without its words."""
+        return statement_key(self.text)
+
+
+def tell(conflict: Conflict, memory: Memory, other: Memory) -> ToldConflict | None:
+    """A conflict with the words of both ends; None when they are not there any more."""
+    ours, theirs = _side(memory, conflict.statement), _side(other, conflict.against)
+    if ours is None or theirs is None:
+        return None
+    whole = not (conflict.statement and conflict.against)
+    found = None if whole else compare(ours.statement, theirs.statement, cosine=None)
+    return ToldConflict(
+        id=conflict.id,
+        type=conflict.type,
+        confidence=conflict.confidence,
+        suggested_action=conflict.suggested,
+        status=conflict.status,
+        memory=ours,
+        other=theirs,
+        differs=found.differs if found else (),
+        detected_at=conflict.detected_at,
+        strategy=conflict.strategy,
+        notes=conflict.notes,
+        resolved_at=conflict.resolved_at,
+        resolved_by=conflict.resolved_by,
+        run=conflict.run,
+    )
+
+
+def spoken_in(memory: Memory) -> Iterator[Spoken]:
+    """All statements of a memory, the content's first; of the observations also those that hold no more."""
+    yield from (Spoken(text=one) for one in statements_of(memory.content))
+    yield from (Spoken(text=one.text, observation=number) for number, one in enumerate(memory.observations))
+
+
+def _side(memory: Memory, key: str) -> Side | None:
+    if not key:
+        return _told(memory, _summary(memory))
+    found = next((one for one in spoken_in(memory) if one.key == key), None)
+    if found is None:
+        return None
+    observation = None if found.observation is None else memory.observations[found.observation]
+    return _told(memory, found.text, observation=observation)
+
+
+def _told(memory: Memory, statement: str, *, observation: Observation | None = None) -> Side:
+    source = source_of(memory, observation)
+    return Side(
+        id=memory.id,
+        name=memory.name,
+        statement=statement,
+        date=date_of(memory, observation),
+        trust=source.trust.value,
+        agent=source.agent,
+        session=source.session,
+    )
+
+
+def source_of(memory: Memory, observation: Observation | None) -> Source:
+    """Where a statement comes from."""
+    return observation.source if observation and observation.source else memory.source
+
+
+def date_of(memory: Memory, observation: Observation | None) -> datetime:
+    """When a statement was said."""
+    if observation is None or observation.recorded_at == memory.created_at:
+        return memory.date
+    return (observation.source.at if observation.source else None) or observation.recorded_at
+
+
+def _summary(memory: Memory) -> str:
+    text = memory.content or "; ".join(one.text for one in memory.observations[:20]) or memory.label
+    return text if len(text) <= _LONGEST_TOLD else f"{text[:_LONGEST_TOLD]}\u2026"

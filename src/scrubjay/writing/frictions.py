@@ -1,0 +1,73 @@
+"""What is written may not go with what is stored: the caller is told, and it is filed for whoever decides."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Self
+
+from scrubjay import telemetry
+from scrubjay.model.change import Origin
+from scrubjay.model.conflict import Conflict, ToldConflict
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.paper import Paper
+from scrubjay.model.passage import Passage, Vector
+from scrubjay.model.rules import Rules
+from scrubjay.ports import Profile, RecordStore
+from scrubjay.writing.conflicting import tell
+from scrubjay.writing.detection import detect, unsettled
+from scrubjay.writing.vicinity import Searcher
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Friction:
+    """The conflicts of one write, as they are kept and as they are told."""
+
+    conflicts: tuple[Conflict, ...] = ()
+    told: tuple[ToldConflict, ...] = ()
+
+    def papers(self, *, at: datetime) -> tuple[Paper, ...]:
+        """What goes into the commit."""
+        return tuple(one.paper(at=at) for one in self.conflicts)
+
+    def within(self, owner: Memory) -> Self:
+        """The same for the memory of which what was written became a part."""
+        pairs = [pair for pair in zip(self.conflicts, self.told, strict=True) if pair[0].other != owner.id]
+        moved = [replace(conflict, memory=owner.id) for conflict, _ in pairs]
+        return replace(
+            self,
+            conflicts=tuple(moved),
+            told=tuple(
+                replace(one, id=conflict.id, memory=replace(one.memory, id=owner.id, name=owner.name))
+                for conflict, (_, one) in zip(moved, pairs, strict=True)
+            ),
+        )
+
+
+async def look_for(
+    memory: Memory,
+    passages: Sequence[Passage],
+    vectors: Mapping[bytes, Vector],
+    *,
+    before: Memory | None = None,
+    rules: Rules,
+    origin: Origin,
+    profile: Profile | None,
+    store: RecordStore,
+    index: Searcher,
+) -> Friction:
+    """What a memory that is about to be stored does not go with; of one that was there `before`, what is new in it."""
+    if rules.conflicts == "off" or memory.state is not State.LIVE:
+        return Friction()
+    with telemetry.stage("write.conflicts"):
+        found = await detect(
+            memory, passages, vectors, before=before, store=store, index=index, profile=profile, now=origin.at,
+            agent=origin.agent,
+        )  # fmt: skip
+        fresh = await unsettled(found, papers=store, space=memory.space)
+        others = await store.get(memory.space, [one.other for one in fresh if one.other != memory.id]) if fresh else {}
+    told = [(one, tell(one, memory, others.get(one.other, memory))) for one in fresh]
+    telemetry.count("conflicts", len(told), event="found")
+    return Friction(
+        conflicts=tuple(one for one, words in told if words is not None),
+        told=tuple(words for _, words in told if words is not None),
+    )

@@ -1,0 +1,180 @@
+"""The branches of one memory as plain dictionaries: what the real one must agree with after any series of calls."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+MAIN = "main"
+# What is said, and a stamp that tells when it was first.
+Fact = tuple[str, int]
+# A branch's name, the version before (0 for none) and the version after.
+Deed = tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One version; `confirmed` stands for the time at which it was last confirmed."""
+
+    title: str = ""
+    facts: tuple[Fact, ...] = ()
+    there: bool = True
+    forked: int = 0
+    confirmed: int = 0
+
+    @property
+    def words(self) -> tuple[str, tuple[Fact, ...]]:
+        return self.title, self.facts
+
+    @property
+    def texts(self) -> list[str]:
+        return [text for text, _ in self.facts]
+
+
+@dataclass(slots=True)
+class Record:
+    """All versions written under one name; the branch of that name has those from `start` on."""
+
+    versions: dict[int, Snapshot] = field(default_factory=dict[int, Snapshot])
+    start: int = 1
+    fork: int = 0
+
+    @property
+    def last(self) -> int:
+        return max(self.versions)
+
+    @property
+    def now(self) -> Snapshot:
+        return self.versions[self.last]
+
+
+@dataclass(slots=True)
+class Run:
+    """What one call did."""
+
+    agent: str
+    deeds: list[Deed]
+    begins: bool = False
+    undone: bool = False
+
+
+class Tree:
+    """One memory with its branches, the one it is switched to, and who did what."""
+
+    def __init__(self, *facts: str) -> None:
+        self.time = 0
+        first = Snapshot(facts=tuple((text, self.tick()) for text in facts), confirmed=self.tick())
+        self.records = {MAIN: Record(versions={1: first})}
+        self.switched = MAIN
+        self.runs: list[Run] = []
+
+    # ---- what there is ----
+
+    @property
+    def names(self) -> list[str]:
+        return [MAIN, *sorted(name for name, one in self.records.items() if name != MAIN and one.now.there)]
+
+    @property
+    def current(self) -> str:
+        return self.switched if self.switched in self.names else MAIN
+
+    def at(self, name: str, number: int) -> Snapshot | None:
+        record = self.records[name]
+        if name != MAIN and number <= record.fork:
+            return self.records[MAIN].versions.get(number)
+        return record.versions.get(number)
+
+    def past(self, name: str) -> list[tuple[int, Snapshot]]:
+        record = self.records[name]
+        own = [(number, one) for number, one in record.versions.items() if number >= record.start]
+        before = [pair for pair in self.records[MAIN].versions.items() if name != MAIN and pair[0] <= record.fork]
+        return sorted(before + own, reverse=True, key=lambda pair: pair[0])
+
+    @property
+    def can_undo(self) -> list[str]:
+        return sorted({one.agent for one in self.runs if not one.undone})
+
+    # ---- what happens ----
+
+    def write(self, agent: str, **now: Snapshot) -> None:
+        """One call: each branch gets a new version."""
+        deeds = [self._put(name, snapshot) for name, snapshot in now.items()]
+        self.runs.append(Run(agent, deeds))
+
+    def begin(self, agent: str, name: str, *, at: int, switch: bool) -> None:
+        record = self.records.setdefault(name, Record())
+        before = max(record.versions, default=0)
+        start = max(before, at) + 1
+        record.versions[start] = replace(self.records[MAIN].versions[at], forked=at)
+        record.start, record.fork = start, at
+        self.runs.append(Run(agent, [(name, before, start)], begins=True))
+        if switch:
+            self.switched = name
+        elif self.switched == name:
+            self.switched = MAIN
+
+    def drop(self, agent: str, name: str) -> None:
+        if self.current == name:
+            self.switched = MAIN
+        self.write(agent, **{name: replace(self.records[name].now, there=False)})
+
+    def merge(self, agent: str, name: str, into: str, *, prefer: str) -> str:
+        """Returns what it did: merged, unchanged or conflict."""
+        line = name if into == MAIN else into
+        main, branch = self.records[MAIN], self.records[line]
+        base = main.versions[branch.now.forked]
+        ours, theirs = self.records[into].now, self.records[name].now
+        if theirs.words == base.words:
+            return "unchanged"
+        title, clashes = _settled(base.title, ours.title, theirs.title, prefer=prefer)
+        if clashes and not prefer:
+            return "conflict"
+        words = {"title": title, "facts": _together(base.facts, ours.facts, theirs.facts)}
+        changed = (words["title"], words["facts"]) != ours.words
+        merged: dict[str, Snapshot] = {}
+        if into == MAIN and changed:
+            merged[MAIN] = replace(ours, title=title, facts=words["facts"], confirmed=self.tick())
+        common = main.last + (MAIN in merged)
+        merged[line] = replace(branch.now, title=title, facts=words["facts"], forked=common)
+        self.write(agent, **merged)
+        return "merged" if changed else "unchanged"
+
+    def undo(self, agent: str) -> tuple[int, int]:
+        """Take back the agent's last call; returns how many branches went back and how many were left."""
+        run = next(one for one in reversed(self.runs) if one.agent == agent and not one.undone)
+        run.undone = True
+        done = 0
+        for name, before, after in run.deeds:
+            record = self.records[name]
+            if record.now != record.versions[after]:
+                continue
+            earlier = replace(record.now, there=False) if run.begins else record.versions[before]
+            self._put(name, earlier)
+            done += 1
+        return done, len(run.deeds) - done
+
+    def tick(self) -> int:
+        self.time += 1
+        return self.time
+
+    def _put(self, name: str, snapshot: Snapshot) -> Deed:
+        record = self.records[name]
+        before = record.last
+        record.versions[before + 1] = snapshot
+        return name, before, before + 1
+
+
+def _settled(base: str, ours: str, theirs: str, *, prefer: str) -> tuple[str, bool]:
+    if theirs in (ours, base):
+        return ours, False
+    if ours == base:
+        return theirs, False
+    return theirs if prefer == "theirs" else ours, True
+
+
+def _together(base: Sequence[Fact], ours: tuple[Fact, ...], theirs: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    if theirs in (ours, base):
+        return ours
+    if ours == base:
+        return theirs
+    before, mine, others = ({text for text, _ in side} for side in (base, ours, theirs))
+    kept = [fact for fact in ours if fact[0] in others or fact[0] not in before]
+    return (*kept, *(fact for fact in theirs if fact[0] not in mine and fact[0] not in before))

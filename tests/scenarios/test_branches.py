@@ -1,0 +1,212 @@
+"""Any series of calls leaves versions and branches as plain dictionaries would be."""
+
+import asyncio
+import tempfile
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from scrubjay.errors import NameTaken, NotFound
+from scrubjay.model.version import Version
+from tests.scenarios.branch_model import MAIN, Snapshot, Tree
+from tests.scenarios.house import House, open_house, quick_place
+
+AGENTS = ("alice", "bob")
+NAMES = ("draft", "Entwurf/2")
+FACTS = ("no milk", "one cup", "iced", "sweet")
+DEEDS = ("title", "title", "add", "remove")
+PLENTY = 1_000
+
+agents = st.sampled_from(AGENTS)
+chosen = st.integers(min_value=0, max_value=1_000)
+works = st.lists(st.tuples(chosen, st.sampled_from(DEEDS), chosen), min_size=1, max_size=4)
+
+
+class Branching(RuleBasedStateMachine):
+    """The verbs of versions and branches on a real store, beside the model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.folder = tempfile.TemporaryDirectory(prefix="scrubjay-", dir=quick_place())
+        self.stack = AsyncExitStack()
+
+    @initialize()
+    def open(self) -> None:
+        opened = open_house(Path(self.folder.name), index=False)
+        self.house: House = self.runner.run(self.stack.enter_async_context(opened))
+        self.clients = {agent: self.house.client(agent=agent) for agent in AGENTS}
+        founder = self.house.client(agent="founder")
+        told = self.runner.run(founder.remember("Tea is a drink", name="tea", observations=FACTS[:2]))
+        self.id = told.id
+        self.tree = Tree(*FACTS[:2])
+        self.branch("alice", NAMES[0], number=0, switch=False)
+
+    def teardown(self) -> None:
+        self.runner.run(self.stack.aclose())
+        self.runner.close()
+        self.folder.cleanup()
+
+    # ---- versions ----
+
+    @rule(agent=agents, works=works)
+    def work(self, agent: str, works: list[tuple[int, str, int]]) -> None:
+        for pick, deed, what in works:
+            self.revise(agent, self.pick(["", *self.tree.names], pick), deed, what)
+
+    def revise(self, agent: str, branch: str, deed: str, what: int) -> None:
+        name = branch or self.tree.current
+        now, fact = self.tree.records[name].now, self.pick(FACTS, what)
+        after, asked = now, dict[str, str | list[str]]()
+        if deed == "title":
+            asked = {"title": f"Title {what % 3}"}
+            after = replace(now, title=f"Title {what % 3}")
+        elif deed == "add":
+            asked = {"add_observations": [fact]}
+            if fact not in now.texts:
+                after = replace(now, facts=(*now.facts, (fact, self.tree.tick())))
+        else:
+            asked = {"remove_observations": [fact]}
+            after = replace(now, facts=tuple(one for one in now.facts if one[0] != fact))
+        done = self.runner.run(self.clients[agent].revise(self.id, branch=branch, **asked))  # type: ignore[arg-type]
+        if after == now:
+            assert (done.action, done.version) == ("unchanged", self.tree.records[name].last)
+        else:
+            self.tree.write(agent, **{name: replace(after, confirmed=self.tree.tick())})
+            assert (done.action, done.version) == ("updated", self.tree.records[name].last)
+        assert (done.id, done.branch) == (self.id, name)
+
+    @rule(agent=agents, pick=chosen)
+    def commit(self, agent: str, pick: int) -> None:
+        name = self.pick(self.tree.names, pick)
+        done = self.runner.run(self.clients[agent].commit(self.id, message=f"by {agent}", branch=name))
+        self.tree.write(agent, **{name: self.tree.records[name].now})
+        assert (done.version, done.branch) == (self.tree.records[name].last, name)
+
+    @rule(agent=agents, pick=chosen, number=chosen)
+    def revert(self, agent: str, pick: int, number: int) -> None:
+        name = self.pick(self.tree.names, pick)
+        to = 1 + number % (max(one.last for one in self.tree.records.values()) + 1)
+        call = self.clients[agent].revert(self.id, to=to, branch=name)
+        wanted = self.tree.at(name, to)
+        if wanted is None:
+            with pytest.raises(NotFound):
+                self.runner.run(call)
+            return
+        done = self.runner.run(call)
+        now = self.tree.records[name].now
+        self.tree.write(agent, **{name: replace(now, title=wanted.title, facts=wanted.facts)})
+        assert (done.id, done.version, done.branch) == (self.id, self.tree.records[name].last, name)
+
+    @precondition(lambda self: self.tree.can_undo)
+    @rule(pick=chosen)
+    def undo(self, pick: int) -> None:
+        self.take_back(self.pick(self.tree.can_undo, pick))
+
+    def take_back(self, agent: str) -> None:
+        expected = self.tree.undo(agent)
+        done = self.runner.run(self.clients[agent].undo())
+        assert (len(done.done), len(done.skipped)) == expected
+        assert {one.id for one in done.done} <= {self.id}
+
+    # ---- branches ----
+
+    @rule(agent=agents, name=st.sampled_from(NAMES), number=chosen, switch=st.booleans())
+    def branch(self, agent: str, name: str, number: int, switch: bool) -> None:
+        at = 1 + number % self.tree.records[MAIN].last if number % 2 else None
+        call = self.clients[agent].branch(self.id, name, at=at, switch=switch, description=f"by {agent}")
+        if name in self.tree.names:
+            with pytest.raises(NameTaken):
+                self.runner.run(call)
+            return
+        told = self.runner.run(call)
+        self.tree.begin(agent, name, at=at or self.tree.records[MAIN].last, switch=switch)
+        assert {one.name: one.description for one in told.branches}[name] == f"by {agent}"
+
+    @rule(agent=agents, name=st.sampled_from((MAIN, *NAMES)))
+    def switch(self, agent: str, name: str) -> None:
+        call = self.clients[agent].switch(self.id, name)
+        if name not in self.tree.names:
+            with pytest.raises(NotFound):
+                self.runner.run(call)
+            return
+        assert self.runner.run(call).current == name
+        self.tree.switched = name
+
+    @precondition(lambda self: len(self.tree.names) > 1)
+    @rule(agent=agents, pick=chosen)
+    def drop(self, agent: str, pick: int) -> None:
+        name = self.pick(self.tree.names[1:], pick)
+        self.runner.run(self.clients[agent].drop_branch(self.id, name))
+        self.tree.drop(agent, name)
+
+    @precondition(lambda self: len(self.tree.names) > 1)
+    @rule(agent=agents, pick=chosen, how=chosen, prefer=st.sampled_from(["", "ours", "theirs"]), works=works)
+    def merge(self, agent: str, pick: int, how: int, prefer: str, works: list[tuple[int, str, int]]) -> None:
+        name = self.pick(self.tree.names[1:], pick)
+        # Both have something to bring, or there would be little to merge.
+        for side, deed, what in works:
+            self.revise(agent, self.pick([MAIN, name], side), deed, what)
+        name, into = (MAIN, name) if how % 2 else (name, MAIN)
+        done = self.runner.run(self.clients[agent].merge_branch(self.id, name, into=into, prefer=prefer))
+        assert done.action == self.tree.merge(agent, name, into, prefer=prefer)
+        assert (done.id, done.branch, done.into) == (self.id, name, into)
+        assert done.version == self.tree.records[into].last
+        assert [one.field for one in done.clashes] == (["title"] if done.action == "conflict" else [])
+        if how % 3 == 0 and done.action == "merged":
+            self.take_back(agent)
+
+    # ---- what must hold ----
+
+    @invariant()
+    def the_branches_are_as_the_model_says(self) -> None:
+        told = self.runner.run(self.clients["alice"].branches(self.id))
+        assert (told.id, told.current) == (self.id, self.tree.current)
+        assert [one.name for one in told.branches] == self.tree.names
+        for one in told.branches:
+            record = self.tree.records[one.name]
+            assert (one.version, one.forked) == (record.last, record.now.forked)
+
+    @invariant()
+    def every_branch_has_the_past_that_the_model_says(self) -> None:
+        for name in self.tree.names:
+            found = self.runner.run(self.clients["bob"].history(self.id, branch=name, limit=PLENTY))
+            assert [self.told(one) for one in found.versions] == [
+                (number, *self.seen(snapshot)) for number, snapshot in self.tree.past(name)
+            ]
+            assert {one.memory.id for one in found.versions} == {self.id}
+
+    @invariant()
+    def only_main_is_a_memory(self) -> None:
+        found = self.runner.run(self.clients["alice"].recall("", limit=9))
+        assert [hit.id for hit in found.hits] == [self.id]
+        assert found.hits[0].title == (self.tree.records[MAIN].now.title or found.hits[0].title)
+
+    # ---- small things ----
+
+    def told(self, version: Version) -> tuple[int, str, list[str]]:
+        return version.number, version.memory.title, [one.text for one in version.memory.observations]
+
+    def seen(self, snapshot: Snapshot) -> tuple[str, list[str]]:
+        return snapshot.title, snapshot.texts
+
+    def pick(self, among: list[str] | tuple[str, ...], number: int) -> str:
+        return among[number % len(among)]
+
+
+TestBranching = pytest.mark.slow(Branching.TestCase)
+# The same series every time, and no shrinking: a call on real files takes too long for thousands of tries.
+TestBranching.settings = settings(
+    max_examples=8,
+    stateful_step_count=25,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)

@@ -1,0 +1,150 @@
+"""One story: a first fact, one that contradicts it, what is done about it, and how that is taken back."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from scrubjay.app.indexes import make_index
+from scrubjay.app.stores import open_store
+from scrubjay.client import MemoryClient
+from scrubjay.curation import run_jobs
+from scrubjay.engine import Engine
+from scrubjay.errors import WrongState
+from scrubjay.jobs.queue import Queue
+from scrubjay.model.draft import Caller
+from scrubjay.model.job import JobState
+from scrubjay.model.memory import State
+from scrubjay.recalling.visits import Visits
+from scrubjay.settings import Settings
+from scrubjay.testing import FakeClock, FakeEmbedder
+from scrubjay.testing.build import a_commit, a_memory
+from tests.backends import backend
+
+BERLIN, PARIS = "Ann lives in Berlin near the old harbour.", "Ann lives in Paris near the old harbour."
+OSLO = "Ann lives in Oslo near the old harbour."
+USER, DOCUMENT = {"trust": "user"}, {"trust": "document"}
+QUESTION = "Where does Ann live?"
+
+
+@pytest.fixture(params=["sqlite", "pgvector"])
+async def engine(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Engine]:
+    """A memory on a real store, with a clock that can be set."""
+    with backend(request.param) as choice:
+        settings = Settings(home=str(tmp_path), readers=1, **choice)
+        store, embedder = await open_store(settings), FakeEmbedder()
+        opened = Engine(
+            store=store, embedder=embedder, index=make_index(settings, store, embedder), clock=FakeClock(),
+            limits=settings.limits, visits=Visits(store, clock=FakeClock()), data=settings.data,
+        )  # fmt: skip
+        yield opened
+        await opened.close()
+
+
+def later(engine: Engine, *, days: int) -> None:
+    assert isinstance(engine.clock, FakeClock)
+    engine.clock.advance(timedelta(days=days))
+
+
+async def found(memory: MemoryClient) -> set[str]:
+    return {hit.passage for hit in (await memory.recall(QUESTION)).hits}
+
+
+async def test_from_the_first_fact_to_contradiction_resolution_and_undo(engine: Engine) -> None:
+    memory = MemoryClient.over(engine, Caller(agent="scribe"))
+    first = await memory.remember(BERLIN, source=USER, intent="new")
+    assert first.conflicts == ()
+    await memory.remember("The harbour cranes are oiled in spring.", source=USER, intent="new")
+    later(engine, days=90)
+    day = engine.clock.now()
+    second = await memory.remember(PARIS, source=USER, intent="new")
+    (told,) = second.conflicts
+    assert (told.type, told.suggested_action, told.other.id) == ("contradiction", "supersede", first.id)
+    (waiting,) = await memory.conflicts()
+    assert (waiting.id, waiting.memory.statement, waiting.other.statement) == (told.id, PARIS, BERLIN)
+    assert await found(memory) >= {BERLIN, PARIS}
+
+    later(engine, days=1)
+    done = await memory.resolve_conflict(told.id, notes="she told me that she moved")
+    assert (done.action, done.strategy, done.kept) == ("superseded", "supersede", second.id)
+    assert PARIS in await found(memory)
+    assert BERLIN not in await found(memory)
+    then = await memory.recall(QUESTION, as_of=day)
+    assert BERLIN in {hit.passage for hit in then.hits}
+    (settled,) = await memory.conflicts(status="resolved")
+    assert (settled.resolved_by, settled.notes) == ("scribe", "she told me that she moved")
+    with pytest.raises(WrongState, match="supersede"):
+        await memory.resolve_conflict(told.id, strategy="merge")
+
+    undone = await memory.undo(run=done.run)
+    assert {one.id for one in undone.done} == {first.id, second.id}
+    assert [one.id for one in await memory.conflicts()] == [told.id]
+    assert await found(memory) >= {BERLIN, PARIS}
+
+
+async def test_a_document_does_not_overrule_what_a_person_said(engine: Engine) -> None:
+    memory = MemoryClient.over(engine, Caller(agent="scribe"))
+    first = await memory.remember(BERLIN, source=USER, intent="new")
+    later(engine, days=1)
+    second = await memory.remember(OSLO, source=DOCUMENT, intent="new")
+    (told,) = second.conflicts
+    done = await memory.resolve_conflict(told.id)
+    assert (done.action, done.changed) == ("left_pending", ())
+    assert "the user" in done.why
+    assert [one.id for one in await memory.conflicts(id=first.id)] == [told.id]
+    # A person may all the same, and on a branch nobody is overruled.
+    branched = await memory.resolve_conflict(told.id, strategy="branch", branch="as-printed")
+    assert [one.name for one in (await memory.branches(first.id)).branches] == ["main", "as-printed"]
+    (on_main,) = (await memory.read([first.id])).memories
+    (on_branch,) = (await memory.read([first.id], branch="as-printed")).memories
+    assert (on_main.content, on_branch.content) == (BERLIN, OSLO)
+    assert OSLO not in await found(memory)
+    (away,) = (await memory.read([second.id])).memories
+    assert away.state is State.ARCHIVED
+    await memory.undo(run=branched.run)
+    assert OSLO in await found(memory)
+
+
+async def test_what_was_merged_is_reachable_by_its_old_name_and_comes_back(engine: Engine) -> None:
+    memory = MemoryClient.over(engine, Caller(agent="scribe"))
+    first = await memory.remember(BERLIN, name="berlin", source=USER, intent="new")
+    third = await memory.remember("Bob keeps ferns.", name="bob", source=USER, intent="new")
+    second = await memory.remember(PARIS, name="paris", source=USER, intent="new")
+    await memory.relate("bob", "paris", relation="visits")
+    (told,) = await memory.conflicts()
+    await memory.resolve_conflict(told.id, strategy="merge")
+    (part,) = (await memory.read(["paris"])).memories
+    assert (part.id, part.state, part.merged_into) == (second.id, State.MERGED, first.id)
+    (whole,) = (await memory.read(["berlin"])).memories
+    assert whole.content == f"{BERLIN}\n\n{PARIS}"
+    edges = (await memory.read(["berlin"])).relations
+    assert [(one.source, one.type, one.target) for one in edges] == [(third.id, "visits", first.id)]
+    await memory.undo()
+    assert [one.content for one in (await memory.read(["berlin", "paris"])).memories] == [BERLIN, PARIS]
+    edges = (await memory.read(["paris"])).relations
+    assert [(one.source, one.target) for one in edges] == [(third.id, second.id)]
+
+
+async def test_a_purge_leaves_nothing_of_a_conflict(engine: Engine) -> None:
+    memory = MemoryClient.over(engine, Caller(agent="scribe"))
+    first = await memory.remember(BERLIN, source=USER, intent="new")
+    await memory.remember(PARIS, source=USER, intent="new")
+    (told,) = await memory.conflicts()
+    await memory.resolve_conflict(told.id, strategy="ignore")
+    await memory.forget(first.id)
+    await memory.purge(first.id)
+    assert await memory.conflicts(status="all") == ()
+    assert await engine.store.all_papers("default", limit=9) == []
+    assert (await memory.scan_conflicts()).count == 0
+
+
+async def test_a_job_looks_through_what_nobody_has_compared(engine: Engine) -> None:
+    memory = MemoryClient.over(engine, Caller(agent="scribe"))
+    await engine.store.commit(a_commit(a_memory(BERLIN), a_memory(PARIS)))
+    await engine.embed_missing()
+    await Queue(papers=engine.store, clock=engine.clock).enqueue("conflicts", {}, space="default")
+    assert await run_jobs(engine) == 1
+    (job,) = await memory.jobs()
+    assert (job.state, job.outcome) == (JobState.DONE, "compared 2 memories, new conflicts: 1")
+    assert [one.other.statement for one in await memory.conflicts()] == [BERLIN]

@@ -1,0 +1,73 @@
+"""One story: a log is read, its facts are found again, the same log changes nothing, and all of it is taken back."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from scrubjay.app import open_engine
+from scrubjay.client import MemoryClient
+from scrubjay.model.draft import Caller
+from scrubjay.settings import Settings
+from scrubjay.surfaces.cli.main import app
+
+LOG = """[2026-05-01 10:00] Ann: Hey Ben! How are you?
+[2026-05-01 10:01] Ben: Good! I moved to Lisbon last month and
+started a new job at a bakery.
+[2026-05-01 10:02] Ann: Wow, that's great! I always run before breakfast.
+[2026-05-01 10:03] Ben: I prefer tea to coffee.
+[2026-05-01 10:04] Ann: If I had time I'd visit you. Maybe in June?
+"""
+
+
+async def test_a_log_becomes_memories_once_and_can_be_taken_back(tmp_path: Path) -> None:
+    async with open_engine(Settings.load(home=str(tmp_path), embedder="none", vector_index="scan")) as engine:
+        memory = MemoryClient.over(engine, Caller(agent="reader"))
+        told = await memory.extract(LOG, store=False)
+        assert [one.fact.turn for one in told.facts] == ["2", "3", "4"]
+        done = await memory.extract(LOG)
+        assert [(one.action, one.fact.subject) for one in done.facts] == [
+            ("created", "Ben"),
+            ("created", "Ann"),
+            ("created", "Ben"),
+        ]
+        hits = (await memory.recall("what does Ben prefer to drink, tea?")).hits
+        assert hits[0].passage == "Ben: I prefer tea to coffee."
+        assert hits[0].date.isoformat() == "2026-05-01T10:03:00+00:00"
+        before = await memory.status()
+        again = await memory.extract(LOG)
+        assert {one.action for one in again.facts} == {"unchanged"}
+        assert (await memory.status()).versions == before.versions
+        undone = await memory.undo(run=done.run)
+        assert {one.id for one in undone.done} == {one.id for one in done.facts}
+        assert (await memory.recall("tea")).hits == ()
+        assert {one.action for one in (await memory.extract(LOG)).facts} == {"created"}
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
+    monkeypatch.setenv("SCRUBJAY_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("SCRUBJAY_EMBEDDER", "none")
+    return CliRunner()
+
+
+def test_the_command_reads_a_file_or_what_is_piped(shell: CliRunner, tmp_path: Path) -> None:
+    log = tmp_path / "chat.txt"
+    log.write_text(LOG, encoding="utf-8")
+    shown = shell.invoke(app, ["extract", str(log), "--dry-run"])
+    assert shown.exit_code == 0, shown.output
+    assert "preference  Ben" in shown.output
+    assert "3 facts in 5 turns, by patterns: nothing stored" in shown.output
+    stored = shell.invoke(app, ["extract", "-", "--session", "s1", "--json"], input=LOG)
+    assert json.loads(stored.output)["session"] == "s1"
+    assert "3 unchanged" in shell.invoke(app, ["extract", str(log), "--session", "s1"]).output
+
+
+def test_the_command_says_what_is_wrong_with_a_file(shell: CliRunner, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_bytes(b"\x89PNG\xff")
+    assert "not UTF-8" in shell.invoke(app, ["extract", str(broken)]).output
+    assert "there is no file" in shell.invoke(app, ["extract", str(tmp_path / "nowhere")]).output
+    assert "no JSON" in shell.invoke(app, ["extract", "-"], input='{"messages": [').output
+    assert "is empty" in shell.invoke(app, ["extract", "-"], input="").output

@@ -1,0 +1,172 @@
+"""The tools of `enhanced`, through the SDK's client: every answer says whether it succeeded."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mcp.client.client import Client
+from tests.surfaces.mcp.counting import tokens
+from tests.surfaces.mcp.speaking import ERAS, call, house, text_of
+
+from scrubjay.model.grant import Grant
+from scrubjay.model.memory import Json
+from scrubjay.settings import Settings
+from scrubjay.surfaces.mcp.toolsets import TOOLSETS, pick
+
+PROFILE = {
+    "name": "user-profile",
+    "entityType": "user_profile",
+    "observations": ["Prefers voice communication", "Lives in Bergen"],
+    "always_include": True,
+}
+
+
+async def _ask(client: Client, tool: str, /, **arguments: object) -> Any:
+    """Call a tool that must succeed, and say so."""
+    answer = await call(client, tool, **arguments)
+    assert answer["success"] is True, answer
+    return answer
+
+
+async def _fails(client: Client, tool: str, /, **arguments: object) -> Any:
+    """Call a tool that must answer with what is wrong."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error
+    answer: Any = result.structured_content
+    assert answer["success"] is False, (tool, answer)
+    assert json.loads(text_of(result)) == answer
+    return answer
+
+
+async def _create(client: Client, name: str, *observations: str, kind: str = "person") -> str:
+    entity = {"name": name, "entityType": kind, "observations": list(observations)}
+    answer = await _ask(client, "create_entities", entities=[entity])
+    return str(answer["results"][0]["id"])
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_entities_are_created_found_changed_and_counted(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era, tools="enhanced") as client:
+        answer = await _ask(client, "create_entities", entities=[PROFILE, {"name": "x"}])
+        (made,) = answer["results"]
+        assert (made["action"], made["version"], made["name"]) == ("created", 1, "user-profile")
+        assert [error.split(":")[0] for error in answer["errors"]] == ["x"]
+        found = await _ask(client, "search_nodes", query="anything at all")
+        assert [one["name"] for one in found["results"]] == ["user-profile"]
+        assert (found["query"], found["count"]) == ("anything at all", 1)
+        done = await _ask(client, "update_entity", entity="user-profile", updates={"add_observations": ["Reads Ibsen"]})
+        assert (done["action"], done["version"], done["id"]) == ("updated", 2, made["id"])
+        (memory,) = (await home.desk().memory.read("user-profile")).memories
+        # An agent wrote it, whatever it calls that.
+        assert (memory.source.method.value, memory.source.agent) == ("agent", "tester")
+        status = await _ask(client, "get_memory_status")
+        assert (status["total_entities"], status["by_type"]) == (1, {"user_profile": 1})
+        assert status["database_size_mb"] > 0
+        assert (await _fails(client, "create_entities", entities=[{"name": "x"}]))["errors"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_versions_are_committed_compared_and_brought_back(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era, tools="enhanced") as client:
+        await _create(client, "Ada", "likes tea", "lives in Oslo")
+        done = await _ask(client, "memory_commit", entity_name="Ada", message="as told in May")
+        assert (done["version_id"], done["entity"], done["branch"]) == (2, "Ada", "main")
+        await _create(client, "Ada", "likes tea", "lives in Bergen")
+        found = await _ask(client, "memory_diff", entity_name="Ada", version1=1, version2=3)
+        assert found["differences"]["added_observations"] == ["lives in Bergen"]
+        assert found["differences"]["removed_observations"] == ["lives in Oslo"]
+        assert (found["version1"]["version"], found["version2"]["observations"]) == (
+            1,
+            ["likes tea", "lives in Bergen"],
+        )
+        back = await _ask(client, "memory_revert", entity_name="Ada", version=1)
+        assert (back["reverted_to"], back["version"]) == (1, 4)
+        (ada,) = (await _ask(client, "search_nodes", query="Ada"))["results"]
+        assert (ada["observations"], ada["version"]) == (["likes tea", "lives in Oslo"], 4)
+        history = (await home.desk().memory.history("Ada")).versions
+        assert [one.message for one in history[:1]] == ["Reverted to version 1"]
+
+
+async def test_a_branch_is_begun_written_to_and_left(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+        await _create(client, "Ada", "lives in Oslo")
+        begun = await _ask(client, "memory_branch", entity_name="Ada", branch_name="what-if", description="she moved?")
+        assert (begun["branch_name"], begun["created_from_version"], begun["action"]) == ("what-if", 1, "branched")
+        await _create(client, "Ada", "lives in Rome")
+        (there,) = (await _ask(client, "search_nodes", query="Ada"))["results"]
+        assert (there["branch"], there["observations"]) == ("what-if", ["lives in Rome"])
+        (main,) = (await home.desk().memory.read("Ada", branch="main")).memories
+        assert [one.text for one in main.observations] == ["lives in Oslo"]
+        left = await _ask(client, "memory_branch", entity_name="Ada", branch_name="main")
+        assert (left["branch_name"], left["action"]) == ("main", "switched")
+        (here,) = (await _ask(client, "search_nodes", query="Ada"))["results"]
+        assert (here["branch"], here["observations"]) == ("main", ["lives in Oslo"])
+        status = await _ask(client, "get_memory_status")
+        assert (status["versioning"]["total_branches"], status["total_entities"]) == (1, 1)
+
+
+async def test_what_is_wrong_is_data(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+        await _create(client, "ada-notes", "likes tea")
+        nobody = await _fails(client, "memory_commit", entity_name="ada-note", message="x")
+        assert (nobody["code"], nobody["hint"]) == ("not_found", "Did you mean ada-notes?")
+        wrong: list[tuple[str, dict[str, Json]]] = [
+            ("memory_diff", {"entity_name": "ada-notes", "version1": 1, "version2": 9}),
+            ("memory_revert", {"entity_name": "ada-notes", "version": 9}),
+            ("memory_branch", {"entity_name": "ada-notes", "branch_name": ""}),
+            ("update_entity", {"entity": "ada-notes", "updates": {}}),
+            ("update_entity", {"entity": "ada-notes", "updates": {"relevance_score": 7}}),
+            ("search_nodes", {"query": "x", "limit": 10_001}),
+            ("resolve_conflict", {"conflict_data": {}}),
+            ("resolve_conflict", {"conflict_data": {"conflict_id": "c-nothing"}}),
+            ("detect_conflicts", {"entity_data": {"name": "nobody"}}),
+        ]
+        for tool, arguments in wrong:
+            answer = await _fails(client, tool, **arguments)
+            assert answer["error"], (tool, answer)
+
+
+async def test_no_answer_is_longer_than_a_model_can_bear(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+        for number in range(3):
+            said = [f"fact {number}-{one}: " + "the harbour master keeps a ledger " * 6 for one in range(60)]
+            await _create(client, f"harbour {number}", *said)
+        result = await client.call_tool("search_nodes", {"query": "harbour", "limit": 3})
+        answer: Any = result.structured_content
+        assert answer["count"] == 3
+        assert "are shown, long ones in part" in answer["note"]
+        assert tokens(text_of(result)) + tokens(json.dumps(answer, ensure_ascii=False)) <= 8_000
+        await _create(client, "harbour 0", *[f"other {one} " + "tides " * 60 for one in range(60)])
+        result = await client.call_tool("memory_diff", {"entity_name": "harbour 0", "version1": 1, "version2": 2})
+        assert tokens(text_of(result)) + tokens(json.dumps(result.structured_content, ensure_ascii=False)) <= 8_000
+
+
+async def test_who_was_given_a_space_is_told_the_size_of_that_alone(settings: Settings) -> None:
+    async with house(settings) as home:
+        await home.desk(space="b").memory.remember("tea is a secret of b")
+        guest = replace(home.desk(space="a"), grant=Grant(spaces=("a",)))
+        async with home.client("auto", tools="enhanced", desk=guest) as client:
+            await _create(client, "Ada", "likes tea")
+            found = await _ask(client, "get_memory_status")
+            assert (found["total_entities"], found["versioning"]["total_versions"]) == (1, 1)
+            assert found["database_size_mb"] == round(found["compression"]["total_compressed"] / 1e6, 4)
+            assert (await _ask(client, "search_nodes", query="tea"))["count"] == 1
+
+
+async def test_what_waits_for_a_yes_waits_whatever_an_agent_calls_it(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+        await home.desk().memory.set_rules(review="agents")
+        for method in ("manual", "auto", "import"):
+            entity = {"name": method, "entityType": "t", "observations": ["likes tea"], "extraction_method": method}
+            assert (await _ask(client, "create_entities", entities=[entity]))["results"][0]["warnings"]
+        assert (await _ask(client, "search_nodes", query=""))["count"] == 0
+        assert len(await home.desk().memory.inbox()) == 3
+
+
+async def test_where_both_are_served_the_richer_dialect_answers() -> None:
+    served = {tool.name: tool for tool in pick("all")}
+    own = {tool.name: tool for tool in TOOLSETS["enhanced"]}
+    assert all(served[name] is tool for name, tool in own.items())
+    assert served["create_relations"] in TOOLSETS["kg"]
+    assert len(own) == 12

@@ -1,0 +1,36 @@
+"""Facts out of conversations, by REST."""
+
+from typing import get_args
+
+from tests.surfaces.rest.asking import Visitor
+
+from scrubjay.extraction.intake import METHODS
+from scrubjay.extraction.reading import FORMATS
+from scrubjay.surfaces.rest.extract import Formats, Ways
+
+LOG = "Ann: I prefer tea to coffee.\nBen: Wow!\nBen: I live in Rome."
+
+
+async def test_a_log_is_read_stored_and_taken_back(visitor: Visitor) -> None:
+    told = await visitor.post("/extract", {"text": LOG, "store": False}, status=200)
+    assert [(one["fact"]["type"], one["fact"]["turn"], one["action"]) for one in told["facts"]] == [
+        ("preference", "1", ""),
+        ("identity", "3", ""),
+    ]
+    done = await visitor.post("/extract", {"text": LOG, "session": "s1"}, status=200)
+    assert [one["action"] for one in done["facts"]] == ["created", "created"]
+    again = await visitor.post("/extract", {"text": LOG, "session": "s1"}, status=200)
+    assert [one["action"] for one in again["facts"]] == ["unchanged", "unchanged"]
+    await visitor.post("/undo", {"run": done["run"]}, status=200)
+    assert (await visitor.get("/search", params={"q": "tea"}))["hits"] == []
+
+
+async def test_what_cannot_be_read_is_refused(visitor: Visitor) -> None:
+    for body in ({"text": ""}, {"text": LOG, "format": "morse"}, {"text": LOG, "method": "magic"}, {"text": "{"}):
+        problem = await visitor.post("/extract", body, status=422)
+        assert problem["code"] == "invalid_input"
+
+
+def test_the_description_names_every_form() -> None:
+    assert set(get_args(Formats)) == set(FORMATS)
+    assert set(get_args(Ways)) == set(METHODS)

@@ -1,0 +1,48 @@
+"""Conflicts on the command line: found, shown, settled, and settled no more."""
+
+import pytest
+from tests.surfaces.shell import kept, run, told
+
+from scrubjay.settings import Settings
+
+BERLIN, PARIS = "Ann lives in Berlin near the old harbour.", "Ann lives in Paris near the old harbour."
+
+
+@pytest.fixture(autouse=True)
+def _no_gate(settings: Settings) -> None:
+    """Nothing is merged unasked."""
+    assert settings.data
+    told("rules", "set", "gate=off", "density=off")
+
+
+def test_a_conflict_from_its_beginning_to_its_end() -> None:
+    assert run("conflicts").out.startswith("no conflicts")
+    older, newer = kept(BERLIN), kept(PARIS)
+    scanned = told("conflicts", "scan")["scan"]
+    assert isinstance(scanned, dict)
+    assert scanned["memories"] == 2
+    (found,) = told("conflicts")["conflicts"]  # type: ignore[misc]
+    conflict_id = str(found["id"])  # type: ignore[index]
+    table = run("conflicts", "--status", "all", "-n", "3").out
+    assert conflict_id in table
+    assert table.index(PARIS) < table.index(BERLIN)
+    assert "--strategy supersede" in run("conflicts", "show", conflict_id).out
+    done = run("conflicts", "resolve", conflict_id, "--strategy", "supersede", "--notes", "she moved")
+    assert done.out.startswith(f"superseded {conflict_id} by supersede, {newer} stands")
+    shown = run("conflicts", "show", conflict_id).out
+    assert "resolved: supersede by cli" in shown
+    assert "she moved" in shown
+    again = run("conflicts", "resolve", conflict_id, "--json")
+    assert (again.code, again.error()["code"]) == (4, "wrong_state")
+    assert told("conflicts", "list", "--memory", older)["conflicts"] == []
+    run("undo")
+    assert len(told("conflicts", "--memory", older)["conflicts"]) == 1  # type: ignore[arg-type]
+
+
+def test_what_is_not_there_is_told() -> None:
+    assert run("conflicts", "show", "c-0000000000000000").code == 3
+    name = kept("The ferns are dry.", "--name", "ferns") and "ferns"
+    assert run("conflicts", "show", name).code == 3
+    assert run("conflicts", "--status", "open").code == 2
+    assert run("conflicts", "resolve", "c-0000000000000000", "--strategy", "delete").code == 2
+    assert run("conflicts", "--help").out.count("resolve") > 0

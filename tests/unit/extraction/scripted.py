@@ -1,0 +1,36 @@
+"""A language model that says what it was told to say."""
+
+from collections import deque
+from collections.abc import Mapping
+
+from scrubjay.errors import LlmUnavailable
+from scrubjay.llm.answer import misfit
+from scrubjay.model.memory import Json
+
+
+class Scripted:
+    """A model that answers with lists of facts that were written before, and then not at all."""
+
+    name = "scripted"
+
+    def __init__(self, *answers: list[Json]) -> None:
+        self.answers = deque(answers)
+        self.asked: list[str] = []
+
+    async def ask(self, instructions: str, text: str, *, schema: Mapping[str, Json]) -> Mapping[str, Json]:
+        self.asked.append(f"{instructions}\n{text}")
+        if not self.answers:
+            raise LlmUnavailable("it is tired", reason="resting")
+        answer: dict[str, Json] = {"facts": self.answers.popleft()}
+        assert not misfit(answer, schema)
+        return answer
+
+    async def describe(self) -> dict[str, str | int | float | bool]:
+        return {}
+
+    async def close(self) -> None:
+        """It holds nothing."""
+
+
+def a_fact(statement: str, *, turn: int = 1, kind: str = "event", entity: str = "Ann") -> dict[str, Json]:
+    return {"turn": turn, "type": kind, "entity": entity, "statement": statement, "confidence": 0.9}

@@ -1,0 +1,20 @@
+"""The benchmark runs without data, and ours is the best of what it compares."""
+
+import numpy as np
+
+from benchmarks.extraction import WAYS, figures
+from benchmarks.extraction_data import labelled
+from benchmarks.extraction_fit import fit, tabled
+from scrubjay.extraction.weights import WEIGHTS
+
+
+def test_the_made_conversation_is_read_best_by_patterns() -> None:
+    ours, *others = [figures(labelled(None), finder)[2] for finder in WAYS.values()]
+    assert ours > max(others)
+
+
+def test_every_mark_has_a_weight_and_weights_can_be_fitted() -> None:
+    table = tabled(labelled(None))
+    assert set(table.names) <= set(WEIGHTS)
+    scores = fit(table, np.ones(len(table.label), dtype=bool)).scores(table)
+    assert scores[table.label == 1].min() > scores[table.label == 0].max()

@@ -1,0 +1,63 @@
+"""A language model finds facts, and only what was said is taken of them."""
+
+import pytest
+from tests.unit.extraction.scripted import Scripted, a_fact
+
+from scrubjay.extraction.llm import facts_by_model, unfounded
+from scrubjay.model.fact import FactType, Turn
+
+TURNS = [
+    Turn(speaker="Ann", text="I moved to Rome in May 2024. I don't drink coffee.", id="D1:1"),
+    Turn(speaker="Ben", text="Maybe I should buy a boat. Would you come along?", id="D1:2"),
+]
+
+
+async def test_what_was_said_is_taken_and_the_rest_is_dropped_and_counted() -> None:
+    model = Scripted(
+        [
+            a_fact("Ann moved to Rome in May 2024."),
+            a_fact("doesn't drink coffee", kind="habit", entity="Coffee Society"),
+            a_fact("Ann moved to Rome in May 2023."),
+            a_fact("Ann drinks coffee.", kind="habit"),
+            a_fact("Ann moved to Paris."),
+            a_fact("Ann is a singer.", kind="identity"),
+            a_fact("Ben should buy a boat.", turn=2),
+            a_fact("Ann moved to Rome.", turn=7),
+            a_fact("Ann moved to Rome.", kind="rumour"),
+        ]
+    )
+    found = await facts_by_model(TURNS, llm=model)
+    assert [(one.statement, one.type, one.subject, one.turn, one.method) for one in found.facts] == [
+        ("Ann moved to Rome in May 2024.", FactType.EVENT, "Ann", "D1:1", "llm"),
+        ("Ann: doesn't drink coffee", FactType.HABIT, "Ann", "D1:1", "llm"),
+    ]
+    assert found.dropped == 7
+    assert found.warnings == ("7 facts of the language model were dropped: nobody said so",)
+    assert "1. Ann: I moved to Rome" in model.asked[0]
+
+
+async def test_patterns_read_what_the_model_does_not() -> None:
+    model = Scripted([a_fact("Ann moved to Rome.")])
+    turns = [TURNS[0]] * 40 + [Turn(speaker="Ben", text="I prefer tea to coffee.", id="D1:9")]
+    found = await facts_by_model(turns, llm=model)
+    assert [(one.statement, one.method) for one in found.facts] == [
+        ("Ann moved to Rome.", "llm"),
+        ("Ben: I prefer tea to coffee.", "patterns"),
+    ]
+    assert "read by patterns" in found.warnings[-1]
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("Ann moved to Rome", ""),
+        ("Ann does not drink coffee", ""),
+        ("Ann moved to Rome in June 2024", "invented"),
+        ("Ann moved to Rome with friends", "brought the word"),
+        ("Ann drinks coffee", "lost a negation"),
+        ("", "says nothing"),
+    ],
+)
+def test_a_statement_must_stand_in_its_turn(statement: str, why: str) -> None:
+    assert why in unfounded(statement, TURNS[0])
+    assert bool(why) == bool(unfounded(statement, TURNS[0]))

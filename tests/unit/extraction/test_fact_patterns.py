@@ -1,0 +1,146 @@
+"""Which sentences state a fact, of what sort, about whom; and which do not."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrubjay.extraction.patterns import facts_of
+from scrubjay.extraction.said import left_out, said_in
+from scrubjay.model.fact import FactType, Turn
+
+
+def told(*lines: tuple[str, str]) -> list[Turn]:
+    return [Turn(speaker=speaker, text=text, id=str(number)) for number, (speaker, text) in enumerate(lines, 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("I prefer tabs over spaces.", FactType.PREFERENCE),
+        ("I like dark mode.", FactType.PREFERENCE),
+        ("My favorite editor is Helix.", FactType.PREFERENCE),
+        ("always use pnpm", FactType.REQUIREMENT),
+        ("Never commit directly to main.", FactType.REQUIREMENT),
+        ("Use tabs, not spaces", FactType.REQUIREMENT),
+        ("From now on, answer in German.", FactType.REQUIREMENT),
+        ("The API must support pagination.", FactType.REQUIREMENT),
+        ("I always write the tests first.", FactType.HABIT),
+        ("I run every morning before work.", FactType.HABIT),
+        ("I used to smoke.", FactType.HABIT),
+        ("We decided to go with Postgres.", FactType.DECISION),
+        ("Let's use Redis for caching.", FactType.DECISION),
+        ("We moved from MySQL to Postgres last year.", FactType.DECISION),
+        ("My timezone is PST", FactType.IDENTITY),
+        ("I live in Berlin.", FactType.IDENTITY),
+        ("I'm allergic to peanuts.", FactType.IDENTITY),
+        ("I'm a backend developer at a bank.", FactType.IDENTITY),
+        ("I have two kids.", FactType.IDENTITY),
+        ("I bought a new bike yesterday.", FactType.EVENT),
+        ("Remember that the staging server is 10.0.0.3.", FactType.EVENT),
+    ],
+)
+def test_what_is_told_to_an_assistant_outright_is_taken(text: str, kind: FactType) -> None:
+    (fact,) = facts_of(told(("user", text), ("assistant", "Noted.")))
+    assert (fact.type, fact.statement, fact.speaker, fact.turn) == (kind, f"user: {text}", "user", "1")
+    assert fact.confidence >= 0.75
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("What do you think about Rust?", "question"),
+        ("how do you do it", "question"),
+        ("Maybe I should switch to vim.", "hedge"),
+        ("I think I might move to Berlin.", "hedge"),
+        ("I'm not sure I like it there.", "hedge"),
+        ("If I had time I would rewrite it.", "hypothetical"),
+        ("It would be nice to have dark mode.", "hypothetical"),
+        ("I wish I had a dog.", "hypothetical"),
+        ('She said "I hate Java".', "quotation"),
+        ("My boss says he hates Mondays.", ""),
+        ("Anna said she moved to Rome.", "quotation"),
+        ("Hello there!", "small talk"),
+        ("Thanks, that works great!", "small talk"),
+        ("Wow, so cool!", "small talk"),
+        ("Please fix the failing test.", "order"),
+        ("Run the tests again.", "order"),
+        ("Can you add a test", "question"),
+        ("I want you to add a test.", "order"),
+    ],
+)
+def test_what_is_no_fact_is_left_out(text: str, reason: str) -> None:
+    (said,) = said_in(text)
+    assert left_out(said) == reason
+    if reason:
+        assert not facts_of(told(("user", text), ("assistant", "Well.")))
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("I moved to Rome last week with my sister.", "Ann"),
+        ("Our team has won the cup in Rome this year.", "Ann"),
+        ("Marco moved to China in 1271.", "Marco"),
+        ("The API must support pagination.", "API"),
+        ("The staging server must be restarted each night.", "staging server"),
+        ("Never commit directly to main.", "Ann"),
+    ],
+)
+def test_a_fact_is_about_its_speaker_or_what_it_names(text: str, subject: str) -> None:
+    (fact,) = facts_of(told(("Ann", text)))
+    assert fact.subject == subject
+
+
+def test_people_who_talk_tell_facts_among_reactions() -> None:
+    facts = facts_of(
+        told(
+            ("Ann", "Hey Ben! Good to see you! How have you been?"),
+            ("Ben", "Great! I started a pottery class on Monday. It was hard but I made my first bowl."),
+            ("Ann", "Wow, that's so cool! You are so talented."),
+            ("Ben", "Thanks, Ann! What about you?"),
+            ("Ann", "My sister moved to Lisbon, so I look after her two cats."),
+        )
+    )
+    assert [fact.turn for fact in facts] == ["2", "5"]
+    # What points back to the sentence before it is told with it.
+    assert facts[0].statement.startswith("Ben: I started a pottery class on Monday.")
+
+
+def test_programs_are_not_taken_for_people() -> None:
+    facts = facts_of(
+        told(
+            ("system", "You always answer in German. I prefer short answers."),
+            ("assistant", "I fixed the bug yesterday and I love my new car."),
+            ("assistant", "We decided to go with Postgres."),
+            ("tool", "I live in Berlin."),
+            ("user", "I'm getting an error."),
+        )
+    )
+    assert [(fact.speaker, fact.type) for fact in facts] == [("assistant", FactType.DECISION)]
+
+
+def test_code_tables_and_quoted_lines_say_nothing() -> None:
+    text = "> I live in Rome.\n\n```\nI live in Oslo.\n```\n\n| I live in | Bonn |\n\n- I live in **Bern**."
+    (fact,) = facts_of(told(("", text)))
+    assert (fact.statement, fact.subject) == ("I live in Bern.", "")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["Ann", "user", "assistant", ""]), st.text(max_size=200)), max_size=8))
+def test_whatever_is_said_each_fact_has_its_turn(lines: list[tuple[str, str]]) -> None:
+    turns = told(*lines)
+    for fact in facts_of(turns):
+        turn = turns[int(fact.turn) - 1]
+        assert (fact.speaker, 0 < fact.confidence < 1) == (turn.speaker, True)
+        assert fact.statement
+
+
+@pytest.mark.parametrize(
+    "piece", ["I ", "if ", "a? ", '"', "I prefer ", "the team ", "we have ", "A. ", "my a b c ", "- "]
+)
+def test_long_lines_are_read_in_no_time(piece: str) -> None:
+    start = time.process_time()
+    facts_of(told(("user", piece * (200_000 // len(piece))), ("user", (piece * 60 + "\n") * 200)))
+    assert time.process_time() - start < 5

@@ -1,0 +1,227 @@
+"""Chat logs of every form become the same turns, and what is no log is refused in words."""
+
+import json
+import time
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrubjay.errors import InvalidInput, TooLarge
+from scrubjay.extraction import reading
+from scrubjay.extraction.reading import FORMATS, talks_of, turns_of
+
+AT = datetime(2026, 5, 31, 14, 0, tzinfo=UTC)
+SAID = [("user", "I prefer tabs."), ("assistant", "Noted.")]
+CHATGPT = {
+    "title": "Tabs",
+    "conversation_id": "c-1",
+    "current_node": "c",
+    "mapping": {
+        "root": {"id": "root", "message": None, "parent": None},
+        "a": {
+            "message": {
+                "id": "m1", "author": {"role": "user"}, "create_time": AT.timestamp(),
+                "content": {"content_type": "text", "parts": ["I prefer tabs."]},
+            },
+            "parent": "root",
+        },
+        "b": {"message": {"author": {"role": "assistant"}, "content": {"parts": ["Another answer."]}}, "parent": "a"},
+        "c": {"message": {"author": {"role": "assistant"}, "content": {"parts": ["Noted."]}}, "parent": "a"},
+    },
+}  # fmt: skip
+CLAUDE = {
+    "uuid": "c-2",
+    "name": "Tabs",
+    "chat_messages": [
+        {"uuid": "m1", "sender": "human", "text": "I prefer tabs.", "created_at": "2026-05-31T14:00:00Z"},
+        {"uuid": "m2", "sender": "assistant", "text": "", "content": [{"type": "text", "text": "Noted."}]},
+    ],
+}
+CODE = [
+    {"type": "summary", "summary": "Tabs"},
+    {
+        "type": "user", "sessionId": "s-1", "uuid": "m1", "timestamp": "2026-05-31T14:00:00Z",
+        "message": {"role": "user", "content": "I prefer tabs."},
+    },
+    {
+        "type": "user", "sessionId": "s-1",
+        "message": {"role": "user", "content": [{"type": "tool_result", "content": "I prefer nothing"}]},
+    },
+    {
+        "type": "assistant", "sessionId": "s-1",
+        "message": {"role": "assistant", "content": [{"type": "thinking"}, {"type": "text", "text": "Noted."}]},
+    },
+]  # fmt: skip
+LINKED = ["I read ", {"type": "link", "text": "x.org"}]
+TELEGRAM = {
+    "name": "Ben",
+    "id": 7,
+    "messages": [
+        {"id": 1, "type": "service", "actor": "Ann", "text": "pinned"},
+        {"id": 2, "type": "message", "date": "2026-05-31T14:00:00", "from": "Ann", "text": LINKED},
+        {"id": 3, "type": "message", "date": "2026-05-31T14:01:00", "from": "Ben", "text": "Me too."},
+    ],
+}  # fmt: skip
+SLACK = [
+    {"type": "message", "subtype": "channel_join", "user": "U1", "text": "joined"},
+    {"user": "U1", "user_profile": {"real_name": "Ann"}, "text": "I moved, <@U2|ben>", "ts": "1780236000.0001"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "user: I prefer tabs.\nassistant: Noted.",
+        "**User:** I prefer tabs.\n\n**Assistant:** Noted.",
+        "**User**: I prefer tabs.\n**Assistant**: Noted.",
+        "## User\n\nI prefer tabs.\n\n## Assistant\n\nNoted.\n",
+        "Human: I prefer tabs.\nAI: Noted.".replace("AI", "assistant"),
+        json.dumps([{"role": "user", "content": "I prefer tabs."}, {"role": "assistant", "content": "Noted."}]),
+        json.dumps({"messages": [{"role": who, "content": [{"type": "text", "text": text}]} for who, text in SAID]}),
+        json.dumps({"log": {"turns": [{"speaker": who, "text": text} for who, text in SAID]}}),
+        json.dumps([CHATGPT]),
+        json.dumps(CHATGPT),
+        json.dumps([CLAUDE]),
+        "\n".join(map(json.dumps, CODE)),
+        "\n".join(json.dumps({"role": who, "content": text}) for who, text in SAID),
+        json.dumps({"messages": [{"role": who, "content": text} for who, text in SAID]}) + "\n{}\n",
+    ],
+)
+def test_every_form_gives_the_same_turns(log: str) -> None:
+    assert [(turn.speaker, turn.text) for turn in turns_of(log)] == SAID
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[2026-05-31 14:00] Ann: I moved",
+        "[2026-05-31T14:00:00Z] Ann: I moved",
+        "2026-05-31 14:00 Ann: I moved",
+        "[31/05/2026, 14:00:00] Ann: I moved",
+        "31.05.26, 14:00 - Ann: I moved",
+        "[5/31/26, 2:00:00\u202fPM] Ann: I moved",
+        "(2026-05-31 14:00) **Ann:** I moved",
+        "[2026-05-31 14:00] <Ann> I moved",
+        "Ann (2026-05-31 14:00): I moved",
+    ],
+)
+def test_who_speaks_and_when_stands_before_what_is_said(line: str) -> None:
+    (turn,) = turns_of(line)
+    assert (turn.speaker, turn.text, turn.at, turn.id) == ("Ann", "I moved", AT, "1")
+
+
+def test_a_whatsapp_chat_keeps_its_speakers_and_drops_its_notices() -> None:
+    log = (
+        "31/05/2026, 13:59 - Messages and calls are end-to-end encrypted.\n"
+        "31/05/2026, 14:00 - Ann Lee: I moved\nto Rome\n31/05/2026, 14:01 - Ben: Nice: really"
+    )
+    assert [(turn.speaker, turn.text) for turn in turns_of(log, "whatsapp")] == [
+        ("Ann Lee", "I moved\nto Rome"),
+        ("Ben", "Nice: really"),
+    ]
+
+
+def test_chats_of_other_programs_are_read() -> None:
+    assert [(one.speaker, one.text, one.id) for one in turns_of(json.dumps(TELEGRAM))] == [
+        ("Ann", "I read x.org", "2"),
+        ("Ben", "Me too.", "3"),
+    ]
+    (turn,) = turns_of(json.dumps(SLACK), "slack")
+    assert (turn.speaker, turn.text, turn.at) == ("Ann", "I moved, ben", datetime.fromtimestamp(1780236000.0001, UTC))
+
+
+def test_each_conversation_of_an_export_keeps_its_name_and_its_times() -> None:
+    first, second = talks_of(json.dumps([CHATGPT, CHATGPT | {"conversation_id": "c-9"}]))
+    assert (first.name, second.name, first.turns[0].at) == ("c-1", "c-9", AT)
+    assert talks_of("\n".join(map(json.dumps, CODE)))[0].name == "s-1"
+
+
+def test_a_text_without_speakers_is_one_speakers_lines() -> None:
+    turns = turns_of("I moved to Rome in May and\nfound work there.\nNote: bring the keys\nhttps://example.org: slow")
+    assert {turn.speaker for turn in turns} == {""}
+    assert turns[0].text == "I moved to Rome in May and\nfound work there."
+
+
+def test_code_and_labels_are_no_speakers() -> None:
+    log = "user: Look at this:\n```yaml\nBackend: postgres\n```\nNote: it works\nassistant: Fine."
+    assert [turn.speaker for turn in turns_of(log)] == ["user", "assistant"]
+
+
+@pytest.mark.parametrize(
+    ("log", "format"),
+    [
+        ("", "auto"),
+        (" \n ", "auto"),
+        ("\x00\x01\x02PNG\x7f", "auto"),
+        ("{", "auto"),
+        ('[{"role": "user"', "json"),
+        ("[" * 100_000, "auto"),
+        ('{"a": ' * 100_000, "jsonl"),
+        ("[]", "auto"),
+        ('{"a": 1}', "auto"),
+        ('[{"role": "user", "content": ""}]', "auto"),
+        ("Ann: hello", "json"),
+        ("Ann: hello", "morse"),
+        ('{"role": "user", "content": "hi"}\n{broken', "auto"),
+    ],
+)
+def test_what_is_no_log_is_refused(log: str, format: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        turns_of(log, format)
+    assert refused.value.hint
+
+
+def test_a_tree_that_bites_its_tail_ends() -> None:
+    message = {"author": {"role": "user"}, "content": {"parts": ["Round."]}}
+    mapping = {"a": {"message": message, "parent": "b"}, "b": {"message": message, "parent": "a"}}
+    assert len(turns_of(json.dumps({"mapping": mapping, "current_node": "a"}))) == 2
+
+
+def test_signs_that_no_store_keeps_are_cut_out() -> None:
+    (turn,) = turns_of('[{"role": "user\\ud800", "content": "I moved\\ud800 to \\u0000Rome"}]')
+    assert (turn.speaker, turn.text) == ("user", "I moved to Rome")
+
+
+def test_there_is_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "LONGEST", 100)
+    with pytest.raises(TooLarge):
+        turns_of("Ann: hello\n" * 10)
+    monkeypatch.setattr(reading, "MOST_TURNS", 2)
+    with pytest.raises(TooLarge):
+        turns_of("Ann: hello\n" * 3)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["# ", "[", "(", "<", "12:30 ", "a: ", "**", "1/2/3 ", "Ann ", "- ", "`", " ", "\u200e[", "x\n", "Ann: x\n"],
+)
+def test_hostile_lines_are_read_in_no_time(piece: str) -> None:
+    start = time.process_time()
+    turns_of(f"# {piece * (100_000 // len(piece))} end", "text")
+    assert time.process_time() - start < 5
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["role", "content", "text", "messages", "mapping", "author", "parts", "ts", "from", "id"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(VALUES, st.sampled_from(sorted(FORMATS)))
+def test_whatever_json_holds_it_is_read_or_refused(value: object, format: str) -> None:
+    try:
+        turns = turns_of(json.dumps(value), format)
+    except InvalidInput:
+        return
+    assert all(turn.text.strip() for turn in turns)

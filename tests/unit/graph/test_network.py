@@ -1,0 +1,219 @@
+"""`graph` and `path`: where relations lead, level by level."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from tests.unit.graph.garden import Garden
+from tests.unit.workshop import SPACE, Workshop
+
+from scrubjay.errors import Ambiguous, InvalidInput, NotFound
+from scrubjay.graph.network import around, path
+from scrubjay.model.change import Action
+from scrubjay.model.draft import Draft
+from scrubjay.model.memory import Merged, State
+from scrubjay.model.network import Network
+from scrubjay.model.relation import Relation
+from scrubjay.ports import Commit, Edge, Write
+from scrubjay.testing import FakeStore
+from scrubjay.testing.build import START, a_memory
+
+
+async def _around(
+    shop: Workshop,
+    *refs: str,
+    depth: int = 1,
+    types: Sequence[str] = (),
+    direction: str = "both",
+    limit: int = 200,
+    as_of: datetime | None = None,
+) -> Network:
+    return await around(
+        refs, depth=depth, types=types, direction=direction, limit=limit, as_of=as_of, space=SPACE, store=shop.store
+    )
+
+
+async def _path(
+    shop: Workshop,
+    source: str,
+    target: str,
+    *,
+    types: Sequence[str] = (),
+    direction: str = "both",
+    most: int = 6,
+    as_of: datetime | None = None,
+) -> Network:
+    return await path(
+        source, target, types=types, direction=direction, most=most, as_of=as_of, space=SPACE, store=shop.store
+    )
+
+
+def _names(found: Network) -> list[str]:
+    return [node.name for node in found.nodes]
+
+
+def _edges(found: Network) -> set[str]:
+    names = {node.id: node.name for node in found.nodes}
+    return {f"{names[one.source]} {one.type} {names[one.target]}" for one in found.edges}
+
+
+async def test_a_walk_goes_so_many_steps_along_types_and_directions(garden: Garden) -> None:
+    await garden.create("Ada", "Acme", "Oslo", "Bo", "Cy")
+    await garden.relate(("Ada", "Acme", "works_at"), ("Acme", "Oslo", "sits_in"), ("Bo", "Ada", "knows"))
+    await garden.relate(("Cy", "Bo", "knows"))
+    shop = garden.shop
+    alone = await _around(shop, "Ada", depth=0)
+    assert (_names(alone), alone.edges, alone.truncated) == (["Ada"], (), False)
+    near = await _around(shop, "Ada")
+    assert sorted(_names(near)) == ["Acme", "Ada", "Bo"]
+    assert _edges(near) == {"Ada works_at Acme", "Bo knows Ada"}
+    far = await _around(shop, "Ada", depth=10)
+    assert {node.name: node.distance for node in far.nodes} == {"Ada": 0, "Acme": 1, "Bo": 1, "Oslo": 2, "Cy": 2}
+    assert sorted(_names(await _around(shop, "Ada", depth=3, direction="out"))) == ["Acme", "Ada", "Oslo"]
+    assert sorted(_names(await _around(shop, "Ada", depth=3, direction="in"))) == ["Ada", "Bo", "Cy"]
+    assert sorted(_names(await _around(shop, "Ada", depth=3, types=["Works_At", "sits_in"]))) == ["Acme", "Ada", "Oslo"]
+    assert _names(await _around(shop, "Ada", depth=3, types=["hates"])) == ["Ada"]
+
+
+async def test_circles_and_relations_to_oneself_end(garden: Garden) -> None:
+    await garden.create("Ada", "Bo", "Cy")
+    await garden.relate(("Ada", "Bo", "knows"), ("Bo", "Cy", "knows"), ("Cy", "Ada", "knows"), ("Ada", "Ada", "trusts"))
+    found = await _around(garden.shop, "Ada", depth=10, direction="out")
+    assert sorted(_names(found)) == ["Ada", "Bo", "Cy"]
+    assert _edges(found) == {"Ada knows Bo", "Bo knows Cy", "Cy knows Ada", "Ada trusts Ada"}
+
+
+async def test_a_link_leads_both_ways(quick: Workshop) -> None:
+    for name in ("tea", "pot"):
+        await quick.remember(Draft(text=f"about {name}", name=name))
+    await quick.relate("tea", "pot")
+    for direction in ("out", "in", "both"):
+        assert _names(await _around(quick, "pot", direction=direction)) == ["pot", "tea"]
+
+
+async def test_what_is_mentioned_is_shown_and_what_is_in_the_trash_is_not(garden: Garden) -> None:
+    await garden.create("Ada", "Bo")
+    await garden.relate(("Ada", "Nobody yet", "knows"), ("Ada", "Bo", "knows"), ("Nobody yet", "Zed", "knows"))
+    await garden.shop.forget("Bo")
+    found = await _around(garden.shop, "Ada", depth=2)
+    assert _names(found) == ["Ada", "Nobody yet", "Zed"]
+    assert [node.kind for node in found.nodes] == ["thing", "mention", "mention"]
+    assert _names(await _around(garden.shop, "Zed", depth=2)) == ["Zed", "Nobody yet", "Ada"]
+    with pytest.raises(NotFound, match="is in the trash"):
+        await _around(garden.shop, "Bo")
+
+
+async def test_who_was_mentioned_first_and_written_later_is_one(garden: Garden) -> None:
+    await garden.create("Ada")
+    await garden.relate(("Ada", "Bo", "knows"), ("Bo", "Cy", "knows"))
+    await garden.shop.remember(Draft(text="Bo bakes", name="Bo", kind="person"))
+    assert [node.kind for node in (await _around(garden.shop, "Ada")).nodes] == ["thing", "person"]
+    assert sorted(_names(await _around(garden.shop, "Bo"))) == ["Ada", "Bo", "Cy"]
+
+
+async def test_the_strongest_come_first_where_not_all_are_wanted(quick: Workshop) -> None:
+    for name in ("hub", "weak", "strong", "middling"):
+        await quick.remember(Draft(text=f"about {name}", name=name))
+    for name, strength in (("weak", 0.1), ("strong", 0.9), ("middling", 0.5)):
+        await quick.relate("hub", name, relation="needs", strength=strength)
+    found = await _around(quick, "hub", limit=3)
+    assert (_names(found), found.truncated) == (["hub", "strong", "middling"], True)
+    assert _edges(found) == {"hub needs strong", "hub needs middling"}
+    assert (await _around(quick, "hub", limit=4)).truncated is False
+
+
+async def test_several_beginnings_and_what_they_share(quick: Workshop) -> None:
+    for name in ("a", "b", "c"):
+        await quick.remember(Draft(text=f"about {name}", name=name))
+    await quick.relate("a", "b", relation="x")
+    await quick.relate("c", "b", relation="x")
+    found = await _around(quick, "a", "c", "a")
+    assert [(node.name, node.distance) for node in found.nodes] == [("a", 0), ("c", 0), ("b", 1)]
+    assert (await _around(quick, "a", "c", limit=1)).truncated is True
+
+
+async def test_a_path_is_the_shortest(garden: Garden) -> None:
+    await garden.create("a", "b", "c", "d", "e", "alone")
+    await garden.relate(("a", "b", "to"), ("b", "c", "to"), ("c", "d", "to"), ("d", "e", "to"), ("a", "d", "jumps"))
+    shop = garden.shop
+    found = await _path(shop, "a", "e")
+    assert [(node.name, node.distance) for node in found.nodes] == [("a", 0), ("d", 1), ("e", 2)]
+    assert [one.type for one in found.edges] == ["jumps", "to"]
+    assert _names(await _path(shop, "a", "e", types=["to"])) == ["a", "b", "c", "d", "e"]
+    assert _names(await _path(shop, "e", "a", direction="in", types=["to"])) == ["e", "d", "c", "b", "a"]
+    assert await _path(shop, "e", "a", direction="out") == Network(nodes=(), edges=())
+    assert await _path(shop, "a", "alone") == Network(nodes=(), edges=())
+    assert await _path(shop, "a", "e", types=["to"], most=3) == Network(nodes=(), edges=())
+    assert _names(await _path(shop, "a", "e", types=["to"], most=4)) == ["a", "b", "c", "d", "e"]
+    assert _names(await _path(shop, "a", "a", most=0)) == ["a"]
+
+
+async def test_a_path_does_not_lead_through_the_trash(garden: Garden) -> None:
+    await garden.create("a", "b", "c")
+    await garden.relate(("a", "b", "to"), ("b", "c", "to"))
+    before = garden.shop.clock.now()
+    await garden.shop.forget("b")
+    assert (await _path(garden.shop, "a", "c")).nodes == ()
+    assert _names(await _path(garden.shop, "a", "c", as_of=before)) == ["a", "b", "c"]
+
+
+async def test_relations_and_memories_are_as_they_were(garden: Garden) -> None:
+    shop = garden.shop
+    before_all = shop.clock.now()
+    await garden.create("Ada", "Acme", "Bolt")
+    await garden.relate(("Ada", "Acme", "works_at"))
+    then = shop.clock.now()
+    shop.clock.advance(timedelta(days=1))
+    await shop.unrelate("Ada", "Acme", relation="works_at")
+    await garden.relate(("Ada", "Bolt", "works_at"))
+    await shop.revise("Acme", title="Acme, renamed", content="It has another name now.")
+    assert _names(await _around(shop, "Ada")) == ["Ada", "Bolt"]
+    found = await _around(shop, "Ada", as_of=then)
+    assert [(node.name, node.title) for node in found.nodes] == [("Ada", ""), ("Acme", "")]
+    with pytest.raises(NotFound, match="was not there"):
+        await _around(shop, "Ada", as_of=before_all)
+
+
+async def test_what_was_merged_is_what_it_was_merged_into() -> None:
+    shop = Workshop(store=FakeStore())
+    one, two, other = (a_memory(f"about {name}", name=name) for name in ("one", "two", "other"))
+    one = replace(one, merged=(Merged(id=two.id, at=START),))
+    two = replace(two, state=State.MERGED, merged_into=one.id)
+    writes = tuple(Write(memory=memory, base=None, action=Action.CREATED, passages=()) for memory in (one, two, other))
+    edges = [
+        Relation(source=two.id, target=other.id, type="owns", created_at=START),
+        Relation(source=two.id, target=one.id, type="like", created_at=START),
+    ]
+    await shop.store.commit(
+        Commit(
+            space=SPACE,
+            origin=shop.origin(),
+            writes=writes,
+            edges=tuple(Edge(relation=edge, present=True) for edge in edges),
+        )
+    )
+    for start in ("one", "two"):
+        found = await _around(shop, start)
+        assert (_names(found), _edges(found)) == (["one", "other"], {"one owns other"})
+    assert _edges(await _around(shop, "other")) == {"one owns other"}
+    assert _names(await _path(shop, "other", "two")) == ["other", "one"]
+
+
+async def test_bad_questions_are_answered_with_help(quick: Workshop) -> None:
+    await quick.remember(Draft(text="about tea", name="green-tea", title="Tea"))
+    await quick.remember(Draft(text="about pots", name="pot", title="Tea"))
+    with pytest.raises(NotFound) as caught:
+        await _around(quick, "green-tee")
+    assert caught.value.fields["suggestions"] == ("green-tea",)
+    with pytest.raises(Ambiguous):
+        await _around(quick, "Tea")
+    for wrong in ({"depth": 11}, {"depth": -1}, {"depth": True}, {"direction": "up"}, {"limit": 0}, {"types": "x"}):
+        with pytest.raises(InvalidInput):
+            await _around(quick, "pot", **wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="say where to begin"):
+        await _around(quick)
+    with pytest.raises(InvalidInput):
+        await _path(quick, "pot", "pot", most=21)
+    with pytest.raises(InvalidInput):
+        await _around(quick, "pot", as_of=datetime(2026, 1, 1))  # noqa: DTZ001 - it has no zone: that is what is wrong

@@ -1,0 +1,236 @@
+"""Entities as records: created or updated by name, each for itself."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+from tests.unit.graph.garden import Garden
+from tests.unit.workshop import SPACE, Workshop
+
+from scrubjay.errors import InvalidInput, NotFound, TooLarge
+from scrubjay.graph import records
+from scrubjay.model.change import Action
+from scrubjay.model.draft import Draft
+from scrubjay.model.memory import Json, Memory, Method, Observation, State
+from scrubjay.model.rules import Rules
+from scrubjay.ports import Commit, Write
+from scrubjay.testing.build import a_memory
+
+PROFILE: dict[str, Json] = {
+    "name": "user-profile",
+    "entityType": "user_profile",
+    "observations": ["Prefers voice", "Works in parallel"],
+    "always_include": True,
+}
+
+
+async def _create(shop: Workshop, *entities: object) -> Any:
+    given = cast("list[dict[str, Json]]", list(entities))
+    return await records.create_entities(given, space=SPACE, origin=shop.origin(), desk=shop.desk)
+
+
+async def _one(shop: Workshop, **changes: Json) -> Any:
+    """Create one entity, and what is told of it."""
+    answer = await _create(shop, {"name": "Ada", "entityType": "person", "observations": ["likes tea"], **changes})
+    assert (answer["success"], answer["errors"]) == (True, [])
+    return answer["results"][0]
+
+
+async def _update(shop: Workshop, ref: str, **changes: Json) -> Any:
+    return await records.update_entity(ref, changes, space=SPACE, origin=shop.origin(), desk=shop.desk)
+
+
+def _texts(memory: Memory) -> list[str]:
+    return [one.text for one in memory.observations if one.valid_until is None]
+
+
+async def test_an_entity_is_created_updated_and_left_as_it_is(shop: Workshop) -> None:
+    answer = await _create(shop, PROFILE)
+    (made,) = answer["results"]
+    assert made.keys() == {"id", "name", "action", "compression", "version"}
+    assert (made["name"], made["action"], made["version"]) == ("user-profile", "created", 1)
+    assert 0 < made["compression"] < 3
+    memory = await shop.get(made["id"])
+    assert (memory.kind, memory.pinned, _texts(memory)) == ("user_profile", True, PROFILE["observations"])
+    (same,) = (await _create(shop, PROFILE))["results"]
+    assert (same["id"], same["action"], same["version"]) == (made["id"], "unchanged", 1)
+    (changed,) = (await _create(shop, {**PROFILE, "observations": ["Works in parallel", "Lives in Oslo"]}))["results"]
+    assert (changed["id"], changed["action"], changed["version"]) == (made["id"], "updated", 2)
+    assert _texts(await shop.get(made["id"])) == ["Works in parallel", "Lives in Oslo"]
+    before = await shop.store.version(SPACE, made["id"], 1)
+    assert before is not None
+    assert _texts(before.memory) == PROFILE["observations"]
+
+
+async def test_what_is_wrong_with_one_does_not_keep_the_others(quick: Workshop) -> None:
+    good: dict[str, Json] = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
+    answer = await _create(
+        quick, good, {"name": "x"}, "no object", {**good, "name": " "}, {**good, "extraction_method": "guess"},
+        {**good, "name": "Bo", "relevance_score": 2}, {**good, "name": "Cy", "alwaysInclude": True},
+        {**good, "name": "Di", "observations": "one text"}, {**good, "name": "Ed"},
+    )  # fmt: skip
+    assert answer["success"] is True
+    assert [(one["name"], one["action"]) for one in answer["results"]] == [("Ada", "created"), ("Ed", "created")]
+    assert answer["errors"] == [
+        "x: an entity needs entityType. Give name, entityType, observations",
+        "entities[2]: an entity must be an object, not str",
+        "entities[3]: an entity needs a name",
+        "Ada: extraction_method must be one of manual, auto, import, not 'guess'. Leave it out for manual",
+        "Bo: relevance_score must be a number from 0 to 1, not int",
+        "Cy: an entity has no field 'alwaysInclude'. Did you mean always_include?",
+        "Di: observations must be a list of texts, not str",
+    ]
+    assert (await _create(quick, {"name": "x"}))["success"] is False
+    assert await _create(quick) == {"success": True, "results": [], "errors": []}
+    with pytest.raises(InvalidInput):
+        await records.create_entities(cast("Any", good), space=SPACE, origin=quick.origin(), desk=quick.desk)
+
+
+async def test_where_it_comes_from_is_kept_with_it(shop: Workshop) -> None:
+    made = await _one(shop, source_session="s1", extraction_method="auto", relevance_score=0.4, tags=["Tea"])
+    memory = await shop.get(made["id"])
+    assert (memory.source.session, memory.source.method, memory.source.agent) == ("s1", Method.AUTO, "tester")
+    assert (memory.relevance, memory.version, memory.tags) == (0.4, 1, ("tea",))
+
+
+async def test_each_observation_keeps_its_own_source(shop: Workshop) -> None:
+    made = await _one(shop, source_session="s1", extraction_method="import")
+    await _update(shop, "Ada", add_observations=["reads Ibsen"], source_session="s2", extraction_method="auto")
+    first, second = (await shop.get(made["id"])).observations
+    assert first.source is None
+    assert second.source is not None
+    assert (second.source.session, second.source.method, second.source.agent) == ("s2", Method.AUTO, "tester")
+
+
+async def test_the_same_observation_twice_is_said_once(quick: Workshop) -> None:
+    made = await _one(quick, observations=["likes tea", "likes tea", " ", "likes ham"])
+    assert _texts(await quick.get(made["id"])) == ["likes tea", "likes ham"]
+    assert (await _update(quick, "Ada", add_observations=["likes tea"]))["action"] == "unchanged"
+
+
+async def test_more_observations_than_a_memory_holds_are_refused_and_nothing_is_lost(quick: Workshop) -> None:
+    answer = await _create(
+        quick, {"name": "Ada", "entityType": "t", "observations": [f"fact {one}" for one in range(100_000)]}
+    )
+    assert (answer["success"], answer["results"]) == (False, [])
+    assert answer["errors"] == ["Ada: 100,000 observations are too many; the limit is 5000"]
+    made = await _one(quick)
+    with pytest.raises(TooLarge):
+        await _update(quick, "Ada", add_observations=[f"fact {one}" for one in range(5_000)])
+    assert _texts(await quick.get(made["id"])) == ["likes tea"]
+
+
+async def test_names_and_types_are_told_as_they_were_given(quick: Workshop) -> None:
+    made = await _one(quick, name="Ada  Lovelace\n", entityType="a  person")
+    assert made["name"] == "Ada  Lovelace\n"
+    again = await _one(quick, name="Ada  Lovelace\n", entityType="another\tperson")
+    assert (again["id"], again["action"]) == (made["id"], "updated")
+    renamed = await _update(quick, "Ada  Lovelace\n", name="Ada", entityType="person")
+    assert (renamed["name"], renamed["version"]) == ("Ada", 3)
+    memory = await quick.get(made["id"])
+    assert (memory.name, memory.kind, memory.metadata) == ("Ada", "person", {})
+
+
+async def test_fields_are_changed_one_by_one(shop: Workshop) -> None:
+    made = await _one(shop, metadata={"team": "red"})
+    done = await _update(
+        shop, made["id"], add_observations=["reads"], remove_observations=["likes tea"], entityType="author",
+        always_include=True, relevance_score=0.7, tags=["books"], metadata={"team": "blue"}, tier="semantic",
+    )  # fmt: skip
+    assert done["success"] is True
+    assert (done["id"], done["action"], done["version"]) == (made["id"], "updated", 2)
+    memory = await shop.get(made["id"])
+    assert (memory.kind, memory.pinned, memory.relevance, memory.tags) == ("author", True, 0.7, ("books",))
+    assert (_texts(memory), dict(memory.metadata), memory.tier.value) == (["reads"], {"team": "blue"}, "semantic")
+    assert _texts(memory) == ["reads"]
+    await _update(shop, "Ada", observations=[])
+    assert _texts(await shop.get(made["id"])) == []
+
+
+async def test_a_change_that_cannot_be_made_is_refused_in_words(quick: Workshop) -> None:
+    await _one(quick)
+    await _one(quick, name="ada-notes")
+    with pytest.raises(NotFound) as caught:
+        await _update(quick, "ada-noes", relevance_score=1)
+    assert caught.value.hint == "Did you mean ada-notes?"
+    with pytest.raises(InvalidInput, match="say what to change"):
+        await _update(quick, "Ada")
+    with pytest.raises(InvalidInput, match="Did you mean add_observations"):
+        await _update(quick, "Ada", add_observation=["x"])
+    with pytest.raises(InvalidInput, match="replaces them all"):
+        await _update(quick, "Ada", observations=["x"], add_observations=["y"])
+    with pytest.raises(InvalidInput):
+        await _update(quick, "Ada", tier="golden")
+
+
+async def test_what_was_superseded_stays_beside_what_is_said_anew(quick: Workshop) -> None:
+    now = quick.clock.now()
+    ada = replace(
+        a_memory("", name="Ada"),
+        kind="person",
+        observations=(
+            Observation(text="lives in Rome", recorded_at=now, valid_until=now + timedelta(seconds=1)),
+            Observation(text="lives in Oslo", recorded_at=now),
+        ),
+    )
+    write = Write(memory=ada, base=None, action=Action.CREATED, passages=())
+    await quick.store.commit(Commit(space=SPACE, origin=quick.origin(), writes=(write,)))
+    await _one(quick, observations=["lives in Bergen"])
+    memory = await quick.get(ada.id)
+    assert [one.text for one in memory.observations] == ["lives in Rome", "lives in Bergen"]
+    await _one(quick, observations=["lives in Rome"])
+    memory = await quick.get(ada.id)
+    assert [(one.text, one.valid_until) for one in memory.observations] == [("lives in Rome", None)]
+
+
+async def test_a_note_of_another_tool_is_an_entity_too(quick: Workshop) -> None:
+    note = await quick.kept(Draft(text="green tea", name="tea", kind="fact"))
+    await _one(quick, name="tea", entityType="drink", observations=["green tea", "hot"])
+    memory = await quick.get(note.id)
+    assert (memory.content, _texts(memory), memory.kind) == ("green tea", ["hot"], "drink")
+    await _one(quick, name="tea", entityType="drink", observations=["cold"])
+    memory = await quick.get(note.id)
+    assert (memory.content, _texts(memory)) == ("", ["cold"])
+
+
+async def test_the_name_of_what_was_merged_leads_to_what_it_was_merged_into(quick: Workshop) -> None:
+    made = await _one(quick)
+    gone = replace(a_memory("", name="Countess"), state=State.MERGED, merged_into=made["id"])
+    write = Write(memory=gone, base=None, action=Action.CREATED, passages=())
+    await quick.store.commit(Commit(space=SPACE, origin=quick.origin(), writes=(write,)))
+    for ref in ("Countess", gone.id):
+        done = await _update(quick, ref, add_observations=[f"was called {ref}"])
+        assert (done["id"], done["name"]) == (made["id"], "Ada")
+    assert (await _one(quick, name="Countess", observations=["writes"]))["id"] == made["id"]
+
+
+async def test_an_entity_takes_over_the_relations_that_mention_it(garden: Garden) -> None:
+    await garden.create("Bo")
+    await garden.relate(("Bo", "Ada", "knows"))
+    made = await _one(garden.shop)
+    (relation,) = await garden.shop.store.relations(SPACE, [made["id"]])
+    assert (relation.type, relation.target) == ("knows", made["id"])
+    await garden.relate(("Bo", "Cy", "knows"))
+    with pytest.raises(InvalidInput, match="only mentioned"):
+        await _update(garden.shop, "Cy", relevance_score=1.0)
+
+
+async def test_a_rule_that_says_never_is_told_and_secrets_are_not_kept(quick: Workshop) -> None:
+    strict = replace(quick, rules=replace(quick.rules, never=("do not keep*",)))
+    answer = await _create(strict, {"name": "Ada", "entityType": "t", "observations": ["do not keep this"]})
+    assert (answer["success"], len(answer["errors"])) == (False, 1)
+    secret = "sk-proj-" + "a1B2" * 12
+    shop = replace(quick, rules=Rules(gate="off"))
+    made = await _one(shop, name=f"key {secret}", observations=[f"the key is {secret}"])
+    memory = await shop.get(made["id"])
+    assert secret not in repr(memory)
+    assert (await _one(shop, name=f"key {secret}", observations=["other"]))["id"] == made["id"]
+
+
+async def test_two_who_create_the_same_make_one(shop: Workshop) -> None:
+    await asyncio.gather(*(_one(shop, observations=[f"seen by {number}"]) for number in range(6)))
+    (memory,) = (await shop.read("Ada")).memories
+    assert memory.version == 6
+    assert len(_texts(memory)) == 1

@@ -1,0 +1,125 @@
+"""`recall` with a branch: memories that have it are told as on it, all others as on main."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import pytest
+from tests.unit.recalling.lines import branched, rewritten
+from tests.unit.workshop import SPACE, Workshop
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.draft import Draft
+from scrubjay.model.memory import State
+from scrubjay.model.query import Filter, Question
+from scrubjay.model.results import Recalled
+from scrubjay.recalling.aside import Asides
+from scrubjay.recalling.setting_aside import open_reader
+
+
+def passages(found: Recalled) -> list[str]:
+    return [hit.passage for hit in found.hits]
+
+
+async def on(shop: Workshop, branch: str, query: str = "office", *, contains: str = "") -> Recalled:
+    return await shop.recall(Question(query=query, branch=branch, contains=contains))
+
+
+async def test_a_branch_is_told_in_place_of_the_memory_and_main_never_sees_it(shop: Workshop) -> None:
+    office = await shop.kept(Draft(text="The office is in Oslo", title="Office"))
+    await shop.remember("The office has a kitchen")
+    await branched(shop, office, "plan", "The office is in Tromsø")
+    for query in ("where is the office?", ""):
+        assert sorted(passages(await on(shop, "plan", query))) == [
+            "The office has a kitchen",
+            "The office is in Tromsø",
+        ]
+        for main in ("main", "", "other"):
+            assert sorted(passages(await on(shop, main, query))) == [
+                "The office has a kitchen",
+                "The office is in Oslo",
+            ]
+    (hit,) = (await shop.recall(Question(query="Tromsø", branch="plan", limit=1, detail="full", explain=True))).hits
+    assert (hit.id, hit.name) == (office.id, office.name)
+    assert hit.memory is not None
+    assert (hit.memory.branch, hit.memory.state, hit.memory.id) == ("plan", State.LIVE, office.id)
+    assert hit.why[-1] == "on branch plan"
+    assert "Oslo" not in str(await on(shop, "plan", "Oslo"))
+
+
+async def test_the_name_of_a_branch_is_exact(quick: Workshop) -> None:
+    office = await quick.kept("office in Oslo")
+    await branched(quick, office, "Plan", "office in Bergen")
+    assert passages(await on(quick, "plan")) == ["office in Oslo"]
+    assert passages(await on(quick, "Plan")) == ["office in Bergen"]
+
+
+async def test_a_branch_of_what_is_not_live_is_not_told(quick: Workshop) -> None:
+    office = await quick.kept("office in Oslo")
+    await branched(quick, office, "plan", "office in Bergen")
+    await quick.forget(office.id)
+    assert passages(await on(quick, "plan")) == []
+    gone = await quick.recall(Question(query="office", branch="plan", filter=Filter(state=State.TRASHED)))
+    assert passages(gone) == ["office in Oslo"]
+
+
+async def test_filters_contained_texts_and_pins_go_by_the_branch(shop: Workshop) -> None:
+    office = await shop.kept(Draft(text="office in Oslo", kind="fact"))
+    line = await branched(shop, office, "plan", "office in Bergen")
+    wanted = Question(query="office", branch="plan", filter=Filter(kind="fact"), contains="BERGEN")
+    assert passages(await shop.recall(wanted)) == [line.content]
+    assert passages(await on(shop, "plan", contains="oslo")) == []
+    profile = await shop.kept(Draft(text="profile", pinned=True))
+    await branched(shop, profile, "plan", "another profile")
+    assert [hit.passage for hit in (await on(shop, "plan")).pinned] == ["another profile"]
+    assert [hit.passage for hit in (await on(shop, "main")).pinned] == ["profile"]
+
+
+async def test_pages_of_a_branch_show_each_once(shop: Workshop) -> None:
+    made = [await shop.kept(f"office {number}") for number in range(6)]
+    for number in (1, 4):
+        await branched(shop, made[number], "plan", f"office {number} moved")
+    for query in ("office", ""):
+        seen, cursor = list[str](), ""
+        while not seen or cursor:
+            page = await shop.recall(Question(query=query, branch="plan", limit=2), cursor=cursor)
+            seen += [hit.id for hit in page.hits]
+            cursor = page.cursor
+        assert sorted(seen) == sorted(memory.id for memory in made)
+    # Whatever was changed on the branch was changed last.
+    assert seen[:2] == [made[4].id, made[1].id]
+
+
+async def test_a_branch_of_the_past(shop: Workshop) -> None:
+    office = await shop.kept("office in Oslo")
+    told = {shop.clock.now(): "office in Oslo"}
+    line = await branched(shop, office, "plan", "office in Bergen")
+    told[shop.clock.now()] = "office in Bergen"
+    line = await rewritten(shop, line, content="office in Tromsø")
+    told[shop.clock.now()] = "office in Tromsø"
+    await _tell(shop, told)
+    await rewritten(shop, line, state=State.TRASHED)
+    told[shop.clock.now()] = "office in Oslo"
+    await shop.forget(office.id)
+    await _tell(shop, told)
+    assert passages(await on(shop, "plan")) == []
+
+
+async def _tell(shop: Workshop, told: Mapping[datetime, str]) -> None:
+    for moment, text in told.items():
+        for query in ("office", ""):
+            assert passages(await shop.recall(Question(query=query, branch="plan", as_of=moment))) == [text]
+            assert passages(await shop.recall(Question(query=query, as_of=moment))) == ["office in Oslo"]
+
+
+async def test_more_branches_than_can_be_read_are_said(quick: Workshop) -> None:
+    for number in range(3):
+        await branched(quick, await quick.kept(f"office {number}"), "plan", f"moved {number}")
+    question = Question(query="", branch="plan")
+    reader = await open_reader(question, space=SPACE, store=quick.store, now=quick.clock.now(), most=2, asides=Asides())
+    assert len(reader.aside.told) == 2
+    assert reader.aside.degraded[0].startswith("more than 2 memories have the branch 'plan'")
+
+
+async def test_a_branch_is_a_name(quick: Workshop) -> None:
+    with pytest.raises(InvalidInput, match="branch"):
+        await quick.recall(Question(query="tea", branch=7))  # type: ignore[arg-type]

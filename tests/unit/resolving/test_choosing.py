@@ -1,0 +1,95 @@
+"""`auto` goes by type, trust and time, and leaves to people what it cannot tell."""
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.resolving.disputes import dispute, fact, settle, thing
+from tests.unit.workshop import Workshop
+
+from scrubjay.model.conflict import ConflictType, Strategy
+from scrubjay.model.memory import Flag, Memory, Observation, Source, Trust
+from scrubjay.testing.build import a_memory, moment
+
+BERLIN, PARIS = "Ann lives in Berlin.", "Ann lives in Paris."
+
+
+def said_by(trust: Trust, *, at: float, text: str = BERLIN) -> Memory:
+    return fact(text, at=moment(at), trust=trust)
+
+
+@pytest.mark.parametrize(
+    ("kind", "suggested", "strategy"),
+    [
+        (ConflictType.DUPLICATE, Strategy.MERGE, "merge"),
+        (ConflictType.UPDATE, Strategy.UPDATE, "update"),
+        (ConflictType.UPDATE, Strategy.SUPERSEDE, "supersede"),
+        (ConflictType.CONTRADICTION, Strategy.SUPERSEDE, "supersede"),
+        (ConflictType.CONTRADICTION, Strategy.BRANCH, "supersede"),
+    ],
+)
+async def test_what_is_done_follows_from_the_type(
+    quick: Workshop, kind: ConflictType, suggested: Strategy, strategy: str
+) -> None:
+    newer, older = said_by(Trust.USER, at=60, text=PARIS), said_by(Trust.USER, at=0)
+    done = await settle(quick, await dispute(quick, newer, older, type=kind, suggested=suggested))
+    assert (done.strategy, bool(done.why)) == (strategy, True)
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "decided"),
+    [
+        (Trust.USER, Trust.USER, True),
+        (Trust.USER, Trust.DOCUMENT, True),
+        (Trust.AGENT, Trust.UNKNOWN, True),
+        (Trust.DOCUMENT, Trust.DOCUMENT, True),
+        (Trust.DOCUMENT, Trust.USER, False),
+        (Trust.AGENT, Trust.USER, False),
+        (Trust.UNKNOWN, Trust.AGENT, False),
+        (Trust.DOCUMENT, Trust.UNKNOWN, False),
+    ],
+)
+async def test_nobody_overrules_who_is_trusted_more(quick: Workshop, newer: Trust, older: Trust, decided: bool) -> None:
+    first, second = said_by(newer, at=60, text=PARIS), said_by(older, at=0)
+    done = await settle(quick, await dispute(quick, first, second))
+    stands = (await quick.get(second.id)).valid_until is None
+    assert (done.action == "superseded", stands) == (decided, not decided)
+    if not decided:
+        assert (done.action, done.strategy, done.changed) == ("left_pending", "auto", ())
+        assert "stands" in done.why
+
+
+async def test_the_word_of_an_observation_goes_before_that_of_its_memory(quick: Workshop) -> None:
+    document = Observation(text="lives in Paris", recorded_at=moment(60), source=Source(trust=Trust.DOCUMENT))
+    memory = a_memory(
+        "",
+        observations=(Observation(text="lives in Berlin", recorded_at=moment(0)), document),
+        source=Source(trust=Trust.USER),
+    )
+    done = await settle(
+        quick, await dispute(quick, memory, memory, statement="lives in Paris", against="lives in Berlin")
+    )
+    assert done.action == "left_pending"
+
+
+async def test_what_cannot_be_told_is_left_to_people(quick: Workshop) -> None:
+    older, newer = said_by(Trust.USER, at=0), said_by(Trust.USER, at=60, text=PARIS)
+    unsure = await settle(quick, await dispute(quick, newer, older, confidence=0.4))
+    assert "confidence is 0.40" in unsure.why
+    same_time = await settle(quick, await dispute(quick, fact("Ann lives in Rome."), older))
+    assert "at the same time" in same_time.why
+    orders = replace(fact("Ann lives in Oslo.", at=moment(61)), flags=(Flag.SUSPICIOUS,))
+    assert "orders" in (await settle(quick, await dispute(quick, orders, older))).why
+    first, second = fact(f"Ann is a judge. {BERLIN}"), fact(f"{BERLIN} Ann has a dog.", at=moment(60))
+    both = await dispute(quick, second, first, type=ConflictType.DUPLICATE, statement=BERLIN, against=BERLIN)
+    assert "merging would join these" in (await settle(quick, both)).why
+    assert (await quick.get(older.id)).version == 1
+
+
+async def test_in_one_memory_the_newer_statement_takes_the_place_of_the_older(quick: Workshop) -> None:
+    memory = thing("likes tea", "likes tea and coffee")
+    conflict = await dispute(
+        quick, memory, memory, type=ConflictType.UPDATE, statement="likes tea and coffee", against="likes tea",
+        suggested=Strategy.UPDATE,
+    )  # fmt: skip
+    assert (await settle(quick, conflict)).strategy == "supersede"
+    assert [one.valid_until for one in (await quick.get(memory.id)).observations] == [moment(60), None]

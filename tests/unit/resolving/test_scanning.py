@@ -1,0 +1,123 @@
+"""A whole space is looked through, each two are compared once, and what is found waits for a decision."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from tests.unit.resolving.disputes import settle
+from tests.unit.workshop import SPACE, Workshop
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.conflict import PENDING_DRAWER, Scan
+from scrubjay.model.draft import Draft
+from scrubjay.model.memory import Memory, Observation
+from scrubjay.resolving.docket import all_in
+from scrubjay.resolving.scanning import probe, scan
+from scrubjay.testing import FakeEmbedder
+from scrubjay.testing.build import START, a_commit, a_memory, moment
+from scrubjay.text.passages import passages_of
+from scrubjay.writing.embed import embed_new
+
+BERLIN, PARIS = "Ann lives in Berlin near the old harbour.", "Ann lives in Paris near the old harbour."
+OTHERS = ("The cranes are oiled in spring.", "Bob plays the cello.", "Nobody waters the ferns.")
+
+
+async def stored(shop: Workshop, *memories: Memory) -> None:
+    """Store memories as they are, with their vectors."""
+    sliced = [(one, passages_of(one)) for one in memories]
+    made, _ = await embed_new(sliced, space=SPACE, shelf=shop.store, embedder=shop.embedder)
+    await shop.store.commit(a_commit(*memories, embedded=made))
+
+
+def facts(*texts: str) -> list[Memory]:
+    return [a_memory(text, created_at=moment(place), updated_at=moment(place)) for place, text in enumerate(texts)]
+
+
+async def looked_through(shop: Workshop, *, limit: int = 10) -> Scan:
+    return await scan(limit=limit, space=SPACE, origin=shop.origin(), desk=shop.desk)
+
+
+async def test_what_contradicts_is_found_and_filed_once(shop: Workshop) -> None:
+    memories = facts(BERLIN, *OTHERS, PARIS)
+    await stored(shop, *memories)
+    done = await looked_through(shop)
+    assert (done.memories, done.count, done.by_type) == (5, 1, {"contradiction": 1})
+    (found,) = done.found
+    assert (found.memory.statement, found.other.statement) == (PARIS, BERLIN)
+    assert [one.id for one in await all_in(PENDING_DRAWER, space=SPACE, papers=shop.store)] == [found.id]
+    again = await looked_through(shop)
+    assert (again.count, again.found) == (0, ())
+    await settle(shop, found.id, "ignore")
+    assert (await looked_through(shop)).count == 0
+
+
+async def test_a_sentence_among_others_is_found_by_its_words(quick: Workshop) -> None:
+    await stored(quick, *facts(f"The ferns are dry. {BERLIN} Bob sleeps.", *OTHERS, f"It rains. {PARIS} Tea is late."))
+    (found,) = (await looked_through(quick)).found
+    assert (found.memory.statement, found.other.statement) == (PARIS, BERLIN)
+
+
+async def test_of_a_memory_that_says_much_all_is_looked_at(quick: Workshop) -> None:
+    many = tuple(Observation(text=f"Shelf {place} holds jar number {place}.", recorded_at=START) for place in range(30))
+    late = (*many, Observation(text=PARIS, recorded_at=moment(60)))
+    long = " ".join(f"The {word} is green." for word in "door roof gate wall lamp sofa desk rug vase".split())
+    await stored(
+        quick, a_memory(BERLIN), a_memory("", observations=late), a_memory(f"{long} Bob plays the cello well.")
+    )
+    found = {(one.memory.statement, one.other.statement) for one in (await looked_through(quick, limit=50)).found}
+    assert (PARIS, BERLIN) in found
+
+
+async def test_what_is_known_of_one_thing_is_compared_whatever_the_words(quick: Workshop) -> None:
+    first, second, other = facts(*(f"lives in {city} near the old harbour" for city in ("Berlin", "Paris", "Rome")))
+    about = [replace(first, entity="Ann"), replace(second, entity="ann"), replace(other, entity="Bob")]
+    await stored(quick, *about)
+    found = (await looked_through(quick)).found
+    assert [(one.memory.id, one.other.id) for one in found] == [(second.id, first.id)]
+
+
+async def test_without_a_model_words_alone_are_gone_by(quick: Workshop) -> None:
+    quick.embedder = FakeEmbedder(failing=True)
+    await quick.store.commit(a_commit(*facts(BERLIN, *OTHERS, PARIS)))
+    assert (await looked_through(quick)).by_type == {"contradiction": 1}
+
+
+async def test_other_spaces_and_what_is_in_the_trash_are_left_out(shop: Workshop) -> None:
+    berlin, paris = facts(BERLIN, PARIS)
+    await stored(shop, berlin, paris)
+    await shop.store.commit(a_commit(a_memory(BERLIN, space="other"), a_memory(PARIS, space="other")))
+    await shop.forget(paris.id)
+    done = await looked_through(shop)
+    assert (done.memories, done.count) == (1, 0)
+
+
+async def test_progress_is_told_and_so_many_are_shown_as_are_wanted(quick: Workshop) -> None:
+    await stored(quick, *facts(BERLIN, PARIS, BERLIN.replace("Berlin", "Rome"), BERLIN.replace("Berlin", "Oslo")))
+    told: list[tuple[int, int]] = []
+    done = await scan(
+        limit=2, space=SPACE, origin=quick.origin(), desk=quick.desk,
+        progress=lambda some, total: told.append((some, total)),
+    )  # fmt: skip
+    assert (done.count, len(done.found), told) == (6, 2, [(4, 4)])
+    assert (await scan(limit=0, space=SPACE, origin=quick.origin(), desk=quick.desk)).found == ()
+    with pytest.raises(InvalidInput):
+        await looked_through(quick, limit=-1)
+
+
+async def test_an_empty_space_has_no_conflicts(shop: Workshop) -> None:
+    assert await looked_through(shop) == Scan(memories=0)
+
+
+async def test_a_draft_is_probed_and_nothing_is_kept(shop: Workshop) -> None:
+    (berlin,) = facts(BERLIN)
+    await stored(shop, berlin)
+    shop.clock.advance(timedelta(days=1))
+    first, second = await probe(
+        [Draft(text=PARIS), Draft(text=OTHERS[0])], threshold=0.5, space=SPACE, origin=shop.origin(), desk=shop.desk
+    )
+    assert ([(one.type, one.other.id) for one in first], second) == ([("contradiction", berlin.id)], ())
+    assert await all_in(PENDING_DRAWER, space=SPACE, papers=shop.store) == []
+    unsure = await probe([Draft(text=PARIS)], threshold=1.0, space=SPACE, origin=shop.origin(), desk=shop.desk)
+    assert unsure == ((),)
+    with pytest.raises(InvalidInput):
+        await probe([], threshold=2.0, space=SPACE, origin=shop.origin(), desk=shop.desk)

@@ -1,0 +1,219 @@
+"""What two statements are to each other."""
+
+import pytest
+
+from scrubjay.model.conflict import ConflictType, Strategy
+from scrubjay.text.contradiction import compare, compare_lists, overlap_ratio
+
+NEAR = 0.8
+
+
+def told(first: str, second: str, *, cosine: float | None = NEAR) -> str:
+    one, other = compare(first, second, cosine=cosine), compare(second, first, cosine=cosine)
+    assert (one and one.type) == (other and other.type), "which of them comes first says nothing"
+    return one.type.value if one else "none"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Dalia has two children.", "Dalia has three kids."),
+        ("The API listens on port 8080.", "The API listens on port 9090."),
+        ("The budget is 2 million euros.", "The budget is 3 million euros."),
+        ("Python 3.11 is required.", "Python 3.12 is required."),
+        ("Ada is 34 years old.", "Ada is 35 years old."),
+    ],
+)
+def test_another_number_contradicts(first: str, second: str) -> None:
+    assert told(first, second) == "contradiction"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The release goes out on Friday.", "The release will go out on Monday."),
+        ("The deadline is March 3.", "The deadline is March 10."),
+        ("The wedding is on June 12, 2025.", "The wedding is on July 4, 2025."),
+        ("The backup runs at 02:00.", "The backup runs at 03:30."),
+        ("Ada went to the lake last week.", "Ada went to the lake last month."),
+        ("The team moved the release to Friday.", "The release was moved to Monday by the team."),
+    ],
+)
+def test_another_day_contradicts(first: str, second: str) -> None:
+    assert told(first, second) == "contradiction"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Ada lives in Rome.", "Ada lives in Paris."),
+        ("Ada lives in Rome.", "Ada moved to Berlin last month."),
+        ("The user works at Initech.", "The user works for Globex now."),
+        ("The user's name is Anna.", "The user's name is Maria."),
+        ("The server is in Frankfurt.", "The server is in Dublin."),
+        ("The CEO is Alice.", "The CEO is Bob."),
+    ],
+)
+def test_another_name_or_place_contradicts(first: str, second: str) -> None:
+    assert told(first, second) == "contradiction"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Ada lives in Rome.", "Ada no longer lives in Rome."),
+        ("Ada lives in Rome.", "Ada used to live in Rome."),
+        ("Ada lives in Rome with her two dogs and a parrot.", "Ada no longer lives in Rome."),
+        ("I like cilantro.", "I don't like cilantro."),
+        ("Boris smokes.", "Boris quit smoking."),
+        ("Boris stopped drinking coffee.", "Boris drinks coffee."),
+        ("Ada does not like tea but likes coffee.", "Ada likes tea but does not like coffee."),
+    ],
+)
+def test_what_is_not_so_contradicts_what_is_so(first: str, second: str) -> None:
+    assert told(first, second) == "contradiction"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The user likes dark mode.", "The user hates dark mode."),
+        ("The shop is open on Sundays.", "The shop is closed on Sundays."),
+        ("Login is enabled for guests.", "Login is disabled for guests."),
+        ("Turn the heater on at night.", "Turn the heater off at night."),
+        ("The parcel is complete.", "The parcel is incomplete."),
+        ("Ada is married.", "Ada is single."),
+        ("User prefers tea over coffee.", "User prefers coffee over tea."),
+    ],
+)
+def test_an_opposite_state_contradicts(first: str, second: str) -> None:
+    assert told(first, second) == "contradiction"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "differs"),
+    [
+        ("The project has PostgreSQL.", "The project moved from PostgreSQL to SQLite.", "state: PostgreSQL or SQLite"),
+        ("We use Redis as a cache.", "We replaced Redis with Valkey last week.", "state: Redis or Valkey"),
+        ("My favourite food is pizza.", "My favorite food is sushi.", "favourite: pizza or sushi"),
+        ("Uses vim as main editor", "Uses emacs as main editor", "uses as: vim or emacs"),
+        ("Ada lives in Rome.", "Ada recently relocated to Oslo for work.", "lives in: Rome or Oslo"),
+    ],
+)  # fmt: skip
+def test_a_relation_has_one_value_at_a_time(first: str, second: str, differs: str) -> None:
+    found = compare(first, second, cosine=NEAR)
+    assert found is not None
+    assert found.type is ConflictType.CONTRADICTION
+    assert found.differs == (differs,)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        # Each may be so.
+        ("Ada has a cat.", "Boris has a cat."),
+        ("Ada plays the violin.", "Ada plays the piano."),
+        ("Ada likes tea.", "Ada likes coffee."),
+        ("Ada lives in Rome.", "Boris lives in Paris."),
+        ("He has two cats at home.", "She has two cats at home."),
+        ("John helps Maria.", "Maria helps John."),
+        ("Ada moved to Rome with her dog last year.", "Boris moved to Paris with his dog last year."),
+        # Two of many.
+        ("Task 12 is done.", "Task 13 is done."),
+        ("Paid invoice 1001.", "Paid invoice 1002."),
+        ("Step 1: install the tool.", "Step 2: install the tool."),
+        # Two times.
+        ("On Monday Ada ran 5 km.", "On Tuesday Ada ran 7 km."),
+        # What may be, what is asked, and what says nothing.
+        ("Ada will visit Rome with Boris.", "Ada visited Rome with Boris."),
+        ("Is Ada in Rome?", "Ada is not in Rome."),
+        ("It is so.", "He was."),
+        ("", ""),
+        ("...", "Ada lives in Rome."),
+        # The same day told in two ways, and one name cut short.
+        ("The shop opens on Friday.", "The shop opens tomorrow."),
+        ("FACT OAK ABOUT THE THING", "FACT ELM ABOUT THE THING"),
+        ("Jonathan leads the choir.", "Jon leads the choir."),
+    ],
+)
+def test_what_may_both_be_so_is_no_contradiction(first: str, second: str) -> None:
+    assert told(first, second) == "none"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Dalia has a dog and two cats.", "Dalia owns two cats and a dog."),
+        ("A man is climbing a rope.", "A man climbs a rope."),
+        ("The nightly copy goes to the cellar", "the nightly  copy goes to the cellar."),
+        ("Boris isn't a vegetarian.", "Boris is not a vegetarian."),
+    ],
+)
+def test_the_same_in_other_words_is_a_duplicate(first: str, second: str) -> None:
+    assert told(first, second) == "duplicate"
+    found = compare(first, second, cosine=NEAR)
+    assert found is not None
+    assert found.suggested is Strategy.MERGE
+
+
+def test_what_the_model_finds_the_same_is_a_duplicate_unless_a_name_or_figure_differs() -> None:
+    first, second = "The ferry to the island was cancelled.", "The boat to the island was called off."
+    assert told(first, second, cosine=0.95) == "duplicate"
+    assert told(first, second, cosine=0.7) == "none"
+    assert told(first, second, cosine=None) == "none"
+    assert told(f"{first[:-1]} in Oslo.", second, cosine=0.95) != "duplicate"
+
+
+def test_what_says_more_is_an_update() -> None:
+    found = compare("User prefers voice", "User prefers voice and uses Bluetooth", cosine=NEAR)
+    assert found is not None
+    assert (found.type, found.suggested) == (ConflictType.UPDATE, Strategy.UPDATE)
+    assert told("Ada lives in Rome.", "Ada lives in Rome with two dogs and a parrot.") == "update"
+
+
+def test_what_is_far_apart_in_meaning_has_nothing_to_do_with_each_other() -> None:
+    assert told("Ada lives in Rome.", "Ada lives in Paris.", cosine=0.1) == "none"
+
+
+def test_the_closer_the_statements_the_surer_it_is() -> None:
+    exact = compare("Ada feeds three cats at home.", "Ada feeds four cats at home.", cosine=0.95)
+    loose = compare("Ada feeds three cats at home.", "Ada now also feeds four big cats at home.", cosine=0.7)
+    others = compare(
+        "Ada painted the old garden fence with green paint.", "Boris painted the old garden fence with green paint.",
+        cosine=0.7,
+    )  # fmt: skip
+    assert exact is not None
+    assert exact.differs == ("number: three or four",)
+    assert (exact.confidence, exact.suggested) == (0.95, Strategy.SUPERSEDE)
+    assert loose is None or loose.confidence < exact.confidence
+    # That two people did the very same thing may be so: it is told, and nothing is done about it.
+    assert others is not None
+    assert others.confidence < 0.6
+    assert others.suggested is Strategy.IGNORE
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ratio", "found"),
+    [
+        (["a b", "C"], ["A  B", "c"], 1.0, ConflictType.DUPLICATE),
+        ([str(n) for n in range(10)], [str(n) for n in range(9)], 0.9, ConflictType.DUPLICATE),
+        (["a", "b", "c"], ["a", "x", "y"], 1 / 3, ConflictType.UPDATE),
+        ([str(n) for n in range(20)], [str(n) for n in range(17)], 0.85, ConflictType.UPDATE),
+        (["a", "b", "c", "d"], ["a", "x", "y", "z"], 0.25, None),
+        (["a", "a", "a"], ["a"], 1.0, ConflictType.DUPLICATE),
+        ([], [], 0.0, None),
+    ],
+)
+def test_lists_of_observations_are_told_apart_by_what_they_share(
+    first: list[str], second: list[str], ratio: float, found: ConflictType | None
+) -> None:
+    assert overlap_ratio(first, second) == pytest.approx(ratio)
+    finding = compare_lists(first, second)
+    assert (finding and finding.type) == found
+
+
+@pytest.mark.parametrize("text", ["a" * 100_000, "- " * 50_000, "Ada moved from " * 8_000, "1 " * 50_000, "\x00\ud800"])
+def test_hostile_texts_are_compared_as_any_other(text: str) -> None:
+    assert compare(text, "Ada lives in Rome.", cosine=0.9) is None
+    found = compare(text, f"{text} not 7", cosine=None)
+    assert found is None or found.type is not ConflictType.CONTRADICTION or found.confidence < 1
