@@ -348,6 +348,7 @@ _ROUTES: dict[str, Make] = {
     "GET /conflicts": _conflicts,
     "GET /conflicts/{id}": lambda given: _send("GET", f"/conflicts/{_segment(given.ref)}", given),
     "POST /conflicts/scan": lambda given: _send("POST", "/conflicts/scan", given, {"limit": 3}),
+    "POST /conflicts/scan/later": lambda given: _send("POST", "/conflicts/scan/later", given, {"after": 86_400}),
     "POST /conflicts/{id}/resolve": _resolve,
     "GET /tags": lambda given: _send("GET", "/tags", given),
     "POST /tags/synonyms": _add_synonyms,

@@ -60,6 +60,8 @@ def _arguments(verb: str, given: Given) -> _Arguments:
         "conflicts": {"status": "all" if given.every(2) else "pending", "ref": given.ref if given.every(3) else ""},
         "probe_conflicts": {"drafts": [draft], "threshold": 0.3},
         "scan_conflicts": {"limit": 5},
+        # Done later than anybody looks: whether it is done already is a matter of time.
+        "scan_later": {"after": 86_400},
         "resolve_conflict": {"conflict_id": given.ref, "strategy": "auto", "notes": words[4]},
         "graph": {"refs": [given.ref, given.other], "depth": given.number % 4, "limit": 50},
         "path": {"source": given.ref, "target": given.other, "direction": ("out", "in", "both")[given.number % 3]},

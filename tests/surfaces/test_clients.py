@@ -14,7 +14,8 @@ from scrubjay.model.memory import Trust
 
 
 def public(kind: type) -> dict[str, Callable[..., object]]:
-    return {name: value for name, value in vars(kind).items() if not name.startswith("_") and callable(value)}
+    found = {name: value for base in reversed(kind.__mro__) for name, value in vars(base).items()}
+    return {name: value for name, value in found.items() if not name.startswith("_") and callable(value)}
 
 
 def test_the_twin_has_every_verb_with_the_same_signature() -> None:

@@ -69,9 +69,9 @@ class Knowledge(Opening):
         """Look for conflicts in the whole space."""
         return await self._open.scan_conflicts(who=self._who, limit=limit, progress=progress)
 
-    async def scan_later(self) -> Job:
-        """Have the whole space looked through by the daemon when there is time."""
-        return await self._open.scan_later(who=self._who)
+    async def scan_later(self, *, after: int = 0) -> Job:
+        """Have the whole space looked through by the daemon, after so many seconds."""
+        return await self._open.scan_later(who=self._who, after=after)
 
     async def resolve_conflict(
         self, id: str, *, strategy: str = "auto", notes: str = "", branch: str = "", idempotency_key: str = ""

@@ -1,7 +1,7 @@
 """Things, relations between them, and what does not go together."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import cast
 
 from scrubjay.engine.memories import Memories
@@ -11,6 +11,7 @@ from scrubjay.model.conflict import Resolved, Scan, ToldConflict
 from scrubjay.model.context import Context
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.fact import Extracted
+from scrubjay.model.given import require_whole
 from scrubjay.model.job import CONFLICTS, Job, JobState
 from scrubjay.model.memory import Json
 from scrubjay.model.network import Network
@@ -27,6 +28,8 @@ from scrubjay.resolving.resolve import resolve_conflict
 # So many entities are looked for by meaning beside those that are found by name.
 _MOST_MEANT = 100
 _PLENTY = 1_000_000
+
+_MONTH = 30 * 24 * 60 * 60
 
 
 class Knowledge(Memories):
@@ -89,12 +92,13 @@ class Knowledge(Memories):
             limit=limit, space=who.space, origin=self._origin(who), desk=self._desk, progress=progress
         )
 
-    async def scan_later(self, *, who: Caller) -> Job:
-        """Have the whole space looked through when there is time; one that waits already is enough."""
+    async def scan_later(self, *, who: Caller, after: int = 0) -> Job:
+        """Have the whole space looked through after so many seconds; one look that waits already is enough."""
+        due = self.clock.now() + timedelta(seconds=require_whole(after, field="after", least=0, most=_MONTH))
         for job in await self._queue.listed(who.space, limit=200):
             if job.kind == CONFLICTS and job.state is JobState.WAITING:
                 return job
-        job = await self._queue.enqueue(CONFLICTS, {}, space=who.space)
+        job = await self._queue.enqueue(CONFLICTS, {}, space=who.space, due=due)
         if self.workshop is not None:
             await self.workshop.take((job,), waits=False)
         return job

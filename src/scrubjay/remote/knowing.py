@@ -139,9 +139,9 @@ class Knowing(Calling):
         told = await self._try("scan_conflicts", {"limit": limit}, who, is_write=True, progress=progress)
         return cast("Scan", built(Scan, told))
 
-    async def scan_later(self, *, who: Caller) -> Job:
-        """Have the whole space looked through when there is time."""
-        return await self._told("scan_later", Job, who)
+    async def scan_later(self, *, who: Caller, after: int = 0) -> Job:
+        """Have the whole space looked through after so many seconds."""
+        return await self._told("scan_later", Job, who, after=after)
 
     async def resolve_conflict(
         self,

@@ -27,7 +27,7 @@ VERBS = {
     "purge", "search", "search_by_body", "versions", "diff", "revert", "undo", "links", "relate", "unrelate", "changes",
     "status", "export", "import", "health", "ready", "metrics", "smart_write", "rules", "set_rules", "inbox", "approve",
     "decline", "tags", "add_synonyms", "remove_synonyms", "preview_tags", "jobs", "retry_job", "cancel_job",
-    "conflicts", "conflict", "scan_conflicts", "resolve_conflict",
+    "conflicts", "conflict", "scan_conflicts", "scan_later", "resolve_conflict",
     "commit", "branches", "branch", "switch", "merge_branch", "drop_branch", "context", "extract", "related",
     "graph", "path",
 }  # fmt: skip

@@ -73,8 +73,8 @@ async def test_what_cannot_be_is_refused(quick: Workshop) -> None:
         asked = {"text": LOG, "format": "auto", "method": "auto"} | given
         with pytest.raises(InvalidInput) as refused:
             await extract(
-                **asked, session="", store=True, project="", trusted=True, space=SPACE, origin=quick.origin(), desk=quick.desk,
-                llm=None,
+                **asked, session="", store=True, project="", trusted=True, space=SPACE, origin=quick.origin(),
+                desk=quick.desk, llm=None,
             )  # fmt: skip
         assert refused.value.hint
 

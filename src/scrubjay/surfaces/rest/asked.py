@@ -247,6 +247,7 @@ class RulesAsked(Asked):
     most_tags: Annotated[int, Field(ge=1, le=64), WHOLE] | None = None
     secrets: Literal["redact", "off"] | None = None
     injection: Literal["label", "off"] | None = None
+    conflicts: Literal["detect", "off"] | None = None
     review: Literal["none", "agents", "all"] | None = None
     never: Patterns | None = Field(default=None, examples=[["do not remember*"]])
     never_paths: Patterns | None = None

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from scrubjay.errors import NotFound
 from scrubjay.model.conflict import Resolved, Scan, ToldConflict
+from scrubjay.model.job import Job
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.rest.asked import Remark
 from scrubjay.surfaces.rest.house import Watching, Writing
@@ -51,6 +52,18 @@ _CONFLICT: dict[str, Json] = {
     "resolved_by": "",
     "run": "",
 }
+_JOB: dict[str, Json] = {
+    "space": "work",
+    "kind": "conflicts",
+    "about": {},
+    "id": "0197f3c2-9a10-7c2f-8d11-0b1c2d3e4f5b",
+    "state": "waiting",
+    "tries": 0,
+    "created_at": _AT,
+    "due": _AT,
+    "outcome": "",
+    "version": 1,
+}
 _SCAN: dict[str, Json] = {"memories": 2, "found": [_CONFLICT], "count": 1, "by_type": {"contradiction": 1}}
 _RESOLVED: dict[str, Json] = {
     "action": "superseded",
@@ -75,6 +88,12 @@ class ScanAsked(Asked):
     """How many of the conflicts that are found are told."""
 
     limit: Annotated[int, Field(ge=0, le=1_000)] = _LIMIT
+
+
+class LaterAsked(Asked):
+    """After how many seconds it is to be done."""
+
+    after: Annotated[int, Field(ge=0, le=30 * 24 * 60 * 60)] = 0
 
 
 class ResolveAsked(Asked):
@@ -121,6 +140,12 @@ async def scan_conflicts(asked: ScanAsked, visit: Writing) -> Response:
     """Look through everything that is stored; what is found waits for a decision."""
     work = visit.memory.scan_conflicts(limit=asked.limit)
     return answer(await visit.write("scan_conflicts", work, long=True))
+
+
+@routes.post("/conflicts/scan/later", summary="Look for conflicts later", responses=gives(Job, _JOB))
+async def scan_later(asked: LaterAsked, visit: Writing) -> Response:
+    """Leave the look through everything to the server, as a job."""
+    return answer(await visit.write("scan_later", visit.memory.scan_later(after=asked.after)))
 
 
 @routes.post("/conflicts/{id}/resolve", summary="Resolve a conflict", responses=gives(Resolved, _RESOLVED))
