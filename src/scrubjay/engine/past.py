@@ -55,10 +55,12 @@ class Past(House):
         self, ref: str, *, who: Caller, message: str, branch: str = "", idempotency_key: str = ""
     ) -> Written:
         """A new version that says the same, with a message."""
-        return await lines.commit(
+        done = await lines.commit(
             ref, message=message, branch=branch, space=who.space, origin=self._origin(who), desk=self._desk,
             key=idempotency_key,
         )  # fmt: skip
+        await self.index.after_commit()
+        return done
 
     async def branch(
         self, ref: str, name: str, *, who: Caller, description: str = "", at: int | None = None, switch: bool = False

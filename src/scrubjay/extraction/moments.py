@@ -21,14 +21,14 @@ def moment_of(value: object) -> datetime | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
-        return moment_of_number(float(value))
+        return moment_of_number(value)
     return moment_of_text(value) if isinstance(value, str) else None
 
 
 def moment_of_number(value: float) -> datetime | None:
     """Seconds or milliseconds since 1970."""
-    seconds = value / 1000 if value > _LATEST_SECONDS else value
     try:
+        seconds = value / 1000 if value > _LATEST_SECONDS else value
         return datetime.fromtimestamp(seconds, UTC) if seconds > 0 else None
     except (OverflowError, OSError, ValueError):
         return None
@@ -45,12 +45,20 @@ def moment_of_text(text: str) -> datetime | None:
     except ValueError:
         pass
     else:
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
+        return _in_utc(found)
     try:
         return moment_of_number(float(text))
     except ValueError:
         written = _DATE_AND_TIME.search(text)
         return _written(written) if written else None
+
+
+def _in_utc(found: datetime) -> datetime | None:
+    try:
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except OverflowError:
+        # Before the first year or after the last.
+        return None
 
 
 def _written(found: re.Match[str]) -> datetime | None:

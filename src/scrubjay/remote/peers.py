@@ -9,6 +9,7 @@ from scrubjay.errors import NotAllowed
 # On macOS: the level and option of a peer's credentials, and where its uid lies in them.
 _SOL_LOCAL = 0
 _LOCAL_PEERCRED = 1
+_NOBODY = -1
 
 
 def require_peer(connection: socket.socket, owner: int) -> None:
@@ -20,6 +21,15 @@ def require_peer(connection: socket.socket, owner: int) -> None:
             hint="Run a daemon of your own with `scrubjay serve`",
             uid=peer,
         )
+
+
+def has_peer(connection: socket.socket) -> bool:
+    """Whether somebody is at the other end at all."""
+    try:
+        return _peer_uid(connection) != _NOBODY
+    except OSError:
+        # It is over already.
+        return False
 
 
 def _peer_uid(connection: socket.socket) -> int | None:

@@ -24,11 +24,13 @@ from scrubjay.remote.frames import (
     require_same_protocol,
 )
 from scrubjay.remote.line import heard
-from scrubjay.remote.peers import require_peer
+from scrubjay.remote.peers import has_peer, require_peer
 from scrubjay.remote.shapes import error_from, lean
 from scrubjay.remote.verbs import LONG
 
 _HELLO_SECONDS = 10.0
+_KNOCKS = 12
+_KNOCK_SECONDS = 0.02
 _PATIENCE = 120.0
 _LONGEST_ANSWER = 1 << 31
 
@@ -147,10 +149,13 @@ class SocketLine:
                 self._writer.write(encoded(frame))
 
     async def _connect(self) -> None:
-        try:
-            reader, writer = await asyncio.open_unix_connection(str(self._path))
-        except OSError as error:
-            raise self._gone(sent=False) from error
+        for attempt in range(_KNOCKS):
+            if (connected := await self._knock()) is not None:
+                break
+            await asyncio.sleep(_KNOCK_SECONDS * (attempt + 1))
+        else:
+            raise self._gone(sent=False)
+        reader, writer = connected
         # The daemon's answers may be as long as they are: it is the client that asked for them.
         lines = LineReader(reader, longest=_LONGEST_ANSWER)
         try:
@@ -161,6 +166,17 @@ class SocketLine:
             raise
         self._writer = writer
         self._listener = asyncio.create_task(self._listen(lines, writer))
+
+    async def _knock(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+        """A connection; none where too many wait at the door, which asyncio takes for one with nobody at its end."""
+        try:
+            reader, writer = await asyncio.open_unix_connection(str(self._path))
+        except OSError as error:
+            raise self._gone(sent=False) from error
+        if has_peer(writer.get_extra_info("socket")):
+            return reader, writer
+        writer.close()
+        return None
 
     async def _greet(self, lines: LineReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -89,11 +89,18 @@ async def detect(
 
 
 async def unsettled(conflicts: Sequence[Conflict], *, papers: Drawers, space: str) -> tuple[Conflict, ...]:
-    """Those of some conflicts that nobody has heard of: neither waiting nor settled before."""
+    """Those of some conflicts that nobody has heard of: neither waiting nor settled before.
+
+    What was superseded and is said again is a new matter: both would hold.
+    """
     known = await asyncio.gather(
         *(papers.paper(space, drawer, one.id) for one in conflicts for drawer in (PENDING_DRAWER, SETTLED_DRAWER))
     )
-    return tuple(one for at, one in enumerate(conflicts) if known[2 * at] is None and known[2 * at + 1] is None)
+    return tuple(one for at, one in enumerate(conflicts) if known[2 * at] is None and not _silences(known[2 * at + 1]))
+
+
+def _silences(settled: Paper | None) -> bool:
+    return settled is not None and Conflict.of(settled).strategy is not Strategy.SUPERSEDE
 
 
 def _fresh(memory: Memory, passages: Sequence[Passage], *, before: Memory | None) -> Iterator[Fresh]:

@@ -7,6 +7,7 @@ from typing import Protocol
 from scrubjay import telemetry
 from scrubjay.errors import StaleVersion
 from scrubjay.model.change import Origin
+from scrubjay.model.conflict import ConflictType
 from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Memory, State
@@ -159,6 +160,7 @@ async def _landed(parcel: Parcel, *, desk: Desk) -> Kept:
     for _ in range(_TRIES):
         with telemetry.stage("write.gate"):
             verdict, friction = await asyncio.gather(_verdict(parcel, desk=desk), _friction(parcel, desk=desk))
+        verdict = _kept_apart(verdict, friction, parcel.draft)
         outcome = "none" if verdict.into is None else "merge"
         draft = parcel.draft.decided("similarity", outcome, verdict.why)
         draft = draft.decided("conflicts", f"{len(friction.told)} found") if friction.told else draft
@@ -174,6 +176,14 @@ async def _landed(parcel: Parcel, *, desk: Desk) -> Kept:
         waits = parcel.draft.wait_for_llm or parcel.rules.llm == "wait"
         return Kept(answer=answer, jobs=jobs, waits=waits)
     raise StaleVersion("what it would be merged into is being changed too fast", hint="Try again")
+
+
+def _kept_apart(verdict: Verdict, friction: Friction, draft: Draft) -> Verdict:
+    """What contradicts a memory does not say the same, unless it was told to go on with it."""
+    clashes = {one.other for one in friction.conflicts if one.type is ConflictType.CONTRADICTION}
+    if draft.session_hint or draft.intent != "auto" or verdict.into is None or verdict.into.id not in clashes:
+        return verdict
+    return replace(verdict, into=None, why=f"it contradicts {verdict.into.name}")
 
 
 async def _friction(parcel: Parcel, *, desk: Desk) -> Friction:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scrubjay.errors import NotAllowed, StoreReadOnly
 
-_BACKLOG = 512
+BACKLOG = 512
 _PRIVATE = 0o700
 _OWNER_ONLY = 0o177
 
@@ -30,7 +30,7 @@ def bound_socket(path: Path) -> socket.socket:
         ) from error
     finally:
         os.umask(before)
-    listener.listen(_BACKLOG)
+    listener.listen(BACKLOG)
     listener.setblocking(False)  # noqa: FBT003 - the standard library's own signature
     return listener
 

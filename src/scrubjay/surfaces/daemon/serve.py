@@ -25,7 +25,7 @@ from scrubjay.surfaces.daemon.agents import Agents
 from scrubjay.surfaces.daemon.calls import Counter
 from scrubjay.surfaces.daemon.conversation import Conversation
 from scrubjay.surfaces.daemon.gate import Gate
-from scrubjay.surfaces.daemon.listen import bound_socket
+from scrubjay.surfaces.daemon.listen import BACKLOG, bound_socket
 from scrubjay.surfaces.daemon.lock import hold_daemon_lock, note_daemon
 from scrubjay.surfaces.daemon.reception import Reception
 from scrubjay.surfaces.daemon.shop import Shop, address_of, web_socket
@@ -130,7 +130,7 @@ async def _local(path: Path, *, counter: Counter, agents: Agents) -> AsyncGenera
         await Conversation(lines, writer, counter=counter).hold()
 
     reception = Reception({"verbs": lambda _: verbs, "mcp": agents.speak})
-    server = await asyncio.start_unix_server(reception.receive, sock=bound_socket(path))
+    server = await asyncio.start_unix_server(reception.receive, sock=bound_socket(path), backlog=BACKLOG)
     _log.info("listening", extra={"fields": {"socket": str(path), "pid": os.getpid()}})
     try:
         yield reception
