@@ -45,7 +45,9 @@ class Known:
 
     def _asked(self, operation: str, url: str, *, headers: Mapping[str, str], body: bytes | None) -> str:
         method, _, path = operation.partition(" ")
-        where = path.replace("{id}", self.shown_by.get("id", _MEMORY)) + self.shown_by.get("query", "")
+        where = path.replace("{id}", self.shown_by.get("id", _MEMORY)).replace(
+            "{name}", self.shown_by.get("name", "draft")
+        ) + self.shown_by.get("query", "")
         status, answer = asked(url + where, method=method, headers=headers, body=body)
         return problem_of(answer) or str(status)
 

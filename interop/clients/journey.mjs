@@ -61,7 +61,7 @@ async function memory({ client, call, hear, era, way, step }) {
     await assert.rejects(client.readResource({ uri: 'memory://default/nobody' }));
   });
   await step('prompts', async () => {
-    assert.equal((await client.listPrompts()).prompts.length, 3);
+    assert.equal((await client.listPrompts()).prompts.length, 4);
     const worded = await client.getPrompt({ name: 'what_do_you_know_about', arguments: { topic: text } });
     assert.ok(worded.messages[0].content.text.includes(text));
   });

@@ -50,7 +50,7 @@ async def _memory(session: Any, journey: Journey, heard: list[Any]) -> None:
         must(str(uri) in [str(one.uri) for one in (await session.list_resources()).resources], uri)
         must(text in (await session.read_resource(uri)).contents[0].text, uri)
     async with journey.step("prompts"):
-        must(len((await session.list_prompts()).prompts) == 3, "other prompts")
+        must(len((await session.list_prompts()).prompts) == 4, "other prompts")
         worded = await session.get_prompt("what_do_you_know_about", {"topic": text})
         must(text in str(worded.messages[0]), worded)
     async with journey.step("completion"):

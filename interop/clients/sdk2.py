@@ -56,7 +56,7 @@ async def _memory(client: Client, journey: Journey, heard: list[IncomingMessage]
         must(text in str((await client.read_resource(uri)).contents[0]), uri)
         await _must_refuse(lambda: client.read_resource("memory://default/nobody"))
     async with journey.step("prompts"):
-        must(len((await client.list_prompts()).prompts) == 3, "other prompts")
+        must(len((await client.list_prompts()).prompts) == 4, "other prompts")
         worded = await client.get_prompt("what_do_you_know_about", {"topic": text})
         must(text in str(worded.messages[0]), worded)
     async with journey.step("completion"):

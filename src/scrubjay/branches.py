@@ -69,12 +69,7 @@ async def on_branch(store: RecordStore, memory: Memory, branch: str = "") -> Mem
     name = asked or await switched_to(store, memory)
     if name == MAIN:
         return memory
-    if memory.state is not State.LIVE:
-        raise WrongState(
-            f"{memory.name!r} is {memory.state}, and its branches with it",
-            hint=f"Run `restore {memory.name}` first",
-            memory_id=memory.id,
-        )
+    require_live(memory)
     shadow = branch_id(memory.id, name)
     found = (await store.get(memory.space, [shadow])).get(shadow)
     if found is not None and found.state is State.BRANCHED:
@@ -87,6 +82,24 @@ async def on_branch(store: RecordStore, memory: Memory, branch: str = "") -> Mem
         memory_id=memory.id,
         branch=name[:200],
     )
+
+
+def require_live(memory: Memory) -> Memory:
+    """A memory that can have branches, or an error that says what to do first."""
+    if memory.state is State.MERGED:
+        raise WrongState(
+            f"{memory.name!r} is part of another memory now",
+            hint=f"Go by {memory.merged_into}",
+            memory_id=memory.id,
+            merged_into=memory.merged_into,
+        )
+    if memory.state is not State.LIVE:
+        raise WrongState(
+            f"{memory.name!r} is {memory.state}; only a live memory has branches",
+            hint=f"Run `restore {memory.name}` first",
+            memory_id=memory.id,
+        )
+    return memory
 
 
 async def trunk_of(store: RecordStore, memory: Memory) -> Memory:

@@ -7,13 +7,13 @@ from functools import partial
 from typing import cast
 
 from scrubjay import telemetry
-from scrubjay.branches import branch_of, on_branch, trunk_of
+from scrubjay.branches import branch_of, on_branch, require_live, trunk_of
 from scrubjay.branching.combining import combine, says_the_same, with_words_of
-from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
+from scrubjay.errors import InvalidInput, NotFound, StaleVersion
 from scrubjay.model.branch import Clash, Joined
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.given import require_remark, require_text
-from scrubjay.model.memory import MAIN, Json, Memory, State
+from scrubjay.model.memory import MAIN, Json, Memory
 from scrubjay.once import Ask, asking
 from scrubjay.ports import Commit, RecordStore, Write
 from scrubjay.references import resolve
@@ -98,13 +98,7 @@ def _require_two(name: str, into: str) -> None:
 
 
 async def _sides(ref: str, name: str, into: str, *, space: str, store: RecordStore) -> _Sides:
-    trunk = await trunk_of(store, await resolve(store, ref, space=space))
-    if trunk.state is not State.LIVE:
-        raise WrongState(
-            f"{trunk.name!r} is {trunk.state}; only a live memory has branches",
-            hint=f"Run `restore {trunk.name}` first",
-            memory_id=trunk.id,
-        )
+    trunk = require_live(await trunk_of(store, await resolve(store, ref, space=space)))
     branch = await on_branch(store, trunk, name if into == MAIN else into)
     base = await store.version(space, trunk.id, branch.forked)
     if base is None:

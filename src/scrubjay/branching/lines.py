@@ -11,10 +11,11 @@ from scrubjay.branches import (
     current_branch,
     line_of,
     on_branch,
+    require_live,
     switched_to,
     trunk_of,
 )
-from scrubjay.errors import InvalidInput, NameTaken, NotFound, StaleVersion, WrongState
+from scrubjay.errors import InvalidInput, NameTaken, NotFound, StaleVersion
 from scrubjay.model.branch import Branch, Branches
 from scrubjay.model.branch_name import require_branch_name
 from scrubjay.model.change import Action, Origin
@@ -122,21 +123,7 @@ async def drop(ref: str, name: str, *, space: str, origin: Origin, store: Record
 
 async def _live(ref: str, *, space: str, store: RecordStore) -> Memory:
     """The memory itself, which must be alive to have branches."""
-    trunk = await trunk_of(store, await resolve(store, ref, space=space))
-    if trunk.state is State.MERGED:
-        raise WrongState(
-            f"{trunk.name!r} is part of another memory now",
-            hint=f"Branch {trunk.merged_into}",
-            memory_id=trunk.id,
-            merged_into=trunk.merged_into,
-        )
-    if trunk.state is not State.LIVE:
-        raise WrongState(
-            f"{trunk.name!r} is {trunk.state}; only a live memory has branches",
-            hint=f"Run `restore {trunk.name}` first",
-            memory_id=trunk.id,
-        )
-    return trunk
+    return require_live(await trunk_of(store, await resolve(store, ref, space=space)))
 
 
 async def _begun(

@@ -114,7 +114,7 @@ class Past(House):
             run=label(require_text(run, field="run")), agent=origin.agent, space=who.space, origin=origin,
             store=self.store, key=idempotency_key,
         )  # fmt: skip
-        await reopen(done.run, space=who.space, papers=self.store)
+        await reopen(done, space=who.space, store=self.store)
         await self.index.after_commit()
         return done
 

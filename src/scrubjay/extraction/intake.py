@@ -18,6 +18,7 @@ from scrubjay.model.memory import Flag, Method, Source, State, Trust
 from scrubjay.model.query import Filter
 from scrubjay.ports import Llm
 from scrubjay.writing.pipeline import Desk, remember
+from scrubjay.writing.validate import label
 
 __all__ = ["METHODS", "extract"]
 
@@ -45,8 +46,11 @@ async def extract(
     llm: Llm | None,
 ) -> Extracted:
     """The facts of a conversation, stored if asked; unless it is trusted, nobody's words are taken for the user's."""
-    for name, given in (("text", text), ("session", session), ("format", format), ("method", method)):
+    for name, given in (("text", text), ("format", format), ("method", method)):
         require_text(given, field=name)
+    session, project = (
+        label(given, field=name, limits=desk.limits) for name, given in (("session", session), ("project", project))
+    )
     if method not in METHODS:
         raise InvalidInput(f"there is no method {method!r}", hint=f"One of: {', '.join(METHODS)}", field="method")
     if method == "llm" and llm is None:

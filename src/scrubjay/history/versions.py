@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scrubjay.branches import branch_of, branches_of, line_of, on_branch, presented, shown, trunk_of, version_on
+from scrubjay.branches import Line, branch_of, branches_of, line_of, on_branch, presented, shown, trunk_of, version_on
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.history.differing import diff
 from scrubjay.model.given import require_whole, wrong
@@ -24,11 +24,16 @@ async def history(
     record = await on_branch(store, await resolve(store, ref, space=space), branch)
     line = await line_of(store, record)
     versions = await store.versions(space, record.id, limit=limit, before=before)
-    own = [shown(version) for version in versions if version.number >= line.start]
+    own = [_on_line(shown(version), line) for version in versions if version.number >= line.start]
     if record.trunk and len(own) < limit:
         start = line.fork + 1 if before is None else min(before, line.fork + 1)
         own += await store.versions(space, record.trunk, limit=limit - len(own), before=start)
     return replace(_told(record), versions=tuple(own))
+
+
+def _on_line(version: Version, line: Line) -> Version:
+    """A version with what it came from: the first of a branch from main, whatever had its name before."""
+    return replace(version, parent=line.fork) if line.fork and version.number == line.start else version
 
 
 async def compare(

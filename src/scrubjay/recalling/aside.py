@@ -34,8 +34,10 @@ class Aside:
 class Asides:
     """Keeps what was told otherwise a moment ago: whoever asks about a day asks more than once."""
 
-    def __init__(self, most: int = 10_000) -> None:
+    def __init__(self, most: int = 20_000, moments: int = 16) -> None:
         self._most = most
+        self._moments = moments
+        self._size = 0
         self._kept: OrderedDict[Hashable, tuple[int, Aside]] = OrderedDict()
 
     def get(self, key: Hashable, *, place: int) -> Aside | None:
@@ -47,15 +49,21 @@ class Asides:
         return found[1]
 
     def put(self, key: Hashable, aside: Aside, *, place: int) -> None:
-        """Keep it, and of the others as many as have no more memories together than may be kept."""
+        """Keep it, and of the others the few last that have no more memories together than may be kept."""
+        self._drop(key)
         self._kept[key] = place, aside
-        self._kept.move_to_end(key)
-        while sum(map(_size, self._kept.values())) > self._most:
-            self._kept.popitem(last=False)
+        self._size += len(aside.told)
+        while self._kept and (self._size > self._most or len(self._kept) > self._moments):
+            self._drop(next(iter(self._kept)))
 
     def clear(self) -> None:
         """Keep nothing."""
         self._kept.clear()
+        self._size = 0
+
+    def _drop(self, key: Hashable) -> None:
+        if (known := self._kept.pop(key, None)) is not None:
+            self._size -= len(known[1].told)
 
 
 class AsideReader(SoundReader):
@@ -75,8 +83,3 @@ class AsideReader(SoundReader):
         others = {memory.id: memory for memory in read if at is None or memory.updated_at <= at}
         found = (told[one] if one in told else others.get(one) for one in dict.fromkeys(ids))
         return [memory for memory in found if memory is not None]
-
-
-def _size(kept: tuple[int, Aside]) -> int:
-    _, aside = kept
-    return sum(memory is not None for memory in aside.told.values())

@@ -60,7 +60,7 @@ async def context(
         # What belongs to another project comes last.
         pinned_part(sorted((one for one in pinned if not _is_profile(one)), key=look.is_elsewhere), now=now),
         reminders_part(due, shown={_key(one) for one in pinned}, now=now),
-        conflicts_part(conflicts),
+        conflicts_part(await look.harmless(conflicts)),
         recent_part(recent[:_MOST_RECENT], session=last, now=now),
     )
     return compose(parts, max_tokens=max_tokens, space=space, last_session=last, notes=look.notes)
@@ -112,6 +112,13 @@ class _Look:
             if spoken:
                 return max(spoken)[1]
         return ""
+
+    async def harmless(self, conflicts: Sequence[ToldConflict]) -> list[ToldConflict]:
+        """Conflicts of which neither side reads like instructions."""
+        sides = dict.fromkeys(side.id for one in conflicts for side in (one.memory, one.other))
+        flagged = {one.id for one in await self._reader.get(list(sides)) if Flag.SUSPICIOUS in one.flags}
+        self._suspicious |= dict.fromkeys(one for one in sides if one in flagged)
+        return [one for one in conflicts if not flagged & {one.memory.id, one.other.id}]
 
     async def recent(self, session: str, *, besides: int) -> list[Memory]:
         """What a session has said, or what was said last if there is none; the newest first."""

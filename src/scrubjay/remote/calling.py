@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeVar, cast
 
 from scrubjay.errors import Busy, DaemonUnavailable
-from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.draft import Caller, Draft, Edit
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json
 from scrubjay.model.results import (
@@ -66,8 +66,7 @@ class Calling:
             if not error.fields.get("sent"):
                 raise
             committed = None if who.run else await self._outcome(caller, asked_of=self._line.peer or peer)
-            key = draft.idempotency_key if isinstance(draft := arguments.get("draft"), Draft) else ""
-            raise _lost(verb, committed=committed, has_key=bool(key)) from error
+            raise _lost(verb, committed=committed, has_key=_has_key(arguments)) from error
 
     async def _try(
         self,
@@ -108,6 +107,13 @@ class Calling:
             return None
         # The same process may still be at it; what another finds missing was never written.
         return committed if committed or (self._line.peer and self._line.peer != asked_of) else None
+
+
+def _has_key(arguments: Mapping[str, object]) -> bool:
+    """Whether a request has an idempotency key, by itself or in what it hands in."""
+    given = [arguments.get("draft"), arguments.get("edit")]
+    keys = [one.idempotency_key for one in given if isinstance(one, Draft | Edit)]
+    return any((*keys, arguments.get("idempotency_key")))
 
 
 def _lost(verb: str, *, committed: bool | None, has_key: bool) -> DaemonUnavailable:

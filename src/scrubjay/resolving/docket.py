@@ -12,7 +12,8 @@ from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
 from scrubjay.model.change import Origin
 from scrubjay.model.conflict import PENDING_DRAWER, SETTLED_DRAWER, Conflict, ConflictStatus
 from scrubjay.model.paper import Paper
-from scrubjay.ports import Papers
+from scrubjay.model.results import Undone
+from scrubjay.ports import Papers, RecordStore
 
 __all__ = ["all_in", "discard", "pending_or_raise", "reopen", "settled_before", "sound", "told_by_run"]
 
@@ -89,14 +90,22 @@ def told_by_run(conflict: Conflict, *, origin: Origin) -> Paper:
     )
 
 
-async def reopen(run: str, *, space: str, papers: Papers) -> tuple[str, ...]:
-    """Have the conflicts wait again that a run resolved which was undone; tells their ids."""
+async def reopen(undone: Undone, *, space: str, store: RecordStore) -> tuple[str, ...]:
+    """Have the conflicts wait again that a run resolved which was undone; tells their ids.
+
+    All that a conflict is about and the run had changed must have gone back: else the decision stands.
+    """
+    run, papers = undone.run, store
+    changes = await store.run(space, run)
+    left = {one.memory_id for one in changes.changes} - {one.id for one in undone.done} if changes else set[str]()
     prefix = f"{run}/"
     opened: list[str] = []
     after = prefix
     while page := await papers.papers(space, _RUNS, after=after, limit=_PAGE):
         for paper in (one for one in page if one.value.get("run") == run):
             conflict = sound(await papers.paper(space, SETTLED_DRAWER, str(paper.value.get("conflict"))))
+            if conflict is not None and left & {conflict.memory, conflict.other}:
+                continue
             if conflict is not None and conflict.run == run:
                 await _wait_again(conflict, papers=papers)
                 opened.append(conflict.id)

@@ -29,7 +29,6 @@ __all__ = ["reopen", "require_strategy", "resolve_conflict"]
 # Somebody may change the memories meanwhile; each time they are looked at anew.
 _TRIES = 20
 _LEFT = "left_pending"
-# A number alone stands for a version.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

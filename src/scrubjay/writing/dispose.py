@@ -20,7 +20,6 @@ from scrubjay.writing.slicing import slice_memory
 
 _PAGE = 200
 _TRIES = 20
-# On what waits for a person's yes, and on what left the inbox without one.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

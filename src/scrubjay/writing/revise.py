@@ -172,7 +172,13 @@ def apply_edit(memory: Memory, edit: Edit, *, now: datetime, limits: Limits) -> 
     added = validate.texts(edit.add_observations, field="add_observations", limit=limits.observations, limits=limits)
     removed = set(require_texts(edit.remove_observations, field="remove_observations"))
     unknown = removed - {one.text for one in edited.observations}
-    kept = [one for one in edited.observations if one.text not in removed]
+    # What no longer holds is the past, unless that is all there is of it.
+    holding = {one.text for one in edited.observations if one.holds(now)}
+    kept = [
+        one
+        for one in edited.observations
+        if one.text not in removed or (one.text in holding and not one.holds(now))
+    ]  # fmt: skip
     # What no longer holds can be said again.
     present = {one.text for one in kept if one.holds(now)}
     fresh = [one for one in dict.fromkeys(added) if one.strip() and one not in present]

@@ -16,7 +16,7 @@ async def torn(visitor: Visitor) -> Visitor:
     """Two facts that cannot both be so."""
     await visitor.remember(BERLIN, name="berlin")
     await visitor.remember(PARIS, name="paris")
-    await visitor.post("/conflicts/scan", {"limit": 1})
+    await visitor.post("/scan", {"limit": 1})
     return visitor
 
 
@@ -45,7 +45,7 @@ async def test_what_cannot_be_asked(torn: Visitor) -> None:
     for body in ({"strategy": "delete"}, {"why": "so"}):
         await torn.refused("POST", "/conflicts/c-0/resolve", 422, "invalid_input", json=body)
     await torn.refused("POST", "/conflicts/c-0/resolve", 404, "not_found", json={})
-    await torn.refused("POST", "/conflicts/scan", 422, "invalid_input", json={"limit": -1})
+    await torn.refused("POST", "/scan", 422, "invalid_input", json={"limit": -1})
 
 
 def test_what_may_be_asked_is_what_there_is() -> None:

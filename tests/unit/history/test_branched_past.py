@@ -211,6 +211,17 @@ async def test_undo_of_dropping_brings_a_branch_back(small: Orchard) -> None:
     assert await small.numbers(branch="draft") == [5, 4, 3, 2, 1]
 
 
+async def test_the_first_version_of_a_branch_comes_from_main_whatever_had_its_name_before(small: Orchard) -> None:
+    await small.plant()
+    await small.branch()
+    await small.write("draft", title="Of the first")
+    await small.drop()
+    await small.write(MAIN, title="Main")
+    await small.branch()
+    found = await small.history(branch="draft")
+    assert [(one.number, one.parent) for one in found.versions] == [(5, 2), (2, 1), (1, None)]
+
+
 async def test_undo_of_a_name_used_again_drops_the_second(small: Orchard) -> None:
     await small.plant()
     await small.branch()

@@ -1,5 +1,6 @@
 """`context`: what is told before anything is asked, in which order, and what is not."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -181,6 +182,9 @@ async def test_what_reads_like_instructions_is_kept_back(quick: Workshop) -> Non
     assert "passwords" not in told.text
     assert "ignore" not in told.text.casefold()
     assert any(bad.id in note for note in told.left_out)
+    quarrel = a_conflict()
+    side = replace(quarrel.other, id=bad.id, name=bad.name, statement=text)
+    assert "passwords" not in (await begin(quick, conflicts=(replace(quarrel, other=side),))).text
 
 
 async def test_a_text_cannot_forge_a_heading(quick: Workshop) -> None:

@@ -204,7 +204,7 @@ async def test_the_past_is_read_once_until_something_changes_or_is_purged(quick:
 
 
 def test_no_more_of_the_past_is_kept_than_may_be() -> None:
-    asides = Asides(most=2)
+    asides = Asides(most=4)
     for key in ("first", "second", "third"):
         asides.put(key, Aside(told={key: a_memory(), "nobody": None}), place=1)
     assert asides.get("first", place=1) is None
@@ -345,3 +345,14 @@ async def _do(shop: Workshop, deed: str, which: int, word: str) -> None:
     }
     if (deed == "restore") == (memory.state is State.TRASHED):
         await ways[deed]()
+
+
+def test_of_many_moments_the_last_few_are_kept() -> None:
+    asides = Asides(most=5, moments=3)
+    for number in range(9):
+        asides.put(number, Aside(told={str(number): None}), place=1)
+    assert [number for number in range(9) if asides.get(number, place=1)] == [6, 7, 8]
+    asides.put(9, Aside(told=dict.fromkeys("abcd")), place=1)
+    assert [number for number in range(10) if asides.get(number, place=1)] == [8, 9]
+    asides.put(10, Aside(told=dict.fromkeys("abcdef")), place=1)
+    assert not any(asides.get(number, place=1) for number in range(11))

@@ -82,5 +82,5 @@ async def settle(
 async def take_back(shop: Workshop, run: str = "") -> tuple[str, ...]:
     """Undo a run, as the engine does; tells what was skipped."""
     done = await undo(run=run, agent="tester", space=SPACE, origin=shop.origin(), store=shop.store)
-    await reopen(done.run, space=SPACE, papers=shop.store)
+    await reopen(done, space=SPACE, store=shop.store)
     return done.skipped

@@ -93,6 +93,16 @@ async def test_what_is_undone_waits_again(shop: Workshop) -> None:
     assert await listed(shop, "resolved") == []
 
 
+async def test_what_cannot_go_back_stays_decided(shop: Workshop) -> None:
+    first, *_ = await three(shop)
+    done = await settle(shop, first, "supersede")
+    await shop.revise("Paris", tags=["city"])
+    await shop.revise("Berlin", tags=["city"])
+    assert await take_back(shop, done.run)
+    (told,) = await listed(shop, "resolved")
+    assert (told.id, told.run) == (first.id, done.run)
+
+
 async def test_what_was_said_twice_and_is_said_once_is_still_told(shop: Workshop) -> None:
     memory = thing("likes tea", "is fond of tea")
     conflict = await dispute(

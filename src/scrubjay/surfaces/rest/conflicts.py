@@ -15,7 +15,7 @@ from scrubjay.surfaces.rest.house import Watching, Writing
 from scrubjay.surfaces.rest.memories import Key
 from scrubjay.surfaces.rest.route import Asked, answer, router
 from scrubjay.surfaces.rest.schemas import gives
-from scrubjay.surfaces.rest.texts import LONGEST_LABEL, Label, Line
+from scrubjay.surfaces.rest.texts import LONGEST_LABEL, WHOLE, Label, Line
 
 routes = router("conflicts")
 _LIMIT = 50
@@ -87,13 +87,13 @@ _OF = "Only those of one memory, by its id, name or title."
 class ScanAsked(Asked):
     """How many of the conflicts that are found are told."""
 
-    limit: Annotated[int, Field(ge=0, le=1_000)] = _LIMIT
+    limit: Annotated[int, Field(ge=0, le=1_000), WHOLE] = _LIMIT
 
 
 class LaterAsked(Asked):
     """After how many seconds it is to be done."""
 
-    after: Annotated[int, Field(ge=0, le=30 * 24 * 60 * 60)] = 0
+    after: Annotated[int, Field(ge=0, le=30 * 24 * 60 * 60), WHOLE] = 0
 
 
 class ResolveAsked(Asked):
@@ -135,14 +135,14 @@ async def conflict(conflict_id: ConflictId, visit: Watching) -> Response:
     return answer(found[0])
 
 
-@routes.post("/conflicts/scan", summary="Look for conflicts", responses=gives(Scan, _SCAN))
+@routes.post("/scan", summary="Look for conflicts", responses=gives(Scan, _SCAN))
 async def scan_conflicts(asked: ScanAsked, visit: Writing) -> Response:
     """Look through everything that is stored; what is found waits for a decision."""
     work = visit.memory.scan_conflicts(limit=asked.limit)
     return answer(await visit.write("scan_conflicts", work, long=True))
 
 
-@routes.post("/conflicts/scan/later", summary="Look for conflicts later", responses=gives(Job, _JOB))
+@routes.post("/scan/later", summary="Look for conflicts later", responses=gives(Job, _JOB))
 async def scan_later(asked: LaterAsked, visit: Writing) -> Response:
     """Leave the look through everything to the server, as a job."""
     return answer(await visit.write("scan_later", visit.memory.scan_later(after=asked.after)))

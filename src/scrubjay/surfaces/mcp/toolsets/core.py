@@ -5,11 +5,11 @@ from scrubjay.surfaces.mcp.tool import Tool
 from scrubjay.surfaces.mcp.toolsets import changing, finding
 from scrubjay.surfaces.mcp.toolsets.filters import FILTERS, QUESTION_FILTERS
 from scrubjay.surfaces.mcp.toolsets.schema import (
-    ANY,
     FLAG,
     LIST,
     NUMBER,
     OBJECT,
+    SIDES,
     TEXT,
     TEXTS,
     WHOLE,
@@ -159,7 +159,7 @@ _HISTORY = Tool(
     name="history",
     title="History",
     description="Versions of a memory, newest first, or what changed between two.",
-    input=takes("id", id=TEXT, limit=least(1), diff=says(ANY, "two versions or branches"), branch=TEXT, cursor=TEXT),
+    input=takes("id", id=TEXT, limit=least(1), diff=says(SIDES, "two versions or branches"), branch=TEXT, cursor=TEXT),
     output=gives(id=TEXT, versions=LIST, diff=LIST, cursor=TEXT),
     call=finding.history,
     reads=True,

@@ -114,7 +114,7 @@ async def _store(desk: Desk, conflict: Mapping[str, Json]) -> dict[str, Json]:
 
 
 async def _filed(desk: Desk, conflict: Mapping[str, Json], stored: Mapping[str, Json]) -> str:
-    """The id of the conflict that storing has brought, the one that was asked about before any other."""
+    """The id of the conflict that storing has brought with what was asked about; none where there is none any more."""
     filed = [cast("Mapping[str, Json]", one) for one in cast("list[Json]", stored.get("conflicts") or [])]
     if not filed:
         told = await desk.memory.conflicts(id=str(stored["id"]), limit=_MOST)
@@ -122,7 +122,7 @@ async def _filed(desk: Desk, conflict: Mapping[str, Json], stored: Mapping[str, 
     asked = {str(conflict.get(name)) for name in ("conflicting_entity_id", "entity_id")} - {"", "None"}
     alike = [one for one in filed if asked & {str(one["conflicting_entity_id"]), str(one["entity_id"])}]
     same = [one for one in alike if one["conflict_type"] == conflict.get("conflict_type")]
-    return next((str(one["conflict_id"]) for one in (*same, *alike, *filed)), "")
+    return next((str(one["conflict_id"]) for one in (*same, *alike)), "")
 
 
 async def _resolved(desk: Desk, done: Resolved) -> dict[str, Json]:

@@ -8,7 +8,7 @@ NUMBER: dict[str, Json] = {"type": "number"}
 FLAG: dict[str, Json] = {"type": "boolean"}
 OBJECT: dict[str, Json] = {"type": "object"}
 LIST: dict[str, Json] = {"type": "array"}
-ANY: dict[str, Json] = {"type": "array", "items": {}}
+SIDES: dict[str, Json] = {"type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "string"}]}}
 TEXTS: dict[str, Json] = {"type": "array", "items": {"type": "string"}}
 
 
