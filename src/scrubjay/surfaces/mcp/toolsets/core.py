@@ -158,8 +158,8 @@ _RELATE = Tool(
 _HISTORY = Tool(
     name="history",
     title="History",
-    description="Versions of a memory, newest first, or what changed between two.",
-    input=takes("id", id=TEXT, limit=least(1), diff=says(SIDES, "two versions or branches"), branch=TEXT, cursor=TEXT),
+    description="Versions of a memory, or how two differ.",
+    input=takes("id", id=TEXT, limit=least(1), diff=says(SIDES, "versions or branches"), branch=TEXT, cursor=TEXT),
     output=gives(id=TEXT, versions=LIST, diff=LIST, cursor=TEXT),
     call=finding.history,
     reads=True,
