@@ -25,13 +25,14 @@ BENCH_SIZES ?= 1000 10000
 BENCH_FULL_SIZES ?= 1000 10000 100000
 SCALE_SIZES ?= 1000 10000 100000
 WRITING_SIZES ?= 1000 10000
+KNOWLEDGE_SIZES ?= 1000 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run tour test coverage test-postgres check interop bench bench-full bench-scale bench-recall bench-writing docs lock lock-interop clean
+.PHONY: help run tour test coverage test-postgres check interop bench bench-full bench-scale bench-recall bench-writing bench-knowledge docs lock lock-interop clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
-		while IFS='|' read -r target meaning; do printf '  make %-14s %s\n' "$$target" "$$meaning"; done
+		while IFS='|' read -r target meaning; do printf '  make %-16s %s\n' "$$target" "$$meaning"; done
 
 run: $(DONE)/core ## serve memory on the embedded default, until Ctrl-C (ARGS="--http 127.0.0.1:3000")
 	@$(BIN)/scrubjay serve $(ARGS)
@@ -77,6 +78,12 @@ bench-recall: $(DONE)/test ## measure how well recall finds (ARGS="--dataset loc
 bench-writing: $(DONE)/test ## measure what is merged and what that costs (ARGS="--pairs sts-dev.csv --locomo locomo10.json")
 	@$(BIN)/python -m benchmarks.writing $(ARGS)
 	@$(BIN)/python -m benchmarks.writing_latency $(WRITING_SIZES)
+
+bench-knowledge: $(DONE)/test ## measure versions, conflicts, extraction and the graph (LOCOMO=locomo10.json)
+	@$(BIN)/python -m benchmarks.conflicts $(if $(LOCOMO),--locomo $(LOCOMO)) --latency $(KNOWLEDGE_SIZES) --scan $(KNOWLEDGE_SIZES)
+	@$(BIN)/python -m benchmarks.extraction $(if $(LOCOMO),--data $(LOCOMO))
+	@$(BIN)/python -m benchmarks.history
+	@$(BIN)/python -m benchmarks.latency_table --entities $(lastword $(KNOWLEDGE_SIZES))
 
 docs: $(DONE)/core ## write docs/reference from the code
 	$(BIN)/python scripts/reference.py

@@ -1,6 +1,7 @@
 """How well and how fast contradictions are found: `python -m benchmarks.conflicts --locomo FILE --latency 10000`.
 
-Without files it measures pairs that it makes. See benchmarks/README.md.
+Without files it measures pairs that it makes, and in any case short facts of everyday, also as they are remembered. See
+benchmarks/README.md.
 """
 
 import argparse
@@ -13,11 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.conflicts_everyday import ONE_VALUE, everyday_pairs, remembered
 from benchmarks.conflicts_latency import measure_latency, measure_scan
 from benchmarks.conflicts_pairs import AT_LEAST, AT_MOST, Pair, facts_in, made_pairs, pairs_of_facts, paraphrases_in
 from benchmarks.tables import Table, rows_of
 from scrubjay.app import make_embedder
-from scrubjay.model.conflict import ConflictType
+from scrubjay.model.conflict import ConflictType, ToldConflict
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Embedder
 from scrubjay.settings import Settings
@@ -27,6 +29,10 @@ _BATCH = 64
 _NONE = "none"
 _COLUMNS = (*(one.value for one in ConflictType), _NONE)
 _NEIGHBOURS = 4
+# From this confidence on `auto` acts.
+_SURE = 0.6
+_REMEMBERED = "remembered: "
+_LEAST = AT_LEAST | {ONE_VALUE: 0.8}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,23 +52,27 @@ class Verdicts:
     """What was said of the pairs of each kind, and those of which the wrong thing was said."""
 
     said: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    sure: Counter[str] = field(default_factory=Counter[str])
     wrong: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def note(self, pair: Pair, found: Finding | None) -> None:
+    def note(self, pair: Pair, found: Finding | ToldConflict | None) -> None:
         """Count one pair."""
         self.said[pair.kind][found.type.value if found else _NONE] += 1
         contradicts = found is not None and found.type is ConflictType.CONTRADICTION
-        if contradicts != (pair.kind in AT_LEAST):
+        self.sure[pair.kind] += found is not None and contradicts and found.confidence >= _SURE
+        if contradicts != (pair.kind.removeprefix(_REMEMBERED) in _LEAST):
             told = f" ({'; '.join(found.differs)}, {found.confidence})" if found else ""
             self.wrong[pair.kind].append(f"- {pair.kind}{told}: {pair.first} / {pair.second}")
 
     def table(self, title: str) -> Table:
         """As a table, a row for each kind."""
         rows = tuple(
-            (kind, f"{counts.total():,}", *(f"{counts[one] / counts.total():.1%}" for one in _COLUMNS), _wanted(kind))
+            (kind, f"{counts.total():,}", *(f"{counts[one] / counts.total():.1%}" for one in _COLUMNS),
+             f"{self.sure[kind] / counts.total():.1%}", _wanted(kind))
             for kind, counts in self.said.items()
-        )
-        return Table(title=title, head=("pairs", "count", *_COLUMNS, "wanted as contradiction"), rows=rows)
+        )  # fmt: skip
+        head = ("pairs", "count", *_COLUMNS, f"contradiction from {_SURE} on", "wanted as contradiction")
+        return Table(title=title, head=head, rows=rows)
 
 
 def main() -> None:
@@ -89,6 +99,8 @@ async def measure(options: Options) -> tuple[str, Verdicts]:
             verdicts.note(pair, compare(pair.first, pair.second, cosine=cosine))
     finally:
         await embedder.close()
+    for kind, first, second, told in await _remembered():
+        verdicts.note(Pair(kind=kind, first=first, second=second), told)
     return f"What is said of two statements, {profile.model}", verdicts
 
 
@@ -98,11 +110,20 @@ async def _with_cosines(options: Options, *, embedder: Embedder) -> list[tuple[P
     if not facts and not pairs:
         pairs, facts = list(made_pairs()), []
     pairs += pairs_of_facts(facts)
+    pairs += (Pair(kind=one.kind, first=one.first, second=one.second) for one in everyday_pairs())
     vectors = await _embedded(
         [*facts, *(text for pair in pairs for text in (pair.first, pair.second))], embedder=embedder
     )
     pairs += _neighbours(facts, vectors)
     return [(pair, float(np.dot(vectors[pair.first], vectors[pair.second]))) for pair in pairs]
+
+
+async def _remembered() -> list[tuple[str, str, str, ToldConflict | None]]:
+    """The same short facts from end to end: candidates must be found before they can be compared."""
+    return [
+        (f"{_REMEMBERED}{kind}", first, second, told)
+        for (kind, first, second), told in await remembered(list(everyday_pairs()))
+    ]
 
 
 def _neighbours(facts: Sequence[str], vectors: dict[str, Vector]) -> list[Pair]:
@@ -129,7 +150,8 @@ async def _embedded(texts: Sequence[str], *, embedder: Embedder) -> dict[str, Ve
 
 
 def _wanted(kind: str) -> str:
-    return f">= {AT_LEAST[kind]:.0%}" if kind in AT_LEAST else f"<= {AT_MOST:.0%}"
+    kind = kind.removeprefix(_REMEMBERED)
+    return f">= {_LEAST[kind]:.0%}" if kind in _LEAST else f"<= {AT_MOST:.0%}"
 
 
 def _print(table: Table) -> None:

@@ -4,16 +4,18 @@ A branch of a memory is a record of its own, in the state `branched`, whose id f
 branch's name: there is nothing to look up, and nobody can make one twice. What is found on main never sees it.
 """
 
+import difflib
 import hashlib
-import unicodedata
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scrubjay.errors import NotFound, WrongState
-from scrubjay.model.change import Action
-from scrubjay.model.given import require_text
-from scrubjay.model.memory import MAIN, Memory, State
+from scrubjay.errors import NotFound, StaleVersion, WrongState
+from scrubjay.model.branch_name import spelled
+from scrubjay.model.change import Action, Origin
+from scrubjay.model.given import require_text, require_whole
+from scrubjay.model.memory import MAIN, Json, Memory, State
+from scrubjay.model.paper import Paper
 from scrubjay.model.query import Filter
 from scrubjay.model.version import Version
 from scrubjay.ports import RecordStore
@@ -22,6 +24,12 @@ from scrubjay.ports import RecordStore
 DRAWER = "branches"
 # One for each branch, filed when it is begun: with which version, and at which version of main.
 LINES = "lines"
+# What says which record it is, where it stands and how it is used: of another record or version it is never taken.
+OWN_FIELDS = (
+    "id", "space", "created_at", "state", "merged_into", "version", "branch", "trunk", "forked", "group",
+    "last_accessed", "last_confirmed", "last_reviewed", "access_count",
+)  # fmt: skip
+_SUGGESTIONS = 3
 _TIME_BITS = 48
 _PAGE = 100
 
@@ -39,8 +47,8 @@ class Line:
 
 def branch_id(trunk: str, name: str) -> str:
     """The id of the record that is a branch of a memory; it sorts beside the memory's own."""
-    spelled = f"{trunk}\n{unicodedata.normalize('NFC', name)}".encode("utf-8", "surrogatepass")
-    digest = int.from_bytes(hashlib.sha256(spelled).digest()[:10], "big")
+    both = f"{trunk}\n{spelled(name)}".encode("utf-8", "surrogatepass")
+    digest = int.from_bytes(hashlib.sha256(both).digest()[:10], "big")
     time = uuid.UUID(trunk).int >> (128 - _TIME_BITS) << (128 - _TIME_BITS)
     number = time | 0x7 << 76 | (digest >> 62 & 0xFFF) << 64 | 0b10 << 62 | digest & (1 << 62) - 1
     return str(uuid.UUID(int=number))
@@ -59,7 +67,7 @@ async def switched_to(store: RecordStore, memory: Memory) -> str:
 
 async def on_branch(store: RecordStore, memory: Memory, branch: str = "") -> Memory:
     """The record that stands for a memory on a branch, on the one it is switched to if none is named."""
-    asked = require_text(branch, field="branch")
+    asked = spelled(require_text(branch, field="branch"))
     if memory.trunk:
         if asked in ("", memory.branch):
             return memory
@@ -76,12 +84,39 @@ async def on_branch(store: RecordStore, memory: Memory, branch: str = "") -> Mem
         return found
     if not asked:
         return memory
-    raise NotFound(
+    raise await no_branch(store, memory, name, dropped=found.branch if found is not None else "")
+
+
+async def no_branch(
+    store: RecordStore, memory: Memory, name: str, *, states: Sequence[State] = (State.BRANCHED,), dropped: str = ""
+) -> NotFound:
+    """The error for a branch that a memory does not have, with the nearest of those that it has."""
+    names = [MAIN, *(one.branch for one in await branches_of(store, [memory], states=states))]
+    near = tuple(difflib.get_close_matches(name[:200], names, n=_SUGGESTIONS))
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`branches` lists those it has"
+    if dropped:
+        hint = f"It was dropped: `restore {memory.name} --branch {dropped}` brings it back"
+    return NotFound(
         f"{memory.name!r} has no branch {name[:100]!r}",
-        hint="`branches` lists those it has",
+        hint=hint,
         memory_id=memory.id,
         branch=name[:200],
+        suggestions=near,
     )
+
+
+async def require_open(store: RecordStore, record: Memory) -> Memory:
+    """A record that can have a further version: a branch that was dropped, or whose memory was, cannot."""
+    if record.trunk:
+        trunk = require_live(await trunk_of(store, record))
+        if record.state is not State.BRANCHED:
+            raise WrongState(
+                f"branch {record.branch!r} of {trunk.name!r} was dropped",
+                hint=f"`restore {trunk.name} --branch {record.branch}` brings it back",
+                memory_id=trunk.id,
+                branch=record.branch,
+            )
+    return record
 
 
 def require_live(memory: Memory) -> Memory:
@@ -127,6 +162,15 @@ async def branches_of(
     return sorted(found.values(), key=lambda one: (one.trunk, one.branch))
 
 
+def first_page(record: Memory, *, description: str, origin: Origin) -> Paper:
+    """What is filed when a branch is begun."""
+    value: dict[str, Json] = {
+        "start": record.version, "fork": record.forked, "description": description, "agent": origin.agent,
+        "about": {"memory_id": record.id},
+    }  # fmt: skip
+    return Paper(space=record.space, drawer=LINES, key=record.id, value=value, at=origin.at)
+
+
 async def line_of(store: RecordStore, record: Memory) -> Line:
     """Which versions a branch has: since it was last begun, for its name may have been used before."""
     if not record.trunk:
@@ -148,6 +192,14 @@ async def version_on(store: RecordStore, record: Memory, number: int) -> Version
     return None if found is None else shown(found)
 
 
+async def version_of(record: Memory, number: int, *, store: RecordStore) -> Version:
+    """The same, or an error that says where it is, or which there are."""
+    found = await version_on(store, record, require_whole(number, field="version"))
+    if found is None:
+        raise await _no_version(record, number, store=store)
+    return found
+
+
 def branch_of(record: Memory) -> str:
     """The name of the branch that a record stands for."""
     return record.branch if record.trunk else MAIN
@@ -163,6 +215,33 @@ def presented(memory: Memory) -> Memory:
 def shown(version: Version) -> Version:
     """A version as callers know it."""
     return replace(version, memory=presented(version.memory)) if version.memory.trunk else version
+
+
+def too_fast(ref: str) -> StaleVersion:
+    """The error for whoever was overtaken again and again."""
+    return StaleVersion(f"{ref[:100]!r} is being changed too fast", hint="Try again", ref=ref[:200])
+
+
+async def _no_version(record: Memory, number: int, *, store: RecordStore) -> NotFound:
+    trunk = await trunk_of(store, record)
+    branch = branch_of(record)
+    for other in (trunk, *await branches_of(store, [trunk])):
+        line = await line_of(store, other)
+        if other.id != record.id and line.start <= number <= other.version:
+            return NotFound(
+                f"version {number} of {record.name!r} is on branch {branch_of(other)!r}, not on {branch!r}",
+                hint=f"Name the branch {branch_of(other)!r}, or merge it first",
+                memory_id=trunk.id,
+                version=number,
+                branch=branch_of(other),
+            )
+    where = f" on branch {branch!r}" if record.trunk else ""
+    return NotFound(
+        f"{record.name!r} has no version {number}{where}",
+        hint=f"Its versions go from 1 to {record.version}",
+        memory_id=trunk.id,
+        version=number,
+    )
 
 
 async def _last_begun(store: RecordStore, record: Memory) -> Version | None:

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scrubjay.errors import EmbeddingUnavailable, ScrubjayError
+from scrubjay.model.memory import State
+from scrubjay.model.query import Filter
 from scrubjay.model.results import Check, Examination, Status
 from scrubjay.ports import Embedder, RecordStore, StoreStatistics
+from scrubjay.references import SoundReader
 from scrubjay.version import VERSION
 
 _LITTLE_ROOM = 100 * 1024 * 1024
 _SURVEY = 1000
+_NAMED = 5
 _RESTORE = "Do what it says, if it says what; else restore a backup: `scrubjay backup restore FILE`"
 Description = dict[str, str | int | bool]
 
@@ -68,6 +72,7 @@ async def doctor(patient: Patient, *, space: str, deep: bool) -> Examination:
             _room_check(patient.data),
             await _embedding_check(patient.embedder),
             await _vectors_check(patient.store, patient.embedder),
+            await _branches_check(patient.store, space=space),
             _index_check(patient.index),
         )
     )
@@ -152,6 +157,21 @@ async def _vectors_check(store: RecordStore, embedder: Embedder) -> Check:
         ok=not missing,
         detail=f"{missing}{'+' if missing == _SURVEY else ''} memories wait to be embedded" if missing else "complete",
         fix="`scrubjay doctor --repair` embeds them" if missing else "",
+    )
+
+
+async def _branches_check(store: RecordStore, *, space: str) -> Check:
+    """Branches whose memory is gone: nobody finds them, and what was purged may stand in them still."""
+    reader = SoundReader(store, space=space)
+    branches = await reader.get(await store.list_ids(space, Filter(state=State.BRANCHED), limit=_SURVEY))
+    trunks = {memory.id for memory in await reader.get(list(dict.fromkeys(one.trunk for one in branches)))}
+    lost = [one for one in branches if one.trunk not in trunks and one.trunk not in reader.problems]
+    first = ", ".join(one.id for one in lost[:_NAMED])
+    return Check(
+        name="branches",
+        ok=not lost,
+        detail=f"{len(lost)} belong to no memory: {first}" if lost else "each belongs to a memory",
+        fix=f"`scrubjay forget {lost[0].id}` and `scrubjay purge {lost[0].id}` do away with one" if lost else "",
     )
 
 

@@ -215,6 +215,9 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
         "memory_diff": lambda given: {"entity_name": given.ref, "version1": 1, "version2": 1 + given.number % 3},
         "memory_revert": lambda given: {"entity_name": given.ref, "version": 1},
         "memory_branch": _branch_entity,
+        "memory_branches": lambda given: {"entity_name": given.ref},
+        "memory_merge_branch": lambda given: {"entity_name": given.ref, "branch_name": given.words[4]},
+        "memory_drop_branch": lambda given: {"entity_name": given.ref, "branch_name": given.words[4]},
         "memory_undo": lambda given: {} if given.every(3) else {"run": given.run},
     },
     "items": {"memory_store": _item, "memory_recall": _items},
@@ -229,6 +232,7 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
         "update_memory": lambda given: {"id": given.ref, **_written(given), "message": given.words[7]},
         "smart_write": _smart_write,
         "search_memories": lambda given: {"query": "the jay hid", "tags": [given.label], "limit": 2},
+        "intelligence_detect_duplicates": lambda given: {"id": given.ref, "merge": given.every(3)},
     },
 }
 

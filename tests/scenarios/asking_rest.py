@@ -133,6 +133,7 @@ def _on_branch(method: str, tail: str) -> Make:
 def _extract(given: Given) -> Ask:
     lines = f"{given.words[4]}: I prefer {given.words[5]} to {given.words[6]}.\n{given.words[7]}: {given.text}"
     body: Json = {"text": lines, "session": given.words[8], "method": "patterns", "store": not given.every(3)}
+    body |= {"me": given.words[4]} if given.every(2) else {}
     return _send("POST", "/extract", given, body, headers=_named(given))
 
 

@@ -38,7 +38,7 @@ def _arguments(verb: str, given: Given) -> _Arguments:
         "read": {"refs": [given.ref, given.other], "format": "json" if given.every(2) else "markdown"},
         "revise": {"ref": given.ref, "edit": edit},
         "forget": {"selection": selection},
-        "restore": {"selection": selection},
+        "restore": {"selection": {**selection, "branch": branch_for(given) if given.every(3) else ""}},
         "purge": {"selection": selection},
         "relate": {"source": given.ref, "target": given.other, "relation": words[4], "text": words[5]},
         "unrelate": {"source": given.ref, "target": given.other},
@@ -71,7 +71,7 @@ def _arguments(verb: str, given: Given) -> _Arguments:
         "get_memory_status": _NONE,
         "extract": {
             "text": f"{words[4]}: I prefer {words[5]} to {words[6]}.\n{words[7]}: {given.text}", "session": words[8],
-            "method": "patterns", "store": not given.every(3),
+            "method": "patterns", "store": not given.every(3), "me": words[4] if given.every(2) else "",
         },
         "context": {"session": words[4], "project": given.label if given.every(2) else "", "max_tokens": _PLENTY},
         "undo": {} if given.every(4) else {"run": given.run, "idempotency_key": given.key},

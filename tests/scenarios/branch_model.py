@@ -65,6 +65,8 @@ class Tree:
         self.records = {MAIN: Record(versions={1: first})}
         self.switched = MAIN
         self.runs: list[Run] = []
+        # The fields that clashed in the last merge.
+        self.clashes: list[str] = []
 
     # ---- what there is ----
 
@@ -122,18 +124,23 @@ class Tree:
         main, branch = self.records[MAIN], self.records[line]
         base = main.versions[branch.now.forked]
         ours, theirs = self.records[into].now, self.records[name].now
+        self.clashes = []
         if theirs.words == base.words:
             return "unchanged"
         title, clashes = _settled(base.title, ours.title, theirs.title, prefer=prefer)
-        if clashes and not prefer:
+        replaced = _replaced(base.facts, ours.facts, theirs.facts)
+        self.clashes = ["title"] * clashes + ["observations"] * len(replaced)
+        if self.clashes and not prefer:
             return "conflict"
-        words = {"title": title, "facts": _together(base.facts, ours.facts, theirs.facts)}
-        changed = (words["title"], words["facts"]) != ours.words
+        facts = _together(base.facts, ours.facts, theirs.facts)
+        loses = {pair[0 if prefer == "theirs" else 1] for pair in replaced}
+        facts = tuple(fact for fact in facts if fact[0] not in loses)
+        changed = (title, facts) != ours.words
         merged: dict[str, Snapshot] = {}
         if into == MAIN and changed:
-            merged[MAIN] = replace(ours, title=title, facts=words["facts"], confirmed=self.tick())
+            merged[MAIN] = replace(ours, title=title, facts=facts, confirmed=self.tick())
         common = main.last + (MAIN in merged)
-        merged[line] = replace(branch.now, title=title, facts=words["facts"], forked=common)
+        merged[line] = replace(branch.now, title=title, facts=facts, forked=common)
         self.write(agent, **merged)
         return "merged" if changed else "unchanged"
 
@@ -178,3 +185,15 @@ def _together(base: Sequence[Fact], ours: tuple[Fact, ...], theirs: tuple[Fact, 
     before, mine, others = ({text for text, _ in side} for side in (base, ours, theirs))
     kept = [fact for fact in ours if fact[0] in others or fact[0] not in before]
     return (*kept, *(fact for fact in theirs if fact[0] not in mine and fact[0] not in before))
+
+
+def _replaced(base: Sequence[Fact], ours: Sequence[Fact], theirs: Sequence[Fact]) -> list[tuple[str, str]]:
+    """What each side alone says anew, as often as both took something out; what both say anew took a place first."""
+    if base in (ours, theirs):
+        return []
+    before, mine, others = ([text for text, _ in side] for side in (base, ours, theirs))
+    gone = [text for text in before if text not in mine and text not in others]
+    new = [text for text in mine if text not in before], [text for text in others if text not in before]
+    agreed = [text for text in new[0] if text in new[1]]
+    alone = [[text for text in side if text not in agreed] for side in new]
+    return list(zip(*alone, strict=False))[: max(0, len(gone) - len(agreed))]

@@ -18,8 +18,10 @@ from tests.scenarios.house import House, open_house, quick_place
 
 AGENTS = ("alice", "bob")
 NAMES = ("draft", "Entwurf/2")
+# No two have a word in common: what takes the place of what goes by order then.
 FACTS = ("no milk", "one cup", "iced", "sweet")
-DEEDS = ("title", "title", "add", "remove")
+OTHERS = ("green", "black", "white")
+DEEDS = ("title", "add", "remove", "swap", "swap")
 PLENTY = 1_000
 
 agents = st.sampled_from(AGENTS)
@@ -73,6 +75,10 @@ class Branching(RuleBasedStateMachine):
         else:
             asked = {"remove_observations": [fact]}
             after = replace(now, facts=tuple(one for one in now.facts if one[0] != fact))
+            other = self.pick(OTHERS, what)
+            if deed == "swap" and fact in now.texts and other not in now.texts:
+                asked["add_observations"] = [other]
+                after = replace(after, facts=(*after.facts, (other, self.tree.tick())))
         done = self.runner.run(self.clients[agent].revise(self.id, branch=branch, **asked))  # type: ignore[arg-type]
         if after == now:
             assert (done.action, done.version) == ("unchanged", self.tree.records[name].last)
@@ -152,12 +158,17 @@ class Branching(RuleBasedStateMachine):
         # Both have something to bring, or there would be little to merge.
         for side, deed, what in works:
             self.revise(agent, self.pick([MAIN, name], side), deed, what)
+        shared = [place for place, fact in enumerate(FACTS) if fact in self.tree.records[name].now.texts]
+        if how % 5 == 0 and shared:
+            # Each puts something else in the place of the same.
+            self.revise(agent, MAIN, "swap", shared[0])
+            self.revise(agent, name, "swap", shared[0] + len(FACTS))
         name, into = (MAIN, name) if how % 2 else (name, MAIN)
         done = self.runner.run(self.clients[agent].merge_branch(self.id, name, into=into, prefer=prefer))
         assert done.action == self.tree.merge(agent, name, into, prefer=prefer)
         assert (done.id, done.branch, done.into) == (self.id, name, into)
         assert done.version == self.tree.records[into].last
-        assert [one.field for one in done.clashes] == (["title"] if done.action == "conflict" else [])
+        assert [one.field for one in done.clashes] == (self.tree.clashes if done.action == "conflict" else [])
         if how % 3 == 0 and done.action == "merged":
             self.take_back(agent)
 

@@ -1,6 +1,8 @@
 """One story: a log is read, its facts are found again, the same log changes nothing, and all of it is taken back."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,10 @@ from typer.testing import CliRunner
 from scrubjay.app import open_engine
 from scrubjay.client import MemoryClient
 from scrubjay.model.draft import Caller
+from scrubjay.model.job import Job
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.main import app
+from tests.unit.extraction.scripted import Scripted
 
 LOG = """[2026-05-01 10:00] Ann: Hey Ben! How are you?
 [2026-05-01 10:01] Ben: Good! I moved to Lisbon last month and
@@ -45,6 +49,26 @@ async def test_a_log_becomes_memories_once_and_can_be_taken_back(tmp_path: Path)
         assert {one.action for one in (await memory.extract(LOG)).facts} == {"created"}
 
 
+class Bench:
+    """A workshop that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []
+
+    async def take(self, jobs: Sequence[Job], *, waits: bool) -> None:
+        assert not waits
+        self.jobs += jobs
+
+
+async def test_what_is_left_for_later_is_handed_to_the_workshop(tmp_path: Path) -> None:
+    bench = Bench()
+    async with open_engine(Settings.load(home=str(tmp_path), embedder="none", vector_index="scan")) as engine:
+        with_model = replace(engine, llm=Scripted(), workshop=bench)
+        done = await with_model.extract(LOG, who=Caller(agent="reader"), method="patterns")
+    assert bench.jobs
+    assert {str(job.about["memory_id"]) for job in bench.jobs} <= {one.id for one in done.facts}
+
+
 @pytest.fixture
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
     monkeypatch.setenv("SCRUBJAY_HOME", str(tmp_path / "data"))
@@ -61,13 +85,25 @@ def test_the_command_reads_a_file_or_what_is_piped(shell: CliRunner, tmp_path: P
     assert "3 facts in 5 turns, by patterns: nothing stored" in shown.output
     stored = shell.invoke(app, ["extract", "-", "--session", "s1", "--json"], input=LOG)
     assert json.loads(stored.output)["session"] == "s1"
-    assert "3 unchanged" in shell.invoke(app, ["extract", str(log), "--session", "s1"]).output
+    again = shell.invoke(app, ["extract", str(log), "--session", "s1"])
+    assert "3 unchanged" in again.output
+    assert "say which of them you are with `me` (Ann, Ben)" in again.output
+    mine = shell.invoke(app, ["extract", str(log), "--session", "s1", "--me", "ann"])
+    assert "2 unchanged, 1 updated" in mine.output
+    assert "warning" not in mine.output
+    assert "These speak: Ann, Ben" in shell.invoke(app, ["extract", str(log), "--me", "Zoe"]).output
 
 
 def test_the_command_says_what_is_wrong_with_a_file(shell: CliRunner, tmp_path: Path) -> None:
     broken = tmp_path / "broken.json"
     broken.write_bytes(b"\x89PNG\xff")
     assert "not UTF-8" in shell.invoke(app, ["extract", str(broken)]).output
+    broken.write_bytes(b"PK\x03\x04\x14\x00")
+    assert "Unpack it" in shell.invoke(app, ["extract", str(broken)]).output
+    broken.write_text('{"orders": [{"id": 7, "total": 12.5}]}', encoding="utf-8")
+    assert "nobody says anything in it" in shell.invoke(app, ["extract", str(broken)]).output
+    broken.write_text(LOG, encoding="utf-16")
+    assert "3 facts" in shell.invoke(app, ["extract", str(broken), "--dry-run"]).output
     assert "there is no file" in shell.invoke(app, ["extract", str(tmp_path / "nowhere")]).output
     assert "no JSON" in shell.invoke(app, ["extract", "-"], input='{"messages": [').output
     assert "is empty" in shell.invoke(app, ["extract", "-"], input="").output

@@ -20,7 +20,7 @@ _GARBAGE = ("sj_nothing", "a.b.c", "eyJhbGciOiJub25lIn0.e30.")
 surfaces = pytest.mark.parametrize("surface", SURFACES)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def company(twins: Twins) -> Company:
     """Ann, Bob and Eve, with something of every sort in each one's space."""
     found = Company(twins=twins)

@@ -73,8 +73,19 @@ def test_a_memory_stands_on_the_branch_that_it_is_switched_to() -> None:
     assert told("switch", "tea", "main")["current"] == "main"
     assert run("read", "tea", "-f", "plain").out == "green tea\n"
     assert run("drop-branch", "tea", "draft").out.count("\n") == 2
-    assert run("switch", "tea", "draft").code == CODES[NotFound].exit
+    refused = run("switch", "tea", "draft")
+    assert (refused.code, "restore tea --branch draft" in refused.err) == (CODES[NotFound].exit, True)
     assert told("branches", "tea")["current"] == "main"
+    (gone,) = json.loads(run("recall", "tea", "--state", "trashed", "--json").out)["hits"]
+    assert gone["branch"] == "draft"
+    assert run("restore", "tea", "--branch", "draft").out.endswith(" of branch draft\n")
+    assert run("read", "tea", "-f", "plain", "-b", "draft").out.endswith("black tea\n")
+    assert "(branch draft)" in run("recall", "tea", "--branch", "draft").out
+    assert "note: no memory has a branch 'darft'" in run("recall", "tea", "--branch", "darft").out
+    run("drop-branch", "tea", "draft")
+    assert run("purge", gone["id"], "--yes").out.endswith(" of branch draft\n")
+    assert run("restore", "tea", "--branch", "draft").code == CODES[NotFound].exit
+    assert run("read", "tea", "-f", "plain").out == "green tea\n"
 
 
 def test_what_clashes_is_shown_and_settled_by_hand() -> None:

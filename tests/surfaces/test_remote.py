@@ -43,6 +43,11 @@ async def test_over_http_the_verbs_are_the_same(settings: Settings, tmp_path: Pa
             taken = await memory.import_lines(lines, progress=lambda done, total: reports.append((done, total)))
             assert (taken.imported, taken.known) == (0, 2)
             assert reports
+            reports.clear()
+            log = "Ann: I prefer tea.\nBen: Well."
+            told = await memory.extract(log, me="Ann", progress=lambda done, total: reports.append((done, total)))
+            assert (told.facts[0].action, reports[-1]) == ("created", (2, 2))
+            await memory.forget(told.facts[0].id)
             with pytest.raises(InvalidInput, match="line 1"):
                 await memory.import_lines(["nonsense"])
             with pytest.raises(InvalidInput, match="own machine"):

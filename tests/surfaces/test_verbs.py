@@ -45,7 +45,7 @@ def test_remember_as_json_has_the_documented_fields() -> None:
     assert (memory["entity"], memory["kind"], memory["category"], memory["project"]) == ("Acme", "fact", "c", "p")
     assert (memory["scope"], memory["pinned"], memory["metadata"]) == ("s", True, {"a": [1]})
     assert (memory["expires_at"], memory["remind_at"]) == ("2099-01-01T00:00:00Z", "2098-01-01T00:00:00Z")
-    assert memory["source"] == {"session": "s1", "agent": "cli"}
+    assert memory["source"] == {"session": "s1", "agent": "cli", "trust": "user"}
     assert memory["observations"][0]["text"] == "likes tea"
 
 
@@ -112,7 +112,7 @@ def test_recall_as_json_has_the_documented_fields() -> None:
     assert {
         "id", "name", "title", "passage", "score", "entities", "date", "source", "trust", "why", "around",
     } <= set(hit)  # fmt: skip
-    assert (hit["passage"], hit["entities"], hit["trust"]) == ("green tea", ["Sarah"], "unknown")
+    assert (hit["passage"], hit["entities"], hit["trust"]) == ("green tea", ["Sarah"], "user")
     memory = hit["memory"]
     assert isinstance(memory, dict)
     assert memory["content"] == "green tea"
@@ -170,7 +170,7 @@ def test_what_recall_cannot_take_is_said(options: tuple[str, ...], words: str) -
         ("--tier", "working"),
         ("--session", "s1"),
         ("--from-agent", "cli"),
-        ("--trust", "unknown"),
+        ("--trust", "document"),
         ("--contains", "GREEN t"),
         ("--metadata", '{"cups": 2}'),
         ("--since", "2000-01-01", "--until", "2100-01-01"),
@@ -181,7 +181,7 @@ def test_what_recall_cannot_take_is_said(options: tuple[str, ...], words: str) -
 def test_recall_can_be_narrowed(options: tuple[str, ...]) -> None:
     wanted = kept(
         "green tea", "-e", "Sarah", "--kind", "fact", "--category", "food", "-t", "hot", "-t", "drink", "--project",
-        "jay", "--scope", "team", "--session", "s1", "--metadata", '{"cups": 2}',
+        "jay", "--scope", "team", "--session", "s1", "--metadata", '{"cups": 2}', "--source", "document",
     )  # fmt: skip
     found = told("recall", "tea", *options)["hits"]
     assert isinstance(found, list)
@@ -232,6 +232,21 @@ def test_revise_changes_what_is_named_and_nothing_else() -> None:
     assert [one["text"] for one in memory["observations"]] == ["with lemon"]
     assert run("revise", "drink", "--unpin").out.startswith("updated")
     assert run("revise", "drink").out.startswith("unchanged")
+
+
+def test_what_is_typed_is_the_users_word_unless_it_says_whose() -> None:
+    memory_id = kept("The ferry leaves at nine.", "--source", "document", "-o", "daily")
+    run("revise", memory_id, "--add-observation", "from pier 4")
+    (memory,) = [json.loads(text) for text in _texts("read", memory_id, "-f", "json")]
+    assert memory["source"]["trust"] == "document"
+    assert [one.get("source", {}).get("trust") for one in memory["observations"]] == [None, "user"]
+    again = told("remember", "The ferry leaves at nine.")
+    assert (again["action"], again["id"], again["version"]) == ("updated", memory_id, 3)
+    (memory,) = [json.loads(text) for text in _texts("read", memory_id, "-f", "json")]
+    assert memory["source"]["trust"] == "user"
+    assert [one.get("source", {}).get("trust") for one in memory["observations"]] == ["document", "user"]
+    answer = run("remember", "x", "--source", "nobody")
+    assert (answer.code, "user, agent, document, unknown" in answer.err) == (CODES[InvalidInput].exit, True)
 
 
 def test_a_stale_revision_is_refused_with_the_current_version() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.unit.recalling.lines import branched
 from tests.unit.workshop import SPACE, Workshop
 
 from scrubjay.errors import StoreDamaged
@@ -106,7 +107,7 @@ async def test_a_healthy_patient_needs_nothing(data: Path) -> None:
     found = await doctor(given, space=SPACE, deep=True)
     assert found.ok
     assert {check.name for check in found.checks} == {
-        "backend", "store", "compression", "folder", "disk", "embedding", "vectors", "index",
+        "backend", "store", "compression", "folder", "disk", "embedding", "vectors", "branches", "index",
     }  # fmt: skip
     assert all(not check.fix for check in found.checks)
     assert (await checks(given, deep=True))["store"].detail != (await checks(given))["store"].detail
@@ -149,3 +150,19 @@ async def test_little_room_is_told_in_time(data: Path, monkeypatch: pytest.Monke
     check = (await checks(patient(data)))["disk"]
     assert (check.ok, check.detail) == (False, "4 MB free")
     assert check.fix
+
+
+async def test_a_branch_without_a_memory_is_found_and_can_be_done_away_with(data: Path) -> None:
+    store = FakeStore()
+    shop = Workshop(store=store)
+    tea, milk = await shop.kept(Draft(text="tea", name="tea")), await shop.kept(Draft(text="milk", name="milk"))
+    lost, _ = [await branched(shop, one, "draft", "what if") for one in (tea, milk)]
+    given = patient(data, store=store)
+    assert (await checks(given))["branches"].ok
+    await store.purge(SPACE, [tea.id], origin=shop.origin())
+    check = (await checks(given))["branches"]
+    assert (check.ok, check.detail) == (False, f"1 belong to no memory: {lost.id}")
+    assert lost.id in check.fix
+    await shop.forget(lost.id)
+    await shop.purge(lost.id)
+    assert (await checks(given))["branches"].ok

@@ -1,5 +1,6 @@
 """The write and read paths over any store, one short method a verb."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from scrubjay.model.change import Origin
@@ -10,12 +11,12 @@ from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, Written
 from scrubjay.model.rules import Rules
-from scrubjay.ports import RecordStore, Reranker
+from scrubjay.ports import Commit, Committed, RecordStore, Reranker
 from scrubjay.recalling.answers import Answers
 from scrubjay.recalling.pipeline import Shelf, recall
 from scrubjay.recalling.read import read
 from scrubjay.recalling.search import Searcher
-from scrubjay.testing import FakeClock, FakeEmbedder
+from scrubjay.testing import FakeClock, FakeEmbedder, FakeStore
 from scrubjay.testing.build import DIMENSION, MODEL, an_origin
 from scrubjay.vectors.scan import ScanIndex
 from scrubjay.writing import dispose, relate
@@ -27,6 +28,19 @@ from scrubjay.writing.revise import revise
 SPACE = "default"
 # For tests of anything but the stages that look at what a text says: nothing is added to it, and nothing merged.
 PLAIN = Rules(gate="off", density="off", tags="off", conflicts="off")
+
+
+class Overtaken(FakeStore):
+    """A store in which somebody does something right before the next commit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first: list[Callable[[], Awaitable[object]]] = []
+
+    async def commit(self, commit: Commit) -> Committed:
+        while self.first:
+            await self.first.pop()()
+        return await super().commit(commit)
 
 
 class Nearest:
@@ -97,7 +111,9 @@ class Workshop:
 
     async def restore(self, *refs: str, wanted: Selection | None = None) -> Outcome:
         chosen = wanted or Selection(refs=refs)
-        return await dispose.restore(chosen, space=SPACE, origin=self.origin(), store=self.store)
+        return await dispose.restore(
+            chosen, space=SPACE, origin=self.origin(), store=self.store, lookout=self.desk.lookout
+        )
 
     async def purge(self, *refs: str, wanted: Selection | None = None) -> Outcome:
         chosen = wanted or Selection(refs=refs)

@@ -2,29 +2,33 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from functools import partial
 from typing import TypeVar, cast
 
+from scrubjay.branches import OWN_FIELDS
 from scrubjay.branching.weaving import weave
 from scrubjay.model.branch import Clash
 from scrubjay.model.memory import Json, Memory, Observation, Source
 from scrubjay.model.moment import to_iso
 from scrubjay.model.snapshot import source_to_json
 
-# What says which record it is, where it stands and how it is used is no content: ours stays.
-_OUR_OWN = (
-    "id", "space", "created_at", "updated_at", "state", "merged_into", "version", "branch", "trunk", "forked", "group",
-    "last_accessed", "last_confirmed", "last_reviewed", "access_count",
-)  # fmt: skip
+# When it was changed is told anew with each version.
+_NO_CONTENT = (*OWN_FIELDS, "updated_at")
 _IN_PARTS = ("content", "observations", "metadata", "tags", "flags", "merged")
-_WHOLE = tuple(one.name for one in fields(Memory) if one.name not in (*_OUR_OWN, *_IN_PARTS))
+_WHOLE = tuple(one.name for one in fields(Memory) if one.name not in (*_NO_CONTENT, *_IN_PARTS))
 # So much of each side is told of a clash; all of it stands in the versions.
 _LONGEST = 2_000
+# Above this many pairs what took the place of what goes by order: slower is worse than coarser.
+_MOST_PAIRS = 20_000
 
 Value = TypeVar("Value")
 _Facts = tuple[Observation, ...]
+# A text, and how often it was said before in the same list.
+_Key = tuple[str, int]
+_ByText = Mapping[_Key, Observation]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -83,14 +87,53 @@ def _content(table: _Table, base: str, ours: str, theirs: str) -> str:
 def _observations(table: _Table, base: _Facts, ours: _Facts, theirs: _Facts) -> _Facts:
     before, mine, others = (_numbered(side) for side in (base, ours, theirs))
     # In the order of ours, and what only theirs has after that.
-    found = (_observation(table, before.get(key), mine.get(key), others.get(key)) for key in {**mine, **others})
-    return tuple(one for one in found if one is not None)
+    merged = {
+        key: one
+        for key in {**mine, **others}
+        if (one := _observation(table, before.get(key), mine.get(key), others.get(key))) is not None
+    }
+    for gone, my_word, their_word in _replaced(before, mine, others):
+        sides = [before[gone], mine[my_word], others[their_word]]
+        table.note("observations", *map(_spelled, sides))
+        # Of two that took the place of one, only one can stand.
+        merged.pop(my_word if table.prefer == "theirs" else their_word, None)
+    return tuple(merged.values())
 
 
-def _numbered(observations: Iterable[Observation]) -> dict[tuple[str, int], Observation]:
+def _replaced(before: _ByText, mine: _ByText, others: _ByText) -> Iterator[tuple[_Key, _Key, _Key]]:
+    """What both took out or ended, and what each said instead: of what it said anew, that with the most words of it."""
+    gone = [key for key in before if _holds(before, key) and not _holds(mine, key) and not _holds(others, key)]
+    new = [[key for key in side if key not in before and _holds(side, key)] for side in (mine, others)]
+    if len(gone) * max(map(len, new)) > _MOST_PAIRS:
+        yield from (each for each in zip(gone, *new, strict=False) if each[1] != each[2])
+        return
+    agreed = [key for key in new[0] if key in others]
+    for key in gone:
+        words = frozenset(key[0].casefold().split())
+        # What both say anew comes first: among equals it is what took the place.
+        chosen = [max([*agreed, *side], key=partial(_common, words), default=None) for side in new]
+        first, second = chosen
+        if first is None or second is None:
+            return
+        if first in agreed or second in agreed:
+            agreed = [one for one in agreed if one not in chosen]
+        else:
+            yield key, first, second
+        new = [[one for one in side if one not in chosen] for side in new]
+
+
+def _holds(side: _ByText, key: _Key) -> bool:
+    return key in side and side[key].valid_until is None
+
+
+def _common(words: frozenset[str], other: _Key) -> int:
+    return len(words.intersection(other[0].casefold().split()))
+
+
+def _numbered(observations: Iterable[Observation]) -> dict[_Key, Observation]:
     """By their texts: one that was said again after it was over stands there twice."""
     counts: Counter[str] = Counter()
-    found: dict[tuple[str, int], Observation] = {}
+    found: dict[_Key, Observation] = {}
     for one in observations:
         counts[one.text] += 1
         found[one.text, counts[one.text]] = one

@@ -7,12 +7,13 @@ from functools import partial
 from typing import cast
 
 from scrubjay import telemetry
-from scrubjay.branches import branch_of, on_branch, require_live, trunk_of
+from scrubjay.branches import branch_of, on_branch, require_live, too_fast, trunk_of
 from scrubjay.branching.combining import combine, says_the_same, with_words_of
+from scrubjay.branching.lines import require_named
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion
 from scrubjay.model.branch import Clash, Joined
 from scrubjay.model.change import Action, Origin
-from scrubjay.model.given import require_remark, require_text
+from scrubjay.model.given import require_remark
 from scrubjay.model.memory import MAIN, Json, Memory
 from scrubjay.once import Ask, asking
 from scrubjay.ports import Commit, RecordStore, Write
@@ -20,6 +21,7 @@ from scrubjay.references import resolve
 from scrubjay.text.secrets import redact
 from scrubjay.writing import validate
 from scrubjay.writing.embed import embed_new
+from scrubjay.writing.frictions import Friction
 from scrubjay.writing.pipeline import Desk
 from scrubjay.writing.slicing import slice_memory
 
@@ -52,7 +54,7 @@ async def merge_branch(
     ref: str, name: str, *, into: str, prefer: str, message: str, space: str, origin: Origin, desk: Desk, key: str
 ) -> Joined:
     """Bring what a branch has changed into main, or what main has changed into a branch."""
-    _require_two(name, into)
+    name, into = _require_two(name, into)
     if prefer not in PREFERENCES:
         raise InvalidInput(
             f"prefer must be ours or theirs, not {str(prefer)[:40]!r}",
@@ -76,15 +78,11 @@ async def merge_branch(
             return await _join(sides, merged, message=remark, origin=origin, desk=desk, ask=ask)
         except StaleVersion:
             continue
-    raise StaleVersion(f"{ref[:100]!r} is being changed too fast", hint="Try again", ref=ref[:200])
+    raise too_fast(ref)
 
 
-def _require_two(name: str, into: str) -> None:
-    for given, argument in ((name, "branch"), (into, "into")):
-        if not require_text(given, field=argument):
-            raise InvalidInput(
-                f"{argument} must name a branch", hint="`branches` lists those there are", field=argument
-            )
+def _require_two(name: str, into: str) -> tuple[str, str]:
+    name, into = require_named(name), require_named(into, field="into")
     if name == into:
         raise InvalidInput(
             f"{name[:100]!r} cannot be merged into itself", hint="Name two branches, one of them main", field="into"
@@ -95,6 +93,7 @@ def _require_two(name: str, into: str) -> None:
             hint=f"Merge {name[:100]!r} into main, then main into {into[:100]!r}",
             field="into",
         )
+    return name, into
 
 
 async def _sides(ref: str, name: str, into: str, *, space: str, store: RecordStore) -> _Sides:
@@ -140,9 +139,11 @@ async def _join(sides: _Sides, merged: Memory, *, message: str, origin: Origin, 
     changed = not says_the_same(merged, sides.ours)
     main = sides.main
     if sides.into_main and changed:
-        main = replace(merged, version=main.version + 1, updated_at=origin.at, last_confirmed=origin.at)
+        at = max(origin.at, main.updated_at)
+        main = replace(merged, version=main.version + 1, updated_at=at, last_confirmed=origin.at)
     branch = with_words_of(sides.branch, merged)
-    branch = replace(branch, forked=main.version, version=branch.version + 1, updated_at=origin.at)
+    at = max(origin.at, sides.branch.updated_at)
+    branch = replace(branch, forked=main.version, version=branch.version + 1, updated_at=at)
     records = (main, branch) if sides.into_main and changed else (branch,)
     sliced = [(one, await slice_memory(one)) for one in records]
     embedded, warning = await embed_new(sliced, space=main.space, shelf=desk.store, embedder=desk.embedder)
@@ -153,11 +154,17 @@ async def _join(sides: _Sides, merged: Memory, *, message: str, origin: Origin, 
     )
     done = replace(sides, main=main, branch=branch)
     answer = _told(done, "merged" if changed else "unchanged", warnings=(warning,) if warning else ())
-    commit = Commit(space=main.space, origin=origin, writes=writes, embedded=embedded, once=ask.once(_kept(answer)))
+    found = Friction()
+    if main is not sides.main:
+        found = await desk.lookout.look(main, sliced[0][1], before=sides.main, embedded=embedded, origin=origin)
+    commit = Commit(
+        space=main.space, origin=origin, writes=writes, embedded=embedded, papers=found.papers(at=origin.at),
+        once=ask.once(_kept(answer)),
+    )  # fmt: skip
     with telemetry.stage("write.commit"):
         first = ask.first(await desk.store.commit(commit))
     telemetry.count("writes", action="joined" if first is None else "repeated")
-    return answer if first is None else _joined(first)
+    return replace(answer, conflicts=found.told) if first is None else _joined(first)
 
 
 def _told(sides: _Sides, action: str, *, clashes: tuple[Clash, ...] = (), warnings: tuple[str, ...] = ()) -> Joined:

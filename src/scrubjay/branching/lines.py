@@ -9,15 +9,17 @@ from scrubjay.branches import (
     branch_of,
     branches_of,
     current_branch,
+    first_page,
     line_of,
     on_branch,
     require_live,
     switched_to,
+    too_fast,
     trunk_of,
 )
 from scrubjay.errors import InvalidInput, NameTaken, NotFound, StaleVersion
 from scrubjay.model.branch import Branch, Branches
-from scrubjay.model.branch_name import require_branch_name
+from scrubjay.model.branch_name import require_branch_name, spelled
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.given import require_flag, require_remark, require_text, require_whole
 from scrubjay.model.memory import MAIN, Json, Memory, State
@@ -34,6 +36,9 @@ from scrubjay.writing.slicing import slice_memory
 
 # Somebody else may be faster; each time what there is is looked at anew.
 _TRIES = 20
+_PAGE = 100
+# So many characters of their ids a memory and its branches have in common.
+_SHARED = 13
 
 
 async def commit(ref: str, *, message: str, branch: str, space: str, origin: Origin, desk: Desk, key: str) -> Written:
@@ -46,14 +51,14 @@ async def commit(ref: str, *, message: str, branch: str, space: str, origin: Ori
         if (known := await ask.answered(desk.store, space=space)) is not None:
             return Written.from_json(known)
         memory = await standing(ref, branch=branch, space=space, desk=desk)
-        marked = replace(memory, version=memory.version + 1, updated_at=origin.at)
+        marked = replace(memory, version=memory.version + 1, updated_at=max(origin.at, memory.updated_at))
         try:
             return await commit_version(
                 marked, action=Action.COMMITTED, message=remark, origin=origin, desk=desk, ask=ask, told="committed"
             )
         except StaleVersion:
             continue
-    raise _too_fast(ref)
+    raise too_fast(ref)
 
 
 async def branch(
@@ -75,15 +80,19 @@ async def branch(
         # One of this name may have gone while the memory was switched to it.
         stands = name if switch else MAIN if await switched_to(desk.store, trunk) == name else ""
         papers = (_paper(trunk, stands, origin=origin),) if stands else ()
-        papers = (*papers, _first_page(begun, origin=origin))
+        papers = (*papers, first_page(begun, description=remark, origin=origin))
         try:
+            # Who purges the memory meanwhile purges what branches there are: there may be no other afterwards.
             await desk.store.commit(
-                Commit(space=space, origin=origin, writes=(write,), embedded=embedded, papers=papers)
-            )
+                Commit(
+                    space=space, origin=origin, writes=(write,), stands=((trunk.id, trunk.version),),
+                    embedded=embedded, papers=papers,
+                )
+            )  # fmt: skip
         except StaleVersion:
             continue
         return await _told(trunk, store=desk.store)
-    raise _too_fast(ref)
+    raise too_fast(ref)
 
 
 async def branches(ref: str, *, space: str, store: RecordStore) -> Branches:
@@ -94,20 +103,21 @@ async def branches(ref: str, *, space: str, store: RecordStore) -> Branches:
 async def switch(ref: str, name: str, *, space: str, origin: Origin, store: RecordStore) -> Branches:
     """Have a memory stand on another branch for whoever names none."""
     trunk = await _live(ref, space=space, store=store)
-    record = await on_branch(store, trunk, _named(name))
+    record = await on_branch(store, trunk, require_named(name))
     await _file(_paper(trunk, branch_of(record), origin=origin), store=store)
     return await _told(trunk, store=store)
 
 
 async def drop(ref: str, name: str, *, space: str, origin: Origin, store: RecordStore) -> Branches:
     """Put a branch into the trash; a memory that was switched to it stands on main again."""
-    if _named(name) == MAIN:
+    if require_named(name) == MAIN:
         raise InvalidInput("main cannot be dropped", hint="`forget` drops the whole memory", field="branch")
     for _ in range(_TRIES):
         trunk = await _live(ref, space=space, store=store)
         record = await on_branch(store, trunk, name)
         current = await current_branch(store, trunk)
-        gone = replace(record, state=State.TRASHED, version=record.version + 1, updated_at=origin.at)
+        at = max(origin.at, record.updated_at)
+        gone = replace(record, state=State.TRASHED, version=record.version + 1, updated_at=at)
         write = Write(
             memory=gone, base=record.version, action=Action.TRASHED, passages=await slice_memory(gone),
             message=f"branch {record.branch} dropped",
@@ -118,7 +128,7 @@ async def drop(ref: str, name: str, *, space: str, origin: Origin, store: Record
         except StaleVersion:
             continue
         return await _told(trunk, store=store)
-    raise _too_fast(ref)
+    raise too_fast(ref)
 
 
 async def _live(ref: str, *, space: str, store: RecordStore) -> Memory:
@@ -152,7 +162,7 @@ async def _begun(
         start, id=shadow, space=trunk.space, created_at=trunk.created_at, state=State.BRANCHED, merged_into="",
         version=max(fork, known.version if known else 0) + 1, branch=name, trunk=trunk.id, forked=fork,
         # Records that share a group are found together: a branch is none of them.
-        group="", updated_at=origin.at, access_count=0, last_accessed=None,
+        group="", updated_at=max(origin.at, trunk.updated_at), access_count=0, last_accessed=None,
     )  # fmt: skip
     return begun, known.version if known else None
 
@@ -163,35 +173,49 @@ async def _told(trunk: Memory, *, store: RecordStore) -> Branches:
         name=MAIN, version=now.version, created_at=now.created_at, updated_at=now.updated_at, agent=now.source.agent
     )
     records = await branches_of(store, [now]) if now.state is State.LIVE else []
+    pages = await _pages(now, store=store) if records else {}
+    current = await switched_to(store, now)
     return Branches(
         id=now.id,
         name=now.name,
-        current=await current_branch(store, now),
-        branches=(main, *[await _branch(one, store=store) for one in records]),
+        current=current if current in {one.branch for one in records} else MAIN,
+        branches=(main, *[await _branch(one, pages.get(one.id), store=store) for one in records]),
     )
 
 
-async def _branch(record: Memory, *, store: RecordStore) -> Branch:
-    first = await store.version(record.space, record.id, (await line_of(store, record)).start)
+async def _pages(trunk: Memory, *, store: RecordStore) -> dict[str, Paper]:
+    """What was filed when each branch was begun: their ids sort beside the memory's own, so they lie together."""
+    found: dict[str, Paper] = {}
+    after = beginning = trunk.id[:_SHARED]
+    while page := await store.papers(trunk.space, LINES, after=after, limit=_PAGE):
+        found |= {paper.key: paper for paper in page if paper.key.startswith(beginning)}
+        after = page[-1].key
+        if len(page) < _PAGE or not after.startswith(beginning):
+            break
+    return found
+
+
+async def _branch(record: Memory, page: Paper | None, *, store: RecordStore) -> Branch:
+    """A branch as its first page tells of it; what came from elsewhere has none, or an older one."""
+    if page is not None and "description" in page.value:
+        description, agent, at = str(page.value["description"]), str(page.value.get("agent", "")), page.at
+    else:
+        first = await store.version(record.space, record.id, (await line_of(store, record)).start)
+        description, agent, at = (first.message, first.agent, first.created_at) if first else ("", "", None)
     return Branch(
         name=record.branch,
         version=record.version,
         forked=record.forked,
-        description=first.message if first else "",
-        created_at=first.created_at if first else None,
+        description=description,
+        created_at=at,
         updated_at=record.updated_at,
-        agent=first.agent if first else "",
+        agent=agent,
     )
 
 
 def _paper(trunk: Memory, current: str, *, origin: Origin) -> Paper:
     value: dict[str, Json] = {"current": current, "about": {"memory_id": trunk.id}}
     return Paper(space=trunk.space, drawer=DRAWER, key=trunk.id, value=value, at=origin.at)
-
-
-def _first_page(record: Memory, *, origin: Origin) -> Paper:
-    value: dict[str, Json] = {"start": record.version, "fork": record.forked, "about": {"memory_id": record.id}}
-    return Paper(space=record.space, drawer=LINES, key=record.id, value=value, at=origin.at)
 
 
 async def _file(paper: Paper, *, store: RecordStore) -> None:
@@ -202,14 +226,11 @@ async def _file(paper: Paper, *, store: RecordStore) -> None:
         except StaleVersion:
             continue
         return
-    raise _too_fast(paper.key)
+    raise too_fast(paper.key)
 
 
-def _named(name: str) -> str:
-    if not require_text(name, field="branch"):
-        raise InvalidInput("say which branch", hint="`branches` lists those there are", field="branch")
-    return name
-
-
-def _too_fast(ref: str) -> StaleVersion:
-    return StaleVersion(f"{ref[:100]!r} is being changed too fast", hint="Try again", ref=ref[:200])
+def require_named(name: str, *, field: str = "branch") -> str:
+    """The name of a branch that there should be, in the one way it is spelled."""
+    if not require_text(name, field=field):
+        raise InvalidInput(f"{field} must name a branch", hint="`branches` lists those there are", field=field)
+    return spelled(name)

@@ -90,11 +90,14 @@ class Knowledge(Opening):
         format: str = "auto",
         method: str = "auto",
         project: str = "",
+        me: str = "",
         trusted: bool = True,
+        progress: Progress | None = None,
     ) -> Extracted:
         """Find the facts of a conversation, and store them.
 
-        Unless it is `trusted`, nobody's words in it count as the user's own.
+        `me` is the speaker who is the user, where the log does not call anybody so. What others say counts as read
+        somewhere, and unless it is `trusted`, nobody's words in it count as the user's own.
         """
         return await self._open.extract(
             text,
@@ -104,7 +107,9 @@ class Knowledge(Opening):
             format=format,
             method=method,
             project=project,
+            me=me,
             trusted=trusted,
+            progress=progress,
         )
 
     async def context(self, *, session: str = "", project: str = "", max_tokens: int = 1500) -> Context:

@@ -169,9 +169,10 @@ class Memories(Opening):
         group: bool = False,
         reason: str = "",
         dry_run: bool = False,
+        branch: str = "",
     ) -> Outcome:
-        """Take memories out of the trash."""
-        chosen = Selection(refs=as_refs(ids), wanted=filter, group=group, reason=reason, dry_run=dry_run)
+        """Take memories out of the trash; or, by its name, a branch of theirs that was dropped."""
+        chosen = Selection(refs=as_refs(ids), wanted=filter, group=group, reason=reason, dry_run=dry_run, branch=branch)
         return await self._open.restore(chosen, who=self._who)
 
     async def purge(

@@ -1,4 +1,4 @@
-"""The job `conflicts`: everything in a space is compared, and what does not go together waits for a decision."""
+"""The job `conflicts`: one memory or a whole space is compared, and what does not go together waits for a decision."""
 
 from scrubjay.engine import Engine
 from scrubjay.model.draft import Caller
@@ -11,6 +11,11 @@ _AGENT = "scan"
 
 
 async def look_for_conflicts(job: Job, *, engine: Engine) -> str:
-    """Look through the space of a job. What was found before is not found again, so it may be tried anew."""
-    done = await engine.scan_conflicts(who=Caller(space=job.space, agent=_AGENT, run=job.id), limit=0)
+    """Look at the memory that a job is about, else at its space. What was found before is not found again."""
+    who = Caller(space=job.space, agent=_AGENT, run=job.id)
+    memory_id = job.about.get("memory_id")
+    if isinstance(memory_id, str):
+        count = await engine.scan_memory(memory_id, who=who)
+        return "the memory is gone" if count is None else f"compared 1 memory, new conflicts: {count:,}"
+    done = await engine.scan_conflicts(who=who, limit=0)
     return f"compared {done.memories:,} memories, new conflicts: {done.count:,}"

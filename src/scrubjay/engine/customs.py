@@ -55,7 +55,9 @@ class Customs(House):
 
     async def approve(self, selection: Selection, *, who: Caller) -> Outcome:
         """Keep what waits."""
-        done = await review.approve(selection, space=who.space, origin=self._origin(who), store=self.store)
+        done = await review.approve(
+            selection, space=who.space, origin=self._origin(who), store=self.store, lookout=self._lookout
+        )
         await self.index.after_commit()
         return done
 

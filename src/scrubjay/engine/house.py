@@ -21,6 +21,7 @@ from scrubjay.recalling.mirror import Mirrors
 from scrubjay.recalling.visits import Visits
 from scrubjay.writing import pipeline
 from scrubjay.writing.flights import Flights
+from scrubjay.writing.lookout import Lookout
 from scrubjay.writing.screen import label
 
 
@@ -106,6 +107,15 @@ class House:
             store=self.store, embedder=self.embedder, limits=self.limits, index=self.index, rules=self.default_rules,
             flights=self.flights, has_llm=self.llm is not None,
         )  # fmt: skip
+
+    @property
+    def _lookout(self) -> Lookout:
+        return self._desk.lookout
+
+    async def _hand_on(self, kept: pipeline.Kept) -> None:
+        """Leave to the workshop what a write leaves for later."""
+        if kept.jobs and self.workshop is not None:
+            await self.workshop.take(kept.jobs, waits=kept.waits)
 
     @property
     def _queue(self) -> Queue:

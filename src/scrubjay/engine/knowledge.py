@@ -13,7 +13,7 @@ from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.fact import Extracted
 from scrubjay.model.given import require_whole
 from scrubjay.model.job import CONFLICTS, Job, JobState
-from scrubjay.model.memory import Json
+from scrubjay.model.memory import Json, Memory
 from scrubjay.model.network import Network
 from scrubjay.model.query import Question
 from scrubjay.model.results import Recalled
@@ -28,6 +28,8 @@ from scrubjay.resolving.resolve import resolve_conflict
 # So many entities are looked for by meaning beside those that are found by name.
 _MOST_MEANT = 100
 _PLENTY = 1_000_000
+# So many conflicts are looked at when a session begins, of which a few are told.
+_MOST_CONFLICTS = 12
 
 _MONTH = 30 * 24 * 60 * 60
 
@@ -76,7 +78,9 @@ class Knowledge(Memories):
         self, *, who: Caller, status: str = "pending", ref: str = "", limit: int = 50
     ) -> tuple[ToldConflict, ...]:
         """The conflicts of a space, or of one memory."""
-        return await conflict_telling.conflicts(status=status, ref=ref, limit=limit, space=who.space, store=self.store)
+        return await conflict_telling.conflicts(
+            status=status, ref=ref, limit=limit, now=self.clock.now(), space=who.space, store=self.store
+        )
 
     async def probe_conflicts(
         self, drafts: Sequence[Draft], *, who: Caller, threshold: float = 0.5
@@ -92,11 +96,15 @@ class Knowledge(Memories):
             limit=limit, space=who.space, origin=self._origin(who), desk=self._desk, progress=progress
         )
 
+    async def scan_memory(self, memory_id: str, *, who: Caller) -> int | None:
+        """Look for conflicts of all that one memory says; tells how many are new, None where it is not there."""
+        return await scanning.scan_memory(memory_id, space=who.space, origin=self._origin(who), desk=self._desk)
+
     async def scan_later(self, *, who: Caller, after: int = 0) -> Job:
         """Have the whole space looked through after so many seconds; one look that waits already is enough."""
         due = self.clock.now() + timedelta(seconds=require_whole(after, field="after", least=0, most=_MONTH))
         for job in await self._queue.listed(who.space, limit=200):
-            if job.kind == CONFLICTS and job.state is JobState.WAITING:
+            if job.kind == CONFLICTS and job.state is JobState.WAITING and not job.about:
                 return job
         job = await self._queue.enqueue(CONFLICTS, {}, space=who.space, due=due)
         if self.workshop is not None:
@@ -120,6 +128,10 @@ class Knowledge(Memories):
         )  # fmt: skip
         await self.index.after_commit()
         return done
+
+    async def entity(self, ref: str, *, who: Caller) -> Memory:
+        """The entity of a name or id; what it was called before it was merged leads to it too."""
+        return await records.entity_at(ref, space=who.space, store=self.store)
 
     async def create_entities(self, entities: Sequence[Mapping[str, Json]], *, who: Caller) -> dict[str, Json]:
         """Create or update entities by name."""
@@ -154,8 +166,9 @@ class Knowledge(Memories):
     async def context(self, *, who: Caller, session: str = "", project: str = "", max_tokens: int = 1500) -> Context:
         """What an agent should know before it begins."""
         return await start.context(
-            session=session, project=project, max_tokens=max_tokens, conflicts=await self.conflicts(who=who, limit=5),
-            now=self.clock.now(), space=who.space, store=self.store,
+            session=session, project=project, max_tokens=max_tokens,
+            conflicts=await self.conflicts(who=who, limit=_MOST_CONFLICTS), now=self.clock.now(), space=who.space,
+            store=self.store,
         )  # fmt: skip
 
     async def extract(
@@ -168,11 +181,13 @@ class Knowledge(Memories):
         format: str = "auto",
         method: str = "auto",
         project: str = "",
+        me: str = "",
         trusted: bool = True,
+        progress: Progress | None = None,
     ) -> Extracted:
         """Find the facts of a conversation, and store them."""
         return await extract(
-            text, session=session, store=store, format=format, method=method, project=project, trusted=trusted,
-            space=who.space,
-            origin=self._origin(who), desk=self._desk, llm=self.llm,
+            text, session=session, store=store, format=format, method=method, project=project, me=me, trusted=trusted,
+            space=who.space, origin=self._origin(who), desk=self._desk, llm=self.llm, hand_on=self._hand_on,
+            progress=progress,
         )  # fmt: skip

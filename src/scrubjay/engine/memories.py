@@ -30,8 +30,7 @@ class Memories(House):
     async def remember(self, draft: Draft, *, who: Caller) -> Remembered:
         """Store a text, once, under every entity it is about."""
         kept = await pipeline.remember(draft, space=who.space, origin=self._origin(who), desk=self._desk)
-        if kept.jobs and self.workshop is not None:
-            await self.workshop.take(kept.jobs, waits=kept.waits)
+        await self._hand_on(kept)
         return kept.answer
 
     async def recall(self, question: Question, *, who: Caller, cursor: str = "") -> Recalled:
@@ -73,7 +72,9 @@ class Memories(House):
 
     async def restore(self, selection: Selection, *, who: Caller) -> Outcome:
         """Take memories out of the trash."""
-        done = await dispose.restore(selection, space=who.space, origin=self._origin(who), store=self.store)
+        done = await dispose.restore(
+            selection, space=who.space, origin=self._origin(who), store=self.store, lookout=self._lookout
+        )
         await self.index.after_commit()
         return done
 

@@ -8,6 +8,7 @@ from scrubjay.branching.joining import merge_branch
 from scrubjay.engine.house import House
 from scrubjay.history import undo as undoing
 from scrubjay.history import versions as history_of
+from scrubjay.history.reverting import revert
 from scrubjay.model.branch import Branches, Joined
 from scrubjay.model.draft import Caller
 from scrubjay.model.given import require_text
@@ -44,9 +45,9 @@ class Past(House):
         self, ref: str, *, who: Caller, to: int, message: str = "", branch: str = "", idempotency_key: str = ""
     ) -> Written:
         """Go back to a version, as a new one."""
-        done = await undoing.revert(
+        done = await revert(
             ref, to=to, message=message, branch=branch, space=who.space, origin=self._origin(who), store=self.store,
-            key=idempotency_key,
+            key=idempotency_key, lookout=self._lookout,
         )  # fmt: skip
         await self.index.after_commit()
         return done

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from scrubjay.errors import InvalidInput
-from scrubjay.extraction.messages import Json, is_message, turn_of
+from scrubjay.extraction.messages import Json, is_message, is_silent, turn_of
 from scrubjay.model.fact import Turn
 
 __all__ = ["Talk", "talks_in_json", "talks_in_json_lines"]
@@ -44,7 +44,7 @@ def talks_in_json_lines(text: str) -> list[Talk]:
         if is_message(value):
             message = cast("Json", value)
             sessions.setdefault(_name(message, _LINE_NAMES), []).append(message)
-        else:
+        elif not is_silent(_object(value)):
             found += _talks(value, name="", deep=0)
     found += [_talk(name, messages) for name, messages in sessions.items()]
     return [talk for talk in found if talk.turns]

@@ -12,23 +12,28 @@ from scrubjay.text.fact_words import ASSISTANTS, MACHINES
 
 __all__ = ["turns_in_lines"]
 
-_TIME = (
-    r"(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4},?(?:[T "
-    r"]\s?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[\s\u202f]?[APap]\.?[Mm]\.?)?Z?(?:[+-]\d\d:?\d\d)?)?|"
-    r"\d{1,2}:\d{2}(?::\d{2})?(?:[\s\u202f]?[APap]\.?[Mm]\.?)?)"
-)
+_DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4},?"
+_CLOCK = r"\s?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[\s\u202f]?[APap]\.?[Mm]\.?)?Z?(?:[+-]\d\d:?\d\d)?"
+_TIME = rf"(?:{_DATE}(?:[T ]{_CLOCK})?|\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:[\s\u202f]?[APap]\.?[Mm]\.?)?)"
 _STAMP = rf"(?:[\u200e\u200f]*[\[(]([^\])\n]{{1,60}})[\])]\s*(?:[-\u2013]\s+)?|({_TIME})\s*(?:[-\u2013|]\s*)?)"
 _NAME = r"~?\s?([^\W\d_][^:\n*\[\](){}<>\"`?!;=/\\|]{0,39})"
 _SPOKEN = re.compile(rf"\s{{0,3}}(?:[-*]\s+)?{_STAMP}?(?:\*\*|__)?{_NAME}(?:\*\*|__)?\s?:(?:\*\*|__)?(?:\s+|$)(.*)$")
 # As others write it: `<Ann> text`, `Ann (10:15): text`.
 _ANGLED = re.compile(rf"\s{{0,3}}{_STAMP}?<[@+%~ ]?{_NAME}>\s+(.*)$")
 _TIMED = re.compile(rf"\s{{0,3}}(?:\*\*)?{_NAME}[\[(]({_TIME})[\])](?:\*\*)?\s?:(?:\*\*)?(?:\s+|$)(.*)$")
+# As phones export it: where day and time stand before it, a number is a name, and so is what has signs in it.
+_MARKED = rf"[\u200e\u200f\s]{{0,3}}(?:\[({_DATE}[T ]{_CLOCK})\]\s?|({_DATE}[T ]{_CLOCK})\s?[-\u2013]\s)"
+_PHONED = re.compile(rf"{_MARKED}([^:\n]{{1,60}}?):\s(.*)$")
 _HEADED = re.compile(r"\s{0,3}#{1,6}\s{1,3}\W{0,5}([A-Za-z]{1,20})\W{0,5}$")
 # A line of a chat's own: somebody joined, messages are encrypted.
-_STAMPED = re.compile(rf"\s{{0,3}}[\[(]?{_TIME}[\])]?\s*[-\u2013]\s")
+_STAMPED = re.compile(rf"\s{{0,3}}[\[(]?{_TIME}[\])]?\s*[-\u2013]\s|{_MARKED}")
+# By these signs a phone sets off what it says itself, and what names are written in.
+_UNSEEN = "\u200e\u200f\u202a\u202c\u2068\u2069\u00a0 ~"
+_OWN_WORDS = "\u200e"
+_REMARK = re.compile(rf"{_OWN_WORDS}<[^<>\n]{{1,60}}>")
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _ROLES = ASSISTANTS | MACHINES | {"user", "human", "me", "you"}
-_SPEAKERS_BY_ROLE = {"human": "user", "me": "user"}
+_SPEAKERS_BY_ROLE = {"human": "user", "me": "user", "you": "user"}
 # What stands before a colon and speaks not.
 _LABELS = frozenset(
     """
@@ -51,7 +56,7 @@ def turns_in_lines(text: str) -> list[Turn]:
     """What was said, in order; where nobody is named it is one speaker's lines, whose name is empty."""
     lines = text.splitlines()
     heard = list(_heard(lines, speakers=_speakers(lines)))
-    told = [(one, "\n".join(one.lines).strip()) for one in heard]
+    told = [(one, _REMARK.sub("", "\n".join(one.lines)).strip()) for one in heard]
     return [
         Turn(speaker=one.speaker, text=said, id=str(number), at=one.at)
         for number, (one, said) in enumerate(((one, said) for one, said in told if said), 1)
@@ -97,6 +102,8 @@ def _begun(line: str, speakers: frozenset[str]) -> _Heard | None:
     if spoken is None or spoken[1] not in speakers:
         return None
     stamp, name, said = spoken
+    if said.startswith(_OWN_WORDS):
+        return None
     return _Heard(_called(name), moment_of_text(stamp) if stamp else None, [said])
 
 
@@ -106,6 +113,8 @@ def _spoken(line: str) -> tuple[str, str, str] | None:
         return found[1] or found[2] or "", found[3].strip(), found[4]
     if timed := _TIMED.match(line):
         return timed[2], timed[1].strip(), timed[3]
+    if phoned := _PHONED.match(line):
+        return phoned[1] or phoned[2], phoned[3].strip(_UNSEEN), phoned[4]
     return None
 
 
@@ -129,11 +138,17 @@ def _with_fences(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 def _may_speak(name: str) -> bool:
     plain = name.strip().lower()
-    return plain not in _LABELS and len(plain.split()) <= _MOST_WORDS and plain[-1:] not in ".,"
+    is_short = len(plain.split()) <= _MOST_WORDS or plain.startswith("+")
+    return bool(plain) and plain not in _LABELS and is_short and plain[-1] not in ".,"
 
 
 def _is_role(name: str) -> bool:
-    return name.strip().lower() in _ROLES
+    return _role(name) in _ROLES
+
+
+def _role(name: str) -> str:
+    # `You said:` and `ChatGPT said:` stand in what is copied from a page.
+    return " ".join(name.lower().split()).removesuffix(" said")
 
 
 def _looks_named(name: str) -> bool:
@@ -141,6 +156,5 @@ def _looks_named(name: str) -> bool:
 
 
 def _called(name: str) -> str:
-    plain = " ".join(name.split())
-    low = plain.lower()
-    return _SPEAKERS_BY_ROLE.get(low, low) if low in _ROLES else plain
+    role = _role(name)
+    return _SPEAKERS_BY_ROLE.get(role, role) if role in _ROLES else " ".join(name.split())

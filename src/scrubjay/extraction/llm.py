@@ -1,9 +1,10 @@
 """Facts by a language model, each checked against what was said: what does not stand there is dropped."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from scrubjay import telemetry
 from scrubjay.errors import LlmUnavailable
 from scrubjay.extraction.patterns import facts_of
 from scrubjay.extraction.said import left_out, said_in
@@ -14,7 +15,7 @@ from scrubjay.ports import Llm
 from scrubjay.text.claims import added, claims_of
 from scrubjay.text.tokens import running_terms_of
 
-__all__ = ["Found", "facts_by_model", "unfounded"]
+__all__ = ["Found", "found_by_model", "unfounded"]
 
 INSTRUCTIONS = """You pick out of a conversation the facts that are worth remembering for months.
 The material has one turn a line: its number, who speaks, what is said. Answer with one field, facts, a list.
@@ -34,7 +35,7 @@ SCHEMA: dict[str, Json] = {
                 "type": "object",
                 "properties": {
                     "turn": {"type": "integer"},
-                    "type": {"type": "string", "maxLength": 20},
+                    "type": {"type": "string", "enum": list[Json](FactType)},
                     "entity": {"type": "string", "maxLength": 300},
                     "statement": {"type": "string", "maxLength": 2_000},
                     "confidence": {"type": "number"},
@@ -61,31 +62,30 @@ _MOST_SURE = 0.99
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """The facts of a conversation, how many were dropped because they were not said, and what went wrong."""
+    """The facts of so many turns, and what went wrong."""
 
     facts: tuple[Fact, ...]
-    dropped: int = 0
+    turns: int
     warnings: tuple[str, ...] = ()
 
 
-async def facts_by_model(turns: Sequence[Turn], *, llm: Llm) -> Found:
+async def found_by_model(turns: Sequence[Turn], *, llm: Llm) -> AsyncIterator[Found]:
     """Ask a model, some turns at a time; where it fails, the rest is read by patterns."""
-    facts: list[Fact] = []
-    dropped = 0
-    read = 0
+    dropped = read = 0
     for some in _portions(turns):
         try:
-            answer = await llm.ask(INSTRUCTIONS, _rendered(some), schema=SCHEMA)
+            with telemetry.stage("extract.find"):
+                answer = await llm.ask(INSTRUCTIONS, _rendered(some), schema=SCHEMA)
         except LlmUnavailable as error:
-            facts += facts_of(turns[read:])
             warning = f"the language model gave no answer ({error.fields.get('reason', 'unknown')}): read by patterns"
-            return Found(facts=tuple(facts), dropped=dropped, warnings=(*_told(dropped), warning))
+            rest = turns[read:]
+            yield Found(facts=tuple(facts_of(rest)), turns=len(rest), warnings=(*_told(dropped), warning))
+            return
         told = cast("list[Mapping[str, Json]]", answer["facts"])
-        founded = [fact for one in told if (fact := _founded(one, some)) is not None]
+        founded = tuple(fact for one in told if (fact := _founded(one, some)) is not None)
         dropped += len(told) - len(founded)
-        facts += founded
         read += len(some)
-    return Found(facts=tuple(facts), dropped=dropped, warnings=_told(dropped))
+        yield Found(facts=founded, turns=len(some), warnings=_told(dropped) if read == len(turns) else ())
 
 
 def unfounded(statement: str, turn: Turn) -> str:

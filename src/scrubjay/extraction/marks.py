@@ -15,8 +15,8 @@ _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-zA-Z]+")
 
 def surroundings_of(sentences: Sequence[Said], *, answers: bool) -> dict[str, float]:
     """The marks that all sentences of a turn share."""
-    own = sum(len(one.words) for one in sentences if one.is_own and not one.to_other)
-    content = set[str]().union(*(one.content for one in sentences)) - PRAISE
+    own = sum(one.length for one in sentences if one.is_own and not one.to_other)
+    content = set[str]().union(*[one.content for one in sentences]) - PRAISE
     return {
         "answers_question": float(answers),
         "own_words_in_turn": math.log1p(own),
@@ -34,21 +34,22 @@ def marks_of(said: Said, *, names: Collection[str]) -> dict[str, float]:
             marks["own_only"] = 1.0
         if "first" in opens or "plural" in opens:
             marks["starts_with_own"] = 1.0
-        for name in shows & _OF_SPEAKERS.keys():
+        for name in shows & _SPEAKERS_SHOW:
             marks[_OF_SPEAKERS[name]] = 1.0
     elif not you:
         marks["nobody"] = 1.0
     if you:
         marks["you"] = 1.0
-    for name in shows & _OF_ITSELF.keys():
+    for name in shows & _SHOWS:
         marks[_OF_ITSELF[name]] = 1.0
     if "praise" in opens or "greeting" in opens:
         marks["reacts"] = 1.0
     if "view" in opens:
         marks["general"] = 1.0
-    if len(said.words) <= _SHORT:
+    if said.length <= _SHORT:
         marks["short"] = 1.0
-    if any(name.lower() not in names for name in _NAME.findall(said.text)):
+    named = _NAME.findall(said.text)
+    if named and "german" not in shows and any(name.lower() not in names for name in named):
         marks["names_something"] = 1.0
     return marks
 
@@ -59,3 +60,4 @@ _OF_ITSELF = {
     "thanks": "thanks", "guess": "hedge",
 }  # fmt: skip
 _OF_SPEAKERS = {"first": "i", "time": "own_time", "perfect": "own_perfect", "plan": "own_plan"}
+_SHOWS, _SPEAKERS_SHOW = frozenset(_OF_ITSELF), frozenset(_OF_SPEAKERS)

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from scrubjay.extraction.explicit import Explicit, explicit_in, kind_of
 from scrubjay.extraction.marks import marks_of, surroundings_of
@@ -12,10 +12,10 @@ from scrubjay.extraction.subjects import is_assistant, is_machine, subject_of, t
 from scrubjay.extraction.weights import BIAS, WEIGHTS
 from scrubjay.model.fact import Fact, FactType, Turn
 
-__all__ = ["Candidate", "candidates_in", "facts_of", "names_of"]
+__all__ = ["ENOUGH", "Candidate", "candidates_in", "facts_of", "names_of"]
 
 # From here on a turn is taken to tell a fact; whoever talks to a program tells fewer.
-_ENOUGH = -0.4
+ENOUGH = -0.4
 _ENOUGH_TO_PROGRAM = 1.0
 # So far behind the best sentence of its turn another is taken with it.
 _BEHIND = 1.2
@@ -26,8 +26,7 @@ _SUREST = 0.99
 _OF_PROGRAMS = (FactType.DECISION, FactType.REQUIREMENT)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A sentence that may state a fact, its marks, and what they come to."""
 
     said: Said
@@ -49,7 +48,7 @@ def facts_of(turns: Sequence[Turn]) -> list[Fact]:
         if is_assistant(turn.speaker):
             chosen = [(one, 1.0) for one in candidates if one.explicit and one.explicit.type in _OF_PROGRAMS]
         else:
-            chosen = list(_chosen(candidates, enough=_ENOUGH_TO_PROGRAM if to_program else _ENOUGH))
+            chosen = list(_chosen(candidates, enough=_ENOUGH_TO_PROGRAM if to_program else ENOUGH))
         found += _told(chosen, turn)
     return found
 
@@ -70,26 +69,31 @@ def candidates_in(turn: Turn, *, names: frozenset[str], answers: bool) -> list[C
         if not reason or explicit:
             kept.append((said, explicit))
     around = surroundings_of([said for said, _ in kept], answers=answers)
+    shared = BIAS + _sum(around)
     found: list[Candidate] = []
     for said, explicit in kept:
         marks = marks_of(said, names=names)
+        score = shared + _sum(marks)
         marks.update(around)
-        found.append(Candidate(said, marks, _score(marks), explicit))
+        found.append(Candidate(said, marks, score, explicit))
     return found
 
 
-def _score(marks: dict[str, float]) -> float:
-    score = BIAS
+def _sum(marks: dict[str, float]) -> float:
+    total = 0.0
     for name, value in marks.items():
-        score += WEIGHTS.get(name, 0.0) * value
-    return score
+        total += WEIGHTS[name] * value
+    return total
 
 
 def _chosen(candidates: Sequence[Candidate], *, enough: float) -> Iterator[tuple[Candidate, float]]:
     """The sentences that are facts, each with how sure that is."""
     if not candidates:
         return
-    best = max(one.score for one in candidates)
+    best = max([one.score for one in candidates])
+    if best + math.log(len(candidates)) < enough and not any(one.explicit for one in candidates):
+        # It cannot come to enough: most turns are done with here.
+        return
     # All that a turn says speaks for its having said something.
     together = best + math.log(sum(math.exp(one.score - best) for one in candidates))
     for one in candidates:

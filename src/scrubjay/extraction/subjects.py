@@ -13,12 +13,14 @@ _WORD = re.compile(r"[a-z]+")
 _PROGRAMS = frozenset(("assistant", "ai", "bot", "chatbot", "llm", "chatgpt"))
 # A sentence that begins with one of these begins with no name.
 _NO_NAMES = frozenset(("praise", "greeting", "time", "imperative", "back", "family"))
+# What may stand before the verb.
+_WHEN = r"(?:(?:now|currently|also|still|always|usually|never|just|recently|no longer) )*"
 _NAMED = re.compile(
-    r"(?:(?:The|A|An|This|That|Our|Their) )?((?:[A-Z][\w&'.-]*[\w]|[A-Z]{2,})(?: (?:[A-Z][\w&'.-]*[\w]|"
-    r"[A-Z]))*)(?:'s)? ([a-z]+)",
+    r"(?:(?:The|A|An|This|That|Our|Their|Der|Die|Das) )?((?:[A-Z][\w&'.-]*[\w]|[A-Z]{2,})(?: (?:[A-Z][\w&'.-]*[\w]|"
+    rf"[A-Z]))*)(?:'s)? {_WHEN}([a-z]+)",
 )
 _THING = re.compile(
-    r"(?:the|this|that|our|their|each|every|all) ((?:[\w.-]+ ){0,2}?[\w.-]+) "
+    rf"(?:the|this|that|our|their|each|every|all) ((?:[\w.-]+ ){{0,2}}?[\w.-]+) {_WHEN}"
     r"(?:is|are|was|were|has|have|had|uses?|used|runs?|must|should|needs?|will|can|cannot|can't|went|got|works?|lives?|"
     r"goes|supports?|requires?|moved|failed|broke|starts?|started|ends?|ended)\b"
 )

@@ -64,7 +64,9 @@ async def create_relations(links: Sequence[Link], *, nodes: Nodes, source: Sourc
     return Together(new=tuple(mentions.values()), edges=tuple(Edge(relation=one, present=True) for one in edges)), fresh
 
 
-async def add_observations(additions: Sequence[Texts], *, nodes: Nodes) -> tuple[Together, list[Texts]]:
+async def add_observations(
+    additions: Sequence[Texts], *, nodes: Nodes, source: Source
+) -> tuple[Together, list[Texts]]:  # fmt: skip
     """What each entity gets that it has not; an entity that nobody knows is an error."""
     memories = await _memories([name for name, _ in additions], nodes=nodes)
     after = {name: list(entity_of(memory).observations) for name, memory in memories.items()}
@@ -76,7 +78,7 @@ async def add_observations(additions: Sequence[Texts], *, nodes: Nodes) -> tuple
         fresh = [text for text in texts if text not in known]
         after[name] += fresh
         added.append((name, fresh))
-    return _edited(memories, after), added
+    return _edited(memories, after, source=source), added
 
 
 async def delete_entities(names: Sequence[str], *, nodes: Nodes) -> Together:
@@ -143,9 +145,12 @@ def moved(relations: Sequence[Relation], successors: Mapping[str, str]) -> tuple
     return (*gone, *come)
 
 
-def _edited(memories: Mapping[str, Memory], after: Mapping[str, Sequence[str]]) -> Together:
+def _edited(
+    memories: Mapping[str, Memory], after: Mapping[str, Sequence[str]], *, source: Source | None = None
+) -> Together:
+    """The edits after which entities have these observations; what is new is the word of a source."""
     edits = [
-        (memory, edit_to(memory, after[name]))
+        (memory, replace(edit_to(memory, after[name]), source=source))
         for name, memory in memories.items()
         if tuple(after[name]) != entity_of(memory).observations
     ]

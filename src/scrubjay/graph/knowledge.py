@@ -67,7 +67,7 @@ class KnowledgeGraph:
         """Add to entities what they do not have yet, and tell what that was; raises NotFound and adds nothing."""
         clean = await self._cleaner(_draft(name, "", *texts) for name, texts in additions)
         given = [(clean(name), [clean(text) for text in texts]) for name, texts in additions]
-        return await self._write(lambda nodes: changing.add_observations(given, nodes=nodes))
+        return await self._write(lambda nodes: changing.add_observations(given, nodes=nodes, source=self.source))
 
     async def delete_entities(self, names: Sequence[str]) -> None:
         """Put entities into the trash, and remove every relation that names them."""

@@ -19,6 +19,8 @@ from scrubjay.references import SoundReader
 from scrubjay.text.alike import nearly
 
 MOST_RESULTS = 10_000
+# So many of what is always included come with an answer, the oldest first.
+_MOST_PINNED = 20
 _APART = "\x00"
 _PAGE = 500
 # Shorter words are too close to each other for a slip to be told from another word.
@@ -42,7 +44,8 @@ async def search_nodes(
 ) -> dict[str, Json]:
     """Entities by name and type, then those that a recall has found by meaning; what is always included comes first.
 
-    Without a query all entities, the most often read first.
+    The first `always_included` of the results are there for that reason, and come on top of the limit. Without a query
+    all entities, the most often read first.
     """
     require_text(query, field="query")
     require_whole(limit, field="limit", most=MOST_RESULTS)
@@ -59,10 +62,15 @@ async def search_nodes(
     for hit in meant.hits if query.strip() else ():
         if hit.memory is not None:
             found.setdefault(hit.id, hit.memory)
-    first = {one.id for one in pinned}
-    shown = [*pinned, *[one for one in found.values() if one.id not in first][:limit]]
+    # What is always included has places of its own: those that have none are found as the others are.
+    first = {one.id: one for one in pinned[:_MOST_PINNED]}
+    shown = [*first.values(), *[one for one in found.values() if one.id not in first][:limit]]
     results = await _told(shown, space=space, store=store)
-    return {"success": True, "query": query, "count": len(results), "results": results}
+    told: dict[str, Json] = {"success": True, "query": query, "count": len(results), "results": results}
+    told["always_included"] = len(first)
+    if len(pinned) > len(first):
+        told["note"] = f"{len(pinned) - len(first):,} more are always included and have no room: unpin some"
+    return told
 
 
 async def _named(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from scrubjay.branches import on_branch, presented
 from scrubjay.errors import InvalidInput, NameTaken, ScrubjayError, StaleVersion
@@ -102,6 +103,8 @@ class _Clerk:
             try:
                 if known is None:
                     return await self._create(replace(wish, name=name))
+                if known.name != handle_of(name):
+                    return await self._add(known, wish, name=name)
                 return await self.change(known, replace(wish, name=None))
             except (NameTaken, StaleVersion):
                 if attempt == _TRIES - 1:
@@ -124,6 +127,13 @@ class _Clerk:
             warnings.append("source_session goes with observations that are added, and there are none")
         told = _told(memory.id, wish.name or name_of(memory), done.action, done.version)
         told |= _beside(warnings=warnings, conflicts=done.conflicts, branch=current.branch)
+        return told
+
+    async def _add(self, whole: Memory, wish: Wish, *, name: str) -> dict[str, Json]:
+        """Add observations to the entity that the one of this name is part of: all else there is not about it."""
+        told = await self.change(whole, Wish(added=wish.observations or (), session=wish.session, method=wish.method))
+        remark = f"{name!r} is part of {name_of(whole)!r}: to that observations are added, and nothing else is changed"
+        told["warnings"] = [remark, *cast("list[Json]", told.get("warnings", []))]
         return told
 
     async def weigh(self, results: Sequence[dict[str, Json]]) -> None:

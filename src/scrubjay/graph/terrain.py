@@ -3,7 +3,6 @@
 A memory that was merged into another is that other here, and so is a mention of somebody who was created since.
 """
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -20,7 +19,7 @@ DIRECTIONS = ("out", "in", "both")
 BACK = {"out": "in", "in": "out", "both": "both"}
 # What was merged may have been merged again; more than so often in a row is a circle.
 _LONGEST_CHAIN = 16
-_AT_ONCE = 64
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,9 +128,8 @@ class Terrain:
         found = [memory for memory in memories if memory.updated_at <= at]
         changed = [memory.id for memory in memories if memory.updated_at > at and memory.created_at <= at]
         for first in range(0, len(changed), _AT_ONCE):
-            some = changed[first : first + _AT_ONCE]
-            versions = await asyncio.gather(*(self.store.version_at(self.space, one, at=at) for one in some))
-            found += [version.memory for version in versions if version is not None]
+            versions = await self.store.versions_at(self.space, changed[first : first + _AT_ONCE], at=at)
+            found += [version.memory for version in versions.values()]
         return found
 
     def _absent(self, memory: Memory) -> NotFound:

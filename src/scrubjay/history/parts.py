@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from scrubjay.branches import branch_of
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.memory import Memory, State
+from scrubjay.model.results import Written
 from scrubjay.ports import RecordStore, Write
 from scrubjay.text.passages import passages_of
 from scrubjay.text.slug import suffixed
@@ -25,10 +27,10 @@ async def parts_after(
     """What a revert makes of parts, and what is to be told of it."""
     back = await _given_back(memory, reverted, origin=origin, store=store)
     again, changed = await _merged_again(memory, reverted, origin=origin, store=store)
-    told = [f"given back: {', '.join(part.memory.name for part in back)}"] if back else []
-    told += [f"merged again: {', '.join(part.memory.name for part in again)}"] if again else []
-    told += [f"{name!r} was changed since and stays by itself, so some is said twice" for name in changed]
-    return [*back, *again], told
+    remarks = [f"given back: {', '.join(part.memory.name for part in back)}"] if back else []
+    remarks += [f"merged again: {', '.join(part.memory.name for part in again)}"] if again else []
+    remarks += [f"{name!r} was changed since and stays by itself, so some is said twice" for name in changed]
+    return [*back, *again], remarks
 
 
 async def drop_torn(
@@ -53,6 +55,18 @@ def rewrite(memory: Memory, *, base: int, action: Action, message: str) -> Write
     return Write(memory=memory, base=base, action=action, passages=passages_of(memory), message=message)
 
 
+def told(write: Write) -> Written:
+    """What became of a memory, as callers know it: a branch by the id of the memory it is one of."""
+    memory = write.memory
+    return Written(
+        action="undone",
+        id=memory.trunk or memory.id,
+        name=memory.name,
+        version=memory.version,
+        branch=branch_of(memory),
+    )
+
+
 async def _given_back(memory: Memory, reverted: Memory, *, origin: Origin, store: RecordStore) -> list[Write]:
     """The memories that were merged into one after the version it goes back to: they stand by themselves again."""
     if memory.state not in _GIVEN_BACK:
@@ -67,8 +81,9 @@ async def _given_back(memory: Memory, reverted: Memory, *, origin: Origin, store
         taken = await store.find(memory.space, part.name, state=State.LIVE)
         name = suffixed(part.name, part.id) if any(handle.name == part.name for handle in taken) else part.name
         back = replace(
-            part, state=memory.state, merged_into="", name=name, version=part.version + 1, updated_at=origin.at
-        )
+            part, state=memory.state, merged_into="", name=name, version=part.version + 1,
+            updated_at=max(origin.at, part.updated_at),
+        )  # fmt: skip
         action = Action.RESTORED if memory.state is State.LIVE else Action.REVERTED
         writes.append(rewrite(back, base=part.version, action=action, message=f"no longer part of {memory.name}"))
     return writes
@@ -89,7 +104,10 @@ async def _merged_again(
         if not await _is_as_merged(part, memory.id, store=store):
             changed.append(part.name)
             continue
-        again = replace(part, state=State.MERGED, merged_into=memory.id, version=part.version + 1, updated_at=origin.at)
+        again = replace(
+            part, state=State.MERGED, merged_into=memory.id, version=part.version + 1,
+            updated_at=max(origin.at, part.updated_at),
+        )  # fmt: skip
         message = f"part of {memory.name} again"
         writes.append(rewrite(again, base=part.version, action=Action.MERGED, message=message))
     return writes, changed

@@ -1,55 +1,24 @@
-"""Ways back: `revert` to a version, `undo` of a whole run. Both make new versions; nothing is rewritten."""
+"""`undo` of a whole run. It makes new versions; nothing is rewritten."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from scrubjay.branches import branch_of, on_branch
-from scrubjay.errors import BodyDamaged, NameTaken, NotFound, StaleVersion
-from scrubjay.history.parts import drop_torn, parts_after, rewrite
-from scrubjay.history.versions import version_of
+from scrubjay.branches import version_of
+from scrubjay.errors import NameTaken, NotFound
+from scrubjay.history.parts import drop_torn, rewrite, told
 from scrubjay.model.change import Action, Change, Origin
-from scrubjay.model.given import require_remark, require_text, require_whole
-from scrubjay.model.memory import MAIN, Json, Memory, State
+from scrubjay.model.given import require_text
+from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.results import Undone, Written
 from scrubjay.once import Ask, asking
 from scrubjay.ports import Commit, Edge, RecordStore, Run, Write
-from scrubjay.references import resolve
 from scrubjay.text.passages import passages_of
-from scrubjay.text.secrets import redact
 from scrubjay.text.slug import suffixed
 
-# What a revert leaves as it is: identity, life and use are not content.
-_KEPT = (
-    "id", "space", "created_at", "state", "merged_into", "version", "branch", "trunk", "forked", "group",
-    "last_accessed", "last_confirmed", "last_reviewed", "access_count",
-)  # fmt: skip
 # What says nothing about whether a memory was changed.
 _COUNTED = ("version", "updated_at", "access_count", "last_accessed")
-# Somebody else may be faster; to go back to a version means the same whatever came since.
-_TRIES = 20
 _WITHOUT_VERSION = (Action.EMBEDDED, Action.PURGED, Action.IMPORTED, Action.RELATED, Action.UNRELATED)
-
-
-async def revert(
-    ref: str, *, to: int, message: str, branch: str = "", space: str, origin: Origin, store: RecordStore, key: str = ""
-) -> Written:
-    """A new version with the content of an older one."""
-    require_whole(to, field="to")
-    require_remark(message, field="message")
-    asked: dict[str, Json] = {"verb": "revert", "ref": ref, "to": to, "message": message}
-    ask = asking(key, asked | ({"branch": branch} if branch else {}))
-    why = redact(message)[0] or f"back to version {to}"
-    for attempt in range(_TRIES):
-        if (known := await ask.answered(store, space=space)) is not None:
-            return Written.from_json(known)
-        memory = await _standing(ref, to, branch=branch, space=space, store=store)
-        try:
-            return await _revert(memory, to, why=why, origin=origin, store=store, ask=ask)
-        except StaleVersion:
-            if attempt == _TRIES - 1:
-                raise
-    raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
 
 async def undo(*, run: str, agent: str, space: str, origin: Origin, store: RecordStore, key: str = "") -> Undone:
@@ -73,45 +42,14 @@ async def undo(*, run: str, agent: str, space: str, origin: Origin, store: Recor
     return await _commit(commit, Undone(run=found.id, done=(), skipped=(*skipped, *left)), ask, store=store)
 
 
-def _undone(told: Mapping[str, Json]) -> Undone:
+def _undone(kept: Mapping[str, Json]) -> Undone:
     """What was kept of an undo."""
-    done = cast("list[dict[str, Json]]", told["done"])
+    done = cast("list[dict[str, Json]]", kept["done"])
     return Undone(
-        run=str(told["run"]),
+        run=str(kept["run"]),
         done=tuple(map(Written.from_json, done)),
-        skipped=tuple(cast("list[str]", told["skipped"])),
+        skipped=tuple(cast("list[str]", kept["skipped"])),
     )
-
-
-async def _standing(ref: str, to: int, *, branch: str, space: str, store: RecordStore) -> Memory:
-    """What is to go back to a version, as it is now."""
-    try:
-        return await on_branch(store, await resolve(store, ref, space=space), branch)
-    except BodyDamaged as damaged:
-        if branch not in ("", MAIN):
-            raise
-        return await _stand_in(damaged, to, space=space, store=store)
-
-
-async def _revert(memory: Memory, to: int, *, why: str, origin: Origin, store: RecordStore, ask: Ask) -> Written:
-    wanted = (await version_of(memory, to, store=store)).memory
-    reverted = replace(wanted, **{name: getattr(memory, name) for name in _KEPT})
-    reverted = replace(reverted, version=memory.version + 1, updated_at=origin.at)
-    write = rewrite(reverted, base=memory.version, action=Action.REVERTED, message=why)
-    parts, told = await parts_after(memory, reverted, origin=origin, store=store)
-    answer = replace(_told(write), action="updated", warnings=tuple(told))
-    commit = Commit(space=memory.space, origin=origin, writes=(write, *parts), once=ask.once(answer.as_json))
-    first = ask.first(await store.commit(commit))
-    return answer if first is None else Written.from_json(first)
-
-
-async def _stand_in(damaged: BodyDamaged, to: int, *, space: str, store: RecordStore) -> Memory:
-    """The version to go back to, in place of a newest one that cannot be read: reverting is its cure."""
-    memory_id, number = str(damaged.fields["memory_id"]), damaged.fields["version"]
-    sound = await store.version(space, memory_id, to)
-    if sound is None or not isinstance(number, int):
-        raise damaged
-    return replace(sound.memory, version=number)
 
 
 async def _writes_back(run: Run, *, space: str, origin: Origin, store: RecordStore) -> tuple[list[Write], list[str]]:
@@ -151,7 +89,7 @@ async def _write_back(memory: Memory, base: int | None, *, origin: Origin, store
     else:
         earlier = await _as_it_was(memory, base, store=store)
     restored = replace(earlier, **{name: getattr(memory, name) for name in _COUNTED})
-    restored = replace(restored, version=memory.version + 1, updated_at=origin.at)
+    restored = replace(restored, version=memory.version + 1, updated_at=max(origin.at, memory.updated_at))
     message = "undo of its creation" if base is None else f"undo, back to version {base}"
     return rewrite(restored, base=memory.version, action=Action.UNDONE, message=message)
 
@@ -181,7 +119,7 @@ async def _edges_back(run: Run, *, space: str, store: RecordStore) -> tuple[list
 async def _commit(commit: Commit, answer: Undone, ask: Ask, *, store: RecordStore) -> Undone:
     """Store what goes back; a memory whose name was taken meanwhile comes back under a name of its own."""
     for attempt in range(len(commit.writes) + 1):
-        answer = replace(answer, done=tuple(map(_told, commit.writes)))
+        answer = replace(answer, done=tuple(map(told, commit.writes)))
         kept: dict[str, Json] = {
             "run": answer.run, "done": [one.as_json for one in answer.done], "skipped": list(answer.skipped),
         }  # fmt: skip
@@ -196,18 +134,6 @@ async def _commit(commit: Commit, answer: Undone, ask: Ask, *, store: RecordStor
         else:
             return answer if first is None else _undone(first)
     raise AssertionError  # pragma: no cover - the last attempt returns or raises
-
-
-def _told(write: Write) -> Written:
-    """What became of a memory, as callers know it: a branch by the id of the memory it is one of."""
-    memory = write.memory
-    return Written(
-        action="undone",
-        id=memory.trunk or memory.id,
-        name=memory.name,
-        version=memory.version,
-        branch=branch_of(memory),
-    )
 
 
 def _renamed(write: Write) -> Write:

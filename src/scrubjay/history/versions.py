@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scrubjay.branches import Line, branch_of, branches_of, line_of, on_branch, presented, shown, trunk_of, version_on
-from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.branches import Line, branch_of, line_of, on_branch, presented, shown, trunk_of, version_of
+from scrubjay.errors import InvalidInput
 from scrubjay.history.differing import diff
 from scrubjay.model.given import require_whole, wrong
 from scrubjay.model.memory import Memory
@@ -49,14 +49,6 @@ async def compare(
     return replace(_told(record), diff=diff(before, after))
 
 
-async def version_of(record: Memory, number: int, *, store: RecordStore) -> Version:
-    """One version of a memory or of a branch, or an error that says where it is, or which there are."""
-    found = await version_on(store, record, require_whole(number, field="version"))
-    if found is None:
-        raise await _no_version(record, number, store=store)
-    return found
-
-
 async def _side(record: Memory, side: int | str, *, store: RecordStore) -> Memory:
     """One side of a comparison, as callers know it."""
     if not isinstance(side, str):
@@ -68,28 +60,6 @@ async def _side(record: Memory, side: int | str, *, store: RecordStore) -> Memor
             field="diff",
         )
     return presented(await on_branch(store, await trunk_of(store, record), side))
-
-
-async def _no_version(record: Memory, number: int, *, store: RecordStore) -> NotFound:
-    trunk = await trunk_of(store, record)
-    branch = branch_of(record)
-    for other in (trunk, *await branches_of(store, [trunk])):
-        line = await line_of(store, other)
-        if other.id != record.id and line.start <= number <= other.version:
-            return NotFound(
-                f"version {number} of {record.name!r} is on branch {branch_of(other)!r}, not on {branch!r}",
-                hint=f"Name the branch {branch_of(other)!r}, or merge it first",
-                memory_id=trunk.id,
-                version=number,
-                branch=branch_of(other),
-            )
-    where = f" on branch {branch!r}" if record.trunk else ""
-    return NotFound(
-        f"{record.name!r} has no version {number}{where}",
-        hint=f"Its versions go from 1 to {record.version}",
-        memory_id=trunk.id,
-        version=number,
-    )
 
 
 def _told(record: Memory) -> History:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from scrubjay.model.conflict import ToldConflict
 from scrubjay.model.memory import MAIN
 
 
@@ -51,3 +52,5 @@ class Joined:
     version: int
     clashes: tuple[Clash, ...] = ()
     warnings: tuple[str, ...] = ()
+    # What is stored and does not go with what came to main.
+    conflicts: tuple[ToldConflict, ...] = ()

@@ -14,9 +14,19 @@ _HINT = (
 )
 
 
+def spelled(name: str) -> str:
+    """A name in the one way it is kept: letters look the same however they are put together."""
+    return unicodedata.normalize("NFC", name)
+
+
+def version_or_branch(given: str) -> int | str:
+    """What somebody wrote for one side of a comparison: a number is a version, all else the name of a branch."""
+    return int(given) if given.isascii() and given.isdigit() else given
+
+
 def require_branch_name(value: object) -> str:
     """A name that a new branch can have, in the one way it is spelled; case counts."""
-    name = unicodedata.normalize("NFC", require_text(value, field="branch"))
+    name = spelled(require_text(value, field="branch"))
     problem = _problem(name)
     if problem:
         raise InvalidInput(f"a branch cannot be called {name[:LONGEST]!r}: {problem}", hint=_HINT, field="branch")

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import cast
 
+from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
 from scrubjay.model.moment import parse_moment, to_iso
 from scrubjay.model.paper import Paper
@@ -87,8 +88,8 @@ class Conflict:
     def paper(self, *, at: datetime) -> Paper:
         """As it is kept."""
         value: dict[str, Json] = {
-            # A purge takes the papers of a memory along by this.
-            "about": {"memory_id": self.memory}, "other": self.other, "type": self.type.value,
+            # By this the papers of a memory are found, and a purge takes them along.
+            "about": {"memory_id": self.memory, "other_id": self.other}, "other": self.other, "type": self.type.value,
             "confidence": self.confidence, "suggested": self.suggested.value, "status": self.status.value,
             "detected_at": to_iso(self.detected_at), "detected_by": self.detected_by, "statement": self.statement,
             "against": self.against, "strategy": self.strategy.value if self.strategy else "", "notes": self.notes,
@@ -122,6 +123,14 @@ class Conflict:
             run=str(value["run"]),
             version=paper.version,
         )
+
+
+def sound(paper: Paper | None) -> Conflict | None:
+    """The conflict on a paper, unless it cannot be read."""
+    try:
+        return None if paper is None else Conflict.of(paper)
+    except (InvalidInput, KeyError, ValueError, TypeError):
+        return None
 
 
 def statement_key(text: str) -> str:

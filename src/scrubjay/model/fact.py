@@ -45,7 +45,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFact:
-    """A fact and what became of it: `created`, `merged`, `unchanged`, `rejected`, or nothing where none is stored."""
+    """A fact and what became of it: what `remember` answers, or nothing where none is stored."""
 
     fact: Fact
     action: str = ""

@@ -61,6 +61,14 @@ class Trust(StrEnum):
     DOCUMENT = "document"
     UNKNOWN = "unknown"
 
+    def outranks(self, other: "Trust") -> bool:
+        """Whether this one's word counts more: a user's goes before all others, and a document's after them."""
+        return _RANKS[self] > _RANKS[other]
+
+
+# Who says nothing of themselves is no less than an agent.
+_RANKS = {Trust.DOCUMENT: 0, Trust.UNKNOWN: 1, Trust.AGENT: 1, Trust.USER: 2}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:

@@ -80,6 +80,7 @@ class Hit:
     why: tuple[str, ...] = ()
     around: tuple[Neighbour, ...] = ()
     memory: Memory | None = None
+    branch: str = MAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

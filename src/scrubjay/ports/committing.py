@@ -54,6 +54,8 @@ class Commit:
     space: str
     origin: Origin
     writes: tuple[Write, ...] = ()
+    # Memories that it was made from and does not write, by id and version: they must be there as they were.
+    stands: tuple[tuple[str, int], ...] = ()
     edges: tuple[Edge, ...] = ()
     embedded: Embedded | None = None
     # Filed whatever was there before under their keys.

@@ -91,6 +91,10 @@ class Records(Protocol):
         """The newest version that there was at a moment."""
         ...
 
+    async def versions_at(self, space: str, ids: Sequence[str], *, at: datetime) -> dict[str, Version]:
+        """The newest version of each that there was at a moment, by id; those that were not there are left out."""
+        ...
+
     async def sizes(self, space: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
         """Of each memory that exists, how many bytes it says and in how many it is stored, as it is now."""
         ...
@@ -221,7 +225,8 @@ class ChangeLog(Protocol):
 class Papers(Protocol):
     """What a space keeps beside its memories: its rules, and what is still to be done.
 
-    Drawers and keys are short texts. A paper that tells in its `about` of a `memory_id` is purged with that memory.
+    Drawers and keys are short texts. A paper that tells in its `about` of a `memory_id`, or of an `other_id`, is
+    purged with that memory.
     """
 
     async def paper(self, space: str, drawer: str, key: str) -> Paper | None:
@@ -230,6 +235,16 @@ class Papers(Protocol):
 
     async def papers(self, space: str, drawer: str, *, after: str = "", limit: int) -> list[Paper]:
         """The papers of a drawer in the order of their keys, from after the given key on."""
+        ...
+
+    async def latest_papers(
+        self, space: str, drawer: str, *, before: tuple[datetime, str] | None = None, limit: int
+    ) -> list[Paper]:
+        """The papers of a drawer, the latest first, of one moment by their keys backwards; from before one of them."""
+        ...
+
+    async def papers_about(self, space: str, drawer: str, ids: Sequence[str], *, limit: int) -> list[Paper]:
+        """The papers of a drawer that tell in their `about` of one of some memories, in the same order."""
         ...
 
     async def file_paper(self, paper: Paper, *, base: int | None) -> Paper:

@@ -4,7 +4,7 @@ The indexes know what is. The memories that differ are ranked beside what the in
 """
 
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -19,16 +19,29 @@ class Aside:
     """The memories that differ, by id; None where there is nothing to tell.
 
     `passages` are of those that pass the filter of the question, with `counted` terms. The others come after `after` in
-    a listing; `among` has all of them if it is not None.
+    a listing; `among` has all of them if it is not None. `read` has those that were looked up, as they were on main.
     """
 
     told: Mapping[str, Memory | None] = field(default_factory=dict[str, Memory | None])
+    read: Mapping[str, Memory | None] = field(default_factory=dict[str, Memory | None])
     at: datetime | None = None
     passages: tuple[StoredPassage, ...] = ()
     counted: TermStatistics | None = None
     after: str | None = None
     among: tuple[str, ...] | None = None
     degraded: tuple[str, ...] = ()
+    # The branch that was asked for and that no memory has.
+    lacks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AsideKey:
+    """What makes two questions tell the same memories otherwise."""
+
+    space: str
+    at: datetime
+    branch: str
+    wanted: str
 
 
 class Asides:
@@ -38,9 +51,9 @@ class Asides:
         self._most = most
         self._moments = moments
         self._size = 0
-        self._kept: OrderedDict[Hashable, tuple[int, Aside]] = OrderedDict()
+        self._kept: OrderedDict[AsideKey, tuple[int, Aside]] = OrderedDict()
 
-    def get(self, key: Hashable, *, place: int) -> Aside | None:
+    def get(self, key: AsideKey, *, place: int) -> Aside | None:
         """What was kept under a key, if its space has seen no further change."""
         found = self._kept.get(key)
         if found is None or found[0] != place:
@@ -48,7 +61,13 @@ class Asides:
         self._kept.move_to_end(key)
         return found[1]
 
-    def put(self, key: Hashable, aside: Aside, *, place: int) -> None:
+    def like(self, key: AsideKey) -> tuple[AsideKey, int, Aside] | None:
+        """What was kept under a key, or else the last of the same moment, and how many changes there were then."""
+        of_then = [one for one in reversed(self._kept) if (one.space, one.at) == (key.space, key.at)]
+        found = next((one for one in of_then if one == key), of_then[0] if of_then else None)
+        return None if found is None else (found, *self._kept[found])
+
+    def put(self, key: AsideKey, aside: Aside, *, place: int) -> None:
         """Keep it, and of the others the few last that have no more memories together than may be kept."""
         self._drop(key)
         self._kept[key] = place, aside
@@ -61,7 +80,7 @@ class Asides:
         self._kept.clear()
         self._size = 0
 
-    def _drop(self, key: Hashable) -> None:
+    def _drop(self, key: AsideKey) -> None:
         if (known := self._kept.pop(key, None)) is not None:
             self._size -= len(known[1].told)
 

@@ -1,19 +1,19 @@
 """Memories as they were: which have changed since a moment, and what each of them was then."""
 
-import asyncio
 import uuid
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
+from scrubjay.model.version import Version
 from scrubjay.references import SoundReader
 
 # Pages grow, since the farther back a moment is, the more has changed since.
 _FIRST_PAGE, _LARGEST_PAGE, _GROWTH = 256, 16_384, 4
-_AT_ONCE = 64
+_AT_ONCE = 500
 _TIME_BITS = 48
 
 
@@ -21,24 +21,40 @@ _TIME_BITS = 48
 class Bygone:
     """What has changed since a moment: each as it was then, None where there was nothing. `unread` were too many.
 
-    `last` has, by its state now, the one that changed the longest ago: those after it in a listing have not changed.
+    `read` has those that were looked up. `last` has, by its state now, the one that changed the longest ago: those
+    after it in a listing have not changed.
     """
 
     then: dict[str, Memory | None]
+    read: dict[str, Memory | None] = field(default_factory=dict[str, Memory | None])
     last: dict[State, str]
     unread: int = 0
 
 
-async def bygone(at: datetime, *, states: Iterable[State], most: int, reader: SoundReader) -> Bygone:
-    """The memories in some states now that have changed since a moment, as they were at it; no more than `most`."""
+async def bygone(
+    at: datetime,
+    *,
+    states: Iterable[State],
+    most: int,
+    reader: SoundReader,
+    known: Mapping[str, Memory | None] | None = None,
+) -> Bygone:
+    """The memories in some states now that have changed since a moment, as they were at it; no more than `most`.
+
+    What is `known` is not read again.
+    """
+    known = known or {}
     changed = {state: await _changed_since(at, state=state, reader=reader) for state in states}
     ids = [one for several in changed.values() for one in several]
-    chosen = ids if len(ids) <= most else sorted(ids, key=lambda one: _is_made_after(one, at))[:most]
-    then: dict[str, Memory | None] = dict.fromkeys(ids)
-    then |= await as_they_were(chosen, at=at, reader=reader)
+    chosen = ids
+    if len(ids) > most:
+        chosen = sorted(ids, key=lambda one: (_is_made_after(one, at), one not in known))[:most]
+    read = {one: known[one] for one in chosen if one in known}
+    read |= await as_they_were([one for one in chosen if one not in known], at=at, reader=reader)
     left_out = set(ids).difference(chosen)
     return Bygone(
-        then=then,
+        then=dict.fromkeys(ids) | read,
+        read=read,
         last={state: several[-1] for state, several in changed.items() if several},
         unread=sum(not _is_made_after(one, at) for one in left_out),
     )
@@ -48,22 +64,22 @@ async def as_they_were(ids: Sequence[str], *, at: datetime, reader: SoundReader)
     """Memories at a moment, by id; None where one was not there yet, or cannot be read."""
     found: dict[str, Memory | None] = dict.fromkeys(ids)
     for start in range(0, len(ids), _AT_ONCE):
-        memories = await reader.get(ids[start : start + _AT_ONCE])
-        found |= {memory.id: memory for memory in memories if memory.updated_at <= at}
-        older = [memory for memory in memories if memory.created_at <= at < memory.updated_at]
-        for memory in await asyncio.gather(*(_at(memory, at=at, reader=reader) for memory in older)):
-            if memory is not None:
-                found[memory.id] = memory
+        versions = await _versions(ids[start : start + _AT_ONCE], at=at, reader=reader)
+        found |= {one: version.memory for one, version in versions.items() if version.memory.created_at <= at}
     return found
 
 
-async def _at(memory: Memory, *, at: datetime, reader: SoundReader) -> Memory | None:
+async def _versions(ids: Sequence[str], *, at: datetime, reader: SoundReader) -> dict[str, Version]:
     try:
-        version = await reader.store.version_at(reader.space, memory.id, at=at)
+        return await reader.store.versions_at(reader.space, ids, at=at)
     except BodyDamaged as error:
-        reader.problems[memory.id] = str(error)
-        return None
-    return None if version is None else version.memory
+        if len(ids) == 1:
+            reader.problems[ids[0]] = str(error)
+            return {}
+    # The damaged among them are found by halves.
+    half = len(ids) // 2
+    first = await _versions(ids[:half], at=at, reader=reader)
+    return first | await _versions(ids[half:], at=at, reader=reader)
 
 
 async def _changed_since(at: datetime, *, state: State, reader: SoundReader) -> list[str]:

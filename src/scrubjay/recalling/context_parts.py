@@ -89,12 +89,16 @@ def conflicts_part(conflicts: Sequence[ToldConflict]) -> Part:
     return Part(heading="Open conflicts", lines=lines, what=("conflict", "conflicts"), rest="`conflicts` lists all")
 
 
-def recent_part(memories: Sequence[Memory], *, session: str, now: datetime) -> Part:
-    """What a session has said, or what was said last where there are no sessions; as it was said."""
+def recent_part(memories: Sequence[Memory], *, session: str, name: str, now: datetime) -> Part:
+    """What a session has said, or what was said last where there are no sessions; as it was said.
+
+    `name` is what the session may be called, if anything.
+    """
     said = [(one, *_said_in(one, session, now=now)) for one in memories]
     said = sorted((one for one in said if one[1]), key=lambda one: (one[2], one[0].id), reverse=True)
     lines = tuple(_line(one, text, tokens=_SHORT_TOKENS, at=at) for one, text, at in said)
-    heading = f"Last session ({cut(_plain(session), tokens=_LEAST_TOKENS * 3)})" if session else "Said last"
+    shown = f" ({cut(_plain(name), tokens=_LEAST_TOKENS * 3)})" if name else ""
+    heading = f"Last session{shown}" if session else "Said last"
     rest = "`recall` with this session lists all" if session else "`recall` without a query lists all"
     return Part(heading=heading, lines=lines, what=("memory of it", "memories of it"), rest=rest, backwards=True)
 

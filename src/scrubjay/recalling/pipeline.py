@@ -122,6 +122,8 @@ async def _answer(asking: _Asking, *, spaces: Sequence[str]) -> tuple[Recalled, 
         degraded = (*degraded, "max_tokens leaves no room for a hit: ask with more")
     if len(first) < len(shown):
         degraded = (*degraded, f"max_tokens leaves no room for {len(shown) - len(first)} pinned memories")
+    if all(reader.aside.lacks for reader in readers):
+        degraded = (*degraded, f"no memory has a branch {question.branch[:100]!r}: all are told as on main")
     told = [*(one for one in pinned if one.id in kept), *(one.memory for one in part.found[: len(hits)])]
     is_more = len(part.found) > len(hits) > 0
     answer = Recalled(

@@ -1,11 +1,11 @@
 """`read`: whole memories, rendered for people or machines."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from scrubjay.errors import InvalidInput
+from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.given import require_texts
 from scrubjay.model.memory import MAIN, Json, Memory, Observation, State, Trust
 from scrubjay.model.moment import to_iso
@@ -13,12 +13,16 @@ from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.results import Missing, ReadResult
 from scrubjay.model.snapshot import to_body
 from scrubjay.ports import RecordStore
+from scrubjay.recalling.bygone import bygone
 from scrubjay.recalling.standing import Standing, as_wanted
-from scrubjay.references import resolve_all
+from scrubjay.references import SoundReader, resolve_all
 
 FORMATS = ("markdown", "plain", "json")
 # What has left its name to others.
 _FORMER = (State.MERGED, State.ARCHIVED, State.TRASHED)
+_NAMED = (State.LIVE, *_FORMER)
+# So many that have changed since are looked at for who was called otherwise.
+_MOST_READ = 5_000
 
 
 async def read(
@@ -36,8 +40,9 @@ async def read(
         raise InvalidInput(f"format must be one of {', '.join(FORMATS)}, not {format!r}", field="format")
     if not refs:
         raise InvalidInput("say what to read: ids, names or titles", field="ids")
-    wanted = Standing(branch=branch, version=version, as_of=as_of)
-    found = ReadResult(memories=(), missing=tuple(Missing(ref=ref) for ref in require_texts(refs, field="ids")))
+    given = require_texts(refs, field="ids")
+    wanted = Standing(branch=branch, version=version, as_of=as_of, alone=len(given) == 1)
+    found = ReadResult(memories=(), missing=tuple(Missing(ref=ref) for ref in given))
     for space in spaces:
         unknown = [one.ref for one in found.missing]
         if unknown:
@@ -61,27 +66,52 @@ async def _standing(
     """The memories that answer, as they are wanted, once each; and the references that lead nowhere."""
     found: dict[str, Memory] = {}
     missing: list[Missing] = []
-    # At a moment of the past each by itself: of one that was not there then it is told who asked for it.
-    for some in [refs] if wanted.as_of is None else [[ref] for ref in dict.fromkeys(refs)]:
+    # Where one may be there and not as it is wanted, each by itself: it is told who asked for it.
+    for some in [refs] if wanted.is_plain else [[ref] for ref in dict.fromkeys(refs)]:
         memories, unknown = await resolve_all(store, some, space=space)
-        missing += unknown
-        for memory in memories:
-            shown, why = await as_wanted(memory, wanted, store=store)
-            shown = shown or await _namesake(some[0], memory, wanted, store=store)
-            if shown is None:
-                missing.append(Missing(ref=some[0], why=why))
-            else:
-                found.setdefault(shown.id, shown)
+        told = [await _told(memory, wanted, store=store) for memory in memories]
+        shown = [memory for memory, _ in told if memory is not None]
+        if not shown and wanted.as_of is not None:
+            shown = await _called_so(some[0], memories, wanted, space=space, store=store)
+        if not shown:
+            missing += [*unknown, *(Missing(ref=some[0], why=why) for _, why in told)]
+        elif wanted.is_plain:
+            missing += unknown
+        found |= {memory.id: memory for memory in shown if memory.id not in found}
     return list(found.values()), missing
 
 
-async def _namesake(ref: str, other: Memory, wanted: Standing, *, store: RecordStore) -> Memory | None:
-    """Who answered to a reference then, where another does now; None if nobody did, or several."""
-    handles = [one for state in _FORMER for one in await store.find(other.space, ref, state=state)]
-    memories = await store.get(other.space, [one.id for one in handles if one.id != other.id])
-    told = [await as_wanted(memory, wanted, store=store) for memory in memories.values() if not memory.trunk]
-    there = [shown for shown, _ in told if shown is not None]
-    return there[0] if len(there) == 1 else None
+async def _told(memory: Memory, wanted: Standing, *, store: RecordStore) -> tuple[Memory | None, str]:
+    """A memory as it is wanted, or why there is none; who asks for one only is told by the error."""
+    try:
+        return await as_wanted(memory, wanted, store=store)
+    except NotFound as error:
+        if wanted.alone:
+            raise
+        return None, error.message
+
+
+async def _called_so(
+    ref: str, others: Sequence[Memory], wanted: Standing, *, space: str, store: RecordStore
+) -> list[Memory]:
+    """Who answered to a reference then, where another does now, or nobody; none if several did."""
+    handles = [one for state in _FORMER for one in await store.find(space, ref, state=state)]
+    known = {memory.id for memory in others}
+    memories = await store.get(space, [one.id for one in handles if one.id not in known])
+    there = await _there(memories.values(), wanted, store=store)
+    if not there and wanted.as_of is not None:
+        # It may be called otherwise since: whatever has changed is looked at as it was.
+        reader = SoundReader(store, space=space)
+        past = await bygone(wanted.as_of, states=_NAMED, most=_MOST_READ, reader=reader)
+        then = [one for one in past.then.values() if one is not None and ref in (one.name, one.title)]
+        memories = await store.get(space, [one.id for one in then])
+        there = await _there(memories.values(), wanted, store=store)
+    return there if len(there) == 1 else []
+
+
+async def _there(memories: Iterable[Memory], wanted: Standing, *, store: RecordStore) -> list[Memory]:
+    told = [await as_wanted(memory, wanted, store=store) for memory in memories if not memory.trunk]
+    return [shown for shown, _ in told if shown is not None]
 
 
 def _together(before: ReadResult, more: ReadResult) -> ReadResult:

@@ -3,22 +3,30 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from scrubjay.branches import branch_id, on_branch, presented, trunk_of, version_on
+from scrubjay.branches import branch_id, on_branch, presented, trunk_of, version_of
 from scrubjay.errors import InvalidInput
 from scrubjay.model.given import require_moment, require_text, require_whole
 from scrubjay.model.memory import MAIN, Memory, State
 from scrubjay.model.moment import to_iso
 from scrubjay.ports import RecordStore
-from scrubjay.references import not_found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """On which branch a memory is wanted, the one it is switched to if none is named, and at which point of it."""
+    """On which branch a memory is wanted, the one it is switched to if none is named, and at which point of it.
+
+    `alone`: nothing else is asked for.
+    """
 
     branch: str = ""
     version: int | None = None
     as_of: datetime | None = None
+    alone: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is wanted as it is: then whoever is there can be told."""
+        return self.as_of is None and self.version is None and self.branch in ("", MAIN)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be had together."""
@@ -38,10 +46,7 @@ async def as_wanted(memory: Memory, wanted: Standing, *, store: RecordStore) -> 
     line = await on_branch(store, memory, wanted.branch)
     if wanted.version is None:
         return presented(line), ""
-    found = await version_on(store, line, wanted.version)
-    if found is None:
-        raise await not_found(store, f"{line.name} at version {wanted.version}", space=line.space)
-    return found.memory, ""
+    return (await version_of(line, wanted.version, store=store)).memory, ""
 
 
 async def _then(memory: Memory, branch: str, *, at: datetime, store: RecordStore) -> tuple[Memory | None, str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from scrubjay.branches import branch_of
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Filter, Question
@@ -36,6 +37,7 @@ def hit_of(found: Found, question: Question, *, terms: Sequence[str] = (), added
         space=memory.space,
         why=(*_why(best, memory, terms), *added) if question.explain else (),
         memory=memory if question.detail == "full" else None,
+        branch=branch_of(memory),
     )
 
 

@@ -55,13 +55,15 @@ class Calling:
         self._answers.keep(verb, asked, told, spaces=who.spaces)
         return cast("T", built(kind, told))
 
-    async def _write(self, verb: str, kind: type[T], who: Caller, **arguments: object) -> T:
+    async def _write(
+        self, verb: str, kind: type[T], who: Caller, *, progress: Progress | None = None, **arguments: object
+    ) -> T:
         asked = {name: lean(value) for name, value in arguments.items()}
         # Its own run, so that it can be asked afterwards whether it was committed.
         caller = who if who.run else replace(who, run=new_id())
         peer = self._line.peer
         try:
-            return cast("T", built(kind, await self._try(verb, asked, caller, is_write=True)))
+            return cast("T", built(kind, await self._try(verb, asked, caller, is_write=True, progress=progress)))
         except DaemonUnavailable as error:
             if not error.fields.get("sent"):
                 raise

@@ -169,12 +169,14 @@ class Knowing(Calling):
         format: str = "auto",
         method: str = "auto",
         project: str = "",
+        me: str = "",
         trusted: bool = True,
+        progress: Progress | None = None,
     ) -> Extracted:
         """Find the facts of a conversation, and store them."""
         return await self._write(
-            "extract", Extracted, who, text=text, session=session, store=store, format=format, method=method,
-            project=project, trusted=trusted,
+            "extract", Extracted, who, progress=progress, text=text, session=session, store=store, format=format,
+            method=method, project=project, me=me, trusted=trusted,
         )  # fmt: skip
 
     async def context(self, *, who: Caller, session: str = "", project: str = "", max_tokens: int = 1500) -> Context:

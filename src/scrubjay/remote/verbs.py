@@ -25,11 +25,11 @@ WRITES = frozenset(
         "remember", "revise", "forget", "restore", "relate", "unrelate", "revert", "undo",
         "create_token", "revoke_token", "set_rules", "add_synonyms", "remove_synonyms", "approve", "decline",
         "retry_job", "cancel_job", "commit", "branch", "switch", "drop_branch", "merge_branch", "resolve_conflict",
-        "extract", "scan_later", "create_entities", "update_entity",
+        "scan_later", "create_entities", "update_entity",
     }
 )  # fmt: skip
 # These tell how far they are instead of being held to the time of an ordinary call.
-LONG = frozenset({"purge", "doctor", "backup", "embed_missing", "export", "import_", "scan_conflicts"})
+LONG = frozenset({"purge", "doctor", "backup", "embed_missing", "export", "import_", "scan_conflicts", "extract"})
 VERBS = READS | WRITES | LONG
 # These lead out of the store, or into it: for the owner alone, whatever a token opens.
 OWN = frozenset({"backup", "create_token", "tokens", "revoke_token"})

@@ -61,10 +61,15 @@ class Deed:
 
 
 def unite(case: Case) -> Deed:
-    """`merge`: the older memory says all that both said; the newer one becomes part of it, and so do its relations."""
+    """`merge`: one memory says all that both said; the other becomes part of it, and so do its relations.
+
+    It is the one that is trusted more, else the older. What the other adds keeps its own source.
+    """
     if case.is_within:
         return _unite_within(case)
     primary, secondary = case.older.memory, case.newer.memory
+    if secondary.source.trust.outranks(primary.source.trust):
+        primary, secondary = secondary, primary
     merged = merge(primary, secondary, at=case.at, most_tags=case.most_tags)
     if merged is primary:
         # There is nothing to add, but it must be known where the other one is.
@@ -104,6 +109,7 @@ def reweigh(case: Case) -> Deed:
             replace(newer, relevance=_NEWER_COUNTS, resolution="update"),
             replace(older, relevance=_OLDER_COUNTS, resolution="update"),
         ),
+        warnings=_overruled(case, "counts more than"),
     )
 
 
@@ -111,7 +117,12 @@ def supersede(case: Case) -> Deed:
     """`supersede`: the newer one holds from the day it was said, and the older one until then."""
     # What is said of a day to come does not hold yet, and was preferred all the same.
     ended = superseded(case.older, until=min(case.newer.date, case.at))
-    return Deed(action="superseded", kept=case.newer.memory.id, changed=(replace(ended, resolution="superseded"),))
+    return Deed(
+        action="superseded",
+        kept=case.newer.memory.id,
+        changed=(replace(ended, resolution="superseded"),),
+        warnings=_overruled(case, "took the place of"),
+    )
 
 
 def set_apart(case: Case) -> Deed:
@@ -173,7 +184,16 @@ def _unite_within(case: Case) -> Deed:
     if case.conflict.type is not ConflictType.DUPLICATE:
         told = "both statements stay: they are in one memory already and do not say the same"
         return Deed(action="merged", kept=memory.id, warnings=(told,))
-    return Deed(action="merged", kept=memory.id, changed=(replace(without(case.newer), resolution="merge"),))
+    spare = case.older if case.newer.trust.outranks(case.older.trust) else case.newer
+    return Deed(action="merged", kept=memory.id, changed=(replace(without(spare), resolution="merge"),))
+
+
+def _overruled(case: Case, how: str) -> tuple[str, ...]:
+    """What is to be told when somebody has who is trusted less go before who is trusted more."""
+    newer, older = case.newer.trust, case.older.trust
+    if not older.outranks(newer):
+        return ()
+    return (f"the newer one (trust {newer}) {how} the older one (trust {older}); `undo` takes it back",)
 
 
 def _moved(relations: Iterable[Relation], away: str, to: str) -> tuple[Edge, ...]:

@@ -8,14 +8,16 @@ import difflib
 from contextlib import suppress
 from dataclasses import replace
 
-from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
+from scrubjay.errors import NotFound, StaleVersion, WrongState
 from scrubjay.model.change import Origin
-from scrubjay.model.conflict import PENDING_DRAWER, SETTLED_DRAWER, Conflict, ConflictStatus
+from scrubjay.model.conflict import PENDING_DRAWER, SETTLED_DRAWER, Conflict, ConflictStatus, sound
 from scrubjay.model.paper import Paper
 from scrubjay.model.results import Undone
 from scrubjay.ports import Papers, RecordStore
 
-__all__ = ["all_in", "discard", "pending_or_raise", "reopen", "settled_before", "sound", "told_by_run"]
+__all__ = [
+    "all_in", "counterpart", "discard", "is_decided", "pending_or_raise", "reopen", "settled_before", "told_by_run",
+]  # fmt: skip
 
 # What a run has resolved, by its name and the conflict's id.
 _RUNS = "resolutions"
@@ -33,14 +35,6 @@ async def all_in(drawer: str, *, space: str, papers: Papers) -> list[Conflict]:
     return found
 
 
-def sound(paper: Paper | None) -> Conflict | None:
-    """The conflict on a paper, unless it cannot be read."""
-    try:
-        return None if paper is None else Conflict.of(paper)
-    except (InvalidInput, KeyError, ValueError, TypeError):
-        return None
-
-
 async def discard(conflict: Conflict, *, papers: Papers) -> None:
     """Throw a conflict's papers away."""
     await papers.discard_paper(conflict.space, conflict.drawer, conflict.id)
@@ -48,16 +42,28 @@ async def discard(conflict: Conflict, *, papers: Papers) -> None:
         await papers.discard_paper(conflict.space, _RUNS, f"{conflict.run}/{conflict.id}")
 
 
+async def counterpart(conflict: Conflict, *, papers: Papers) -> Conflict | None:
+    """The same conflict in the other drawer."""
+    drawer = SETTLED_DRAWER if conflict.drawer == PENDING_DRAWER else PENDING_DRAWER
+    return sound(await papers.paper(conflict.space, drawer, conflict.id))
+
+
+def is_decided(waiting: Conflict, settled: Conflict) -> bool:
+    """Whether of the same conflict in both drawers the settled one counts: it is neither undone nor out of date."""
+    if settled.resolved_at is None:
+        return False
+    reopened = waiting.resolved_at == settled.resolved_at
+    found_again = settled.status is ConflictStatus.RESOLVED and waiting.detected_at > settled.resolved_at
+    return not reopened and not found_again
+
+
 async def settled_before(conflict: Conflict, *, papers: Papers) -> Conflict | None:
     """What was decided about a conflict that waits; None where that is undone or out of date, and then thrown away."""
-    settled = sound(await papers.paper(conflict.space, SETTLED_DRAWER, conflict.id))
-    if settled is None or settled.resolved_at is None:
-        return None
-    reopened = conflict.resolved_at == settled.resolved_at
-    found_again = settled.status is ConflictStatus.RESOLVED and conflict.detected_at > settled.resolved_at
-    if not reopened and not found_again:
+    settled = await counterpart(conflict, papers=papers)
+    if settled is None or is_decided(conflict, settled):
         return settled
-    await discard(settled, papers=papers)
+    if settled.resolved_at is not None:
+        await discard(settled, papers=papers)
     return None
 
 
@@ -73,7 +79,7 @@ async def pending_or_raise(conflict_id: str, *, space: str, papers: Papers) -> C
     settled = sound(await papers.paper(space, SETTLED_DRAWER, conflict_id))
     if settled is not None:
         raise _is_settled(settled)
-    ids = [one.id for one in await all_in(PENDING_DRAWER, space=space, papers=papers)]
+    ids = [one.key for one in await papers.latest_papers(space, PENDING_DRAWER, limit=_PAGE)]
     near = tuple(difflib.get_close_matches(conflict_id, ids, n=_SUGGESTIONS, cutoff=0.5))
     hint = f"Did you mean {' or '.join(near)}?" if near else "`conflicts` lists those that wait"
     raise NotFound(f"there is no conflict {conflict_id[:100]!r}", hint=hint, ref=conflict_id[:200], suggestions=near)
@@ -85,7 +91,11 @@ def told_by_run(conflict: Conflict, *, origin: Origin) -> Paper:
         space=conflict.space,
         drawer=_RUNS,
         key=f"{origin.run}/{conflict.id}",
-        value={"about": {"memory_id": conflict.memory}, "run": origin.run, "conflict": conflict.id},
+        value={
+            "about": {"memory_id": conflict.memory, "other_id": conflict.other},
+            "run": origin.run,
+            "conflict": conflict.id,
+        },
         at=origin.at,
     )
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from scrubjay.model.conflict import Conflict, statement_key
 from scrubjay.model.memory import Memory, Observation, Source, State, Trust
 from scrubjay.ports import RecordStore
+from scrubjay.recalling.collapse import is_current
 from scrubjay.text.statements import statements_of
 from scrubjay.writing.conflicting import date_of, source_of
 
@@ -68,16 +69,14 @@ class End:
         return Observation(text=self.text, recorded_at=self.date, source=self.source)
 
     @property
-    def holds(self) -> bool:
-        """Whether it is said still: the memory is alive, and nothing has taken its place."""
-        memory = self.memory
-        if memory.state is not State.LIVE or memory.valid_until is not None:
-            return False
-        return self.observation is None or memory.observations[self.observation].valid_until is None
-
-    @property
     def _observed(self) -> Observation | None:
         return None if self.observation is None else self.memory.observations[self.observation]
+
+    def holds(self, now: datetime) -> bool:
+        """Whether it is said still: the memory is alive and has not expired, and nothing has taken its place."""
+        if self.memory.state is not State.LIVE or not is_current(self.memory, now=now):
+            return False
+        return self._observed is None or self._observed.holds(now)
 
     def is_same(self, other: "End") -> bool:
         """Whether both are one statement now."""

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from typing import cast
 
 from scrubjay import telemetry
-from scrubjay.branches import branch_id
+from scrubjay.branches import branch_id, first_page
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
 from scrubjay.model.branch_name import require_branch_name
 from scrubjay.model.change import Action, Origin
@@ -14,11 +15,12 @@ from scrubjay.model.given import require_remark, require_text
 from scrubjay.model.memory import Json
 from scrubjay.once import Ask, asking
 from scrubjay.ports import Commit, Embedded, Write
-from scrubjay.resolving.choosing import Choice, choose
+from scrubjay.resolving.choosing import choose
 from scrubjay.resolving.deeds import DEEDS, Case, Deed
 from scrubjay.resolving.docket import discard, pending_or_raise, reopen, told_by_run
 from scrubjay.resolving.ends import End, ends_of, standing
 from scrubjay.text.secrets import redact
+from scrubjay.writing.advising import Advice
 from scrubjay.writing.embed import embed_new
 from scrubjay.writing.pipeline import Desk
 from scrubjay.writing.rules import statutes_of
@@ -82,8 +84,8 @@ def require_strategy(strategy: str) -> Strategy:
 
 
 async def _settle(conflict: Conflict, wish: _Wish, *, desk: Desk) -> Resolved:
-    newer, older = await _ends(conflict, desk=desk)
-    choice = choose(conflict, newer=newer, older=older) if wish.strategy is Strategy.AUTO else Choice(wish.strategy, "")
+    newer, older = await _ends(conflict, now=wish.origin.at, desk=desk)
+    choice = choose(conflict, newer=newer, older=older) if wish.strategy is Strategy.AUTO else Advice(wish.strategy, "")
     if choice.strategy is None:
         return Resolved(
             action=_LEFT, conflict=conflict.id, strategy=Strategy.AUTO, kept=older.memory.id, why=choice.why
@@ -98,7 +100,7 @@ async def _settle(conflict: Conflict, wish: _Wish, *, desk: Desk) -> Resolved:
     return await _commit(case, deed, wish, choice=choice, desk=desk)
 
 
-async def _ends(conflict: Conflict, *, desk: Desk) -> tuple[End, End]:
+async def _ends(conflict: Conflict, *, now: datetime, desk: Desk) -> tuple[End, End]:
     """The newer statement and the older one, as they are now."""
     space, store = conflict.space, desk.store
     ends = ends_of(conflict, await standing((conflict.memory, conflict.other), space=space, store=store))
@@ -108,7 +110,7 @@ async def _ends(conflict: Conflict, *, desk: Desk) -> tuple[End, End]:
             f"what conflict {conflict.id} is about is gone", hint="`conflicts` lists those that wait", ref=conflict.id
         )
     first, second = ends
-    if not (first.holds and second.holds) or first.is_same(second):
+    if not (first.holds(now) and second.holds(now)) or first.is_same(second):
         raise WrongState(
             f"one side of conflict {conflict.id} does not hold any more: there is nothing to decide",
             hint="It waits again when that is restored",
@@ -128,7 +130,7 @@ async def _case(conflict: Conflict, wish: _Wish, *, newer: End, older: End, desk
     return replace(case, former=(await store.get(space, [place])).get(place))
 
 
-async def _commit(case: Case, deed: Deed, wish: _Wish, *, choice: Choice, desk: Desk) -> Resolved:
+async def _commit(case: Case, deed: Deed, wish: _Wish, *, choice: Advice, desk: Desk) -> Resolved:
     conflict, origin, strategy = case.conflict, wish.origin, choice.strategy or wish.strategy
     said = f"conflict {conflict.id}: {strategy.value}" + (f", {wish.notes}" if wish.notes else "")
     writes, embedded, warning = await _writes(case, deed, message=said, desk=desk)
@@ -152,10 +154,13 @@ async def _commit(case: Case, deed: Deed, wish: _Wish, *, choice: Choice, desk: 
         resolved_by=origin.agent,
         run=origin.run,
     )
-    papers = (settled.paper(at=origin.at), told_by_run(conflict, origin=origin))
+    begun = [first_page(one.memory, description=said, origin=origin) for one in writes if one.memory.trunk]
+    papers = (settled.paper(at=origin.at), told_by_run(conflict, origin=origin), *begun)
+    # Both must be as they were, also the one of which nothing is written: it may have been purged meanwhile.
+    stands = tuple((end.memory.id, end.memory.version) for end in (case.newer, case.older))
     commit = Commit(
-        space=conflict.space, origin=origin, writes=writes, edges=deed.edges, embedded=embedded, papers=papers,
-        once=wish.ask.once(_as_json(answer)),
+        space=conflict.space, origin=origin, writes=writes, stands=stands, edges=deed.edges, embedded=embedded,
+        papers=papers, once=wish.ask.once(_as_json(answer)),
     )  # fmt: skip
     with telemetry.stage("write.commit"):
         first = wish.ask.first(await desk.store.commit(commit))
@@ -172,7 +177,7 @@ async def _writes(
     writes: list[Write] = []
     for memory in deed.changed:
         base = bases[memory.id]
-        later = replace(memory, version=base + 1, updated_at=case.at)
+        later = replace(memory, version=base + 1, updated_at=max(case.at, memory.updated_at))
         passages = await slice_memory(later)
         writes.append(Write(memory=later, base=base, action=Action.RESOLVED, passages=passages, message=message))
     if deed.begun is not None:

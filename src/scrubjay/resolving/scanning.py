@@ -20,6 +20,7 @@ from scrubjay.model.query import Filter
 from scrubjay.ports import Profile, Progress, RecordStore
 from scrubjay.resolving.nearness import Matrix, near_pairs
 from scrubjay.resolving.survey import Survey, near_by_number
+from scrubjay.resolving.sweeping import sweep
 from scrubjay.resolving.telling import told
 from scrubjay.text.statements import statements_of
 from scrubjay.writing.compose import compose
@@ -30,7 +31,7 @@ from scrubjay.writing.pipeline import Desk
 from scrubjay.writing.slicing import slice_memory
 from scrubjay.writing.validate import validate
 
-__all__ = ["probe", "scan"]
+__all__ = ["probe", "scan", "scan_memory"]
 
 # What is further apart is about something else; each is compared with so many, the nearest.
 _LEAST_COSINE = 0.6
@@ -49,6 +50,7 @@ async def scan(*, limit: int, space: str, origin: Origin, desk: Desk, progress: 
     """Look at every memory of a space; what is found is filed."""
     require_whole(limit, field="limit", least=0, most=_MOST_TOLD)
     profile = await _profile(desk)
+    await sweep(space=space, store=desk.store)
     with telemetry.stage("conflicts.survey"):
         survey = await _survey(space, profile=profile, store=desk.store)
     numbers = sorted({one // PASSAGES_PER_MEMORY for one in survey.passages})
@@ -67,10 +69,35 @@ async def scan(*, limit: int, space: str, origin: Origin, desk: Desk, progress: 
             progress(start + len(stretch), len(numbers))
     return Scan(
         memories=len(numbers),
-        found=(await told(fresh, space=space, store=desk.store))[:limit],
+        found=(await told(fresh, now=origin.at, space=space, store=desk.store))[:limit],
         count=kinds.total(),
         by_type=dict(kinds),
     )
+
+
+async def scan_memory(memory_id: str, *, space: str, origin: Origin, desk: Desk) -> int | None:
+    """Look at all that one live memory says, also where that is much; what is found is filed, and counted.
+
+    None when there is no such memory.
+    """
+    memory = (await desk.store.get(space, [memory_id])).get(memory_id)
+    if memory is None or memory.state is not State.LIVE:
+        return None
+    profile, passages = await _profile(desk), await slice_memory(memory)
+    hashes = [one.hash for one in passages]
+    vectors = await desk.store.vectors(space, profile.model, hashes) if profile else {}
+    found: dict[str, Conflict] = {}
+    with telemetry.stage("conflicts.compare"):
+        for before in _before_each(memory):
+            some = await detect(
+                memory, passages, vectors, before=before, store=desk.store, index=desk.index, profile=profile,
+                now=origin.at, agent=origin.agent,
+            )  # fmt: skip
+            found |= {one.id: one for one in some}
+    new = await unsettled(tuple(found.values()), papers=desk.store, space=space)
+    if new:
+        await desk.store.keep_papers(space, [one.paper(at=origin.at) for one in new], renew=False)
+    return len(new)
 
 
 async def probe(

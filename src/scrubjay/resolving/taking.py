@@ -38,15 +38,21 @@ def without(end: End) -> Memory:
 
 
 def instead(older: End, newer: End) -> Memory:
-    """The memory of the older statement as it would be if it said the newer one in its place."""
+    """The memory of the older statement as it would be if it said the newer one in its place.
+
+    A text has one source: the word of who is trusted more, or less, becomes an observation with its own, or all of it.
+    """
     memory, other = older.memory, newer.memory
-    if older.is_whole:
+    is_other_word = newer.trust.outranks(older.trust) or older.trust.outranks(newer.trust)
+    if older.is_whole or (is_other_word and older.is_all and older.observation is None):
         observations = other.observations if newer.is_whole else ()
-        return replace(memory, content=other.content if newer.is_whole else newer.text, observations=observations)
+        content = other.content if newer.is_whole else newer.text
+        source = newer.source if is_other_word else memory.source
+        return replace(memory, content=content, observations=observations, source=source)
     if older.observation is not None:
         observations = _with(memory.observations, older.observation, newer.as_observation)
         return replace(memory, observations=observations)
-    content = _put(memory.content, older.sentence, newer.text)
+    content = None if is_other_word else _put(memory.content, older.sentence, newer.text)
     if content is not None:
         return replace(memory, content=content)
     rest = without(older)

@@ -1,18 +1,20 @@
 """`conflicts`: what waits for a decision, and what had one."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 
+from scrubjay.branches import trunk_of
 from scrubjay.errors import InvalidInput
-from scrubjay.model.conflict import PENDING_DRAWER, SETTLED_DRAWER, Conflict, ConflictStatus, ToldConflict
+from scrubjay.model.conflict import PENDING_DRAWER, SETTLED_DRAWER, Conflict, ConflictStatus, ToldConflict, sound
 from scrubjay.model.given import require_text, require_whole
-from scrubjay.model.memory import Memory
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.paper import Paper
 from scrubjay.ports import RecordStore
 from scrubjay.references import resolve
-from scrubjay.resolving.docket import all_in, discard, settled_before, sound
+from scrubjay.resolving.docket import counterpart, is_decided
 from scrubjay.resolving.ends import ends_of, standing
 from scrubjay.writing.conflicting import tell
 
@@ -20,37 +22,61 @@ __all__ = ["conflicts", "require_status", "told"]
 
 _ALL = "all"
 _ID = re.compile(r"c-[0-9a-f]+")
-_PAGE = 100
+# Of those that wait some are over, which is seen only when the memories are read: pages grow, as more of them are.
+_FIRST_PAGE, _LARGEST_PAGE, _GROWTH = 20, 500, 2
+_AT_LEAST = 8
 _MOST = 1_000
+_MOST_OF_ONE = 2_000
 # So many versions are looked through for what a memory said before a conflict was resolved.
 _LOOKED_THROUGH = 50
+# What was merged may have been merged further; longer chains are a mistake.
+_MOST_STEPS = 8
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_MOMENT = timedelta(microseconds=1)
 
 
-async def conflicts(*, status: str, ref: str, limit: int, space: str, store: RecordStore) -> tuple[ToldConflict, ...]:
+async def conflicts(
+    *, status: str, ref: str, limit: int, now: datetime, space: str, store: RecordStore
+) -> tuple[ToldConflict, ...]:
     """The conflicts of a space, or of one memory, the newest first; or the one that `ref` is the id of."""
     wanted = require_status(status)
     require_whole(limit, field="limit", most=_MOST)
     if named := await _named(require_text(ref, field="id"), space=space, store=store):
         # In the moment in which it is settled it is there twice.
-        return (await told([one for one in named if one.status in wanted], space=space, store=store))[:1]
-    about = (await resolve(store, ref, space=space)).id if ref else ""
-    found: list[Conflict] = []
-    if ConflictStatus.PENDING in wanted:
-        found += await all_in(PENDING_DRAWER, space=space, papers=store)
-    if wanted - {ConflictStatus.PENDING}:
-        found += [one for one in await all_in(SETTLED_DRAWER, space=space, papers=store) if one.status in wanted]
-    found.sort(key=_order, reverse=True)
+        return (await told([one for one in named if one.status in wanted], now=now, space=space, store=store))[:1]
+    drawers = [PENDING_DRAWER] if ConflictStatus.PENDING in wanted else []
+    drawers += [SETTLED_DRAWER] if wanted - {ConflictStatus.PENDING} else []
+    if ref:
+        memory = await trunk_of(store, await resolve(store, ref, space=space))
+        pages = _about(memory, drawers=drawers, store=store)
+    else:
+        pages = _latest(drawers, first=limit, space=space, store=store)
     shown: list[ToldConflict] = []
-    rest = iter(found)
-    # Of those that wait some are over, which is seen only when the memories are read.
-    while len(shown) < limit and (page := list(islice(rest, _PAGE))):
-        shown += await _told(page, about=about, space=space, store=store)
+    async for page in pages:
+        rest = iter([one for one in page if one.status in wanted])
+        while len(shown) < limit and (some := list(islice(rest, max(limit - len(shown), _AT_LEAST)))):
+            shown += await told(some, now=now, space=space, store=store)
+        if len(shown) >= limit:
+            break
     return tuple(shown[:limit])
 
 
-async def told(found: Sequence[Conflict], *, space: str, store: RecordStore) -> tuple[ToldConflict, ...]:
-    """Conflicts with the words of both ends; those whose words are gone are left out."""
-    return tuple(await _told(found, about="", space=space, store=store))
+async def told(found: Sequence[Conflict], *, now: datetime, space: str, store: RecordStore) -> tuple[ToldConflict, ...]:
+    """Conflicts with the words of both ends; those that are over, or whose words are gone, are left out.
+
+    Who reads changes nothing: `sweep` throws away what is over for good.
+    """
+    ids = dict.fromkeys(end for one in found for end in (one.memory, one.other))
+    stand = await standing(ids, space=space, store=store)
+    # What a settled one was about stays where it was, merged or not.
+    were = await store.get(space, [end for one in found if _is_settled(one) for end in (one.memory, one.other)])
+    shown = [
+        await _told_settled(one, were, store=store)
+        if _is_settled(one)
+        else await _told_waiting(one, stand, now=now, store=store)
+        for one in found
+    ]
+    return tuple(one for one in shown if one is not None)
 
 
 def require_status(status: str) -> frozenset[ConflictStatus]:
@@ -73,41 +99,78 @@ async def _named(ref: str, *, space: str, store: RecordStore) -> list[Conflict]:
     return [one for one in map(sound, papers) if one is not None]
 
 
-async def _told(found: Sequence[Conflict], *, about: str, space: str, store: RecordStore) -> list[ToldConflict]:
-    ids = dict.fromkeys(end for one in found for end in (one.memory, one.other))
-    now = await standing(ids, space=space, store=store)
-    if about:
-        found = [one for one in found if about in _ids_of(one, now)]
-    # What a settled one was about stays where it was, merged or not.
-    were = await store.get(space, [end for one in found if _is_settled(one) for end in (one.memory, one.other)])
-    shown: list[ToldConflict] = []
-    for conflict in found:
-        if _is_settled(conflict):
-            one = await _told_settled(conflict, were, store=store)
-        else:
-            one = await _told_waiting(conflict, now, store=store)
-        shown += [] if one is None else [one]
-    return shown
+async def _about(memory: Memory, *, drawers: Sequence[str], store: RecordStore) -> AsyncIterator[list[Conflict]]:
+    """All that is about one memory, or about one that became part of it."""
+    ids = {memory.id: memory}
+    parts = [memory]
+    for _ in range(_MOST_STEPS):
+        merged = dict.fromkeys(part.id for one in parts for part in one.merged if part.id not in ids)
+        parts = list((await store.get(memory.space, list(merged))).values())
+        ids |= {one.id: one for one in parts}
+        if not parts:
+            break
+    papers = [
+        paper
+        for drawer in drawers
+        for paper in await store.papers_about(memory.space, drawer, list(ids), limit=_MOST_OF_ONE)
+    ]
+    yield _in_order(papers)
 
 
-async def _told_waiting(conflict: Conflict, now: dict[str, Memory], *, store: RecordStore) -> ToldConflict | None:
-    """A conflict that waits, in words; one about which there is nothing to decide any more is thrown away."""
-    ends = ends_of(conflict, now)
-    if ends is None or await settled_before(conflict, papers=store) is not None:
-        await discard(conflict, papers=store)
-        return None
-    first, second = ends
+async def _latest(
+    drawers: Sequence[str], *, first: int, space: str, store: RecordStore
+) -> AsyncIterator[list[Conflict]]:
+    """All of some drawers, the newest first, a few at a time; of those that were found together the surest first."""
+    size = min(max(first, _FIRST_PAGE), _LARGEST_PAGE)
+    held: list[Paper] = []
+    read_to: dict[str, tuple[datetime, str] | None] = dict.fromkeys(drawers)
+    while read_to:
+        for drawer in [one for one, before in read_to.items() if _is_next(before, read_to)]:
+            page = await store.latest_papers(space, drawer, before=read_to[drawer], limit=size)
+            held += page
+            if len(page) == size:
+                read_to[drawer] = page[-1].at, page[-1].key
+            else:
+                del read_to[drawer]
+        # Of the oldest that were read there may be more; a crowd of one moment is told in parts.
+        horizon = max((before[0] for before in read_to.values() if before), default=_LONG_AGO)
+        least = horizon if all(one.at <= horizon for one in held) else horizon + _MOMENT
+        yield _in_order(one for one in held if one.at >= least)
+        held = [one for one in held if one.at < least]
+        size = min(size * _GROWTH, _LARGEST_PAGE)
+
+
+def _is_next(before: tuple[datetime, str] | None, read_to: Mapping[str, tuple[datetime, str] | None]) -> bool:
+    """Whether nobody else has more that is as new."""
+    return before is None or before[0] == max(one[0] for one in read_to.values() if one)
+
+
+def _in_order(papers: Iterable[Paper]) -> list[Conflict]:
+    found = [one for one in map(sound, papers) if one is not None]
+    return sorted(found, key=_order, reverse=True)
+
+
+async def _told_waiting(
+    conflict: Conflict, stand: Mapping[str, Memory], *, now: datetime, store: RecordStore
+) -> ToldConflict | None:
+    """A conflict that waits, in words; none where there is nothing to decide."""
+    ends = ends_of(conflict, stand)
     # What lies in the trash, was superseded or became one may come back, and the conflict with it.
-    if not (first.holds and second.holds) or first.is_same(second):
+    if ends is None or not all(end.holds(now) for end in ends) or ends[0].is_same(ends[1]):
         return None
-    return tell(replace(conflict, resolved_at=None), first.memory, second.memory)
+    settled = await counterpart(conflict, papers=store)
+    if settled is not None and is_decided(conflict, settled):
+        return None
+    return tell(replace(conflict, resolved_at=None), ends[0].memory, ends[1].memory)
 
 
-async def _told_settled(conflict: Conflict, were: dict[str, Memory], *, store: RecordStore) -> ToldConflict | None:
-    """A conflict that was decided, in the words of then; one whose memories were purged is thrown away."""
+async def _told_settled(conflict: Conflict, were: Mapping[str, Memory], *, store: RecordStore) -> ToldConflict | None:
+    """A conflict that was decided, in the words of then; none while one of its memories lies in the trash."""
     memory, other = were.get(conflict.memory), were.get(conflict.other)
-    if memory is None or other is None:
-        await discard(conflict, papers=store)
+    if memory is None or other is None or State.TRASHED in (memory.state, other.state):
+        return None
+    waiting = await counterpart(conflict, papers=store)
+    if waiting is not None and not is_decided(waiting, conflict):
         return None
     shown = tell(conflict, memory, other)
     if shown is not None:
@@ -124,11 +187,6 @@ async def _before(memory: Memory, run: str, *, store: RecordStore) -> Memory:
     if not changed or changed[-1] + 1 >= len(versions):
         return memory
     return versions[changed[-1] + 1].memory
-
-
-def _ids_of(conflict: Conflict, now: dict[str, Memory]) -> set[str]:
-    ids = {conflict.memory, conflict.other}
-    return ids | {now[one].id for one in ids if one in now}
 
 
 def _is_settled(conflict: Conflict) -> bool:

@@ -17,9 +17,12 @@ from scrubjay.model.memory import Json
 SMALLEST_COMPRESSED = 100
 # Level 12 on one sentence costs some 50 microseconds; higher levels gain next to nothing on texts this short.
 _LEVEL = 12
-# Where a large body is much like another, a lower level finds that as well.
+# Where a body is much like another, a lower level finds that as well, or better; a still lower one if both are large.
+_ALIKE_LEVEL = 7
 _LARGE, _QUICK_LEVEL = 64 * 1024, 3
 _GENERIC = 0
+# Enough to tell damage, which is all that it is for; bodies from before have all 32 bytes.
+_CHECKSUM_BYTES = 8
 _DICTIONARY_BYTES = 112_640
 _LARGEST_BODY = 256 * 1024 * 1024
 
@@ -87,7 +90,7 @@ def encode(body: Mapping[str, Json], *, dictionary: Dictionary) -> Encoded:
 
 def pack(plain: bytes, *, dictionary: Dictionary) -> Encoded:
     """The same for a body that is plain bytes already."""
-    digest = hashlib.sha256(plain).digest()
+    digest = hashlib.sha256(plain).digest()[:_CHECKSUM_BYTES]
     raw = Encoded(plain, Encoding.RAW, _GENERIC, digest, len(plain))
     if len(plain) < SMALLEST_COMPRESSED:
         return raw
@@ -103,7 +106,7 @@ def pack(plain: bytes, *, dictionary: Dictionary) -> Encoded:
 def difference(encoded: Encoded, plain: bytes, *, newer: bytes) -> Encoded:
     """A body as what it differs in from a newer one, if that is smaller than what it is now."""
     parameters = zstandard.ZstdCompressionParameters.from_level(
-        _LEVEL if len(plain) <= _LARGE else _QUICK_LEVEL, source_size=len(plain), dict_size=len(newer),
+        _ALIKE_LEVEL if len(plain) <= _LARGE else _QUICK_LEVEL, source_size=len(plain), dict_size=len(newer),
         write_content_size=False, write_checksum=False, write_dict_id=False, format=zstandard.FORMAT_ZSTD1_MAGICLESS,
     )  # fmt: skip
     try:
@@ -123,7 +126,8 @@ def unpack(encoded: Encoded, *, dictionary: Dictionary, newer: bytes = b"") -> b
         plain = dictionary.decompress(encoded.data)
     elif encoded.encoding is Encoding.DELTA:
         plain = _applied(encoded, newer)
-    if hashlib.sha256(plain).digest() != encoded.sha256:
+    told = encoded.sha256
+    if len(told) < _CHECKSUM_BYTES or hashlib.sha256(plain).digest()[: len(told)] != told:
         raise BodyDamaged("the stored body does not match its checksum")
     return plain
 

@@ -30,11 +30,12 @@ def value_text(paper: Paper) -> str:
     return json.dumps(dict(paper.value), separators=(",", ":"))
 
 
-def subject_of(paper: Paper) -> str:
-    """The memory that a paper is about, with which it is purged; empty when it is about none."""
+def subjects_of(paper: Paper) -> tuple[str, str]:
+    """The memories that a paper is about, with which it is purged; empty where there is none."""
     about = paper.value.get("about")
-    memory_id = about.get("memory_id") if isinstance(about, dict) else None
-    return memory_id if isinstance(memory_id, str) else ""
+    named = [about.get(name) for name in ("memory_id", "other_id")] if isinstance(about, dict) else [None, None]
+    first, second = (one if isinstance(one, str) else "" for one in named)
+    return first, second
 
 
 def require_own(paper: Paper, space: str) -> None:

@@ -14,7 +14,7 @@ from scrubjay.model.paper import Paper
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
 from scrubjay.ports import Commit, Committed, Dossier, Edge, Embedded, Write
-from scrubjay.testing.papers import subject_of, written
+from scrubjay.testing.papers import subjects_of, written
 from scrubjay.testing.rooms import Draft, Entry, Housed, Room
 from scrubjay.text.passages import passages_of
 
@@ -30,6 +30,8 @@ class FakeWriter(Housed):
         if once and (answer := self._answer(commit.space, once.key, once.digest)) is not None:
             return Committed(seq=self._house.last_seq, answer=answer)
         draft = Draft(self._house, commit.space, origin=commit.origin)
+        for memory_id, version in commit.stands:
+            _require_version(draft.room.entries.get(memory_id), memory_id, version)
         for write in commit.writes:
             _apply_write(draft, write, commit=commit)
         for edge in commit.edges:
@@ -89,7 +91,7 @@ class FakeWriter(Housed):
         runs = {change.run for change in self._house.changes if change.space == space and change.memory_id in purged}
         runs |= {version.run for entry in gone for version in entry.versions}
         room.answers = {key: answer for key, answer in room.answers.items() if answer.run not in runs}
-        room.papers = {key: paper for key, paper in room.papers.items() if subject_of(paper) not in purged}
+        room.papers = {key: paper for key, paper in room.papers.items() if not subjects_of(paper) & purged}
         draft.forget_relations(purged)
         draft.accept()
         return len(gone)
@@ -122,14 +124,14 @@ def _apply_write(draft: Draft, write: Write, *, commit: Commit) -> None:
     if memory.space != commit.space:
         raise InvalidInput("a commit writes to one space only", space=commit.space)
     before = room.entries.get(memory.id)
-    _require_current(before, write)
+    _require_version(before, memory.id, write.base)
     _require_free_name(room, memory)
     version = Version(
         number=memory.version,
         memory=replace(memory, access_count=0, last_accessed=None),
         parent=write.base,
         action=write.action.value,
-        created_at=commit.origin.at,
+        created_at=memory.updated_at,
         agent=commit.origin.agent,
         run=commit.origin.run,
         message=write.message,
@@ -185,18 +187,18 @@ def _file(draft: Draft, paper: Paper, *, commit: Commit) -> None:
     draft.room.papers[paper.drawer, paper.key] = written(paper, version=before.version + 1 if before else 1)
 
 
-def _require_current(before: Entry | None, write: Write) -> None:
+def _require_version(before: Entry | None, memory_id: str, wanted: int | None) -> None:
     current = before.memory.version if before else None
-    if current == write.base:
+    if current == wanted:
         return
     if current is None:
-        raise NotFound(f"no memory {write.memory.id!r} to revise", ref=write.memory.id)
+        raise NotFound(f"no memory {memory_id!r}", memory_id=memory_id)
     raise StaleVersion(
-        f"{write.memory.id!r} is at version {current}, not {write.base}",
+        f"{memory_id!r} is at version {current}, not {wanted}",
         hint="Read it again and repeat the change",
-        expected=write.base,
+        expected=wanted,
         current=current,
-        memory_id=write.memory.id,
+        memory_id=memory_id,
     )
 
 

@@ -76,6 +76,11 @@ class FakeReader(Housed):
         there = [one for one in entry.versions if one.created_at <= at] if entry else []
         return max(there, key=lambda one: one.number, default=None)
 
+    async def versions_at(self, space: str, ids: Sequence[str], *, at: datetime) -> dict[str, Version]:
+        """The newest version of each that there was at a moment."""
+        found = {one: await self.version_at(space, one, at=at) for one in dict.fromkeys(ids)}
+        return {one: version for one, version in found.items() if version is not None}
+
     async def sizes(self, space: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
         """How many bytes memories have; nothing is packed here."""
         entries = self._house.room(space).entries

@@ -23,6 +23,19 @@ class FakePapers(Housed):
         """The papers of a drawer."""
         return [one for one in self._all(space) if one.drawer == drawer and one.key > after][:limit]
 
+    async def latest_papers(
+        self, space: str, drawer: str, *, before: tuple[datetime, str] | None = None, limit: int
+    ) -> list[Paper]:
+        """The papers of a drawer, the latest first."""
+        found = [one for one in self._all(space) if one.drawer == drawer]
+        found = [one for one in found if before is None or (one.at, one.key) < before]
+        return sorted(found, key=lambda one: (one.at, one.key), reverse=True)[:limit]
+
+    async def papers_about(self, space: str, drawer: str, ids: Sequence[str], *, limit: int) -> list[Paper]:
+        """The papers of a drawer about some memories."""
+        found = await self.latest_papers(space, drawer, limit=len(self._house.room(space).papers))
+        return [one for one in found if subjects_of(one) & set(ids)][:limit]
+
     async def file_paper(self, paper: Paper, *, base: int | None) -> Paper:
         """Keep a paper as the version after another."""
         before = self._house.room(paper.space).papers.get((paper.drawer, paper.key))
@@ -82,8 +95,8 @@ def written(paper: Paper, *, version: int) -> Paper:
     return replace(paper, version=version, value=json.loads(json.dumps(dict(paper.value))))
 
 
-def subject_of(paper: Paper) -> str:
-    """The memory that a paper is about, if any."""
+def subjects_of(paper: Paper) -> set[str]:
+    """The memories that a paper is about."""
     about = paper.value.get("about")
-    memory_id = about.get("memory_id") if isinstance(about, dict) else None
-    return memory_id if isinstance(memory_id, str) else ""
+    named = [about.get(name) for name in ("memory_id", "other_id")] if isinstance(about, dict) else []
+    return {one for one in named if isinstance(one, str)}

@@ -15,7 +15,7 @@ _NUMERIC = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})")
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::\d\d)?\s?([AaPp])?")
 # What is a word or a name besides: a month only where a day or year stands beside it, or a word leads to it.
 _AMBIGUOUS = frozenset({"may", "march", "mar", "jun", "jan", "sun", "dec", "sep", "oct"})
-_LEADS = frozenset("in since during of until till by before after from last next this early late mid".split())
+_LEADS = frozenset("for in since during of until till by before after from last next this early late mid".split())
 _NOON = 12
 
 

@@ -87,6 +87,7 @@ NEGATIONS = frozenset(
     not no non never none nobody nothing nowhere neither nor cannot without hardly barely scarcely unable lack lacks
     lacking lacked stop stops stopped stopping cease ceases ceased unlikely except cant dont doesnt didnt isnt wasnt
     werent wont wouldnt couldnt shouldnt hasnt havent hadnt aint
+    nicht kein keine keinen keinem keiner keines nie niemals nichts niemand ohne
     """.split()
 )
 # Before a word they make its opposite.

@@ -5,13 +5,13 @@ from collections.abc import Callable, Collection, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from scrubjay.text.claim_words import AFFIXES, DAY_WORDS, LEADING
+from scrubjay.text.claim_words import AFFIXES, DAY_WORDS, LEADING, PLACES
 from scrubjay.text.contradiction_reading import DATE, IDENTIFIER, LABEL, NAME, NUMBER, WORD, Token
-from scrubjay.text.contradiction_words import opposite
+from scrubjay.text.contradiction_words import PREPOSITIONS, opposite
 from scrubjay.text.kin import kin_of
 from scrubjay.text.when_words import WEEKDAYS
 
-__all__ = ["clash", "in_same_place", "may_stand_for", "paired", "rest_of", "without"]
+__all__ = ["clash", "in_same_place", "lies_in", "may_stand_for", "paired", "rest_of", "same_name", "without"]
 
 # Words this near in meaning may stand for each other.
 _AKIN = 0.6
@@ -19,6 +19,10 @@ _AKIN = 0.6
 _SPELLED_ALIKE = 0.72
 _LONG_NAME = 5
 _STEM = 4
+_COUNTRIES = frozenset(PLACES.values())
+_PLACING = frozenset({"in", "at", "to", "from"})
+# They lead to the same kind of value: works at, works for.
+_LEADING_ALIKE = {"for": "at", "into": "to"}
 
 
 def without(tokens: Sequence[Token], common: Counter[str]) -> list[Token]:
@@ -61,14 +65,42 @@ def clash(mine: Token, its: Token) -> bool:
     """Whether two things of one kind exclude each other."""
     if mine.kind != its.kind or mine.kind == LABEL:
         return False
+    if mine.kind != WORD and len({_led(mine), _led(its)} - {""}) > 1:
+        return False
     if mine.kind == WORD:
         return opposite(mine.said, its.said) or _negated(mine.said, its.said) or _negated(its.said, mine.said)
     if mine.kind == NAME:
-        return not _spelled_alike(mine.key, its.key)
+        return not same_name(mine.said, its.said) and not (mine.lead in _PLACING and lies_in(mine.said, its.said))
     parts, others = set(mine.key.split()), set(its.key.split())
     if parts <= others or others <= parts:
         return False
     return mine.kind == IDENTIFIER or not _forms(mine).isdisjoint(_forms(its))
+
+
+def lies_in(one: str, other: str) -> bool:
+    """Whether one of two places may lie in the other: a city in a country."""
+    first, second = (
+        any(PLACES.get(word, word) in _COUNTRIES for word in _plain(name).split()) for name in (one, other)
+    )
+    return first != second
+
+
+def same_name(one: str, other: str) -> bool:
+    """Whether two names may be one: in two spellings, cut short, or by their initials."""
+    short, long = sorted((one, other), key=lambda name: (not name.isupper(), len(name)))
+    initials = "".join(word[0] for word in long.split()).upper()
+    if " " in long and " " not in short and short.isupper() and short.startswith(initials):
+        return True
+    return _spelled_alike(_plain(one), _plain(other))
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.lower().split()).removesuffix("'s")
+
+
+def _led(token: Token) -> str:
+    """The small word that leads to a value."""
+    return _LEADING_ALIKE.get(token.lead, token.lead) if token.lead in PREPOSITIONS else ""
 
 
 def _negated(word: str, plain: str) -> bool:

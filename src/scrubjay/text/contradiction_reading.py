@@ -10,7 +10,25 @@ from typing import NamedTuple
 from scrubjay.text.claim_days import clock_of, day_of, days_in
 from scrubjay.text.claim_pieces import ENDS_SENTENCE, Piece, figure_of, pieces_of
 from scrubjay.text.claim_words import NEVER_NAMES, NUMBER_WORDS, PLACES
-from scrubjay.text.contradiction_words import BEINGS, COMPARING, DENIALS, LABELS, LIGHT, MODALS, OTHERS, TURNS
+from scrubjay.text.contradiction_saying import said
+from scrubjay.text.contradiction_words import (
+    BEINGS,
+    CHANGES,
+    COMPARING,
+    DENIALS,
+    DETERMINERS,
+    FAILINGS,
+    HABITS,
+    LABELS,
+    LIGHT,
+    LISTING,
+    MODALS,
+    ONCE,
+    OTHERS,
+    TURNS,
+    VERBS,
+)
+from scrubjay.text.fact_words import PAST
 from scrubjay.text.tokens import STOP_WORDS, running_terms_of
 
 __all__ = ["DATE", "IDENTIFIER", "LABEL", "NAME", "NUMBER", "WORD", "Reading", "Token", "reading_of"]
@@ -27,8 +45,13 @@ _SHORT = 4
 _REACH = 2
 _NEARLY_ALL = 0.75
 _SELF = "user"
-_DETERMINERS = frozenset("the my our this your his her their its".split())
-_PLACING = frozenset("in at on from".split())
+_FIRST_PERSON = frozenset("i i'm i've i'd i'll my".split())
+_NOW = frozenset("is are am be being get gets it's i'm he's she's that's we're they're".split())
+_HAS = _NOW | {"has", "have"}
+# Past or present, by their form alone: these are told of what is.
+_EITHER = frozenset("set put read hit cut let used left felt quit based married located needed named called".split())
+_LONG_PAST = 5
+_WAS = frozenset("was were wasn't weren't did didn't".split())
 _QUOTES = "\"'`\u201c\u201d\u00ab\u00bb"
 # A sentence may begin with any word in capitals: a long one with these endings is hardly a name.
 _LONG = 6
@@ -36,20 +59,22 @@ _COMMON_ENDINGS = ("ing", "ed", "ly", "tion", "ness")
 
 
 class Token(NamedTuple):
-    """One telling thing: what kind it is, what it is compared by, and as it was written."""
+    """One telling thing: what kind it is, what it is compared by, as it was written, and the word that leads to it."""
 
     kind: str
     key: str
     said: str
+    lead: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """What a statement says, in order and how often; `leader` is the name or the he or she that it begins with.
 
-    `denials` are its words for no and `denied` what they are said of; `turns` and `modals` are its small words that
-    count. `is_being` if it says what something is, `is_state` if that can be one thing only; `compares` if it sets one
-    thing against another.
+    The leader of what is told of the one whose memory it is, is `user`. `denials` are its words for no and `denied`
+    what they are said of; `turns` and `modals` are its small words that count. `happened` if it tells of what was, and
+    may have been more than once; `lists` if of one of many; `compares` if it sets one thing against another; `passive`
+    if it says by whom something is done, `lists_up` if it says and.
     """
 
     tokens: tuple[Token, ...]
@@ -60,14 +85,21 @@ class Reading:
     modals: frozenset[str]
     leader: str
     asks: bool
-    is_being: bool
-    is_state: bool
+    happened: bool
+    lists: bool
     compares: bool
+    passive: bool
+    lists_up: bool
+
+    @property
+    def names_somebody(self) -> bool:
+        """Whether it says whom it is about, other than the one whose memory it is."""
+        return self.leader not in ("", _SELF)
 
 
 def reading_of(text: str) -> Reading:
     """Read a statement."""
-    return _remembered(text[:_LONGEST])
+    return _remembered(said(text[:_LONGEST]))
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -87,9 +119,11 @@ def _remembered(text: str) -> Reading:
         modals=frozenset(words & MODALS),
         leader=_leader(pieces, tokens),
         asks=text.rstrip().endswith(("?", "\uff1f")),
-        is_being=not words.isdisjoint(BEINGS),
-        is_state=_is_state(pieces, words),
+        happened=_happened([piece.low for piece in pieces if piece.kind == "word"]),
+        lists=not words.isdisjoint(LISTING) or not words.isdisjoint(HABITS),
         compares=not words.isdisjoint(COMPARING),
+        lists_up=not words.isdisjoint(("and", "or")),
+        passive="by" in words and not words.isdisjoint(BEINGS),
     )
 
 
@@ -107,15 +141,34 @@ def _leader(pieces: Sequence[Piece], tokens: Sequence[Token]) -> str:
     if first in OTHERS:
         return OTHERS[first]
     told = next((token for token in tokens if token.kind != DATE), None)
-    return told.key if told and told.kind == NAME and told.key != _SELF else ""
+    if first in _FIRST_PERSON or (told and told.key == _SELF):
+        return _SELF
+    return told.key if told and told.kind == NAME else ""
 
 
-def _is_state(pieces: Sequence[Piece], words: Collection[str]) -> bool:
-    """Whether it says what something is, or where."""
-    if BEINGS.isdisjoint(words):
+def _happened(words: Sequence[str]) -> bool:
+    """Whether something was done or was so, and not what is, or happens once, or was changed to something."""
+    if not ONCE.isdisjoint(words):
         return False
-    first = next((piece.low for piece in pieces if piece.kind == "word"), "")
-    return first in _DETERMINERS or not _PLACING.isdisjoint(words)
+    return any(_tells_of_past(words, at) for at in range(len(words)))
+
+
+def _tells_of_past(words: Sequence[str], at: int) -> bool:
+    word, before, after = words[at], words[max(0, at - 2) : at], words[at + 1 : at + 5]
+    if "to" in after and not CHANGES.isdisjoint((word, *after)):
+        return False
+    # She has a parrot that came from Oslo: what she has, she has now.
+    if not _HAS.isdisjoint(words[: max(0, at - 2)]):
+        return False
+    if word in _WAS:
+        return True
+    # The required version, a married man: nothing happened.
+    is_told = not before or before[-1] not in DETERMINERS
+    return _is_past(word) and _NOW.isdisjoint(before) and is_told
+
+
+def _is_past(word: str) -> bool:
+    return word not in _EITHER and (word in PAST or (len(word) >= _LONG_PAST and word.endswith("ed")))
 
 
 def _tokens(pieces: Sequence[Piece]) -> Iterator[Token]:
@@ -123,29 +176,73 @@ def _tokens(pieces: Sequence[Piece]) -> Iterator[Token]:
     for at, piece in enumerate(pieces):
         if at in days:
             if days[at]:
-                yield Token(DATE, days[at].lower(), days[at])
+                yield Token(DATE, days[at].lower(), days[at], _lead(pieces, min(one for one in _run(days, at))))
         elif piece.kind == "word":
             yield from _word(pieces, at, piece)
         elif piece.kind == "quote":
             yield from _tokens(pieces_of(piece.text.strip(_QUOTES)))
         elif piece.kind != "sign":
             value = _value(piece)
-            is_label = value.kind == NUMBER and at and pieces[at - 1].low in LABELS
-            yield value._replace(kind=LABEL) if is_label else value
+            is_label = value.kind == NUMBER and at and pieces[at - 1].low in LABELS and _names_subject(pieces, at)
+            yield value._replace(kind=LABEL if is_label else value.kind, lead=_lead(pieces, at))
+
+
+def _run(days: Collection[int], at: int) -> Iterator[int]:
+    """The places of a day that ends or begins at one."""
+    while at in days:
+        yield at
+        at -= 1
+
+
+def _lead(pieces: Sequence[Piece], at: int) -> str:
+    """The word right before one, but for an article; `'s` after an owner."""
+    before = at - 1
+    if before > 0 and pieces[before].low in ("the", "a", "an", "about", "around", "version"):
+        before -= 1
+    if before < 0 or pieces[before].kind != "word":
+        return ""
+    return "'s" if pieces[before].text.endswith(("'s", "\u2019s")) else pieces[before].low
+
+
+def _names_subject(pieces: Sequence[Piece], at: int) -> bool:
+    """Whether what stands here is part of what the statement is about, and not of what it says of it."""
+    return all(piece.low not in BEINGS for piece in pieces[:at])
 
 
 def _word(pieces: Sequence[Piece], at: int, piece: Piece) -> Iterator[Token]:
     word = piece.low
     if word in NUMBER_WORDS:
-        yield Token(NUMBER, NUMBER_WORDS[word], piece.text)
+        yield Token(NUMBER, NUMBER_WORDS[word], piece.text, _lead(pieces, at))
         return
-    if word in DENIALS or word in LIGHT or word.endswith("n't") or _is_no_more(pieces, at):
+    if _is_letter(pieces, at):
+        yield Token(LABEL if _names_subject(pieces, at) else NAME, word, piece.text, _lead(pieces, at))
+        return
+    if _denies(pieces, at) or word in LIGHT or _is_no_more(pieces, at) or _is_change(pieces, at):
         return
     if piece.capital and word not in NEVER_NAMES and (not _opens(pieces, at) or _may_be_named(piece)):
-        yield Token(NAME, _term(_root(word)) or word, piece.text)
+        yield Token(NAME, _term(_root(word)) or word, piece.text, _lead(pieces, at))
         return
     if word not in STOP_WORDS and (term := _term(word)):
-        yield Token(WORD, term, word)
+        yield Token(WORD, term, word, _lead(pieces, at))
+
+
+def _is_letter(pieces: Sequence[Piece], at: int) -> bool:
+    """Whether a letter says which one is meant: team B, room A."""
+    text = pieces[at].text
+    return len(text) == 1 and text.isupper() and text != "I" and at > 0 and pieces[at - 1].kind == "word"
+
+
+def _denies(pieces: Sequence[Piece], at: int) -> bool:
+    word = pieces[at].low
+    if word in FAILINGS:
+        return at + 1 < len(pieces) and pieces[at + 1].low == "to"
+    return word in DENIALS or word.endswith("n't")
+
+
+def _is_change(pieces: Sequence[Piece], at: int) -> bool:
+    """Whether a word only says that what follows has not always been so: was moved to Friday."""
+    after = [piece.low for piece in pieces[at + 1 : at + 2]]
+    return pieces[at].low in CHANGES and "to" in after and at > 0 and pieces[at - 1].low in BEINGS
 
 
 def _is_no_more(pieces: Sequence[Piece], at: int) -> bool:
@@ -160,7 +257,10 @@ def _opens(pieces: Sequence[Piece], at: int) -> bool:
 
 
 def _may_be_named(piece: Piece) -> bool:
-    return piece.text.isupper() or len(piece.low) < _LONG or not piece.low.endswith(_COMMON_ENDINGS)
+    word = piece.low
+    if word in VERBS or (word.endswith("s") and (word[:-1] in VERBS or word.removesuffix("es") in VERBS)):
+        return False
+    return piece.text.isupper() or len(word) < _LONG or not word.endswith(_COMMON_ENDINGS)
 
 
 def _value(piece: Piece) -> Token:
@@ -186,7 +286,7 @@ def _denials(pieces: Sequence[Piece]) -> Iterator[tuple[str, str]]:
         if piece.low == "anymore":
             continue
         is_past = piece.low == "used" and _is_no_more(words, at)
-        if is_past or piece.low in DENIALS or piece.low.endswith("n't"):
+        if is_past or _denies(words, at):
             following = (_term(one.low) for one in words[at + 1 :] if one.low not in STOP_WORDS and one.low != "longer")
             yield "used to" if is_past else piece.low, " ".join(islice(following, _REACH))
 
@@ -199,5 +299,6 @@ def _root(word: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def _term(word: str) -> str:
-    # She goes is of go, as she plays is of play.
-    return " ".join(running_terms_of(word.removesuffix("es") if word.endswith("oes") else word))
+    # She goes is of go, as she plays is of play; who lives somewhere tells of no lives.
+    plain = "live" if word == "lives" else word.removesuffix("es") if word.endswith("oes") else word
+    return " ".join(running_terms_of(plain))

@@ -4,96 +4,192 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scrubjay.text.contradiction_reading import reading_of
+from scrubjay.text.contradiction_pairs import clash, lies_in, same_name
+from scrubjay.text.contradiction_patterns import CHANGED, ENDED, HELD, SINGLE, WAYS, Telling
+from scrubjay.text.contradiction_reading import DATE, LABEL, NUMBER, WORD, Token, reading_of
+from scrubjay.text.contradiction_relations import OCCUPATIONS
+from scrubjay.text.contradiction_saying import said
+from scrubjay.text.contradiction_words import OTHERS, is_quality, opposite
 
-__all__ = ["clash_of_slots"]
+__all__ = ["clash_of_slots", "told_otherwise"]
 
 _LONGEST = 400
-_SOMEBODY = r"(?P<who>[\w'\u2019 ]{1,40}?)"
-_NAMED = r"(?P<value>(?:the )?[A-Z][\w'.&-]*(?:,? (?:of |the |and )?[A-Z][\w'.&-]*){0,3})"
-_ANY = r"(?:the |a |an |now |on )*(?P<value>[\w'-]+(?: [\w'-]+){0,2})"
-_DOES = rf"^{_SOMEBODY} (?:has |have |had |is |are )?(?:now |currently |recently |just |already |still |also )?"
-_LIVING = r"(?:lives?|living|resides?|residing|based|stays|moved|relocated)(?: back)? (?:in|to|at)"
-_WORKING = r"(?:works?|working|employed|joined|started|(?:got|took) a (?:new )?job)(?: (?:at|for|by|with))?"
-_ONE_EACH = (
-    r"(?:birthday|deadline|password|time ?zone|nationality|blood type|address|diet|budget|version|status"
-    r"|(?:default|primary|main) \w+)"
-)
-_CHOSEN = r"as (?:[a-z]+ )?(?:main|primary|default|preferred|favou?rite) \w+"
-# Each relation and how it is told.
-_PATTERNS = (
-    ("lives in", rf"{_DOES}{_LIVING} {_NAMED}"),
-    ("works for", rf"{_DOES}{_WORKING} {_NAMED}"),
-    ("is married to", rf"{_DOES}(?:married|engaged|dating)(?: to)? {_NAMED}"),
-    ("is called", rf"^{_SOMEBODY}(?: name)? (?:is|are|was) (?:called|named) {_NAMED}"),
-    ("name is", rf"^{_SOMEBODY} name is {_NAMED}"),
-    ("favourite", rf"^(?P<who>[\w'\u2019 ]{{1,40}}? favou?rite [\w ]{{1,30}}?) (?:is|are|has become) {_ANY}"),
-    ("uses as", rf"^(?:[\w'\u2019 ]{{1,40}}? )?[Uu]ses? (?P<value>[\w.-]+) (?P<who>{_CHOSEN})"),
-    ("is", rf"^(?P<who>[\w'\u2019 ]{{1,40}}? {_ONE_EACH}) is {_ANY}"),
-)
-_SLOTS = tuple((relation, re.compile(pattern)) for relation, pattern in _PATTERNS)
-_CHANGED = re.compile(
-    r"\b(?:switch\w*|mov\w+|migrat\w+|chang\w+|convert\w*|transition\w*|upgrad\w+|downgrad\w+) (?:\w+ ){0,3}?"
-    r"from (?P<old>[\w.-]*\w) to (?P<new>[\w.-]*\w)"
-    r"|\breplac\w+ (?P<gone>[\w.-]*\w) (?:with|by) (?P<instead>[\w.-]*\w)",
+_REMEMBERED = 2_048
+_ADVERBS = re.compile(
+    r"\b(?:now|currently|recently|just|already|still|also|actually|finally|nowadays|officially|right now"
+    r"|at the moment|these days) (?=\w)|,? (?:now|nowadays|these days|at the moment|right now|again|yet)(?=\.?$)",
     re.IGNORECASE,
 )
+_LABELLED = re.compile(r"^([\w' -]{2,40}?) ?[:=] ?(?=\w)")
+_AM = re.compile(r"\b(I|[Hh]e|[Ss]he|[Ii]t|[Ww]e|[Tt]hey)'(?:m|s|re)\b")
 # Whose memory it is, needs not be said.
 _SELF = frozenset({"user"})
 
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
+    """A relation as it was told: of whom, which value, at what times, and what else was said."""
+
     relation: str
     who: frozenset[str]
+    how: str
     value: str
-    keys: frozenset[str]
+    tokens: tuple[Token, ...]
+    times: frozenset[str]
+    rest: frozenset[str]
+    loose: bool
+
+    @property
+    def told(self) -> str:
+        """The relation in words."""
+        if "favorit" in self.who:
+            return "favourite"
+        return f"{self.relation} {self.how}".strip()
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """What the value is compared by."""
+        return frozenset(token.key for token in self.tokens)
 
 
 def clash_of_slots(first: str, second: str) -> str:
     """What two statements give as the one value of the same relation, in words; nothing if they do not."""
-    return (
-        _values(_slot(first[:_LONGEST]), _slot(second[:_LONGEST])) or _change(first, second) or _change(second, first)
-    )
+    one, other = said(first)[:_LONGEST], said(second)[:_LONGEST]
+    slot = _slot(one)
+    # Most statements tell of nothing of the kind: then the other need not be read.
+    found = _values(slot, _slot(other)) if slot else ""
+    return found or _change(one, other) or _change(other, one) or _over(one, other) or _over(other, one)
 
 
-def _values(one: _Slot | None, other: _Slot | None) -> str:
-    if one is None or other is None or one.relation != other.relation:
+def told_otherwise(text: str) -> tuple[str, ...] | None:
+    """The words by which another value of the same relation may be told; None if it has more than one value at a time.
+
+    They need not stand in the text itself: who moved to Rome does not live in Paris any more.
+    """
+    plain = said(text)[:_LONGEST]
+    slot = _slot(plain) or _ended(plain)
+    if slot is not None:
+        return (*sorted(slot.who), *WAYS.get(slot.relation, ()))
+    changed = CHANGED.search(plain)
+    return (_left(changed),) if changed else None
+
+
+def _values(one: _Slot, other: _Slot | None) -> str:
+    if other is None or (one.relation, one.how, one.who) != (other.relation, other.how, other.who):
         return ""
-    if one.who != other.who or not one.keys or not other.keys or one.keys <= other.keys or other.keys <= one.keys:
+    # What was so at another time, or is so in another case, goes with it.
+    if one.times and other.times and one.times != other.times:
         return ""
-    return f"{one.relation}: {one.value} or {other.value}"
+    if not one.loose and one.rest != other.rest and one.rest and other.rest:
+        return ""
+    told_further = one.keys <= other.keys or other.keys <= one.keys
+    return f"{one.told}: {one.value} or {other.value}" if not told_further and _alternatives(one, other) else ""
 
 
-@lru_cache(maxsize=2_048)
+def _alternatives(one: _Slot, other: _Slot) -> bool:
+    """Whether two values are of a sort, and not two ways to tell one."""
+    mine, its = one.tokens[0], other.tokens[0]
+    figures = (NUMBER, DATE, LABEL)
+    if mine.kind in figures or its.kind in figures:
+        return clash(mine, its)
+    if lies_in(one.value, other.value) or same_name(one.value, other.value):
+        return False
+    if one.relation in ("prefers", "wants"):
+        return _sorts_of_one_thing(one, other)
+    if one.told == "favourite" or one.loose or one.relation == "is kin":
+        return True
+    words = [token.said for token in (*one.tokens, *other.tokens) if token.kind == WORD]
+    return opposite(mine.said, its.said) or not any(map(is_quality, words))
+
+
+def _sorts_of_one_thing(one: _Slot, other: _Slot) -> bool:
+    """Tabs or spaces, short answers or long answers; not what both may be wished for."""
+    if one.keys & other.keys:
+        return one.tokens[-1].key == other.tokens[-1].key
+    single = len(one.tokens) == len(other.tokens) == 1 and one.tokens[0].kind == other.tokens[0].kind
+    return single and one.relation == "prefers" and one.rest == other.rest
+
+
+def _over(ended: str, other: str) -> str:
+    """That one tells of the end of what the other still says."""
+    over = _ended(ended)
+    held = _held(other) if over else None
+    if over is None or held is None or (over.relation, over.who) != (held.relation, held.who):
+        return ""
+    return f"{over.relation}: no more {over.value}" if over.keys <= held.keys and not over.times else ""
+
+
+@lru_cache(maxsize=_REMEMBERED)
 def _slot(text: str) -> _Slot | None:
-    reading = reading_of(text)
-    if reading.denials or reading.asks:
-        return None
-    for relation, pattern in _SLOTS:
-        if found := pattern.match(text.lstrip("-*+ ")):
-            value = found["value"].rstrip(".,")
-            return _Slot(relation, _who(found["who"]), value, frozenset(reading_of(value.lower()).counted))
+    return None if reading_of(text).denials else _read(text, SINGLE)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _held(text: str) -> _Slot | None:
+    return None if reading_of(text).denials else _read(text, HELD)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _ended(text: str) -> _Slot | None:
+    return _read(text, ENDED)
+
+
+def _read(text: str, tellings: tuple[Telling, ...]) -> _Slot | None:
+    plain = _AM.sub(r"\1 is", _ADVERBS.sub("", _LABELLED.sub(r"\1 is ", text))).rstrip(".! ")
+    for relation, pattern, loose in tellings:
+        found = pattern.match(plain)
+        slot = _filled(relation, found, loose=loose) if found else None
+        if slot is not None:
+            return slot
     return None
 
 
+def _filled(relation: str, found: re.Match[str], *, loose: bool) -> _Slot | None:
+    parts = found.groupdict()
+    value, who, rest = (parts.get(name) or "" for name in ("value", "who", "rest"))
+    value = value.rstrip(".,")
+    # A word before it, so that the first one is not taken for a name because it is the first.
+    tokens = reading_of(f"is {value}").tokens
+    if not tokens or (relation == "works as" and tokens[-1].said.lower() not in OCCUPATIONS):
+        return None
+    if relation in ("lives in", "works for", "is married to", "comes from") and tokens[0].kind == DATE:
+        return None
+    after = reading_of(f"is {found.string[found.end('value') :]}").tokens
+    return _Slot(
+        relation=relation,
+        who=_who(who),
+        # Is on Monday, was moved to Friday.
+        how="" if tokens[0].kind == DATE else (parts.get("how") or "").strip(),
+        value=value,
+        tokens=tokens,
+        times=frozenset(token.key for token in after if token.kind == DATE),
+        rest=frozenset(token.key for token in reading_of(f"is {rest}").tokens),
+        loose=loose,
+    )
+
+
 def _who(text: str) -> frozenset[str]:
-    return frozenset(reading_of(text.lower()).counted) - _SELF
+    words = text.lower().split()
+    others = {OTHERS[word] for word in words if word in OTHERS}
+    keys = frozenset(reading_of(f"is {text.lower()}").counted) | others
+    return keys - _SELF
+
+
+def _left(changed: re.Match[str]) -> str:
+    """What was given up."""
+    return changed["old"] or changed["gone"] or changed["left"]
 
 
 def _change(changed: str, other: str) -> str:
     """That one tells of a change from what the other still says."""
-    found = _CHANGED.search(changed[:_LONGEST])
+    found = CHANGED.search(changed)
     if not found:
         return ""
-    old, new = (found["old"], found["new"]) if found["old"] else (found["gone"], found["instead"])
-    said, names = reading_of(other), _names(changed[: found.start()])
-    keys = said.counted.keys()
+    old = _left(found)
+    new = found["new"] or found["instead"] or found["chosen"]
+    reading, before_it = reading_of(other), set(reading_of(changed[: found.start()]).counted)
+    keys = reading.counted.keys()
     before, after = reading_of(old.lower()).counted.keys(), reading_of(new.lower()).counted.keys()
-    if said.denials or not before or not before <= keys or after & keys or _CHANGED.search(other):
+    if reading.denials or not before or not before <= keys or after & keys or CHANGED.search(other):
         return ""
-    return f"state: {old} or {new}" if names <= keys and len(keys) > len(before) else ""
-
-
-def _names(text: str) -> set[str]:
-    return set(reading_of(text).counted)
+    return f"state: {old} or {new}" if before_it <= keys and len(keys) > len(before) else ""

@@ -1,16 +1,15 @@
 """Words by which a sentence of a conversation shows whether it tells something worth keeping."""
 
-from collections.abc import Iterable
+__all__ = [
+    "ASSISTANTS", "GREETINGS", "MACHINES", "PAST", "PLAIN_GERMAN", "PRAISE", "SHOWN_BY", "THANKS", "TIMES", "shown_by",
+]  # fmt: skip
 
-__all__ = ["ASSISTANTS", "GREETINGS", "MACHINES", "PAST", "PRAISE", "SHOWN_BY", "THANKS", "TIMES", "shown_by"]
 
-
-def shown_by(words: Iterable[str]) -> set[str]:
+def shown_by(words: set[str]) -> set[str]:
     """What kinds of words there are among some: the names of the classes below."""
     shown: set[str] = set()
-    for word in words:
-        if word in SHOWN_BY:
-            shown.update(SHOWN_BY[word])
+    for word in words & _SHOWING:
+        shown.update(SHOWN_BY[word])
     return shown
 
 
@@ -108,14 +107,55 @@ VIEWS = _words(
 # With these somebody comes to something else.
 ASIDES = _words("btw anyway also just recently finally actually speaking")
 STANDING = _words("always never ever now time future forward remember")
+# With these somebody tells what another one said, and with these begins what is asked for politely.
+REPORTS = _words("say says said claim claims claimed tells told thinks believes asked wrote")
+POLITE = _words("please can could would will i i'd let's let")
 
-_CLASSES = {
+_ENGLISH = {
     "first": FIRST, "plural": PLURAL, "second": SECOND, "family": FAMILY, "things": OWN, "time": TIMES, "past": PAST,
     "perfect": PERFECT, "plan": PLANS, "thanks": THANKS, "guess": GUESSES, "case": CASES, "aside": ASIDES,
     "standing": STANDING, "praise": PRAISE, "greeting": GREETINGS, "back": BACK, "view": VIEWS,
-    "imperative": IMPERATIVES,
+    "imperative": IMPERATIVES, "reports": REPORTS, "polite": POLITE,
 }  # fmt: skip
+# German, but for what is an English word as well.
+PLAIN_GERMAN = _words(
+    """
+    ich mir mich mein meine meinen meiner meinem meines wir uns unser unsere unseren unserer unserem du dir dich dein
+    deine deinen deiner er sie es ihm ihn ihr ihnen ihre sein seine seinen der das dem des ein eine einen einer
+    einem und oder aber nicht kein keine keinen ist sind bist habe haben hatte hatten wird werden wurde worden mit
+    für auf aus bei nach von vom zum zur im zu über unter auch noch nur schon sehr dass wenn weil als wie wo dann doch
+    mal ja nein jetzt hier da sich kann muss
+    """
+)
+_GERMAN = {
+    "first": "ich mir mich mein meine meinen meiner meinem meines",
+    "plural": "wir uns unser unsere unseren unserer unserem",
+    "second": "du dir dich dein deine deinen deiner euch euer eure",
+    "back": "er sie es das dies diese dieser dieses",
+    "family": "frau mann mutter vater eltern sohn tochter bruder schwester kinder freund freundin chefin hund katze",
+    "time": "gestern heute vorgestern woche wochen monat monate monaten jahr jahre jahren seit letzte letzten letztes "
+    "letzter montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar märz mai juni juli oktober "
+    "dezember abend nachmittag",
+    "perfect": "habe haben hatte hatten",
+    "plan": "möchte möchten werde",
+    "thanks": "danke dankeschön",
+    "greeting": "hallo moin tschüss servus guten",
+    "praise": "klasse prima genau stimmt klar schön",
+    "guess": "vielleicht eventuell wahrscheinlich vermutlich möglicherweise womöglich hoffentlich glaube ahnung weiß "
+    "weiss sicher",
+    "case": "falls angenommen würde würden hätte hätten wäre wären könnte könnten müsste müssten sollte sollten",
+    "standing": "immer nie niemals jetzt sofort zukunft nun",
+    "imperative": "schreib schreibe erstelle zeig zeige prüfe lösche füge ändere mach mache erkläre übersetze verwende "
+    "nutze benutze antworte nimm nenn nenne teste öffne starte",
+    "reports": "sagt sagte meint meinte behauptet behauptete erzählt erzählte findet schrieb",
+    "polite": "bitte kannst könntest würdest können könnten ich lass",
+    # Its nouns are written with a capital, and are no names.
+    "german": "ich nicht und ist für auf wir sind haben habe kein keine keinen mein meine meinen meiner auch eine "
+    "einen unser unsere unseren",
+}
+_CLASSES = _ENGLISH | {name: _ENGLISH.get(name, frozenset[str]()) | _words(words) for name, words in _GERMAN.items()}
 SHOWN_BY = {
     word: tuple(name for name, words in _CLASSES.items() if word in words)
     for word in frozenset[str]().union(*_CLASSES.values())
 }
+_SHOWING = frozenset(SHOWN_BY)

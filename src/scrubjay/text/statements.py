@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 __all__ = ["Statement", "closed", "gap_after", "key_of", "rejoined", "split_statements", "statements_of"]
 
@@ -29,6 +30,8 @@ _MARK = re.compile(r"\s*[-*+\u2022]\s+(?![\d.])")
 _FINAL_SIGNS = re.compile(r"(?<=[\w`\"')\]\u201d\u2019\u00bb])[.!\u2026\u3002\uff01]+$")
 _FIRST_WORD = re.compile(r"[^\W\d_](?=[^\W\d_A-Z]*(?:[\s,']|$))")
 _CODE = re.compile(r"\s{4}|\t")
+# What is longer is a document, and is not kept in memory.
+_LONGEST_KNOWN = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Statement:
 
 def statements_of(text: str) -> tuple[str, ...]:
     """The statements of a text, in order."""
-    return tuple(one.text for one in split_statements(text))
+    return _known(text) if len(text) <= _LONGEST_KNOWN else _known.__wrapped__(text)
 
 
 def split_statements(text: str) -> tuple[Statement, ...]:
@@ -99,6 +102,12 @@ def key_of(statement: str) -> str:
     plain = " ".join(statement[mark.end() if mark else 0 :].split())
     plain = _FINAL_SIGNS.sub("", plain)
     return plain[0].lower() + plain[1:] if _FIRST_WORD.match(plain) else plain
+
+
+# Whoever compares texts asks for those of one many times in a row.
+@lru_cache(maxsize=256)
+def _known(text: str) -> tuple[str, ...]:
+    return tuple(one.text for one in split_statements(text))
 
 
 def _blocks(lines: list[str]) -> Iterator[list[str]]:

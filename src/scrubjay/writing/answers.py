@@ -97,8 +97,22 @@ def rejected(draft: Draft) -> Remembered:
 def unchanged(draft: Draft, known: Sequence[Memory], *, similarity: float | None = 1.0) -> Remembered:
     """All of it is known already."""
     told = draft.decided("duplicate", "unchanged", f"{known[0].id} already says this")
+    return _of_known("unchanged", told, known, similarity=similarity)
+
+
+def said_again(draft: Draft, known: Sequence[Memory]) -> Remembered:
+    """All of it is known already, and is the word of who says it now."""
+    told = draft.decided(
+        "duplicate", "updated", f"{known[0].id} already says this, and is now the word of the {draft.source.trust}"
+    )
+    return _of_known("updated", told, known)
+
+
+def _of_known(
+    action: str, told: Draft, known: Sequence[Memory], *, similarity: float | None = 1.0
+) -> Remembered:  # fmt: skip
     return Remembered(
-        action="unchanged",
+        action=action,
         id=known[0].id,
         ids=tuple(memory.id for memory in known),
         name=known[0].name,

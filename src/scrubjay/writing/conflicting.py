@@ -6,10 +6,11 @@ from datetime import datetime
 
 from scrubjay.model.conflict import Conflict, Side, ToldConflict, statement_key
 from scrubjay.model.memory import Memory, Observation, Source
-from scrubjay.text.contradiction import compare
+from scrubjay.text.contradiction import SAME, Finding, compare
+from scrubjay.text.contradiction_saying import has_no_subject
 from scrubjay.text.statements import statements_of
 
-__all__ = ["Spoken", "spoken_in", "tell"]
+__all__ = ["Spoken", "between", "date_of", "source_of", "spoken_in", "tell"]
 
 _LONGEST_TOLD = 500
 
@@ -27,13 +28,22 @@ class Spoken:
         return statement_key(self.text)
 
 
+def between(
+    memory: Memory, statement: str, other: Memory, against: str, *, cosine: float | None = None, same: float = SAME
+) -> Finding | None:
+    """What a statement of one memory is to one of another; one that does not say of whom it is, is of the entity."""
+    if has_no_subject(statement) != has_no_subject(against):
+        statement, against = _of_entity(statement, memory, beside=against), _of_entity(against, other, beside=statement)
+    return compare(statement, against, cosine=cosine, same=same)
+
+
 def tell(conflict: Conflict, memory: Memory, other: Memory) -> ToldConflict | None:
     """A conflict with the words of both ends; None when they are not there any more."""
     ours, theirs = _side(memory, conflict.statement), _side(other, conflict.against)
     if ours is None or theirs is None:
         return None
     whole = not (conflict.statement and conflict.against)
-    found = None if whole else compare(ours.statement, theirs.statement, cosine=None)
+    found = None if whole else between(memory, ours.statement, other, theirs.statement)
     return ToldConflict(
         id=conflict.id,
         type=conflict.type,
@@ -56,6 +66,15 @@ def spoken_in(memory: Memory) -> Iterator[Spoken]:
     """All statements of a memory, the content's first; of the observations also those that hold no more."""
     yield from (Spoken(text=one) for one in statements_of(memory.content))
     yield from (Spoken(text=one.text, observation=number) for number, one in enumerate(memory.observations))
+
+
+def _of_entity(statement: str, memory: Memory, *, beside: str) -> str:
+    if not memory.entity or not has_no_subject(statement):
+        return statement
+    # Who has two names is mostly called by one of them.
+    first = beside.split()[:1]
+    name = first[0] if first and first[0].casefold() in memory.entity.casefold().split() else memory.entity
+    return f"{name} {statement[:1].lower()}{statement[1:]}"
 
 
 def _side(memory: Memory, key: str) -> Side | None:

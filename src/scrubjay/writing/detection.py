@@ -5,17 +5,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Protocol
 
 from scrubjay.model.conflict import PENDING_DRAWER, SETTLED_DRAWER, Conflict, ConflictType, Strategy
-from scrubjay.model.memory import Flag, Memory, Observation, State, Trust
+from scrubjay.model.memory import Memory, State
 from scrubjay.model.paper import Paper
 from scrubjay.model.passage import Passage, Vector
 from scrubjay.ports import Profile
-from scrubjay.text.contradiction import Finding, compare, compare_lists, overlap_ratio
+from scrubjay.text.contradiction import Finding, compare_lists, overlap_ratio
 from scrubjay.text.contradiction_reading import reading_of
 from scrubjay.text.statements import statements_of
-from scrubjay.writing.conflicting import Spoken, date_of, source_of
+from scrubjay.writing.advising import Word, advise, says_one_thing
+from scrubjay.writing.conflicting import Spoken, between, date_of, source_of
+from scrubjay.writing.crowding import Drawers, bearable
 from scrubjay.writing.detection_candidates import (
     Candidate,
     Fresh,
@@ -26,7 +27,7 @@ from scrubjay.writing.detection_candidates import (
 )
 from scrubjay.writing.vicinity import Searcher
 
-__all__ = ["detect", "unsettled"]
+__all__ = ["detect", "says_more", "unsettled"]
 
 # So many new statements are looked up, and so many conflicts told: who writes more at once, writes a document.
 _MOST_FRESH = 8
@@ -43,14 +44,6 @@ _TELLING_OVERLAP = 2
 # How much surer than the gate, which never merges what differs, one must be to call two statements the same.
 _SURER = 0.08
 _GRAVITY = (ConflictType.CONTRADICTION, ConflictType.DUPLICATE, ConflictType.UPDATE)
-
-
-class Drawers(Protocol):
-    """Where conflicts are kept."""
-
-    async def paper(self, space: str, drawer: str, key: str) -> Paper | None:
-        """One paper."""
-        ...
 
 
 async def detect(
@@ -88,15 +81,21 @@ async def detect(
     return _gravest(found)
 
 
+def says_more(memory: Memory, passages: Sequence[Passage], *, before: Memory | None) -> bool:
+    """Whether more is new in a memory than `detect` looks at."""
+    return next(islice(_fresh(memory, passages, before=before), _MOST_FRESH, None), None) is not None
+
+
 async def unsettled(conflicts: Sequence[Conflict], *, papers: Drawers, space: str) -> tuple[Conflict, ...]:
-    """Those of some conflicts that nobody has heard of: neither waiting nor settled before.
+    """Those of some conflicts that nobody has heard of, neither waiting nor settled before; of one statement a few.
 
     What was superseded and is said again is a new matter: both would hold.
     """
     known = await asyncio.gather(
         *(papers.paper(space, drawer, one.id) for one in conflicts for drawer in (PENDING_DRAWER, SETTLED_DRAWER))
     )
-    return tuple(one for at, one in enumerate(conflicts) if known[2 * at] is None and not _silences(known[2 * at + 1]))
+    fresh = [one for at, one in enumerate(conflicts) if known[2 * at] is None and not _silences(known[2 * at + 1])]
+    return await bearable(fresh, papers=papers, space=space)
 
 
 def _silences(settled: Paper | None) -> bool:
@@ -154,7 +153,9 @@ class _Bench:
         """What one statement is to those of other memories: of each memory the gravest."""
         gravest: dict[str, tuple[Finding, Candidate]] = {}
         for one in candidates:
-            found = compare(spoken.text, one.spoken.text, cosine=one.cosine, same=self.same)
+            found = between(
+                self.memory, spoken.text, one.memory, one.spoken.text, cosine=one.cosine, same=self.same
+            )  # fmt: skip
             if found is None or not self._tells(found, spoken, one, twins=twins):
                 continue
             known = gravest.get(one.memory.id)
@@ -182,7 +183,7 @@ class _Bench:
                 if pair in done:
                     continue
                 done.add(pair)
-                found = compare(spoken.text, other.text, cosine=None)
+                found = between(self.memory, spoken.text, self.memory, other.text)
                 if found is not None and found.type is ConflictType.CONTRADICTION:
                     yield self._conflict(found, self.memory, spoken=spoken, against=other)
 
@@ -194,45 +195,46 @@ class _Bench:
         if not _strangers(self.memory, one.memory):
             return True
         # Of two entities each may be so; unless the statements say themselves whom they are about.
-        named = reading_of(spoken.text).leader and reading_of(one.spoken.text).leader
-        return contradicts and bool(named) and _same_place(self.memory, one.memory)
+        named = all(reading_of(text).names_somebody for text in (spoken.text, one.spoken.text))
+        return contradicts and named and _same_place(self.memory, one.memory)
 
     def _conflict(
         self, found: Finding, other: Memory, *, spoken: Spoken | None = None, against: Spoken | None = None
     ) -> Conflict:
-        suggested = found.suggested
-        if suggested is Strategy.SUPERSEDE and not self._may_supersede(other, spoken, against):
-            suggested = Strategy.IGNORE
         return Conflict(
             space=self.memory.space,
             type=found.type,
             memory=self.memory.id,
             other=other.id,
             confidence=found.confidence,
-            suggested=suggested,
+            suggested=self._advised(found, other, spoken, against),
             detected_at=self.now,
             statement=spoken.key if spoken else "",
             against=against.key if against else "",
             detected_by=self.agent,
         )
 
-    def _may_supersede(self, other: Memory, spoken: Spoken | None, against: Spoken | None) -> bool:
-        """Whether the newer of the two may take the place of the older: a document never that of a person's word."""
-        mine, theirs = _observation(self.memory, spoken), _observation(other, against)
-        ends = [(self.memory, mine), (other, theirs)]
-        if date_of(other, theirs) > date_of(self.memory, mine):
-            ends.reverse()
-        newer, older = (source_of(*end).trust for end in ends)
-        suspicious = Flag.SUSPICIOUS in ends[0][0].flags
-        return not suspicious and not (newer is Trust.DOCUMENT and older is Trust.USER)
+    def _advised(self, found: Finding, other: Memory, spoken: Spoken | None, against: Spoken | None) -> Strategy:
+        """What `auto` would do now; what it would leave to people had better stay as it is until they decide."""
+        newer, older = _word(self.memory, spoken), _word(other, against)
+        if older.date > newer.date:
+            newer, older = older, newer
+        advice = advise(
+            found.type, confidence=found.confidence, suggested=found.suggested, newer=newer, older=older
+        )  # fmt: skip
+        return advice.strategy or Strategy.IGNORE
+
+
+def _word(memory: Memory, spoken: Spoken | None) -> Word:
+    observation = None if spoken is None or spoken.observation is None else memory.observations[spoken.observation]
+    return Word(
+        memory=memory, trust=source_of(memory, observation).trust, date=date_of(memory, observation),
+        alone=spoken is None or says_one_thing(memory),
+    )  # fmt: skip
 
 
 def _observed(memory: Memory) -> list[str]:
     return [one.text for one in memory.observations if one.valid_until is None]
-
-
-def _observation(memory: Memory, spoken: Spoken | None) -> Observation | None:
-    return None if spoken is None or spoken.observation is None else memory.observations[spoken.observation]
 
 
 def _strangers(memory: Memory, other: Memory) -> bool:

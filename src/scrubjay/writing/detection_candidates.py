@@ -12,6 +12,7 @@ from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, StoredPassage, Vector
 from scrubjay.model.query import Filter
+from scrubjay.text.contradiction_slots import told_otherwise
 from scrubjay.text.statements import statements_of
 from scrubjay.text.tokens import running_terms_of, terms_of
 from scrubjay.writing.conflicting import Spoken
@@ -32,6 +33,10 @@ _NEAR = 0.5
 _VERY_NEAR = 0.65
 _SHARE = 0.3
 _AT_LEAST = 2
+_FEW = 3
+_TURNS = frozenset(running_terms_of("switched replaced migrated left quit sold cancelled stopped instead"))
+# What tells of the same relation counts as so many words.
+_SAME_RELATION = 2
 _TELLING = re.compile(r"\w{3,}")
 
 
@@ -95,14 +100,14 @@ async def found_around(
     )
     numbers = list(dict.fromkeys(number for some in found for number, _ in some))
     passages = {one.id: one for one in (await store.stored_passages(space, numbers) if numbers else [])}
-    terms = [set(running_terms_of(one.spoken.text)) for one in fresh]
+    sought = [_Sought.of(one.spoken.text) for one in fresh]
     hits = [
         _Hit(fresh=at, passage=passages[number], cosine=cosine)
         for at, some in enumerate(found)
         for number, cosine in some
         if number in passages and passages[number].memory_id != memory.id
         # A memory that has nothing to do with it need not be read.
-        if _is_worth_reading(terms[at], passages[number], cosine)
+        if sought[at].is_worth_reading(passages[number], cosine)
     ]
     own = {one.observation for one in passages.values() if one.memory_id == memory.id}
     ids = list(dict.fromkeys([*(hit.passage.memory_id for hit in hits), *namesakes]))
@@ -126,7 +131,10 @@ def candidates_of(around: Around, fresh: Sequence[Fresh]) -> dict[int, list[Cand
         texts = _statements_at(other, hit.passage)
         cosine = hit.cosine if len(texts) == 1 and fresh[hit.fresh].alone else None
         # What the model finds near need share no word, as in a language that is written without spaces.
-        least = 0 if cosine is not None and cosine >= _NEAR else _AT_LEAST
+        near = (cosine is not None and cosine >= _NEAR) or (
+            len(texts) == 1 and told_otherwise(fresh[hit.fresh].spoken.text)
+        )
+        least = 0 if near else _AT_LEAST
         for spoken in nearest_in_words(fresh[hit.fresh].spoken, texts, most=_OF_ONE_TEXT, least=least):
             found[hit.fresh].setdefault((other.id, spoken.text), Candidate(memory=other, spoken=spoken, cosine=cosine))
     for other in (around.memories[one] for one in around.namesakes if one in around.memories):
@@ -139,8 +147,11 @@ def candidates_of(around: Around, fresh: Sequence[Fresh]) -> dict[int, list[Cand
 
 def nearest_in_words(spoken: Spoken, others: Sequence[Spoken], *, most: int, least: int = 1) -> list[Spoken]:
     """Of some statements those that have the most words in common with one, at least so many."""
-    words = set(_TELLING.findall(spoken.text.casefold()))
-    shared = [(len(words & set(_TELLING.findall(one.text.casefold()))), one) for one in others]
+    words, ways = set(_TELLING.findall(spoken.text.casefold())), set(told_otherwise(spoken.text) or ())
+    shared: list[tuple[int, Spoken]] = []
+    for one in others:
+        its = set(_TELLING.findall(one.text.casefold()))
+        shared.append((len(words & its) + _SAME_RELATION * (not ways.isdisjoint(its)), one))
     best = sorted((pair for pair in shared if pair[0] >= least), key=lambda pair: pair[0], reverse=True)
     return [one for _, one in best[:most]]
 
@@ -160,14 +171,42 @@ async def _numbers(
         terms = tuple(dict.fromkeys(terms_of(one.spoken.text)))
         by_words = await store.lexical_candidates(space, terms, Filter(), limit=_NEAREST)
         found += [(number, None) for number, _ in by_words]
+    # I live in Rome, I moved to Oslo: they have no word in common, and are not near to each other either.
+    if others := told_otherwise(one.spoken.text):
+        terms = tuple(dict.fromkeys(terms_of(" ".join(others))))
+        known = {number for number, _ in found}
+        by_relation = await store.lexical_candidates(space, terms, Filter(), limit=_NEAREST)
+        found += [(number, None) for number, _ in by_relation if number not in known]
     return found
 
 
-def _is_worth_reading(terms: set[str], passage: StoredPassage, cosine: float | None) -> bool:
-    if cosine is not None and cosine >= _VERY_NEAR:
-        return True
-    shared = len(terms.intersection(passage.terms.split()))
-    return shared >= min(_AT_LEAST, len(terms)) and shared >= _SHARE * len(terms)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sought:
+    """The words of a new statement; `others` are those that tell of the same relation, None if it has many values."""
+
+    terms: frozenset[str]
+    others: frozenset[str] | None
+
+    @classmethod
+    def of(cls, text: str) -> "_Sought":
+        others = told_otherwise(text)
+        return cls(
+            terms=frozenset(running_terms_of(text)),
+            others=None if others is None else frozenset(running_terms_of(" ".join(others))),
+        )
+
+    def is_worth_reading(self, passage: StoredPassage, cosine: float | None) -> bool:
+        if cosine is not None and cosine >= _VERY_NEAR:
+            return True
+        known = passage.terms.split()
+        # Of a relation with one value the other need share no more than what it is told of.
+        if self.others is not None and not (self.others | self.terms).isdisjoint(known):
+            return True
+        shared = len(self.terms.intersection(known))
+        # Of a few words one that is the same is much; so it is beside a word for a change.
+        is_near = cosine is not None and cosine >= _NEAR and len(self.terms) <= _FEW
+        least = 1 if is_near or not _TURNS.isdisjoint(known) else min(_AT_LEAST, len(self.terms))
+        return shared >= least and shared >= _SHARE * len(self.terms)
 
 
 async def _namesakes(memory: Memory, *, store: Grounds) -> list[str]:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from scrubjay import telemetry
-from scrubjay.branches import branch_of, branches_of
+from scrubjay.branches import branch_id, branch_of, branches_of, no_branch, require_live, trunk_of
 from scrubjay.errors import InvalidInput, NameTaken, StaleVersion, WrongState
 from scrubjay.model.change import Action, Origin
-from scrubjay.model.given import require_flag, require_remark, wrong
+from scrubjay.model.given import require_flag, require_remark, require_text, wrong
 from scrubjay.model.memory import Flag, Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Missing, Outcome, Written
@@ -16,6 +16,8 @@ from scrubjay.ports import Commit, RecordStore, Write
 from scrubjay.references import resolve_all
 from scrubjay.text.secrets import redact
 from scrubjay.text.slug import suffixed
+from scrubjay.writing.frictions import Friction
+from scrubjay.writing.lookout import Lookout
 from scrubjay.writing.slicing import slice_memory
 
 _PAGE = 200
@@ -24,11 +26,15 @@ _TRIES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which memories: by reference, or all that pass a filter; `group` takes their siblings along."""
+    """Which memories: by reference, or all that pass a filter; `group` takes their siblings along.
+
+    `branch`: not they themselves, but their branches of this name.
+    """
 
     refs: tuple[str, ...] = ()
     wanted: Filter | None = None
     group: bool = False
+    branch: str = ""
     reason: str = ""
     dry_run: bool = False
     missing: tuple[Missing, ...] = field(default=())
@@ -63,9 +69,11 @@ async def forget(selection: Selection, *, space: str, origin: Origin, store: Rec
     return await move(selection, Move.FORGET, space=space, origin=origin, store=store)
 
 
-async def restore(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
+async def restore(
+    selection: Selection, *, space: str, origin: Origin, store: RecordStore, lookout: Lookout | None = None
+) -> Outcome:
     """Take memories out of the trash or the archive; what nobody has approved waits again."""
-    return await move(selection, Move.RESTORE, space=space, origin=origin, store=store)
+    return await move(selection, Move.RESTORE, space=space, origin=origin, store=store, lookout=lookout)
 
 
 async def purge(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
@@ -73,7 +81,7 @@ async def purge(selection: Selection, *, space: str, origin: Origin, store: Reco
     selection = _in_state(selection, State.TRASHED)
     done: list[Written] = []
     missing: list[Missing] = []
-    lines: list[str] = []
+    gone_for_good: list[str] = []
     async for memories, unknown in _pages(selection, space=space, store=store):
         missing += unknown
         _require_trashed(memories)
@@ -81,21 +89,30 @@ async def purge(selection: Selection, *, space: str, origin: Origin, store: Reco
         wholes = {memory.id: await _whole_of(memory, store=store) for memory in memories}
         gone = {memory.id for memory in memories}
         branches = await branches_of(store, (*memories, *parts), states=tuple(State))
-        lines += [one.id for one in branches]
-        done += [
-            _told("purged", memory, warnings=(*_told_of_branches(memory, branches), *_still_said(whole, gone)))
+        gone_for_good += [one.id for one in (*memories, *parts, *branches)]
+        told = [
+            (memory, (*_told_of_branches(memory, branches), *_still_said(wholes.get(memory.id), gone)))
             for memory in (*memories, *parts)
-            for whole in [wholes.get(memory.id)]
         ]
+        # By its own id, also a branch: the memory that it was one of may live on.
+        done += [replace(_told("purged", memory, warnings=why), id=memory.id) for memory, why in told]
     if not selection.dry_run and done:
         with telemetry.stage("write.commit"):
-            await store.purge(space, list(dict.fromkeys([*(one.id for one in done), *lines])), origin=origin)
+            await store.purge(space, list(dict.fromkeys(gone_for_good)), origin=origin)
         telemetry.count("writes", len(done), action="purged")
     return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
 
 
-async def move(selection: Selection, way: Move, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
-    """Take memories from one state into another, each as a new version."""
+async def move(
+    selection: Selection,
+    way: Move,
+    *,
+    space: str,
+    origin: Origin,
+    store: RecordStore,
+    lookout: Lookout | None = None,
+) -> Outcome:
+    """Take memories from one state into another, each as a new version; conflicts of what comes back are told."""
     selection = _in_state(selection, way.start)
     done: list[Written] = []
     missing: list[Missing] = []
@@ -105,30 +122,33 @@ async def move(selection: Selection, way: Move, *, space: str, origin: Origin, s
         missing += unknown
         # A filter chooses memories: a branch that was dropped comes back by its own id alone.
         chosen = [memory for memory in memories if selection.wanted is None or not memory.trunk]
-        done += [await _move_one(memory, way, selection=selection, origin=origin, store=store) for memory in chosen]
+        done += [
+            await _move_one(memory, way, selection=selection, origin=origin, store=store, lookout=lookout)
+            for memory in chosen
+        ]
     return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
 
 
-async def _move_one(memory: Memory, way: Move, *, selection: Selection, origin: Origin, store: RecordStore) -> Written:
+async def _move_one(
+    memory: Memory, way: Move, *, selection: Selection, origin: Origin, store: RecordStore, lookout: Lookout | None
+) -> Written:
     action = way.action
     for _ in range(_TRIES):
         if memory.state is _target(memory, way):
             return _told("unchanged", memory)
         _require_open(memory, way)
         warnings = _told_of_whole(memory, await _whole_of(memory, store=store), way)
-        moved = replace(_moved(memory, way), version=memory.version + 1, updated_at=origin.at)
+        at = max(origin.at, memory.updated_at)
+        moved = replace(_moved(memory, way), version=memory.version + 1, updated_at=at)
         if selection.dry_run:
             return _told(action.value, memory, waits=moved.state is State.WAITING, warnings=warnings)
-        write = Write(
-            memory=moved,
-            base=memory.version,
-            action=action,
-            passages=await slice_memory(moved),
-            message=selection.reason,
-        )
+        passages = await slice_memory(moved)
+        write = Write(memory=moved, base=memory.version, action=action, passages=passages, message=selection.reason)
+        found = Friction() if lookout is None else await lookout.look(moved, passages, origin=origin)
+        commit = Commit(space=memory.space, origin=origin, writes=(write,), papers=found.papers(at=origin.at))
         try:
             with telemetry.stage("write.commit"):
-                await store.commit(Commit(space=memory.space, origin=origin, writes=(write,)))
+                await store.commit(commit)
         except NameTaken:
             # Another memory took the name meanwhile: this one comes back under a name of its own.
             memory = replace(memory, name=suffixed(memory.name, memory.id))
@@ -136,7 +156,8 @@ async def _move_one(memory: Memory, way: Move, *, selection: Selection, origin: 
             memory = (await store.get(memory.space, [memory.id])).get(memory.id, memory)
         else:
             telemetry.count("writes", action=action.value)
-            return _told(action.value, moved, waits=moved.state is State.WAITING, warnings=warnings)
+            told = _told(action.value, moved, waits=moved.state is State.WAITING, warnings=warnings)
+            return replace(told, conflicts=found.told)
     raise StaleVersion(f"{memory.name!r} is being changed too fast", hint="Try again", memory_id=memory.id)
 
 
@@ -169,6 +190,8 @@ async def _pages(
             memories += others
         if selection.group:
             memories = await _with_siblings(memories, space=space, store=store)
+        if selection.branch:
+            memories = [await _branch_of(memory, selection.branch, store=store) for memory in memories]
         yield memories, missing
         return
     # The ids first, since each move changes what the filter would find next.
@@ -178,6 +201,16 @@ async def _pages(
     for start in range(0, len(ids), _PAGE):
         found = await store.get(space, ids[start : start + _PAGE])
         yield list(found.values()), []
+
+
+async def _branch_of(memory: Memory, name: str, *, store: RecordStore) -> Memory:
+    """The branch of a memory by its name, also one that was dropped."""
+    trunk = require_live(await trunk_of(store, memory))
+    shadow = branch_id(trunk.id, name)
+    found = (await store.get(trunk.space, [shadow])).get(shadow)
+    if found is None:
+        raise await no_branch(store, trunk, name, states=(State.BRANCHED, State.TRASHED))
+    return found
 
 
 async def _parts_of(memories: Sequence[Memory], *, space: str, store: RecordStore) -> list[Memory]:
@@ -262,6 +295,7 @@ def _in_state(selection: Selection, state: State) -> Selection:
     for name in ("group", "dry_run"):
         require_flag(getattr(selection, name), field=name)
     require_remark(selection.reason, field="reason")
+    require_text(selection.branch, field="branch")
     selection = replace(selection, reason=redact(selection.reason)[0])
     if selection.wanted is not None and not isinstance(selection.wanted, Filter):
         raise wrong("filter", "a Filter", selection.wanted)
@@ -271,6 +305,8 @@ def _in_state(selection: Selection, state: State) -> Selection:
         return selection
     if selection.refs:
         raise InvalidInput("give ids or a filter, not both", field="ids")
+    if selection.branch:
+        raise InvalidInput("a branch is one of memories that are named", hint="Give their ids", field="branch")
     if selection.wanted.is_empty:
         raise InvalidInput(
             "an empty filter would take everything", hint="Name at least one field, or give ids", field="filter"
@@ -282,6 +318,6 @@ def _told(action: str, memory: Memory, *, waits: bool = False, warnings: tuple[s
     if waits:
         warnings = (*warnings, "it waits for a person's yes, as it did before")
     return Written(
-        action=action, id=memory.id, name=memory.name, version=memory.version, warnings=warnings,
+        action=action, id=memory.trunk or memory.id, name=memory.name, version=memory.version, warnings=warnings,
         branch=branch_of(memory),
     )  # fmt: skip

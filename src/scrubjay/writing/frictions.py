@@ -8,26 +8,28 @@ from typing import Self
 from scrubjay import telemetry
 from scrubjay.model.change import Origin
 from scrubjay.model.conflict import Conflict, ToldConflict
+from scrubjay.model.job import CONFLICTS, Job
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.paper import Paper
 from scrubjay.model.passage import Passage, Vector
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Profile, RecordStore
 from scrubjay.writing.conflicting import tell
-from scrubjay.writing.detection import detect, unsettled
+from scrubjay.writing.detection import detect, says_more, unsettled
 from scrubjay.writing.vicinity import Searcher
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Friction:
-    """The conflicts of one write, as they are kept and as they are told."""
+    """The conflicts of one write, as they are kept and as they are told; what was not looked at is left to `jobs`."""
 
     conflicts: tuple[Conflict, ...] = ()
     told: tuple[ToldConflict, ...] = ()
+    jobs: tuple[Job, ...] = ()
 
     def papers(self, *, at: datetime) -> tuple[Paper, ...]:
         """What goes into the commit."""
-        return tuple(one.paper(at=at) for one in self.conflicts)
+        return (*(one.paper(at=at) for one in self.conflicts), *(one.paper(at=at) for one in self.jobs))
 
     def within(self, owner: Memory) -> Self:
         """The same for the memory of which what was written became a part."""
@@ -40,6 +42,7 @@ class Friction:
                 replace(one, id=conflict.id, memory=replace(one.memory, id=owner.id, name=owner.name))
                 for conflict, (_, one) in zip(moved, pairs, strict=True)
             ),
+            jobs=tuple(replace(one, about={"memory_id": owner.id}) for one in self.jobs),
         )
 
 
@@ -70,4 +73,12 @@ async def look_for(
     return Friction(
         conflicts=tuple(one for one, words in told if words is not None),
         told=tuple(words for _, words in told if words is not None),
+        jobs=_left(memory, origin) if says_more(memory, passages, before=before) else (),
     )
+
+
+def _left(memory: Memory, origin: Origin) -> tuple[Job, ...]:
+    job = Job(
+        space=memory.space, kind=CONFLICTS, about={"memory_id": memory.id}, created_at=origin.at, due=origin.at
+    )  # fmt: skip
+    return (job,)

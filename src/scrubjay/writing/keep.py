@@ -154,7 +154,7 @@ async def _commit(
         telemetry.count("writes", len(writes), action="repeated")
         return answers.repeated(done.answer), ()
     telemetry.count("writes", 1 if answer.action == "merged" else len(writes), action=answer.action)
-    return answer, jobs
+    return answer, (*jobs, *parcel.friction.jobs)
 
 
 def _jobs_after_creation(parcel: Parcel) -> tuple[Job, ...]:

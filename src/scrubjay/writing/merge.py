@@ -10,6 +10,7 @@ from scrubjay.text.claims import claims_of
 from scrubjay.text.statements import Statement, closed, gap_after, key_of, rejoined, split_statements, statements_of
 from scrubjay.text.statements_within import parts_of
 from scrubjay.text.tokens import terms_of
+from scrubjay.writing.restating import restated
 
 __all__ = ["kept_apart", "merge"]
 
@@ -24,10 +25,19 @@ def merge(memory: Memory, incoming: Memory, *, at: datetime, most_tags: int = _M
 
     The first goes before in whatever can have one value only; `kept_apart` tells what of the second is left to its own
     record then. For that alone there is a next version too: it says where the record is.
+
+    A text has one source. What somebody adds whose word counts more, or less, becomes observations with theirs.
     """
-    statements = _new_statements(memory, incoming)
-    content = _with_added(memory.content, incoming.content, statements)
-    observations = _new_observations(memory, incoming, content)
+    before, memory = memory, restated(memory, incoming, at=at)
+    if memory.source != before.source:
+        incoming = replace(incoming, source=memory.source)
+    above = incoming.source.trust.outranks(memory.source.trust)
+    statements = _new_statements(memory, incoming, anew=above)
+    if above or memory.source.trust.outranks(incoming.source.trust):
+        content, observed = memory.content, [_observation(one, incoming) for one in statements]
+    else:
+        content, observed = _with_added(memory.content, incoming.content, statements), []
+    observations = [*observed, *_new_observations(memory, incoming, content, beside=observed)]
     tags = _tags(memory.tags, incoming.tags, most=most_tags)
     fields: dict[str, str] = {
         name: getattr(memory, name) or getattr(incoming, name)
@@ -45,11 +55,14 @@ def merge(memory: Memory, incoming: Memory, *, at: datetime, most_tags: int = _M
         flags=flags if statements or observations else memory.flags,
     )
     apart = kept_apart(memory, incoming, most_tags=most_tags)
-    if merged == memory and (not apart or any(one.id == incoming.id for one in memory.merged)):
-        return memory
-    added = (*(one.text for one in statements), *(one.text for one in observations))
+    if merged == before and (not apart or any(one.id == incoming.id for one in memory.merged)):
+        return before
+    added = tuple(dict.fromkeys((*(one.text for one in statements), *(one.text for one in observations))))
     entry = Merged(id=incoming.id, at=at, source=incoming.source, statements=added)
-    return replace(merged, merged=(*memory.merged, entry), version=memory.version + 1, updated_at=at, last_confirmed=at)
+    return replace(
+        merged, merged=(*memory.merged, entry), version=memory.version + 1, updated_at=max(at, memory.updated_at),
+        last_confirmed=at,
+    )  # fmt: skip
 
 
 def kept_apart(memory: Memory, incoming: Memory, *, most_tags: int = _MOST_TAGS) -> tuple[str, ...]:
@@ -71,9 +84,15 @@ def kept_apart(memory: Memory, incoming: Memory, *, most_tags: int = _MOST_TAGS)
     )
 
 
-def _new_statements(memory: Memory, incoming: Memory) -> list[Statement]:
-    known = _Known([*statements_of(memory.content), *(one.text for one in memory.observations)])
+def _new_statements(memory: Memory, incoming: Memory, *, anew: bool) -> list[Statement]:
+    """What the second says that the first does not; `anew`: what stands in its text counts as not said."""
+    content = () if anew else statements_of(memory.content)
+    known = _Known([*content, *(one.text for one in memory.observations)])
     return [one for one in _titled(memory, incoming) if known.takes(one.text)]
+
+
+def _observation(statement: Statement, incoming: Memory) -> Observation:
+    return Observation(text=statement.text, recorded_at=incoming.date, source=incoming.source)
 
 
 def _titled(memory: Memory, incoming: Memory) -> list[Statement]:
@@ -105,8 +124,10 @@ def _with_added(content: str, incoming: str, statements: Sequence[Statement]) ->
     return content + gap_after(content) + addition if content.strip() else addition
 
 
-def _new_observations(memory: Memory, incoming: Memory, content: str) -> list[Observation]:
-    known = _Known([*statements_of(content), *(one.text for one in memory.observations)])
+def _new_observations(
+    memory: Memory, incoming: Memory, content: str, *, beside: Sequence[Observation]
+) -> list[Observation]:
+    known = _Known([*statements_of(content), *(one.text for one in (*memory.observations, *beside))])
     # Until when something holds is part of it.
     until = {(key_of(one.text), one.valid_until) for one in memory.observations}
     # Whose word it is stands beside it, unless that is whoever told the rest.

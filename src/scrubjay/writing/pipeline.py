@@ -25,9 +25,11 @@ from scrubjay.writing.entities import acquaint, name_entities
 from scrubjay.writing.flights import Flights
 from scrubjay.writing.frictions import Friction, look_for
 from scrubjay.writing.keep import Parcel, create, free_names, merge_into
+from scrubjay.writing.lookout import Lookout
 from scrubjay.writing.refuse import refuse
 from scrubjay.writing.review import must_wait, put_aside
 from scrubjay.writing.rules import Statutes, statutes_of
+from scrubjay.writing.saying_again import said_again
 from scrubjay.writing.screen import screen
 from scrubjay.writing.similarity import Verdict, look_around
 from scrubjay.writing.slicing import slice_memory
@@ -64,6 +66,11 @@ class Desk:
     rules: Rules = field(default_factory=Rules)
     flights: Flights = field(default_factory=Flights)
     has_llm: bool = False
+
+    @property
+    def lookout(self) -> Lookout:
+        """Whoever looks for conflicts of what comes back or comes together."""
+        return Lookout(store=self.store, embedder=self.embedder, index=self.index, rules=self.rules)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +109,10 @@ async def remember(draft: Draft, *, space: str, origin: Origin, desk: Desk) -> K
         # The duplicate may be what the same request made a moment ago.
         if (first := await once.first(desk.store, space=space)) is not None:
             return Kept(answer=first)
-        telemetry.count("writes", len(known), action="unchanged")
-        return Kept(answer=answers.unchanged(draft, known))
+        answer = await said_again(draft, known, composed, origin=origin, once=once, store=desk.store)
+        if answer.action != "unchanged":
+            await desk.index.after_commit()
+        return Kept(answer=answer)
     if waits:
         draft, memories = put_aside(draft, memories)
     parcel = await _parcel(draft.decided("duplicate", "none"), memories, space=space, statutes=statutes, desk=desk)

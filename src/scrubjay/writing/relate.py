@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from scrubjay import telemetry
+from scrubjay.branches import trunk_of
 from scrubjay.errors import InvalidInput
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Limits
@@ -33,7 +34,7 @@ async def relate(
     rules: Rules | None = None,
 ) -> Related:
     """Set an edge; a link is one edge, whichever end it is made from."""
-    start, end = await resolve(store, source, space=space), await resolve(store, target, space=space)
+    start, end = [await _memory(one, space=space, store=store) for one in (source, target)]
     if start.id == end.id:
         raise InvalidInput("a memory cannot be related to itself", field="target")
     edge = Relation(
@@ -67,7 +68,7 @@ async def unrelate(
     source: str, target: str, *, relation: str, space: str, origin: Origin, store: RecordStore, limits: Limits
 ) -> Related:
     """Remove an edge; a link goes away from both ends."""
-    start, end = await resolve(store, source, space=space), await resolve(store, target, space=space)
+    start, end = [await _memory(one, space=space, store=store) for one in (source, target)]
     wanted = Relation(source=start.id, target=end.id, type=_type(relation, limits), created_at=origin.at)
     known = [one for one in await store.relations(space, [start.id]) if _same(one, wanted)]
     if known:
@@ -76,6 +77,11 @@ async def unrelate(
             await store.commit(Commit(space=space, origin=origin, edges=edges))
         telemetry.count("writes", len(edges), action="unrelated")
     return await _both_ends("removed" if known else "unchanged", start, end, space=space, store=store)
+
+
+async def _memory(ref: str, *, space: str, store: RecordStore) -> Memory:
+    """The memory itself: relations are those of all its branches."""
+    return await trunk_of(store, await resolve(store, ref, space=space))
 
 
 def _same(known: Relation, wanted: Relation) -> bool:

@@ -13,6 +13,7 @@ from scrubjay.model.rules import Rules
 from scrubjay.ports import RecordStore
 from scrubjay.references import SoundReader
 from scrubjay.writing.dispose import Move, Selection, move
+from scrubjay.writing.lookout import Lookout
 
 __all__ = ["approve", "decline", "inbox", "must_wait", "put_aside", "require_no_review"]
 
@@ -51,9 +52,11 @@ async def inbox(space: str, *, store: RecordStore, limit: int) -> tuple[Memory, 
     return tuple(await SoundReader(store, space=space).get(ids))
 
 
-async def approve(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
+async def approve(
+    selection: Selection, *, space: str, origin: Origin, store: RecordStore, lookout: Lookout | None = None
+) -> Outcome:
     """Make live what waited; under a name of its own if another has taken its name."""
-    return await move(selection, Move.APPROVE, space=space, origin=origin, store=store)
+    return await move(selection, Move.APPROVE, space=space, origin=origin, store=store, lookout=lookout)
 
 
 async def decline(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import cast
 
 from scrubjay import telemetry
-from scrubjay.branches import branch_of, on_branch
+from scrubjay.branches import branch_of, on_branch, require_open
 from scrubjay.errors import InvalidInput, StaleVersion, WrongState
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.draft import Edit, Limits
@@ -32,6 +32,7 @@ from scrubjay.writing.embed import embed_new, vectors_of
 from scrubjay.writing.frictions import Friction, look_for
 from scrubjay.writing.pipeline import Desk
 from scrubjay.writing.refuse import require_allowed_edit
+from scrubjay.writing.restating import rewritten
 from scrubjay.writing.rules import statutes_of
 from scrubjay.writing.screen import mark, screen_edit
 from scrubjay.writing.slicing import slice_memory
@@ -67,7 +68,9 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
                 return first
             telemetry.count("writes", action="unchanged")
             return _told(memory, "unchanged", warnings)
-        edited = replace(edited, version=memory.version + 1, updated_at=origin.at, last_confirmed=origin.at)
+        # A clock may have been set back; what is newer is never older.
+        at = max(origin.at, memory.updated_at)
+        edited = replace(edited, version=memory.version + 1, updated_at=at, last_confirmed=origin.at)
         try:
             return await commit_version(
                 edited,
@@ -99,7 +102,7 @@ async def standing(ref: str, *, branch: str, space: str, desk: Desk) -> Memory:
             memory_id=memory.id,
             merged_into=memory.merged_into,
         )
-    return await on_branch(desk.store, memory, branch)
+    return await require_open(desk.store, await on_branch(desk.store, memory, branch))
 
 
 async def _first(ask: Ask, *, space: str, desk: Desk) -> Written | None:
@@ -182,14 +185,23 @@ def apply_edit(memory: Memory, edit: Edit, *, now: datetime, limits: Limits) -> 
     # What no longer holds can be said again.
     present = {one.text for one in kept if one.holds(now)}
     fresh = [one for one in dict.fromkeys(added) if one.strip() and one not in present]
+    # What was said already is from now on the word of who says it again, if that one is trusted more.
+    again = set(added)
+    kept = [_theirs(one, memory, edit.source, at=now) if one.text in again and one.holds(now) else one for one in kept]
     kept += [Observation(text=one, recorded_at=now, source=source) for one in fresh]
     validate.texts([one.text for one in kept], field="observations", limit=limits.observations, limits=limits)
-    edited = _with_what_is_still_said(replace(edited, observations=tuple(kept)))
+    edited = rewritten(memory, _with_what_is_still_said(replace(edited, observations=tuple(kept))), edit.source)
     if not edited.content.strip() and not edited.observations and not edit.may_empty:
         raise InvalidInput(
             "the edit would leave nothing of the memory", hint="Use `forget` to drop it", field="content"
         )
     return edited, tuple(f"there was no observation {one[:80]!r} to remove" for one in sorted(unknown))
+
+
+def _theirs(observation: Observation, memory: Memory, source: Source | None, *, at: datetime) -> Observation:
+    if source is None or not source.trust.outranks((observation.source or memory.source).trust):
+        return observation
+    return replace(observation, source=replace(source, at=source.at or at))
 
 
 def _with_what_is_still_said(memory: Memory) -> Memory:

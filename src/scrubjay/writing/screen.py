@@ -20,8 +20,6 @@ __all__ = ["clean", "label", "mark", "screen", "screen_edit", "screen_relation"]
 
 _LABELS = ("title", "name", "kind", "category", "project", "scope", "session_hint")
 _SOURCE = ("session", "conversation", "agent", "tool")
-# One step down: the word of a user counts as that of a document, and what was less as nobody's.
-_LESS_TRUSTED = {Trust.USER: Trust.DOCUMENT}
 _SETTLED = (Tier.SEMANTIC, Tier.PROCEDURAL)
 _NOT_PINNED = "it was not pinned: its text seems to give orders to agents"
 _NOT_PROMOTED = "it was not promoted: its text seems to give orders to agents"
@@ -183,7 +181,8 @@ def _labelled(draft: Draft) -> Draft:
 
 
 def _distrusted(source: Source) -> Source:
-    return replace(source, trust=_LESS_TRUSTED.get(source.trust, Trust.UNKNOWN))
+    # Nobody's word counts less.
+    return replace(source, trust=Trust.DOCUMENT)
 
 
 def _suspected(found: Iterable[str]) -> str:

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from scrubjay.model.conflict import Strategy
 from scrubjay.model.memory import Flag, Memory, State, Trust
 from scrubjay.model.passage import Passage, Vector
 from scrubjay.model.results import Similar
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Profile
 from scrubjay.text.claims import claims_of, differences
+from scrubjay.text.contradiction import compare
 from scrubjay.text.passages import text_of
 from scrubjay.text.statements import statements_of
 from scrubjay.text.tokens import running_terms_of, terms_of
@@ -219,7 +221,13 @@ def _sameness(incoming: Memory, passages: Sequence[Passage], nearby: Nearby, *, 
 
 def _best(text: str, others: Sequence[str], cosines: Sequence[float]) -> Sameness:
     at = max(range(len(others)), key=cosines.__getitem__)
-    return sameness(text, others[at], cosine=cosines[at])
+    found = sameness(text, others[at], cosine=cosines[at])
+    if found.differs:
+        return found
+    # What cannot both hold must not become one text.
+    clash = compare(text, others[at], cosine=cosines[at])
+    contradicts = clash is not None and clash.suggested is Strategy.SUPERSEDE
+    return replace(found, differs=clash.differs) if clash and contradicts else found
 
 
 def _relatedness(incoming: Memory, nearby: Nearby) -> float:

@@ -147,7 +147,8 @@ def _revised(batch: Together, *, origin: Origin, limits: Limits, rules: Rules) -
         if edited != memory:
             require_allowed_edit(memory, edited, rules=rules)
             edited, _ = mark(memory, edited, rules=rules)
-            edited = replace(edited, version=memory.version + 1, updated_at=origin.at, last_confirmed=origin.at)
+            at = max(origin.at, memory.updated_at)
+            edited = replace(edited, version=memory.version + 1, updated_at=at, last_confirmed=origin.at)
             yield Write(
                 memory=edited, base=memory.version, action=Action.REVISED, passages=passages_of(edited),
                 message=edit.message or batch.message,
@@ -155,7 +156,8 @@ def _revised(batch: Together, *, origin: Origin, limits: Limits, rules: Rules) -
 
 
 def _trashed(memory: Memory, *, origin: Origin, message: str) -> Write:
-    moved = replace(memory, state=State.TRASHED, version=memory.version + 1, updated_at=origin.at)
+    at = max(origin.at, memory.updated_at)
+    moved = replace(memory, state=State.TRASHED, version=memory.version + 1, updated_at=at)
     return Write(memory=moved, base=memory.version, action=Action.TRASHED, passages=passages_of(moved), message=message)
 
 

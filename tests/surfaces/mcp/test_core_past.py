@@ -26,7 +26,12 @@ async def test_a_branch_is_read_revised_and_compared(settings: Settings) -> None
         assert "+The harbour opens at eight." in change["change"]
         hits = (await call(client, "recall", query="when does the harbour open", filters={"branch": "winter"}))["hits"]
         assert "eight" in hits[0]["passage"]
-        assert "has no branch" in await refusal(client, "read", ids=["harbour"], branch="summer")
+        assert hits[0]["branch"] == "winter"
+        assert "Did you mean winter?" in await refusal(client, "read", ids=["harbour"], branch="winer")
+        await call(client, "remember", text="The lighthouse is red.", name="lighthouse")
+        found = await call(client, "read", ids=["lighthouse", "harbour"], branch="winter")
+        assert [one["name"] for one in found["memories"]] == ["harbour"]
+        assert [one["why"] for one in found["missing"]] == ["'lighthouse' has no branch 'winter'"]
 
 
 async def test_what_was_said_then_is_read_and_recalled(settings: Settings) -> None:

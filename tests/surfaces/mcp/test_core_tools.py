@@ -175,6 +175,13 @@ async def test_revise_changes_fields_and_brings_versions_back(settings: Settings
         assert "second call" in await refusal(client, "revise", id=name, revert_to=1, text="and more")
         warned = await call(client, "revise", id=name, remove_observations=["weekly"], pinned=True)
         assert "weekly" in warned["warnings"][0]
+        mine = (await home.desk().memory.remember("cake at five", source={"trust": "user"})).name
+        await call(client, "revise", id=mine, add_observations=["with cream"])
+        (memory,) = (await home.desk().memory.read(mine)).memories
+        (added,) = memory.observations
+        assert added.source is not None
+        # What an agent adds to the user's memory is not the user's word.
+        assert (memory.source.trust, added.source.trust, added.source.method) == ("user", "unknown", "agent")
 
 
 async def test_forget_by_filter_rehearses_and_restores(settings: Settings, era: str) -> None:

@@ -10,9 +10,11 @@ from tests.surfaces.mcp.counting import tokens
 from tests.surfaces.mcp.speaking import ERAS, call, house, text_of
 
 from scrubjay.model.grant import Grant
+from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS, pick
+from scrubjay.surfaces.mcp.toolsets.enhanced_entities import told_of_all
 
 PROFILE = {
     "name": "user-profile",
@@ -106,6 +108,61 @@ async def test_a_branch_is_begun_written_to_and_left(settings: Settings) -> None
         assert (status["versioning"]["total_branches"], status["total_entities"]) == (1, 1)
 
 
+async def test_branches_are_listed_merged_dropped_and_brought_back(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+        await _create(client, "Ada", "lives in Oslo", "likes tea")
+        await _ask(client, "memory_branch", entity_name="Ada", branch_name="what-if", description="she moved?")
+        await _create(client, "Ada", "lives in Rome", "likes tea")
+        found = await _ask(client, "memory_branches", entity_name="Ada")
+        assert (found["current_branch"], [one["branch_name"] for one in found["branches"]]) == (
+            "what-if",
+            ["main", "what-if"],
+        )
+        assert (found["branches"][1]["description"], found["branches"][1]["created_from_version"]) == ("she moved?", 1)
+        await _ask(client, "memory_branch", entity_name="Ada", branch_name="main")
+        await _create(client, "Ada", "lives in Bergen", "likes tea")
+        refused = await _fails(client, "memory_merge_branch", entity_name="Ada", branch_name="what-if")
+        assert refused["clashes"] == [
+            {"field": "observations", "base": "lives in Oslo", "ours": "lives in Bergen", "theirs": "lives in Rome"}
+        ]
+        assert "prefer" in refused["hint"]
+        done = await _ask(client, "memory_merge_branch", entity_name="Ada", branch_name="what-if", prefer="theirs")
+        assert (done["action"], done["into"], done["version"]) == ("merged", "main", 3)
+        (ada,) = (await _ask(client, "search_nodes", query="Ada"))["results"]
+        assert ada["observations"] == ["likes tea", "lives in Rome"]
+        back = await _ask(client, "memory_undo", run=done["run"])
+        assert len(back["undone"]) == 2
+        gone = await _ask(client, "memory_drop_branch", entity_name="Ada", branch_name="what-if")
+        assert (gone["action"], gone["branches"], gone["current_branch"]) == ("dropped", ["main"], "main")
+        assert len((await _ask(client, "memory_branches", entity_name="Ada"))["branches"]) == 1
+        await _ask(client, "memory_undo", run=gone["run"])
+        assert len((await _ask(client, "memory_branches", entity_name="Ada"))["branches"]) == 2
+        wrong = await _fails(client, "memory_drop_branch", entity_name="Ada", branch_name="what-fi")
+        assert (wrong["code"], wrong["hint"]) == ("not_found", "Did you mean what-if?")
+        assert (await _fails(client, "memory_merge_branch", entity_name="Ada", branch_name="main"))["error"]
+        await _ask(client, "memory_branch", entity_name="Ada", branch_name="caf\u00e9")
+        again = await _ask(client, "memory_branch", entity_name="Ada", branch_name="cafe\u0301")
+        assert (again["action"], again["branch_name"]) == ("switched", "caf\u00e9")
+
+
+async def test_what_is_always_included_leaves_half_of_the_answer_to_the_rest(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+        said = [f"rule {number} says a good deal about how things are to be done here" for number in range(40)]
+        rules = [
+            {"name": f"r{number}", "entityType": "rule", "observations": said, "always_include": True}
+            for number in range(12)
+        ]
+        target = {"name": "target", "entityType": "thing", "observations": ["is here"]}
+        for entity in (*rules, target):
+            await _ask(client, "create_entities", entities=[entity])
+        found = await _ask(client, "search_nodes", query="target", limit=5)
+        names = [one["name"] for one in found["results"]]
+        assert (names[0], "target" in names, len(names) < 13, "always included" in found["note"]) == (
+            "r0", True, True, True,
+        )  # fmt: skip
+        assert "always_included" not in found
+
+
 async def test_what_is_wrong_is_data(settings: Settings) -> None:
     async with house(settings) as home, home.client("auto", tools="enhanced") as client:
         await _create(client, "ada-notes", "likes tea")
@@ -142,6 +199,27 @@ async def test_no_answer_is_longer_than_a_model_can_bear(settings: Settings) -> 
         assert tokens(text_of(result)) + tokens(json.dumps(result.structured_content, ensure_ascii=False)) <= 8_000
 
 
+@pytest.mark.parametrize(
+    ("count", "conflicts", "kept"), [(2, 3, "conflicts"), (20, 5, "conflict_ids"), (60, 10, "conflict_count")]
+)
+def test_of_many_entities_every_id_is_told_before_all_of_their_conflicts(count: int, conflicts: int, kept: str) -> None:
+    friction: list[Json] = [
+        {"conflict_id": f"c-{one:016x}", "entity": {"statement": "The lamp is lit at dusk"}} for one in range(conflicts)
+    ]
+    results: list[Json] = [
+        {
+            "id": new_id(), "name": f"lamp {one}", "action": "created", "compression": 0.5, "version": 1,
+            "conflicts": friction,
+        }
+        for one in range(count)
+    ]  # fmt: skip
+    told: Any = told_of_all({"success": True, "results": results, "errors": []}).structured
+    assert [one["name"] for one in told["results"]] == [f"lamp {one}" for one in range(count)]
+    assert len({one["id"] for one in told["results"]}) == count
+    assert all(one[kept] for one in told["results"])
+    assert 2 * tokens(json.dumps(told, ensure_ascii=False)) <= 8_000
+
+
 async def test_who_was_given_a_space_is_told_the_size_of_that_alone(settings: Settings) -> None:
     async with house(settings) as home:
         await home.desk(space="b").memory.remember("tea is a secret of b")
@@ -169,4 +247,4 @@ async def test_where_both_are_served_the_richer_dialect_answers() -> None:
     own = {tool.name: tool for tool in TOOLSETS["enhanced"]}
     assert all(served[name] is tool for name, tool in own.items())
     assert served["create_relations"] in TOOLSETS["kg"]
-    assert len(own) == 12
+    assert len(own) == 15

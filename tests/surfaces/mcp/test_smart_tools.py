@@ -103,3 +103,37 @@ async def test_what_is_wrong_is_said(settings: Settings) -> None:
         assert "no memory answers to 'x'" in await refusal(client, "update_memory", id="x", title="y")
         told = await refusal(client, "create_memory", title=TITLE, content=CONTENT, intent="new")
         assert "create_memory takes no argument 'intent'" in told
+
+
+async def test_what_says_the_same_is_found_and_made_one(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="smart") as client:
+        for title in ("Kiln", "The kiln"):
+            await call(client, "smart_write", title=title, content=CONTENT, intent="new")
+        await call(client, "smart_write", title="Tea", content="Tea is served at four in the garden house.")
+        result = await client.call_tool("intelligence_detect_duplicates", {"threshold": 0.9})
+        told = result.structured_content
+        assert told is not None
+        (found,) = told["duplicates"]
+        assert (told["count"], found["confidence"], found["other"]["says"]) == (1, 1.0, CONTENT)
+        assert text_of(result).startswith("- 1.00 the-kiln = kiln: The kiln in the cellar")
+        of_one = await call(client, "intelligence_detect_duplicates", id="kiln", merge=True)
+        (done,) = of_one["duplicates"]
+        assert (done["conflict_id"], done["action"], done["kept"]) == (
+            found["conflict_id"],
+            "merged",
+            found["other"]["id"],
+        )
+        assert (await call(client, "intelligence_detect_duplicates"))["count"] == 0
+        (undone, _) = (await home.desk().memory.undo(run=done["run"])).done
+        assert undone.action
+        assert (await call(client, "intelligence_detect_duplicates"))["count"] == 1
+
+
+async def test_two_that_say_other_things_too_are_told_and_left_apart(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="smart") as client:
+        for title, more in (("Kiln", "Tea is served at four."), ("The kiln", "Nobody waters the ferns.")):
+            await call(client, "smart_write", title=title, content=f"{CONTENT} {more}", intent="new")
+        (found,) = (await call(client, "intelligence_detect_duplicates", merge=True))["duplicates"]
+        assert (found["action"], "merging would join these" in found["why"]) == ("left_pending", True)
+        nobody = await refusal(client, "intelligence_detect_duplicates", id="nobody")
+        assert "nobody" in nobody

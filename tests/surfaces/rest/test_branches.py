@@ -52,7 +52,11 @@ async def test_a_branch_is_merged_and_dropped(visitor: Visitor) -> None:
     assert await _content(visitor, path) == "black tea"
     told = await visitor.ask("DELETE", f"{path}/branches/draft")
     assert [one["name"] for one in told.json()["branches"]] == ["main"]
-    await visitor.refused("DELETE", f"{path}/branches/draft", 404, "not_found")
+    problem = await visitor.refused("DELETE", f"{path}/branches/draft", 404, "not_found")
+    assert "It was dropped" in problem["hint"]
+    back = await visitor.ask("POST", f"{path}/restore", params={"branch": "draft"})
+    assert (back.json()["branch"], back.headers["etag"]) == ("draft", '"6~draft"')
+    assert await _content(visitor, path, branch="draft") == "black tea"
 
 
 async def test_clashes_are_told_and_nothing_is_done(visitor: Visitor) -> None:

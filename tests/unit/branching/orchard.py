@@ -7,7 +7,8 @@ from tests.unit.workshop import SPACE, Workshop
 from scrubjay.branches import branch_id, on_branch
 from scrubjay.branching import lines
 from scrubjay.branching.joining import merge_branch
-from scrubjay.history.undo import revert, undo
+from scrubjay.history.reverting import revert
+from scrubjay.history.undo import undo
 from scrubjay.history.versions import compare, history
 from scrubjay.model.branch import Branches, Joined
 from scrubjay.model.change import Action, Origin
@@ -88,10 +89,11 @@ class Orchard:
         write = Write(memory=ended, base=record.version, action=Action.RESOLVED, passages=passages_of(ended))
         await self.shop.store.commit(Commit(space=SPACE, origin=origin, writes=(write,)))
 
-    async def revert(self, to: int, *, branch: str = "", key: str = "") -> Written:
+    async def revert(self, to: int, *, ref: str = "tea", branch: str = "", key: str = "") -> Written:
         return await revert(
-            "tea", to=to, message="", branch=branch, space=SPACE, origin=self.origin, store=self.shop.store, key=key
-        )
+            ref, to=to, message="", branch=branch, space=SPACE, origin=self.origin, store=self.shop.store, key=key,
+            lookout=self.shop.desk.lookout,
+        )  # fmt: skip
 
     async def undo(self) -> Undone:
         return await undo(run="", agent=self.agent, space=SPACE, origin=self.origin, store=self.shop.store)

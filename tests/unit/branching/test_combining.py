@@ -149,3 +149,58 @@ def test_one_side_alone_comes_out_as_it_is(base: Memory, other: Memory) -> None:
 def test_every_value_of_metadata_survives(value: Json) -> None:
     theirs = replace(BASE, metadata={**BASE.metadata, "new": value})
     assert combine(BASE, BASE, theirs)[0].metadata["new"] == value
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "clashes", "mine", "others"),
+    [
+        # Each has put something else in the place of one.
+        (["in Oslo"], ["in Kiel"], ["in Rome"], [("in Oslo", "in Kiel", "in Rome")], ["in Kiel"], ["in Rome"]),
+        # What else is new is taken from both.
+        (
+            ["lives in Oslo"],
+            ["owns a dog", "lives in Kiel"],
+            ["lives in Rome", "owns a cat"],
+            [("lives in Oslo", "lives in Kiel", "lives in Rome")],
+            ["owns a dog", "lives in Kiel", "owns a cat"],
+            ["owns a dog", "lives in Rome", "owns a cat"],
+        ),
+        # What both ended is taken out too.
+        (["a x"], [("a x", 1), "a y"], [("a x", 1), "a z"], [("a x", "a y", "a z")], ["a y"], ["a z"]),
+        (
+            ["a 1", "b 1"],
+            ["a 2", "b 2"],
+            ["b 3", "a 3"],
+            [("a 1", "a 2", "a 3"), ("b 1", "b 2", "b 3")],
+            ["a 2", "b 2"],
+            ["b 3", "a 3"],
+        ),
+        # One has only taken it out, or both say the same instead.
+        (["a"], ["b"], [], [], ["b"], ["b"]),
+        (["a x"], ["a y", "dog"], ["a y", "cat"], [], ["a y", "dog", "cat"], ["a y", "dog", "cat"]),
+        (["a"], ["b", "dog"], ["b"], [], ["b", "dog"], ["b", "dog"]),
+        # What held no more when they parted was not replaced.
+        ([("a", 1)], ["b"], ["c"], [], ["b", "c"], ["b", "c"]),
+    ],
+)
+def test_of_two_that_took_the_place_of_one_only_one_can_stand(
+    base: list[str | tuple[str, int]],
+    ours: list[str | tuple[str, int]],
+    theirs: list[str | tuple[str, int]],
+    clashes: list[tuple[str, str, str]],
+    mine: list[str],
+    others: list[str],
+) -> None:
+    three = [replace(BASE, observations=facts(*side)) for side in (base, ours, theirs)]
+    _, found = combine(*three)
+    assert [(one.field, one.base, one.ours, one.theirs) for one in found] == [("observations", *one) for one in clashes]
+    for prefer, expected in (("ours", mine), ("theirs", others)):
+        merged, _ = combine(*three, prefer=prefer)
+        assert [one.text for one in merged.observations if one.valid_until is None] == expected
+
+
+def test_very_many_replacements_go_by_their_order() -> None:
+    sides = [facts(*(f"{word} {number}" for number in range(2_000))) for word in ("old", "ours", "theirs")]
+    merged, clashes = combine(*(replace(BASE, observations=side) for side in sides), prefer="ours")
+    assert (len(clashes), merged.observations) == (2_000, sides[1])
+    assert (clashes[7].base, clashes[7].ours, clashes[7].theirs) == ("old 7", "ours 7", "theirs 7")

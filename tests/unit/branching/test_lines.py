@@ -5,15 +5,18 @@ from dataclasses import replace
 
 import pytest
 from tests.unit.branching.orchard import Orchard
-from tests.unit.workshop import SPACE
+from tests.unit.workshop import SPACE, Workshop
 
-from scrubjay.branches import branch_id, current_branch, presented
+from scrubjay.branches import LINES, branch_id, current_branch, presented
 from scrubjay.errors import InvalidInput, KeyReused, NameTaken, NotFound, TooLarge, WrongState
 from scrubjay.model.change import Action
 from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import MAIN, State
+from scrubjay.model.paper import Paper
 from scrubjay.model.query import Filter
+from scrubjay.model.version import Version
+from scrubjay.testing import FakeStore
 from scrubjay.testing.build import a_commit, a_rewrite
 from scrubjay.writing.dispose import Selection
 
@@ -249,3 +252,60 @@ async def test_a_branch_is_no_sibling(orchard: Orchard) -> None:
     done = await orchard.shop.forget(wanted=Selection(refs=(first.id,), group=True))
     assert len(done.done) == 2
     assert (await orchard.shop.get(branch_id(first.id, "draft"))).state is State.BRANCHED
+
+
+@pytest.mark.parametrize(("name", "hint"), [("darft", "Did you mean draft?"), ("zzz", "`branches` lists those it has")])
+async def test_the_nearest_branch_is_suggested(small: Orchard, name: str, hint: str) -> None:
+    await small.plant()
+    await small.branch("draft")
+    for call in (small.switch(name), small.drop(name), small.merge(name), small.write(name, title="x")):
+        with pytest.raises(NotFound, match=f"no branch '{name}'") as caught:
+            await call
+        assert caught.value.hint == hint
+
+
+async def test_a_name_is_the_same_however_its_letters_are_put_together(small: Orchard) -> None:
+    await small.plant()
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    await small.branch(apart)
+    with pytest.raises(NameTaken):
+        await small.branch(composed)
+    assert (await small.switch(apart)).current == composed
+    assert (await small.record(apart)).branch == composed
+    with pytest.raises(InvalidInput, match="into itself"):
+        await small.merge(apart, into=composed)
+    assert (await small.drop(apart)).current == MAIN
+
+
+class Counting(FakeStore):
+    """A store that counts how often it is asked for versions and papers."""
+
+    asked = 0
+
+    async def version(self, space: str, memory_id: str, number: int) -> Version | None:
+        self.asked += 1
+        return await super().version(space, memory_id, number)
+
+    async def paper(self, space: str, drawer: str, key: str) -> Paper | None:
+        self.asked += 1
+        return await super().paper(space, drawer, key)
+
+
+async def test_many_branches_are_listed_with_few_questions() -> None:
+    store = Counting()
+    orchard = Orchard(shop=Workshop(store=store))
+    await orchard.plant()
+    for number in range(30):
+        await orchard.branch(f"b{number:02}", about=f"number {number}")
+    store.asked = 0
+    told = await orchard.switch("b07")
+    assert store.asked < 10
+    assert [one.description for one in told.branches[1:]] == [f"number {number}" for number in range(30)]
+    assert (told.current, len({one.created_at for one in told.branches})) == ("b07", 31)
+
+
+async def test_what_came_without_its_papers_is_told_all_the_same(small: Orchard) -> None:
+    await small.plant()
+    told = await small.branch("draft", about="what if")
+    await small.shop.store.discard_paper(SPACE, LINES, (await small.shadow()).id)
+    assert await small.branches() == told

@@ -8,12 +8,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tests.unit.curation.desk import Desk, a_desk
+from tests.unit.curation.desk import SPACE, Desk, a_desk
 from tests.unit.llm import local_model
 
 from scrubjay.curation.faithful import unfaithful
+from scrubjay.extraction.llm import unfounded
+from scrubjay.model.draft import Caller
+from scrubjay.model.fact import Turn
 from scrubjay.model.job import JobState
-from scrubjay.model.memory import Merged
+from scrubjay.model.memory import Merged, Trust
 from scrubjay.testing.build import START, a_memory
 
 MERGED = "The CLI asks Keycloak for 2 scopes. It refreshes tokens every 45 minutes.\n\nIt does not store the password."
@@ -84,6 +87,22 @@ async def test_only_tags_that_the_text_knows_are_taken(desk: Desk) -> None:
     assert replace(kept, tags=memory.tags, version=1, updated_at=START, last_confirmed=None) == replace(
         memory, updated_at=START
     )
+
+
+@pytest.mark.parametrize("desk", [24], indirect=True)
+async def test_what_it_makes_of_a_conversation_was_said_there(desk: Desk) -> None:
+    engine = replace(desk.engine, llm=desk.llm)
+    told = await engine.extract("Ann: I moved to Rome in May 2024.\nBen: Nice!", who=Caller(), method="llm", me="Ann")
+    assert told.method == "llm"
+    assert told.turns == 2
+    for one in told.facts:
+        assert not unfounded(one.fact.statement, Turn(speaker="Ann", text="I moved to Rome in May 2024.", id="1"))
+        assert (await desk.engine.store.get(SPACE, [one.id]))[one.id].source.trust is Trust.USER
+    # It is cut off before it has said anything, or says what nobody did: either is told, and the first is made good.
+    assert told.warnings or told.facts
+    assert bool(told.facts) >= ("read by patterns" in "".join(told.warnings))
+    assert desk.llm is not None
+    assert (await desk.llm.describe())["calls_today"] == 1
 
 
 async def _require_nothing_lost(desk: Desk, before: str, after: str, *, outcome: str) -> None:

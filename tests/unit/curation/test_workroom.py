@@ -9,11 +9,11 @@ import pytest
 from tests.unit.curation.desk import SPACE, Desk, a_desk
 from tests.unit.llm.chat_server import ChatServer, Reply, answering
 
-from scrubjay.curation import run_now
+from scrubjay.curation import run_jobs, run_now
 from scrubjay.curation.workroom import Workroom
 from scrubjay.engine import Engine
 from scrubjay.jobs.queue import Queue
-from scrubjay.model.draft import Caller
+from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.job import Job, JobState
 from scrubjay.model.memory import Memory
 from scrubjay.testing.build import a_memory
@@ -74,3 +74,16 @@ async def test_what_nobody_waits_for_is_done_when_the_bell_rings(desk: Desk) -> 
     working.cancel()
     await asyncio.gather(working, return_exceptions=True)
     assert (await desk.now(memory)).tags == ("oauth", "token", "keycloak")
+
+
+async def test_the_rest_of_a_long_memory_is_looked_at_when_there_is_time(desk: Desk) -> None:
+    who = Caller(space=SPACE)
+    await desk.engine.remember(Draft(text="The gate of the harbour is painted red."), who=who)
+    lamps = tuple(f"Lamp {one} burns oil." for one in "abcdefghi")
+    said = Draft(text="", name="harbour", observations=(*lamps, "The gate of the harbour is painted blue."))
+    told = await desk.engine.remember(said, who=who)
+    assert "contradiction" not in {one.type for one in told.conflicts}
+    await run_jobs(desk.engine)
+    assert "contradiction" in {one.type for one in await desk.engine.conflicts(who=who)}
+    outcomes = {one.kind: one.outcome for one in await desk.engine.jobs(who=who)}
+    assert outcomes["conflicts"].startswith("compared 1 memory, new conflicts: ")

@@ -12,6 +12,8 @@ from scrubjay.model.fact import Extracted
 from scrubjay.model.memory import Method, State, Trust
 from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
+from scrubjay.ports import Progress
+from scrubjay.writing.pipeline import Kept
 
 LOG = """user: I prefer tabs over spaces.
 assistant: Noted. We decided to go with Postgres.
@@ -20,11 +22,26 @@ user: I live in Berlin.
 """
 
 
-async def take(shop: Workshop, text: str = LOG, *, session: str = "", store: bool = True, run: str = "r1") -> Extracted:
+async def take(
+    shop: Workshop,
+    text: str = LOG,
+    *,
+    session: str = "",
+    store: bool = True,
+    run: str = "r1",
+    me: str = "",
+    trusted: bool = True,
+    progress: Progress | None = None,
+) -> Extracted:
     return await extract(
-        text, session=session, store=store, format="auto", method="auto", project="", space=SPACE,
-        origin=shop.origin(run=run), desk=shop.desk, llm=None,
+        text, session=session, store=store, format="auto", method="auto", project="", me=me, trusted=trusted,
+        space=SPACE, origin=shop.origin(run=run), desk=shop.desk, llm=None, hand_on=unhanded, progress=progress,
     )  # fmt: skip
+
+
+async def unhanded(kept: Kept) -> None:
+    """There is no workshop."""
+    assert not kept.jobs
 
 
 async def test_facts_are_stored_with_all_that_is_known_of_them(shop: Workshop) -> None:
@@ -73,8 +90,9 @@ async def test_what_cannot_be_is_refused(quick: Workshop) -> None:
         asked = {"text": LOG, "format": "auto", "method": "auto"} | given
         with pytest.raises(InvalidInput) as refused:
             await extract(
-                **asked, session="", store=True, project="", trusted=True, space=SPACE, origin=quick.origin(),
-                desk=quick.desk, llm=None,
+                asked["text"], format=asked["format"], method=asked["method"], session="", store=True, project="",
+                space=SPACE, origin=quick.origin(),
+                desk=quick.desk, llm=None, hand_on=unhanded,
             )  # fmt: skip
         assert refused.value.hint
 
@@ -85,6 +103,7 @@ async def test_a_model_is_asked_where_there_is_one_unless_patterns_are_wanted(qu
         done = await extract(
             log, session="", store=True, format="auto", method=method, project="p1", space=SPACE,
             origin=quick.origin(), desk=quick.desk, llm=Scripted([a_fact("Ann moved to Rome in May 2024.")]),
+            hand_on=unhanded,
         )  # fmt: skip
         (kept,) = [await quick.get(one.id) for one in done.facts]
         assert (kept.content, kept.project) == (told, "p1")
@@ -98,3 +117,61 @@ async def test_a_secret_is_cut_out_and_a_second_look_changes_nothing(quick: Work
     assert "AKIA" not in (await shop.get(first.id)).content
     (again,) = (await take(shop, log, run="r2")).facts
     assert (again.action, again.id) == ("unchanged", first.id)
+
+
+GROUP = """Ann: I prefer tea to coffee.
+Ben: I live in Rome.
+assistant: We decided to go with Postgres.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "me", "trusts"),
+    [
+        # Whoever is called the user is, and who is alone with a program.
+        (LOG, "", ["user", "agent", "user"]),
+        ("Ann: I prefer tea to coffee.\nassistant: We decided to go with Postgres.", "", ["user", "agent"]),
+        ("I prefer tea to coffee.", "", ["user"]),
+        ("user: I prefer tea to coffee.\nBen: I live in Rome.", "", ["user", "document"]),
+        # Of people among themselves nobody knows.
+        (GROUP, "", ["document", "document", "agent"]),
+        ("Ann: I prefer tea to coffee.", "", ["document"]),
+        (GROUP, "ben", ["document", "user", "agent"]),
+    ],
+)
+async def test_only_the_users_own_words_are_trusted_as_such(
+    quick: Workshop, text: str, me: str, trusts: list[str]
+) -> None:
+    done = await take(quick, text, me=me)
+    assert [(await quick.get(one.id)).source.trust for one in done.facts] == trusts
+    assert bool(done.warnings) == ("user" not in trusts)
+
+
+async def test_who_says_later_which_speaker_is_the_user_is_believed(quick: Workshop) -> None:
+    first = await take(quick, GROUP)
+    again = await take(quick, GROUP, me="Ann", run="r2")
+    assert [one.action for one in again.facts] == ["updated", "unchanged", "unchanged"]
+    assert [one.id for one in again.facts] == [one.id for one in first.facts]
+    assert (await quick.get(first.facts[0].id)).source.trust is Trust.USER
+
+
+async def test_nobody_is_the_user_in_what_an_agent_hands_in(quick: Workshop) -> None:
+    done = await take(quick, GROUP, me="Ann", trusted=False)
+    assert {(await quick.get(one.id)).source.trust for one in done.facts} == {Trust.AGENT}
+    assert not done.warnings
+
+
+async def test_a_speaker_who_does_not_speak_is_named_with_those_who_do(quick: Workshop) -> None:
+    for me, hint in (("Been", "Did you mean Ben?"), ("Zoe", "These speak: Ann, Ben"), ("assistant", "These speak")):
+        with pytest.raises(InvalidInput) as refused:
+            await take(quick, GROUP, me=me)
+        assert hint in refused.value.hint
+        assert refused.value.fields["field"] == "me"
+
+
+async def test_it_tells_how_far_it_is(quick: Workshop) -> None:
+    told: list[tuple[int, int]] = []
+    await take(quick, progress=lambda done, total: told.append((done, total)))
+    assert told == sorted(told)
+    assert told[-1] == (4, 4)
+    assert len(told) > 2

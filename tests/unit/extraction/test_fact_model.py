@@ -3,13 +3,17 @@
 import pytest
 from tests.unit.extraction.scripted import Scripted, a_fact
 
-from scrubjay.extraction.llm import facts_by_model, unfounded
+from scrubjay.extraction.llm import Found, found_by_model, unfounded
 from scrubjay.model.fact import FactType, Turn
 
 TURNS = [
     Turn(speaker="Ann", text="I moved to Rome in May 2024. I don't drink coffee.", id="D1:1"),
     Turn(speaker="Ben", text="Maybe I should buy a boat. Would you come along?", id="D1:2"),
 ]
+
+
+async def found_in(turns: list[Turn], model: Scripted) -> list[Found]:
+    return [found async for found in found_by_model(turns, llm=model)]
 
 
 async def test_what_was_said_is_taken_and_the_rest_is_dropped_and_counted() -> None:
@@ -26,12 +30,12 @@ async def test_what_was_said_is_taken_and_the_rest_is_dropped_and_counted() -> N
             a_fact("Ann moved to Rome.", kind="rumour"),
         ]
     )
-    found = await facts_by_model(TURNS, llm=model)
+    (found,) = await found_in(TURNS, model)
     assert [(one.statement, one.type, one.subject, one.turn, one.method) for one in found.facts] == [
         ("Ann moved to Rome in May 2024.", FactType.EVENT, "Ann", "D1:1", "llm"),
         ("Ann: doesn't drink coffee", FactType.HABIT, "Ann", "D1:1", "llm"),
     ]
-    assert found.dropped == 7
+    assert found.turns == 2
     assert found.warnings == ("7 facts of the language model were dropped: nobody said so",)
     assert "1. Ann: I moved to Rome" in model.asked[0]
 
@@ -39,12 +43,13 @@ async def test_what_was_said_is_taken_and_the_rest_is_dropped_and_counted() -> N
 async def test_patterns_read_what_the_model_does_not() -> None:
     model = Scripted([a_fact("Ann moved to Rome.")])
     turns = [TURNS[0]] * 40 + [Turn(speaker="Ben", text="I prefer tea to coffee.", id="D1:9")]
-    found = await facts_by_model(turns, llm=model)
-    assert [(one.statement, one.method) for one in found.facts] == [
+    first, rest = await found_in(turns, model)
+    assert [(one.statement, one.method) for one in (*first.facts, *rest.facts)] == [
         ("Ann moved to Rome.", "llm"),
         ("Ben: I prefer tea to coffee.", "patterns"),
     ]
-    assert "read by patterns" in found.warnings[-1]
+    assert (first.turns, rest.turns) == (40, 1)
+    assert "read by patterns" in rest.warnings[-1]
 
 
 @pytest.mark.parametrize(

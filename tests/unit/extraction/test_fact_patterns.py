@@ -39,12 +39,114 @@ def told(*lines: tuple[str, str]) -> list[Turn]:
         ("I have two kids.", FactType.IDENTITY),
         ("I bought a new bike yesterday.", FactType.EVENT),
         ("Remember that the staging server is 10.0.0.3.", FactType.EVENT),
+        # What is otherwise by now.
+        ("I no longer drink coffee.", FactType.HABIT),
+        ("I no longer like olives.", FactType.PREFERENCE),
+        ("I'm no longer with Siemens.", FactType.IDENTITY),
+        ("Anna no longer works at Bosch.", FactType.IDENTITY),
+        ("We no longer support Python 3.9.", FactType.HABIT),
+        ("The API no longer supports XML.", FactType.HABIT),
+        ("I am not a vegetarian anymore.", FactType.IDENTITY),
+        ("I don't live in Berlin anymore.", FactType.IDENTITY),
+        ("I'm not using Docker any more, it was too slow.", FactType.HABIT),
+        ("I quit my job at Siemens.", FactType.EVENT),
+        ("I quit smoking.", FactType.HABIT),
+        ("I stopped smoking.", FactType.HABIT),
+        ("I haven't smoked since 2019.", FactType.HABIT),
+        ("We stopped using Jenkins.", FactType.HABIT),
+        ("We replaced Redis with Valkey.", FactType.DECISION),
+        ("I moved to Rome.", FactType.EVENT),
+        ("I'm moving to Munich.", FactType.EVENT),
+        ("My brother has moved back to Spain.", FactType.EVENT),
+        ("The meeting was moved to Thursday.", FactType.EVENT),
+        ("I got divorced.", FactType.EVENT),
+        ("I'm retired now.", FactType.IDENTITY),
+        ("We broke up.", FactType.EVENT),
+        ("My father passed away.", FactType.EVENT),
+        ("I lost my job.", FactType.EVENT),
+        ("I sold my car.", FactType.EVENT),
+        ("I turned 40 last week.", FactType.EVENT),
+        ("My new phone number is 555-1234.", FactType.IDENTITY),
+        ("My new boss is Carla.", FactType.IDENTITY),
+        ("Our standup is on Tuesday.", FactType.HABIT),
+        ("Our retro takes place at 10:30.", FactType.HABIT),
+        ("The deadline is now Friday.", FactType.EVENT),
+        ("The API now runs on port 9090.", FactType.IDENTITY),
+        ("We are now on Kubernetes.", FactType.IDENTITY),
+        # A wish or a doubt at its end does not make a guess of what was said before.
+        ("I usually take the train to work, so something short would be great.", FactType.HABIT),
+        ("I use a paper notebook for all my tasks, but I'm not sure it is any good.", FactType.HABIT),
+        ("By the way, I ran a marathon in 4h 22min.", FactType.EVENT),
     ],
 )
 def test_what_is_told_to_an_assistant_outright_is_taken(text: str, kind: FactType) -> None:
     (fact,) = facts_of(told(("user", text), ("assistant", "Noted.")))
     assert (fact.type, fact.statement, fact.speaker, fact.turn) == (kind, f"user: {text}", "user", "1")
     assert fact.confidence >= 0.75
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Ich bevorzuge Tabs statt Leerzeichen.", FactType.PREFERENCE),
+        ("Am liebsten trinke ich Tee.", FactType.PREFERENCE),
+        ("Meine Lieblingsfarbe ist Blau.", FactType.PREFERENCE),
+        ("Bitte antworte immer auf Deutsch.", FactType.REQUIREMENT),
+        ("Die API muss Pagination unterstützen.", FactType.REQUIREMENT),
+        ("Ich gehe jeden Morgen laufen.", FactType.HABIT),
+        ("Ich esse kein Fleisch.", FactType.HABIT),
+        ("Ich trinke keinen Kaffee mehr.", FactType.HABIT),
+        ("Früher habe ich geraucht.", FactType.HABIT),
+        ("Wir haben uns für PostgreSQL entschieden.", FactType.DECISION),
+        ("Wir sind von npm auf pnpm umgestiegen.", FactType.DECISION),
+        ("Ich wohne in Berlin.", FactType.IDENTITY),
+        ("Seit Mai wohne ich in Graz.", FactType.IDENTITY),
+        ("Ich arbeite nicht mehr bei Siemens.", FactType.IDENTITY),
+        ("Ich bin Softwareentwicklerin.", FactType.IDENTITY),
+        ("Ich bin allergisch gegen Nüsse.", FactType.IDENTITY),
+        ("Mein neuer Chef heißt Paul.", FactType.IDENTITY),
+        ("Unser Standup ist am Dienstag.", FactType.IDENTITY),
+        ("Ich bin nach München gezogen.", FactType.EVENT),
+        ("Ich habe meinen Job gekündigt.", FactType.EVENT),
+        ("Ich habe mich scheiden lassen.", FactType.EVENT),
+    ],
+)
+def test_what_is_told_in_german_is_taken(text: str, kind: FactType) -> None:
+    (fact,) = facts_of(told(("user", text), ("assistant", "Gut.")))
+    assert (fact.type, fact.statement) == (kind, f"user: {text}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The test no longer works.",
+        "My code stopped working after the update.",
+        "I don't get the error anymore.",
+        "I can't reproduce it anymore.",
+        "I moved to the next step.",
+        "I moved the function into a new module.",
+        "The file was moved to lib.",
+        "The tests are now passing.",
+        "The function is now called twice.",
+        "My new test is broken.",
+        "Our new endpoint is returning 500.",
+        "I got a new error.",
+        "I started a new branch.",
+        "I quit the app and restarted it.",
+        "I took the job id from the log.",
+        "We closed the ticket.",
+        "I became aware of it.",
+        "my database is in a weird state",
+        "By the way, my tests are failing again.",
+        "Mein Code funktioniert nicht mehr.",
+        "Ich bekomme immer einen Fehler.",
+        "Ich habe den Server gestartet.",
+        "Das liebe ich!",
+        "Zeig mir die Datei.",
+    ],
+)
+def test_what_somebody_does_at_work_this_minute_is_no_fact(text: str) -> None:
+    assert not facts_of(told(("user", text), ("assistant", "Well.")))
 
 
 @pytest.mark.parametrize(
@@ -68,6 +170,13 @@ def test_what_is_told_to_an_assistant_outright_is_taken(text: str, kind: FactTyp
         ("Run the tests again.", "order"),
         ("Can you add a test", "question"),
         ("I want you to add a test.", "order"),
+        ("Vielleicht ziehe ich nach Berlin.", "hedge"),
+        ("Ich weiß nicht mehr weiter.", "hedge"),
+        ("Wenn ich Zeit hätte, würde ich nach Rom ziehen.", "hypothetical"),
+        ("Ich würde gern in Rom wohnen.", "hypothetical"),
+        ("Anna sagt, sie wohnt in Berlin.", "quotation"),
+        ("Bitte schreib einen Test.", "order"),
+        ("Danke, das funktioniert!", "small talk"),
     ],
 )
 def test_what_is_no_fact_is_left_out(text: str, reason: str) -> None:
@@ -86,6 +195,9 @@ def test_what_is_no_fact_is_left_out(text: str, reason: str) -> None:
         ("The API must support pagination.", "API"),
         ("The staging server must be restarted each night.", "staging server"),
         ("Never commit directly to main.", "Ann"),
+        ("The API now runs on port 9090.", "API"),
+        ("The backup job no longer runs on Sundays.", "backup job"),
+        ("Die API muss Pagination unterstützen.", "API"),
     ],
 )
 def test_a_fact_is_about_its_speaker_or_what_it_names(text: str, subject: str) -> None:
@@ -106,6 +218,22 @@ def test_people_who_talk_tell_facts_among_reactions() -> None:
     assert [fact.turn for fact in facts] == ["2", "5"]
     # What points back to the sentence before it is told with it.
     assert facts[0].statement.startswith("Ben: I started a pottery class on Monday.")
+
+
+def test_people_who_talk_in_german_tell_facts_among_reactions() -> None:
+    facts = facts_of(
+        told(
+            ("Ann", "Hallo Ben! Wie geht es dir?"),
+            ("Ben", "Super, danke! Ich habe am Montag einen Töpferkurs angefangen."),
+            ("Ann", "Das ist ja toll!"),
+            ("Ann", "Meine Schwester ist nach Lissabon gezogen, deshalb passe ich auf ihre zwei Katzen auf."),
+            ("Ben", "Wie schön, das ist lieb von dir."),
+            ("Ann", "Wenn ich mehr Platz hätte, würde ich sie behalten."),
+            ("Ben", "Ja, der Himmel ist blau und die Sonne scheint."),
+            ("Ann", "Ich muss los, bis später!"),
+        )
+    )
+    assert [(fact.turn, fact.type) for fact in facts] == [("2", FactType.EVENT), ("4", FactType.EVENT)]
 
 
 def test_programs_are_not_taken_for_people() -> None:
@@ -138,7 +266,21 @@ def test_whatever_is_said_each_fact_has_its_turn(lines: list[tuple[str, str]]) -
 
 
 @pytest.mark.parametrize(
-    "piece", ["I ", "if ", "a? ", '"', "I prefer ", "the team ", "we have ", "A. ", "my a b c ", "- "]
+    "piece",
+    [
+        "I ",
+        "if ",
+        "a? ",
+        '"',
+        "I prefer ",
+        "the team ",
+        "we have ",
+        "A. ",
+        "my a b c ",
+        "- ",
+        "no longer ",
+        "Ich habe nicht mehr ",
+    ],
 )
 def test_long_lines_are_read_in_no_time(piece: str) -> None:
     start = time.process_time()

@@ -7,67 +7,13 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.unit.extraction.exported import AT, CHATGPT, CLAUDE, CODE, CODEX, SLACK, TELEGRAM
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.extraction import reading
 from scrubjay.extraction.reading import FORMATS, talks_of, turns_of
 
-AT = datetime(2026, 5, 31, 14, 0, tzinfo=UTC)
 SAID = [("user", "I prefer tabs."), ("assistant", "Noted.")]
-CHATGPT = {
-    "title": "Tabs",
-    "conversation_id": "c-1",
-    "current_node": "c",
-    "mapping": {
-        "root": {"id": "root", "message": None, "parent": None},
-        "a": {
-            "message": {
-                "id": "m1", "author": {"role": "user"}, "create_time": AT.timestamp(),
-                "content": {"content_type": "text", "parts": ["I prefer tabs."]},
-            },
-            "parent": "root",
-        },
-        "b": {"message": {"author": {"role": "assistant"}, "content": {"parts": ["Another answer."]}}, "parent": "a"},
-        "c": {"message": {"author": {"role": "assistant"}, "content": {"parts": ["Noted."]}}, "parent": "a"},
-    },
-}  # fmt: skip
-CLAUDE = {
-    "uuid": "c-2",
-    "name": "Tabs",
-    "chat_messages": [
-        {"uuid": "m1", "sender": "human", "text": "I prefer tabs.", "created_at": "2026-05-31T14:00:00Z"},
-        {"uuid": "m2", "sender": "assistant", "text": "", "content": [{"type": "text", "text": "Noted."}]},
-    ],
-}
-CODE = [
-    {"type": "summary", "summary": "Tabs"},
-    {
-        "type": "user", "sessionId": "s-1", "uuid": "m1", "timestamp": "2026-05-31T14:00:00Z",
-        "message": {"role": "user", "content": "I prefer tabs."},
-    },
-    {
-        "type": "user", "sessionId": "s-1",
-        "message": {"role": "user", "content": [{"type": "tool_result", "content": "I prefer nothing"}]},
-    },
-    {
-        "type": "assistant", "sessionId": "s-1",
-        "message": {"role": "assistant", "content": [{"type": "thinking"}, {"type": "text", "text": "Noted."}]},
-    },
-]  # fmt: skip
-LINKED = ["I read ", {"type": "link", "text": "x.org"}]
-TELEGRAM = {
-    "name": "Ben",
-    "id": 7,
-    "messages": [
-        {"id": 1, "type": "service", "actor": "Ann", "text": "pinned"},
-        {"id": 2, "type": "message", "date": "2026-05-31T14:00:00", "from": "Ann", "text": LINKED},
-        {"id": 3, "type": "message", "date": "2026-05-31T14:01:00", "from": "Ben", "text": "Me too."},
-    ],
-}  # fmt: skip
-SLACK = [
-    {"type": "message", "subtype": "channel_join", "user": "U1", "text": "joined"},
-    {"user": "U1", "user_profile": {"real_name": "Ann"}, "text": "I moved, <@U2|ben>", "ts": "1780236000.0001"},
-]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -85,6 +31,10 @@ SLACK = [
         json.dumps(CHATGPT),
         json.dumps([CLAUDE]),
         "\n".join(map(json.dumps, CODE)),
+        "\n".join(map(json.dumps, CODEX)),
+        "You said:\nI prefer tabs.\nAssistant said:\nNoted.",
+        json.dumps({"contents": [{"role": who, "parts": [{"text": text}]} for who, text in SAID]}),
+        json.dumps({"conversations": [{"from": who, "value": text} for who, text in SAID]}),
         "\n".join(json.dumps({"role": who, "content": text}) for who, text in SAID),
         json.dumps({"messages": [{"role": who, "content": text} for who, text in SAID]}) + "\n{}\n",
     ],
@@ -123,13 +73,34 @@ def test_a_whatsapp_chat_keeps_its_speakers_and_drops_its_notices() -> None:
     ]
 
 
-def test_chats_of_other_programs_are_read() -> None:
-    assert [(one.speaker, one.text, one.id) for one in turns_of(json.dumps(TELEGRAM))] == [
-        ("Ann", "I read x.org", "2"),
-        ("Ben", "Me too.", "3"),
+def test_a_chat_from_a_phone_keeps_numbers_apart_and_drops_what_the_phone_says() -> None:
+    log = (
+        "[31.05.26, 13:59:00] Ann \U0001f338: \u200eMessages and calls are end-to-end encrypted.\r\n"
+        "[31.05.26, 14:00:00] Ann \U0001f338: I moved\r\nto Rome \u200e<This message was edited>\r\n"
+        "[31.05.26, 14:00:30] \u200eAnn added Ben\r\n"
+        "\u200e[31.05.26, 14:01:00] Ann \U0001f338: \u200eimage omitted\r\n"
+        "[31.05.26, 14:02:00] \u202a+33 6 12 34 56 78\u202c: I stay\r\n"
+        "[31.05.26, 14:03:00] ~ Ben (work): Nice: really\r\n"
+    )
+    assert [(turn.speaker, turn.text) for turn in turns_of(log)] == [
+        ("Ann \U0001f338", "I moved\nto Rome"),
+        ("+33 6 12 34 56 78", "I stay"),
+        ("Ben (work)", "Nice: really"),
     ]
+
+
+def test_chats_of_other_programs_are_read() -> None:
+    for export in (TELEGRAM, {"about": "", "chats": {"about": "", "list": [TELEGRAM]}}):
+        assert [(one.speaker, one.text, one.id, one.at) for one in turns_of(json.dumps(export))] == [
+            ("Ann", "I read x.org", "2", AT),
+            ("Ben", "Me too.", "3", AT),
+        ]
     (turn,) = turns_of(json.dumps(SLACK), "slack")
-    assert (turn.speaker, turn.text, turn.at) == ("Ann", "I moved, ben", datetime.fromtimestamp(1780236000.0001, UTC))
+    assert (turn.speaker, turn.text, turn.at) == (
+        "Ann",
+        "I moved & left, ben there",
+        datetime.fromtimestamp(1780236000.0001, UTC),
+    )
 
 
 def test_each_conversation_of_an_export_keeps_its_name_and_its_times() -> None:

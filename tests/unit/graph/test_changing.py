@@ -9,7 +9,7 @@ from tests.unit.workshop import SPACE
 from scrubjay.errors import InvalidInput, NotFound, WrongState
 from scrubjay.graph.entity import Entity
 from scrubjay.model.draft import Draft
-from scrubjay.model.memory import Method, State
+from scrubjay.model.memory import Method, Source, State, Trust
 from scrubjay.model.rules import Rules
 
 ADA = Entity(name="Ada", type="person", observations=("likes tea", "likes tea", ""))
@@ -38,13 +38,17 @@ async def test_of_names_that_exist_and_names_that_stand_twice_the_first_stays(ga
 
 
 async def test_a_memory_of_another_tool_is_an_entity_by_exact_name_only(garden: Garden) -> None:
-    await garden.shop.remember(Draft(text="green tea", title="About Tea", name="tea-note", kind="fact"))
+    mine = Source(trust=Trust.USER)
+    note = await garden.shop.kept(Draft(text="green tea", title="About Tea", name="tea-note", kind="fact", source=mine))
     assert await garden.entities() == [Entity(name="tea-note", type="fact", observations=("green tea",))]
     for near in ("About Tea", "about-tea", "Tea-Note", "tea note"):
         assert await garden.opened(near) == []
         with pytest.raises(NotFound):
             await garden.graph.add_observations([(near, ["x"])])
     assert await garden.graph.add_observations([("tea-note", ["green tea", "hot"])]) == [("tea-note", ["hot"])]
+    # What an agent adds is its own word, and not that of whose the memory is.
+    (added,) = (await garden.shop.get(note.id)).observations
+    assert added.source == garden.graph.source
     await garden.graph.delete_observations([("tea-note", ["green tea", "hot"])])
     assert await garden.entities() == [Entity(name="tea-note", type="fact")]
 

@@ -82,6 +82,19 @@ async def test_what_is_always_included_comes_with_every_answer(quick: Workshop) 
     assert await _found(quick, "profile", limit=1) == ["profile"]
 
 
+async def test_what_is_always_included_does_not_push_out_what_is_asked_for(quick: Workshop) -> None:
+    made = [await _create(quick, f"profile {n}", "user_profile", always_include=True) for n in range(25)]
+    for name in ("tea one", "tea two"):
+        await _create(quick, name, "drink")
+    answer = await _search(quick, "tea", limit=2)
+    names = [one["name"] for one in answer["results"]]
+    assert (len(names), answer["always_included"], set(names[20:])) == (22, 20, {"tea one", "tea two"})
+    assert answer["note"].startswith("5 more are always included")
+    # Who has no place among the first is found like any other.
+    answer = await _search(quick, "profile 24", limit=1)
+    assert [one["id"] for one in answer["results"]][20:] == [made[24]]
+
+
 async def test_what_is_only_meant_comes_after_what_is_named(quick: Workshop) -> None:
     await _create(quick, "Ada", "person", "likes green tea in the morning")
     await _create(quick, "tea", "drink", "comes in cups")

@@ -203,7 +203,13 @@ async def test_the_name_of_what_was_merged_leads_to_what_it_was_merged_into(quic
     for ref in ("Countess", gone.id):
         done = await _update(quick, ref, add_observations=[f"was called {ref}"])
         assert (done["id"], done["name"]) == (made["id"], "Ada")
-    assert (await _one(quick, name="Countess", observations=["writes"]))["id"] == made["id"]
+    before = await quick.get(made["id"])
+    added = await _one(quick, name="Countess", entityType="title", observations=["writes"], tags=["noble"])
+    assert (added["id"], added["name"], added["action"]) == (made["id"], "Ada", "updated")
+    assert "'Countess' is part of 'Ada'" in added["warnings"][0]
+    after = await quick.get(made["id"])
+    assert _texts(after) == [*_texts(before), "writes"]
+    assert (after.kind, after.tags) == (before.kind, before.tags)
 
 
 async def test_an_entity_takes_over_the_relations_that_mention_it(garden: Garden) -> None:

@@ -6,8 +6,9 @@ import pytest
 from tests.unit.stores.sqlite.scribbling import spoil_body
 from tests.unit.workshop import SPACE, Workshop
 
-from scrubjay.errors import BodyDamaged, InvalidInput, NameTaken, NotFound
-from scrubjay.history.undo import revert, undo
+from scrubjay.errors import BodyDamaged, InvalidInput, NotFound
+from scrubjay.history.reverting import revert
+from scrubjay.history.undo import undo
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import State
 from scrubjay.model.results import Undone, Written
@@ -58,12 +59,14 @@ async def test_a_revert_needs_a_version_that_is_there(shop: Workshop) -> None:
         await go_back(shop, "nobody", to=1)
 
 
-async def test_a_revert_to_a_name_that_is_taken_is_refused(shop: Workshop) -> None:
+async def test_a_revert_leaves_a_name_to_whoever_has_it_now(shop: Workshop) -> None:
     first = await shop.kept(Draft(text="one", name="tea"))
-    await shop.revise(first.id, name="coffee")
-    await shop.remember(Draft(text="two", name="tea"))
-    with pytest.raises(NameTaken):
-        await go_back(shop, first.id, to=1)
+    await shop.revise(first.id, name="coffee", content="two")
+    other = await shop.kept(Draft(text="three", name="tea"))
+    done = await go_back(shop, first.id, to=1)
+    assert (done.name, done.version) == ("coffee", 3)
+    assert done.warnings == ("another memory is called 'tea' by now: this one keeps its name",)
+    assert ((await shop.get(first.id)).content, (await shop.get(other.id)).name) == ("one", "tea")
 
 
 async def test_reverting_is_the_cure_for_a_damaged_version(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ async def test_a_branch_is_told_in_place_of_the_memory_and_main_never_sees_it(sh
     assert (hit.id, hit.name) == (office.id, office.name)
     assert hit.memory is not None
     assert (hit.memory.branch, hit.memory.state, hit.memory.id) == ("plan", State.LIVE, office.id)
-    assert hit.why[-1] == "on branch plan"
+    assert (hit.why[-1], hit.branch) == ("on branch plan", "plan")
     assert "Oslo" not in str(await on(shop, "plan", "Oslo"))
 
 
@@ -123,3 +123,24 @@ async def test_more_branches_than_can_be_read_are_said(quick: Workshop) -> None:
 async def test_a_branch_is_a_name(quick: Workshop) -> None:
     with pytest.raises(InvalidInput, match="branch"):
         await quick.recall(Question(query="tea", branch=7))  # type: ignore[arg-type]
+
+
+async def test_a_branch_that_no_memory_has_is_said(quick: Workshop) -> None:
+    office = await quick.kept("office in Oslo")
+    await branched(quick, office, "plan", "office in Bergen")
+    found = await on(quick, "plna")
+    assert passages(found) == ["office in Oslo"]
+    assert found.degraded == ("no memory has a branch 'plna': all are told as on main",)
+    assert {hit.branch for hit in found.hits} == {"main"}
+    assert (await on(quick, "plan")).degraded == ()
+
+
+async def test_whoever_lists_branches_is_told_which_they_are(quick: Workshop) -> None:
+    office = await quick.kept("office in Oslo")
+    lines = [await branched(quick, office, name, f"office of the {name}") for name in ("plan", "other", "old")]
+    await rewritten(quick, lines.pop(), state=State.TRASHED)
+    found = await quick.recall("office", wanted=Filter(state=State.BRANCHED))
+    # By its own id: who forgets what was found must not forget the memory.
+    assert {(hit.branch, hit.id) for hit in found.hits} == {(line.branch, line.id) for line in lines}
+    (dropped,) = (await quick.recall("office", wanted=Filter(state=State.TRASHED))).hits
+    assert dropped.branch == "old"

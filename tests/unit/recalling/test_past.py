@@ -1,6 +1,6 @@
 """`recall` with `as_of`: what was answered on a day is answered as of that day, whatever has happened since."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -19,12 +19,12 @@ from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.results import Recalled
 from scrubjay.model.version import Version
-from scrubjay.recalling.aside import Aside, AsideReader, Asides
+from scrubjay.recalling.aside import Aside, AsideKey, AsideReader, Asides
 from scrubjay.recalling.bygone import bygone
 from scrubjay.recalling.setting_aside import open_reader
 from scrubjay.references import SoundReader
 from scrubjay.testing import FakeStore
-from scrubjay.testing.build import START, a_commit, a_memory, a_rewrite, revised
+from scrubjay.testing.build import START, a_commit, a_memory, a_rewrite, an_origin, revised
 
 # Words that are taken for others depend on which words there are by now.
 EXACT = Ranking(without=frozenset({"typos", "kin"}))
@@ -181,35 +181,94 @@ async def test_an_answer_of_the_past_is_not_one_of_now(shop: Workshop) -> None:
 
 
 async def test_the_past_is_read_once_until_something_changes_or_is_purged(quick: Workshop) -> None:
-    class Counting(FakeStore):
-        reads = 0
-
-        async def version_at(self, space: str, memory_id: str, *, at: datetime) -> Version | None:
-            self.reads += 1
-            return await super().version_at(space, memory_id, at=at)
-
     quick.store = store = Counting()
     tea = await quick.remember("green tea")
     then = quick.clock.now()
     await quick.revise(tea.id, content="black tea")
     for query in ("tea", "green", ""):
         assert passages(await asked(quick, query, then)) == ["green tea"]
-    assert store.reads == 1
-    await quick.remember("milk")
-    assert passages(await asked(quick, "tea", then)) == ["green tea"]
-    assert store.reads == 2
+    assert store.reads == [tea.id]
     quick.answers.clear()
     assert passages(await asked(quick, "tea", then)) == ["green tea"]
-    assert store.reads == 3
+    assert store.reads == [tea.id] * 2
+
+
+class Counting(FakeStore):
+    """Knows of which memories the past was read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: list[str] = []
+
+    async def versions_at(self, space: str, ids: Sequence[str], *, at: datetime) -> dict[str, Version]:
+        self.reads += ids
+        return await super().versions_at(space, ids, at=at)
+
+
+async def test_after_a_write_only_what_has_changed_is_read(quick: Workshop) -> None:
+    quick.store = store = Counting()
+    made = [await quick.kept(f"tea {number} of a kind") for number in range(5)]
+    then = quick.clock.now()
+    for one in made[:3]:
+        await quick.revise(one.id, content="milk")
+    question = Question(query="tea", as_of=then, limit=20, max_tokens=9_000, explain=True)
+
+    async def first_asked() -> Recalled:
+        """As somebody answers who has kept nothing."""
+        return await Workshop(store=store, clock=quick.clock).recall(question)
+
+    assert len((await quick.recall(question)).hits) == 5
+    new = await quick.kept("tea that is newer")
+    await quick.revise(made[0].id, content="water")
+    await quick.forget(made[1].id)
+    await quick.revise(made[4].id, content="coffee")
+    store.reads.clear()
+    again = await quick.recall(question)
+    assert sorted(store.reads) == sorted([new.id, made[4].id])
+    assert again == await first_asked()
+    # Another filter, and what was kept for this one is not of use for all of it.
+    store.reads.clear()
+    tagged = replace(question, filter=Filter(kind=made[0].kind))
+    assert len((await quick.recall(tagged)).hits) == 5
+    assert store.reads == []
+    await quick.revise(made[2].id, kind="other")
+    assert len((await quick.recall(tagged)).hits) == 5
+    await quick.forget(made[0].id)
+    await quick.purge(made[0].id, made[1].id)
+    store.reads.clear()
+    purged = await quick.recall(question)
+    assert {hit.id for hit in purged.hits} == {one.id for one in made[2:]}
+    assert (len(store.reads), purged) == (3, await first_asked())
+
+
+async def test_who_writes_late_what_was_said_before_is_heard(quick: Workshop) -> None:
+    tea, cup = await quick.kept("green tea"), await quick.kept("a cup")
+    slow = quick.clock.now()
+    then = quick.clock.now()
+    await quick.revise(tea.id, content="black tea")
+    assert passages(await asked(quick, "tea", then)) == ["green tea", "a cup"]
+    # A clock that is behind: its versions are older than what was told.
+    last = await quick.get(tea.id)
+    late = replace(revised(last, content="white tea"), updated_at=last.updated_at)
+    await quick.store.commit(a_commit(a_rewrite(late), origin=an_origin(at=slow)))
+    await quick.store.commit(a_commit(a_rewrite(replace(revised(cup, content="a mug"), updated_at=slow)),
+                                      origin=an_origin(at=slow)))  # fmt: skip
+    assert set(passages(await asked(quick, "tea", then))) == {"white tea", "a mug"}
 
 
 def test_no_more_of_the_past_is_kept_than_may_be() -> None:
     asides = Asides(most=4)
-    for key in ("first", "second", "third"):
-        asides.put(key, Aside(told={key: a_memory(), "nobody": None}), place=1)
-    assert asides.get("first", place=1) is None
-    assert asides.get("second", place=1) is not None
-    assert asides.get("third", place=2) is None
+    first, second, third = (AsideKey(SPACE, START, "", wanted) for wanted in ("first", "second", "third"))
+    for key in (first, second, third):
+        asides.put(key, Aside(told={key.wanted: a_memory(), "nobody": None}), place=1)
+    assert asides.get(first, place=1) is None
+    assert asides.get(second, place=1) is not None
+    assert asides.get(third, place=2) is None
+    for asked_for, found in ((first, second), (third, third), (replace(third, branch="b"), second)):
+        like = asides.like(asked_for)
+        assert like is not None
+        assert like[0] == found
+    assert asides.like(replace(third, at=START + timedelta(seconds=1))) is None
 
 
 async def test_what_is_said_around_it_is_of_that_day_too(shop: Workshop) -> None:
@@ -260,16 +319,19 @@ async def test_one_that_is_too_long_does_not_hide_the_others(quick: Workshop) ->
 
 async def test_a_version_that_cannot_be_read_is_told_as_a_problem() -> None:
     class Torn(FakeStore):
-        async def version_at(self, space: str, memory_id: str, *, at: datetime) -> Version | None:
-            await super().version_at(space, memory_id, at=at)
-            raise BodyDamaged("version 1 is torn", memory_id=memory_id)
+        async def versions_at(self, space: str, ids: Sequence[str], *, at: datetime) -> dict[str, Version]:
+            if torn.id in ids:
+                raise BodyDamaged("version 1 is torn", memory_id=torn.id)
+            return await super().versions_at(space, ids, at=at)
 
     shop = Workshop(store=Torn())
-    tea = await shop.remember("tea")
+    first, torn, last = [await shop.kept(f"tea {number}") for number in range(3)]
     then = shop.clock.now()
-    await shop.revise(tea.id, content="milk")
+    for one in (first, torn, last):
+        await shop.revise(one.id, content="milk")
     found = await asked(shop, "tea", then)
-    assert (found.hits, found.degraded) == ((), ("version 1 is torn",))
+    assert {hit.id for hit in found.hits} == {first.id, last.id}
+    assert found.degraded == ("version 1 is torn",)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 255, 256, 257, 300])
@@ -318,6 +380,9 @@ async def test_as_of_any_moment_it_answers_as_it_did_then(deeds: list[tuple[str,
     for deed, which, word in deeds:
         await _do(shop, deed, which, word)
         answered.append((shop.clock.now(), [_told(await shop.recall(one)) for one in questions]))
+        # Asked again after each deed: what was kept before is added to.
+        moment, before = answered[0]
+        assert [_told(await shop.recall(replace(one, as_of=moment))) for one in questions] == before
     for moment, before in answered:
         again = [_told(await shop.recall(replace(one, as_of=moment))) for one in questions]
         assert again == before
@@ -349,10 +414,11 @@ async def _do(shop: Workshop, deed: str, which: int, word: str) -> None:
 
 def test_of_many_moments_the_last_few_are_kept() -> None:
     asides = Asides(most=5, moments=3)
-    for number in range(9):
-        asides.put(number, Aside(told={str(number): None}), place=1)
-    assert [number for number in range(9) if asides.get(number, place=1)] == [6, 7, 8]
-    asides.put(9, Aside(told=dict.fromkeys("abcd")), place=1)
-    assert [number for number in range(10) if asides.get(number, place=1)] == [8, 9]
-    asides.put(10, Aside(told=dict.fromkeys("abcdef")), place=1)
-    assert not any(asides.get(number, place=1) for number in range(11))
+    keys = [AsideKey(SPACE, START + timedelta(days=number), "", "") for number in range(11)]
+    for key in keys[:9]:
+        asides.put(key, Aside(told={str(key): None}), place=1)
+    assert [key for key in keys if asides.get(key, place=1)] == keys[6:9]
+    asides.put(keys[9], Aside(told=dict.fromkeys("abcd")), place=1)
+    assert [key for key in keys if asides.get(key, place=1)] == keys[8:10]
+    asides.put(keys[10], Aside(told=dict.fromkeys("abcdef")), place=1)
+    assert not any(asides.get(key, place=1) for key in keys)

@@ -165,6 +165,16 @@ async def test_pinned_memories_come_first_once_and_are_counted(shop: Workshop) -
         assert all("pinned" in hit.why for hit in found.pinned)
 
 
+@pytest.mark.parametrize("max_tokens", [200, 600])
+async def test_many_pinned_memories_do_not_push_out_a_hit(quick: Workshop, max_tokens: int) -> None:
+    for number in range(30):
+        await quick.remember(Draft(text=f"rule {number}: " + "always be kind to all " * 9, pinned=True))
+    target = await quick.kept("the target is here")
+    found = await quick.recall(Question(query="target", max_tokens=max_tokens))
+    assert found.hits[0].id == target.id
+    assert (0 < len(found.pinned) < 30, any("pinned" in why for why in found.degraded)) == (True, True)
+
+
 async def test_a_pinned_group_is_shown_once(shop: Workshop) -> None:
     await shop.remember(Draft(text="always be kind", entities=("Sarah", "Acme"), pinned=True))
     found = await shop.recall("kind")

@@ -66,6 +66,20 @@ async def test_whoever_had_the_name_then_answers_to_it(shop: Workshop) -> None:
     assert (await told(shop, "plan")).texts == ("the new plan",)
 
 
+async def test_whoever_was_called_so_then_answers_though_it_is_called_otherwise_now(shop: Workshop) -> None:
+    bridge = await shop.kept(Draft(text="the old story", name="bridge", title="The bridge"))
+    then = shop.clock.now()
+    await shop.revise("bridge", name="viaduct", title="The viaduct", content="the new story")
+    for ref in ("bridge", "The bridge", "viaduct"):
+        assert (await told(shop, ref, as_of=then)).texts == ("the old story",)
+    assert [one.ref for one in (await told(shop, "bridge")).missing] == ["bridge"]
+    other = await shop.kept(Draft(text="another bridge", name="bridge"))
+    assert [memory.id for memory in (await told(shop, "bridge", as_of=then)).memories] == [bridge.id]
+    now = shop.clock.now()
+    assert [memory.id for memory in (await told(shop, "bridge", as_of=now)).memories] == [other.id]
+    assert (await told(shop, "nobody", as_of=then)).missing[0].ref == "nobody"
+
+
 async def test_a_version_and_a_moment_cannot_be_had_together(quick: Workshop) -> None:
     with pytest.raises(InvalidInput, match="together") as caught:
         await told(quick, "tea", version=1, as_of=START)
@@ -109,6 +123,26 @@ async def test_a_branch_there_is_not_is_named(quick: Workshop) -> None:
         await told(quick, "office", branch="plan")
     with pytest.raises(InvalidInput, match="branch"):
         await told(quick, "office", branch=3)  # type: ignore[arg-type]
+
+
+async def test_of_several_those_that_are_not_there_so_are_missing(shop: Workshop) -> None:
+    office = await shop.kept(Draft(text="in Oslo", name="office"))
+    await branched(shop, office, "plan", "in Bergen")
+    await shop.remember(Draft(text="tea", name="tea"))
+    found = await told(shop, "tea", "office", "nobody", branch="plan", spaces=(SPACE, "other"))
+    assert [memory.content for memory in found.memories] == ["in Bergen"]
+    assert {one.ref: one.why for one in found.missing} == {"tea": "'tea' has no branch 'plan'", "nobody": ""}
+    await shop.revise("tea", content="green tea")
+    found = await told(shop, "office", "tea", version=2)
+    assert [memory.content for memory in found.memories] == ["green tea"]
+    assert [one.why for one in found.missing] == ["version 2 of 'office' is on branch 'plan', not on 'main'"]
+
+
+async def test_a_version_there_is_not_is_told_as_everywhere(quick: Workshop) -> None:
+    await quick.remember(Draft(text="in Oslo", name="office"))
+    with pytest.raises(NotFound, match="'office' has no version 7") as caught:
+        await told(quick, "office", version=7)
+    assert caught.value.hint == "Its versions go from 1 to 1"
 
 
 async def test_versions_before_the_branch_are_those_of_the_memory(shop: Workshop) -> None:

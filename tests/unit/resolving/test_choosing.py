@@ -44,7 +44,7 @@ async def test_what_is_done_follows_from_the_type(
         (Trust.DOCUMENT, Trust.DOCUMENT, True),
         (Trust.DOCUMENT, Trust.USER, False),
         (Trust.AGENT, Trust.USER, False),
-        (Trust.UNKNOWN, Trust.AGENT, False),
+        (Trust.UNKNOWN, Trust.AGENT, True),
         (Trust.DOCUMENT, Trust.UNKNOWN, False),
     ],
 )
@@ -77,12 +77,14 @@ async def test_what_cannot_be_told_is_left_to_people(quick: Workshop) -> None:
     assert "confidence is 0.40" in unsure.why
     same_time = await settle(quick, await dispute(quick, fact("Ann lives in Rome."), older))
     assert "at the same time" in same_time.why
+    more = await dispute(quick, fact("Ann lives in Bonn."), older, type=ConflictType.UPDATE, suggested=Strategy.UPDATE)
+    assert (await settle(quick, more)).strategy == "update"
     orders = replace(fact("Ann lives in Oslo.", at=moment(61)), flags=(Flag.SUSPICIOUS,))
     assert "orders" in (await settle(quick, await dispute(quick, orders, older))).why
     first, second = fact(f"Ann is a judge. {BERLIN}"), fact(f"{BERLIN} Ann has a dog.", at=moment(60))
     both = await dispute(quick, second, first, type=ConflictType.DUPLICATE, statement=BERLIN, against=BERLIN)
     assert "merging would join these" in (await settle(quick, both)).why
-    assert (await quick.get(older.id)).version == 1
+    assert (await quick.get(older.id)).version == 2
 
 
 async def test_in_one_memory_the_newer_statement_takes_the_place_of_the_older(quick: Workshop) -> None:
@@ -93,3 +95,40 @@ async def test_in_one_memory_the_newer_statement_takes_the_place_of_the_older(qu
     )  # fmt: skip
     assert (await settle(quick, conflict)).strategy == "supersede"
     assert [one.valid_until for one in (await quick.get(memory.id)).observations] == [moment(60), None]
+
+
+async def test_a_document_becomes_part_of_what_the_user_said_and_not_its_word(quick: Workshop) -> None:
+    document = fact(f"{BERLIN} Ann has a dog.", trust=Trust.DOCUMENT, name="paper")
+    user = said_by(Trust.USER, at=60)
+    for newer, older in ((user, document), (fact("Ann has a dog.", at=moment(90), trust=Trust.DOCUMENT), user)):
+        conflict = await dispute(quick, newer, older, type=ConflictType.DUPLICATE, suggested=Strategy.MERGE)
+        done = await settle(quick, conflict)
+        memory = await quick.get(user.id)
+        assert (done.strategy, done.kept, memory.content) == ("merge", user.id, BERLIN)
+        assert [(one.text, one.source) for one in memory.observations] == [("Ann has a dog.", document.source)]
+    assert (await quick.get(document.id)).merged_into == user.id
+
+
+async def test_of_one_statement_twice_in_a_memory_that_stays_which_is_trusted_more(quick: Workshop) -> None:
+    texts = ("lives in Berlin", "Lives in Berlin!")
+    trusts = (Trust.DOCUMENT, Trust.USER)
+    observations = tuple(
+        Observation(text=text, recorded_at=moment(60 * at), source=Source(trust=trusts[at]))
+        for at, text in enumerate(texts)
+    )
+    memory = a_memory("", observations=observations)
+    conflict = await dispute(
+        quick, memory, memory, type=ConflictType.DUPLICATE, statement=texts[1], against=texts[0],
+        suggested=Strategy.MERGE,
+    )  # fmt: skip
+    assert (await settle(quick, conflict)).action == "merged"
+    assert (await quick.get(memory.id)).observations == observations[1:]
+
+
+@pytest.mark.parametrize("strategy", ["supersede", "update"])
+async def test_who_has_a_document_overrule_the_user_is_told_so(quick: Workshop, strategy: str) -> None:
+    newer, older = said_by(Trust.DOCUMENT, at=60, text=PARIS), said_by(Trust.USER, at=0)
+    done = await settle(quick, await dispute(quick, newer, older), strategy)
+    assert "the older one (trust user)" in done.warnings[0]
+    later = said_by(Trust.USER, at=120, text="Ann lives in Rome.")
+    assert (await settle(quick, await dispute(quick, later, newer), strategy)).warnings == ()

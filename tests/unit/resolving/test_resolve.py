@@ -6,12 +6,15 @@ from datetime import timedelta
 
 import pytest
 from tests.unit.resolving.disputes import LATER, dispute, fact, settle, take_back, thing
-from tests.unit.workshop import SPACE, Workshop
+from tests.unit.workshop import SPACE, Overtaken, Workshop
 
+from scrubjay.branching import lines
 from scrubjay.errors import InvalidInput, KeyReused, NameTaken, NotFound, TooLarge, WrongState
+from scrubjay.history.versions import history
 from scrubjay.model.conflict import PENDING_DRAWER, SETTLED_DRAWER, ConflictStatus, ConflictType, Strategy
-from scrubjay.model.draft import Limits
+from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.memory import Memory, Observation, State
+from scrubjay.model.query import Filter
 from scrubjay.resolving.docket import all_in
 from scrubjay.testing import FakeEmbedder
 from scrubjay.testing.build import a_commit, an_edge, moment
@@ -255,7 +258,7 @@ async def test_what_is_in_the_trash_cannot_be_settled_and_what_is_gone_is_told(s
     with pytest.raises(WrongState, match="does not hold any more"):
         await settle(shop, conflict, "merge")
     await shop.purge(older.id)
-    with pytest.raises(NotFound, match="gone"):
+    with pytest.raises(NotFound, match="there is no conflict"):
         await settle(shop, conflict, "merge")
     assert await waiting(shop) == []
 
@@ -284,3 +287,34 @@ async def test_without_a_model_a_conflict_is_settled_all_the_same(quick: Worksho
     conflict = await dispute(quick, fact(PARIS, at=moment(60)), fact(f"{BERLIN} And more."), against=BERLIN)
     done = await settle(quick, conflict, "supersede")
     assert "stored without vectors" in done.warnings[0]
+
+
+@pytest.mark.parametrize("strategy", ["branch", "supersede"])
+async def test_what_is_purged_meanwhile_is_settled_by_nobody(strategy: str) -> None:
+    store = Overtaken()
+    shop = Workshop(store=store)
+    older, newer = fact(BERLIN, name="older"), fact(PARIS, at=moment(60), name="newer")
+    conflict = await dispute(shop, newer, older)
+    gone = older if strategy == "branch" else newer
+
+    async def purge() -> None:
+        await shop.forget(gone.name)
+        await shop.purge(gone.name)
+
+    store.first = [purge]
+    with pytest.raises(NotFound):
+        await settle(shop, conflict, strategy)
+    assert await store.list_ids(SPACE, Filter(state=State.BRANCHED), limit=9) == []
+    (left,) = (await store.get(SPACE, [older.id, newer.id])).values()
+    assert (left.version, left.valid_until) == (1, None)
+
+
+async def test_a_branch_that_a_conflict_makes_begins_where_it_is_made(quick: Workshop) -> None:
+    ann = await quick.kept(Draft(text=BERLIN, name="ann"))
+    desk, origin = quick.desk, quick.origin()
+    await lines.branch("ann", "paris", description="", at=None, switch=False, space=SPACE, origin=origin, desk=desk)
+    await lines.drop("ann", "paris", space=SPACE, origin=quick.origin(), store=quick.store)
+    conflict = await dispute(quick, fact(PARIS, at=moment(60)), ann)
+    done = await settle(quick, conflict, "branch", branch="paris")
+    told = await history("ann", limit=9, before=None, branch="paris", space=SPACE, store=quick.store)
+    assert (done.branch, [one.number for one in told.versions]) == ("paris", [4, 1])

@@ -9,10 +9,11 @@ from tests.unit.workshop import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.conflict import PENDING_DRAWER, Scan
-from scrubjay.model.draft import Draft
+from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.job import CONFLICTS, DRAWER, Job
 from scrubjay.model.memory import Memory, Observation
 from scrubjay.resolving.docket import all_in
-from scrubjay.resolving.scanning import probe, scan
+from scrubjay.resolving.scanning import probe, scan, scan_memory
 from scrubjay.testing import FakeEmbedder
 from scrubjay.testing.build import START, a_commit, a_memory, moment
 from scrubjay.text.passages import passages_of
@@ -20,6 +21,13 @@ from scrubjay.writing.embed import embed_new
 
 BERLIN, PARIS = "Ann lives in Berlin near the old harbour.", "Ann lives in Paris near the old harbour."
 OTHERS = ("The cranes are oiled in spring.", "Bob plays the cello.", "Nobody waters the ferns.")
+
+APART = (
+    "Anna sings alto.", "Dolphins pass piers.", "Cheese costs money.", "Lamps need bulbs.", "Fog hides harbours.",
+    "Guests like gardens.", "Honey keeps forever.", "Ink dries quickly.", "Ghosts haunt towers.", "Mice fear owls.",
+    "Snow melts early.", "Trains run late.", "Kites want wind.", "Bakers rise first.", "Wolves howl nightly.",
+    "Moss covers stone.",
+)  # fmt: skip
 
 
 async def stored(shop: Workshop, *memories: Memory) -> None:
@@ -57,6 +65,12 @@ async def test_a_sentence_among_others_is_found_by_its_words(quick: Workshop) ->
     assert (found.memory.statement, found.other.statement) == (PARIS, BERLIN)
 
 
+async def test_another_value_is_found_whatever_the_words(quick: Workshop) -> None:
+    await stored(quick, *facts("I live in Berlin.", *OTHERS, "I moved to Paris last month."))
+    (found,) = (await looked_through(quick)).found
+    assert (found.other.statement, found.differs) == ("I live in Berlin.", ("lives in: Paris or Berlin",))
+
+
 async def test_of_a_memory_that_says_much_all_is_looked_at(quick: Workshop) -> None:
     many = tuple(Observation(text=f"Shelf {place} holds jar number {place}.", recorded_at=START) for place in range(30))
     late = (*many, Observation(text=PARIS, recorded_at=moment(60)))
@@ -66,6 +80,31 @@ async def test_of_a_memory_that_says_much_all_is_looked_at(quick: Workshop) -> N
     )
     found = {(one.memory.statement, one.other.statement) for one in (await looked_through(quick, limit=50)).found}
     assert (PARIS, BERLIN) in found
+
+
+async def test_what_a_write_does_not_look_at_is_left_to_a_job(shop: Workshop) -> None:
+    shop.rules = replace(shop.rules, conflicts="detect")
+    (berlin,) = facts(BERLIN)
+    await stored(shop, berlin)
+    short = await shop.remember(Draft(text=OTHERS[0], observations=APART[:7]))
+    long = await shop.remember(Draft(text=OTHERS[1], observations=(*APART[7:], PARIS)))
+    assert (short.conflicts, long.conflicts) == ((), ())
+    assert await _left(shop) == [long.id]
+    first = await scan_memory(long.id, space=SPACE, origin=shop.origin(), desk=shop.desk)
+    found = await all_in(PENDING_DRAWER, space=SPACE, papers=shop.store)
+    assert (first, berlin.id in {one.other for one in found}) == (1, True)
+    assert await scan_memory(long.id, space=SPACE, origin=shop.origin(), desk=shop.desk) == 0
+    await shop.revise(short.id, Edit(add_observations=(*OTHERS[1:], *APART[8:])))
+    assert await _left(shop) == [long.id, short.id]
+    await shop.forget(long.id)
+    assert await scan_memory(long.id, space=SPACE, origin=shop.origin(), desk=shop.desk) is None
+
+
+async def _left(shop: Workshop) -> list[object]:
+    """Of which memories all is to be looked at."""
+    jobs = [Job.of(one) for one in await shop.store.papers(SPACE, DRAWER, after="", limit=10)]
+    assert {one.kind for one in jobs} == {CONFLICTS}
+    return [one.about["memory_id"] for one in jobs]
 
 
 async def test_what_is_known_of_one_thing_is_compared_whatever_the_words(quick: Workshop) -> None:

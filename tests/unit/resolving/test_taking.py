@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scrubjay.errors import WrongState
 from scrubjay.model.conflict import statement_key
-from scrubjay.model.memory import Memory, Observation
+from scrubjay.model.memory import Memory, Observation, Source, Trust
 from scrubjay.resolving.ends import End, end_of
 from scrubjay.resolving.taking import instead, superseded, without
 from scrubjay.testing.build import START, a_memory, moment
@@ -92,3 +92,14 @@ def test_a_statement_is_found_where_it_stands_and_holds() -> None:
     assert end_of(memory, statement_key("something else")) is None
     with pytest.raises(WrongState, match="cannot be taken out"):
         superseded(End(memory=a_memory("Open:\n- tea\n\nAnn sings."), sentence="Open:"), until=START)
+
+
+def test_the_word_of_another_trust_takes_a_place_as_an_observation_with_its_source() -> None:
+    user, document = Source(trust=Trust.USER), Source(trust=Trust.DOCUMENT)
+    older = a_memory("Ann is in Rome. Ann has a dog.", source=user)
+    newer = a_memory("Ann is in Oslo.", source=document, observations=(Observation(text="cold", recorded_at=START),))
+    put = instead(end(older, "Ann is in Rome."), end(newer, "Ann is in Oslo."))
+    assert (put.content, put.source) == ("Ann has a dog.", user)
+    assert [(one.text, one.source) for one in put.observations] == [("Ann is in Oslo.", document)]
+    whole = instead(End(memory=older), End(memory=newer))
+    assert (whole.content, whole.source, whole.observations) == (newer.content, document, newer.observations)

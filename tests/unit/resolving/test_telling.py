@@ -1,13 +1,13 @@
 """Conflicts are told in the words of now, the newest first; what is over is told no more."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from tests.unit.resolving.disputes import LATER, dispute, fact, settle, take_back, thing
 from tests.unit.workshop import SPACE, Workshop
 
-from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.errors import InvalidInput, NotFound, WrongState
 from scrubjay.model.conflict import (
     PENDING_DRAWER,
     SETTLED_DRAWER,
@@ -17,19 +17,29 @@ from scrubjay.model.conflict import (
     Strategy,
     ToldConflict,
 )
+from scrubjay.model.moment import to_iso
+from scrubjay.model.paper import Paper
 from scrubjay.resolving.docket import all_in
+from scrubjay.resolving.sweeping import sweep
 from scrubjay.resolving.telling import conflicts
+from scrubjay.testing import FakeStore
 from scrubjay.testing.build import moment
 
 BERLIN, PARIS, ROME = "Ann lives in Berlin.", "Ann lives in Paris.", "Ann lives in Rome."
 
 
 async def listed(shop: Workshop, status: str = "pending", *, ref: str = "", limit: int = 50) -> list[ToldConflict]:
-    return list(await conflicts(status=status, ref=ref, limit=limit, space=SPACE, store=shop.store))
+    return list(
+        await conflicts(status=status, ref=ref, limit=limit, now=shop.clock.now(), space=SPACE, store=shop.store)
+    )
 
 
 async def kept(shop: Workshop, drawer: str = PENDING_DRAWER) -> list[Conflict]:
     return await all_in(drawer, space=SPACE, papers=shop.store)
+
+
+async def papers_of(shop: Workshop) -> list[Paper]:
+    return await shop.store.all_papers(SPACE, limit=1_000)
 
 
 async def three(shop: Workshop) -> list[Conflict]:
@@ -128,28 +138,36 @@ async def test_the_trash_hides_a_conflict_and_a_purge_ends_it(shop: Workshop) ->
     assert await kept(shop, SETTLED_DRAWER) == []
 
 
-async def test_what_is_said_no_more_is_forgotten(shop: Workshop) -> None:
+async def test_what_is_said_no_more_is_not_told_and_forgotten_by_a_sweep(shop: Workshop) -> None:
     first, second, third = await three(shop)
     await shop.revise("Paris", content="Ann lives nowhere.")
+    before = await papers_of(shop)
     assert [one.id for one in await listed(shop)] == [second.id]
+    # Who reads changes nothing.
+    assert await papers_of(shop) == before
+    assert await sweep(space=SPACE, store=shop.store) == 2
     assert {first.id, third.id}.isdisjoint({one.id for one in await kept(shop)})
+    assert await sweep(space=SPACE, store=shop.store) == 0
 
 
 @pytest.mark.parametrize("cut", ["settling", "undoing"])
-async def test_who_is_cut_off_leaves_nothing_that_is_not_put_right(quick: Workshop, cut: str) -> None:
+async def test_who_is_cut_off_leaves_nothing_that_is_told_or_stays(quick: Workshop, cut: str) -> None:
     first, *_ = await three(quick)
     (waiting,) = [one for one in await kept(quick) if one.id == first.id]
     await settle(quick, first, "ignore")
     (settled,) = await kept(quick, SETTLED_DRAWER)
     if cut == "settling":
         await quick.store.file_paper(waiting.paper(at=LATER), base=None)
-        assert first.id not in {one.id for one in await listed(quick)}
-        assert [one.id for one in await kept(quick, SETTLED_DRAWER)] == [first.id]
     else:
         await take_back(quick)
         await quick.store.file_paper(settled.paper(at=LATER), base=None)
-        assert first.id in {one.id for one in await listed(quick)}
-        assert await kept(quick, SETTLED_DRAWER) == []
+    before = await papers_of(quick)
+    assert (first.id in {one.id for one in await listed(quick)}) == (cut == "undoing")
+    assert (first.id in {one.id for one in await listed(quick, "ignored")}) == (cut == "settling")
+    assert (await listed(quick, "all", ref=first.id))[0].status == ("pending" if cut == "undoing" else "ignored")
+    assert await papers_of(quick) == before
+    assert await sweep(space=SPACE, store=quick.store) == 1
+    assert len(await kept(quick, SETTLED_DRAWER)) == (cut == "settling")
     assert (first.id in {one.id for one in await kept(quick)}) == (cut == "undoing")
 
 
@@ -167,6 +185,66 @@ async def test_papers_that_cannot_be_read_are_left_out(quick: Workshop) -> None:
     paper = first.paper(at=LATER)
     await quick.store.file_paper(replace(paper, key="c-bad", value={**paper.value, "type": "quarrel"}), base=None)
     assert len(await listed(quick)) == 3
+
+
+async def test_what_has_expired_is_no_conflict(quick: Workshop) -> None:
+    first, second, third = await three(quick)
+    now = quick.clock.now()
+    await quick.revise("Berlin", expires_at=to_iso(now + timedelta(hours=2)))
+    assert len(await listed(quick)) == 3
+    quick.clock.set(now + timedelta(hours=2))
+    assert [one.id for one in await listed(quick)] == [third.id]
+    with pytest.raises(WrongState, match="does not hold any more"):
+        await settle(quick, second, "supersede")
+    await quick.revise("Berlin", expires_at=None)
+    assert {one.id for one in await listed(quick)} == {first.id, second.id, third.id}
+
+
+async def test_words_of_what_was_forgotten_are_not_told_of_what_was_decided(quick: Workshop) -> None:
+    first, *_ = await three(quick)
+    await settle(quick, first, "supersede")
+    await quick.forget("Berlin")
+    assert (await listed(quick, "resolved"), await listed(quick, "all", ref=first.id)) == ([], [])
+    await quick.restore("Berlin")
+    assert [one.id for one in await listed(quick, "resolved")] == [first.id]
+
+
+async def test_a_long_list_is_read_as_far_as_it_is_asked_for(quick: Workshop) -> None:
+    class Counting(FakeStore):
+        read = 0
+
+        async def latest_papers(
+            self, space: str, drawer: str, *, before: tuple[datetime, str] | None = None, limit: int
+        ) -> list[Paper]:
+            found = await super().latest_papers(space, drawer, before=before, limit=limit)
+            self.read += len(found)
+            return found
+
+    quick.store = store = Counting()
+    first, *_ = await three(quick)
+    fillers = [
+        replace(first, statement=f"{n:016x}", against=f"{n:016x}", detected_at=LATER - timedelta(minutes=n // 2))
+        for n in range(300)
+    ]
+    await store.keep_papers(SPACE, [one.paper(at=one.detected_at) for one in fillers], renew=False)
+    assert len(await listed(quick, limit=2)) == 2
+    assert store.read <= 20
+    # Of those that were found together the surest comes first.
+    at = LATER + timedelta(days=1)
+    memory = fact("Ann lives in Ghent.", at=at, name="Ghent")
+    rows = [
+        await dispute(
+            quick, memory, fact(f"Ann lives in place {n}."), statement=memory.content,
+            against=f"Ann lives in place {n}.", at=at, confidence=0.5 + n / 100,
+        )
+        for n in range(3)
+    ]  # fmt: skip
+    assert [one.id for one in await listed(quick, limit=3)] == [one.id for one in reversed(rows)]
+    assert [one.id for one in await listed(quick, ref="Ghent")] == [one.id for one in reversed(rows)]
+    # All are there, however many pages it takes.
+    assert len(await listed(quick, limit=1_000)) == 6
+    await settle(quick, rows[0], "ignore")
+    assert [one.status for one in await listed(quick, "all", limit=4)] == ["ignored", *["pending"] * 3]
 
 
 async def test_bad_input_is_told_what_is_right(quick: Workshop) -> None:

@@ -143,6 +143,124 @@ def test_what_may_both_be_so_is_no_contradiction(first: str, second: str) -> Non
 @pytest.mark.parametrize(
     ("first", "second"),
     [
+        # Relations that can have many values.
+        ("Dalia speaks Greek.", "Dalia speaks Turkish."),
+        ("Dalia visited Oslo.", "Dalia visited Bergen."),
+        ("User likes Haskell.", "User likes Erlang."),
+        ("Dalia has a son named Omar.", "Dalia has a son named Samir."),
+        ("The app depends on Flask.", "The app depends on Celery."),
+        ("The library supports Python 3.11.", "The library supports Python 3.12."),
+        ("The firm has offices in Lyon.", "The firm has offices in Lille."),
+        ("Dalia works with Omar.", "Dalia works with Samir."),
+        ("Dalia swims on Mondays.", "Dalia swims on Thursdays."),
+        # What happened, happened perhaps twice.
+        ("Dalia ran 5 km.", "Dalia ran 12 km."),
+        ("The build took 40 seconds.", "The build took 55 seconds."),
+        ("Fixed a bug in parser.py.", "Fixed a bug in lexer.py."),
+        ("Commit 1a2b3c4 fixed the leak.", "Commit 9f8e7d6 fixed the leak."),
+        ("Dalia moved to Lyon in 2015.", "Dalia moved to Lille in 2021."),
+        ("Dalia joined the Rowing Club.", "Dalia joined the Chess Club."),
+        ("Dalia started Monday.", "Dalia works at Initech."),
+        ("Omar joined Dalia for lunch.", "Omar works at Initech."),
+        # What is not so of one goes with what is so of another, and what is over with what was.
+        ("Dalia no longer works at Initech.", "Dalia works at Globex."),
+        ("Dalia isn't from Athens.", "Dalia is from Patras."),
+        ("We don't use Oracle.", "We use PostgreSQL."),
+        ("Login works in Firefox.", "Login does not work in Opera."),
+        ("Dalia lived in Athens.", "Dalia does not live in Athens."),
+        ("Dalia loves hot days.", "Dalia hates cold days."),
+        ("Always test before pushing.", "Never push without testing."),
+        # Another one is meant.
+        ("Dalia's brother is called Omar.", "Dalia's sister is called Samira."),
+        ("Dalia's cat is 3 years old.", "Dalia's dog is 5 years old."),
+        ("The old server runs Debian 11.", "The new server runs Debian 12."),
+        ("Team A has 5 members.", "Team B has 7 members."),
+        ("The API runs on port 8080.", "The web UI runs on port 9090."),
+        ("Customer Omar paid 100 euros.", "Customer Samira paid 200 euros."),
+        ("Ann: I like tea.", "Bob: I hate tea."),
+        # Another kind of value, or the same one told otherwise.
+        ("Dalia works in Lyon.", "Dalia works for Initech."),
+        ("Dalia lives in Greece.", "Dalia lives in Athens."),
+        ("Dalia lives in New York.", "Dalia lives in NYC."),
+        ("The main file is app.py.", "The main file is in src."),
+        ("Boris saw a doctor.", "Boris saw a lawyer."),
+        ("The database is slow.", "The database is PostgreSQL."),
+        ("Ich mag Tee.", "Ich mag Saft."),
+        ("Er trinkt keinen Wein.", "Er trinkt Bier."),
+    ],
+)
+def test_one_of_many_values_is_no_contradiction_to_another(first: str, second: str) -> None:
+    assert told(first, second) == "none"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        # Of an entity one writes without saying of whom.
+        ("Lives in Athens", "Lives in Patras"),
+        ("Lives in Athens", "Moved to Patras"),
+        ("Works at Initech", "Works at Globex"),
+        ("Uses npm", "No longer uses npm"),
+        ("Prefers voice communication", "Prefers text communication"),
+        ("Timezone: CET", "Timezone: PST"),
+        # Who said it stands before it.
+        ("user: I live in Athens.", "user: I moved to Patras last month."),
+        ("Ann: I live in Athens.", "Ann lives in Patras."),
+        ("The API runs on port 8080.", "user: The API now runs on port 9090."),
+        # German.
+        ("Ich wohne in Wien.", "Ich bin nach Graz gezogen."),
+        ("Dalia mag Kaffee.", "Dalia mag keinen Kaffee."),
+        ("Ich rauche.", "Ich rauche nicht mehr."),
+        ("Wir fahren freitags.", "Wir fahren nie freitags."),
+        ("Das Treffen ist am Montag.", "Das Treffen ist am Dienstag."),
+        ("Meine Lieblingsfarbe ist blau.", "Meine Lieblingsfarbe ist gelb."),
+        ("Dalia hat zwei Kinder.", "Dalia hat drei Kinder."),
+        ("Mein Hund heißt Bello.", "Mein Hund heißt Waldi."),
+        # What has one value, whatever that is.
+        ("The package manager is npm.", "The package manager is pnpm."),
+        ("Use npm for the web part.", "Use pnpm instead of npm for the web part."),
+        ("The admin is dalia.", "The admin is omar."),
+        ("Omar is the treasurer of the club.", "Samir is the treasurer of the club."),
+        ("The deadline is March 3.", "The deadline was moved to March 10."),
+        ("The cache is stored in Redis.", "The cache is stored in Memcached."),
+        ("Boris is a plumber.", "Boris is a pilot."),
+        ("Mia is Dalia's sister.", "Mia is Dalia's cousin."),
+        ("The user prefers tabs.", "The user prefers spaces."),
+        ("Boris weighs 70 kg.", "Boris weighs 75 kg."),
+        # What is over.
+        ("Dalia works at Initech.", "Dalia left Initech and joined Globex."),
+        ("Dalia works at Initech.", "Dalia quit her job at Initech."),
+        ("Boris has a boat.", "Boris sold his boat."),
+        ("Boris drinks coffee every morning.", "Boris no longer drinks coffee."),
+        # Always and never, passes and fails.
+        ("Never push to main.", "Always push to main."),
+        ("The build passes on main.", "The build fails on main."),
+        ("Commits must be signed.", "Commits need not be signed."),
+    ],
+)
+def test_one_value_excludes_another_however_it_is_told(first: str, second: str) -> None:
+    assert told(first, second) == "contradiction"
+    found = compare(first, second, cosine=NEAR)
+    assert found is not None
+    assert found.suggested is Strategy.SUPERSEDE
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Dalia calls Boris.", "Boris calls Dalia."),
+        ("Service auth calls service billing.", "Service billing calls service auth."),
+        ("the gateway feeds the ledger", "the ledger feeds the gateway"),
+        ("Dalia lived in Athens.", "Dalia lives in Athens."),
+    ],
+)
+def test_who_does_it_to_whom_and_when_matters(first: str, second: str) -> None:
+    assert told(first, second) == "none"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
         ("Dalia has a dog and two cats.", "Dalia owns two cats and a dog."),
         ("A man is climbing a rope.", "A man climbs a rope."),
         ("The nightly copy goes to the cellar", "the nightly  copy goes to the cellar."),
@@ -169,10 +287,13 @@ def test_what_says_more_is_an_update() -> None:
     assert found is not None
     assert (found.type, found.suggested) == (ConflictType.UPDATE, Strategy.UPDATE)
     assert told("Ada lives in Rome.", "Ada lives in Rome with two dogs and a parrot.") == "update"
+    assert told("Prefers voice", "Prefers voice and uses Bluetooth") == "update"
 
 
 def test_what_is_far_apart_in_meaning_has_nothing_to_do_with_each_other() -> None:
-    assert told("Ada lives in Rome.", "Ada lives in Paris.", cosine=0.1) == "none"
+    assert told("Ada feeds three cats.", "Ada feeds four cats.", cosine=0.1) == "none"
+    # But for what can have one value only, however it is called.
+    assert told("The password is walnut.", "The password is lighthouse.", cosine=0.1) == "contradiction"
 
 
 def test_the_closer_the_statements_the_surer_it_is() -> None:
@@ -190,6 +311,10 @@ def test_the_closer_the_statements_the_surer_it_is() -> None:
     assert others is not None
     assert others.confidence < 0.6
     assert others.suggested is Strategy.IGNORE
+    # So it is with what may have happened twice.
+    twice = compare("Ada went to the lake last week.", "Ada went to the lake last month.", cosine=0.9)
+    assert twice is not None
+    assert twice.suggested is Strategy.IGNORE
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,17 @@ from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile, RecordStore
 from scrubjay.testing import FakeEmbedder, FakeStore
-from scrubjay.testing.build import START, MemoryFields, a_commit, a_memory, a_write, an_origin, moment
+from scrubjay.testing.build import (
+    START,
+    MemoryFields,
+    a_commit,
+    a_memory,
+    a_rewrite,
+    a_write,
+    an_origin,
+    moment,
+    revised,
+)
 from scrubjay.text.passages import passages_of
 from scrubjay.vectors.scan import ScanIndex
 from scrubjay.writing.conflicting import tell
@@ -204,6 +214,29 @@ async def test_two_entities_or_projects_may_differ(quick: Lookout) -> None:
         ConflictType.CONTRADICTION
     ]
     assert await quick.look(a_memory(PARIS, project="two")) == ()
+    await quick.keep(a_memory("I like green tea in the evening", entity="Ada"))
+    assert await quick.look(a_memory("I hate green tea in the evening", entity="Boris")) == ()
+
+
+async def test_what_does_not_say_of_whom_it_is_is_of_its_entity(quick: Lookout) -> None:
+    before = a_memory("", entity="Ada Stern", observations=observed("Paints", "Lives in Rome"))
+    await quick.keep(before)
+    for text in ("Moved to Oslo", "Ada lives in Oslo"):
+        after = replace(before, observations=(*before.observations, *observed(text)))
+        (found,) = await quick.look(after, before=before)
+        assert (found.type, found.against) == (ConflictType.CONTRADICTION, statement_key("Lives in Rome"))
+        told = tell(found, after, after)
+        assert told is not None
+        assert "Oslo" in told.differs[0]
+    assert await quick.look(a_memory("Lives in Oslo", entity="Boris")) == ()
+
+
+async def test_a_value_told_in_quite_other_words_is_found_among_many(lookout: Lookout) -> None:
+    known = a_memory("I live in Rome.")
+    crowd = (a_memory(f"Note {n} is of the weather in month {n}.") for n in range(40))
+    await lookout.keep(known, *crowd)
+    (found,) = await lookout.look(a_memory("user: I moved to Oslo last spring."))
+    assert (found.type, found.other, found.suggested) == (ConflictType.CONTRADICTION, known.id, Strategy.SUPERSEDE)
 
 
 async def test_records_of_one_thing_are_compared_by_their_observations(quick: Lookout) -> None:
@@ -220,15 +253,26 @@ async def test_records_of_one_thing_are_compared_by_their_observations(quick: Lo
     assert (await quick.look(partial))[0].type is ConflictType.UPDATE
 
 
-async def test_a_document_is_not_to_overrule_a_person(quick: Lookout) -> None:
+@pytest.mark.parametrize("older", Trust)
+async def test_nobody_is_to_overrule_who_is_trusted_more(quick: Lookout, older: Trust) -> None:
     later = START + timedelta(days=1)
-    await quick.keep(a_memory(ROME, source=Source(trust=Trust.USER, at=START)))
-    (found,) = await quick.look(a_memory(PARIS, source=Source(trust=Trust.DOCUMENT, at=later)))
+    await quick.keep(a_memory(ROME, source=Source(trust=older, at=START)))
+    for newer in Trust:
+        (found,) = await quick.look(a_memory(PARIS, source=Source(trust=newer, at=later)))
+        assert found.suggested is (Strategy.IGNORE if older.outranks(newer) else Strategy.SUPERSEDE)
+    (found,) = await quick.look(a_memory(PARIS, flags=(Flag.SUSPICIOUS,), source=Source(trust=older, at=later)))
     assert found.suggested is Strategy.IGNORE
-    (found,) = await quick.look(a_memory(PARIS, source=Source(trust=Trust.USER, at=later)))
-    assert found.suggested is Strategy.SUPERSEDE
-    (found,) = await quick.look(a_memory(PARIS, flags=(Flag.SUSPICIOUS,), source=Source(at=later)))
+    # Of two that were said at one time nobody can tell which holds.
+    (found,) = await quick.look(a_memory(PARIS, source=Source(trust=older, at=START)))
     assert found.suggested is Strategy.IGNORE
+
+
+async def test_a_sentence_that_two_memories_have_among_others_is_no_reason_to_join_them(quick: Lookout) -> None:
+    await quick.keep(a_memory(f"{ROME} {OTHER}"))
+    (found,) = await quick.look(a_memory(ROME))
+    assert found.suggested is Strategy.MERGE
+    (found,) = await quick.look(a_memory(f"The kitchen was painted yellow. {ROME}"))
+    assert (found.type, found.suggested) == (ConflictType.DUPLICATE, Strategy.IGNORE)
 
 
 @pytest.mark.parametrize("error", [IndexUnavailable("away"), EmbeddingUnavailable("away")], ids=str)
@@ -270,6 +314,25 @@ async def test_what_is_known_or_was_settled_is_not_told_again(lookout: Lookout) 
     assert await unsettled(found, papers=lookout.store, space=SPACE) == ()
     # Whichever of the two is looked at.
     assert await unsettled(await lookout.look(known), papers=lookout.store, space=SPACE) == ()
+
+
+async def test_one_statement_has_only_so_many_wait(lookout: Lookout) -> None:
+    known, written = a_memory(ROME), a_memory(PARIS)
+    others = [a_memory(f"something else {number}") for number in range(10)]
+    await lookout.keep(known, written, *others)
+    (found,) = await lookout.look(written)
+    waiting = [replace(found, memory=one.id, statement="") for one in others]
+    await lookout.store.keep_papers(SPACE, [one.paper(at=NOW) for one in waiting[1:]], renew=False)
+    assert await unsettled([found], papers=lookout.store, space=SPACE) == (found,)
+    # Together they are too many.
+    assert await unsettled([found, waiting[0]], papers=lookout.store, space=SPACE) == (found,)
+    await lookout.store.keep_papers(SPACE, [waiting[0].paper(at=NOW)], renew=False)
+    assert await unsettled([found], papers=lookout.store, space=SPACE) == ()
+    # Another statement of the same memory, and what is in the trash, are not in the way.
+    elsewhere = replace(found, against="0123456789abcdef")
+    assert await unsettled([elsewhere], papers=lookout.store, space=SPACE) == (elsewhere,)
+    await lookout.store.commit(a_commit(a_rewrite(revised(others[0], state=State.TRASHED))))
+    assert await unsettled([found], papers=lookout.store, space=SPACE) == (found,)
 
 
 async def test_a_conflict_whose_words_are_gone_is_not_told(quick: Lookout) -> None:

@@ -6,7 +6,8 @@ import pytest
 from tests.unit.workshop import PLAIN, SPACE, Workshop
 
 from scrubjay.errors import InvalidInput, KeyReused, WrongState
-from scrubjay.history.undo import revert, undo
+from scrubjay.history.reverting import revert
+from scrubjay.history.undo import undo
 from scrubjay.model.change import Action
 from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.memory import Memory, Method, Source, State

@@ -6,7 +6,8 @@ import pytest
 from tests.unit.workshop import SPACE, Workshop
 
 from scrubjay.errors import WrongState
-from scrubjay.history.undo import revert, undo
+from scrubjay.history.reverting import revert
+from scrubjay.history.undo import undo
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, Method, Source, State
 from scrubjay.model.rules import Rules

@@ -64,6 +64,21 @@ async def test_what_is_alike_but_differs_is_told_as_a_possible_conflict(house: G
     assert "differs" in verdict.why
 
 
+@pytest.mark.parametrize(
+    ("text", "one", "other"),
+    [
+        ("The user prefers {} answers with a few examples, a plain summary and a link at the end.", "short", "long"),
+        ("Dalia trinkt morgens auf dem Weg zur Arbeit {} Kaffee aus dem Laden an der Ecke.", "starken", "keinen"),
+    ],
+)
+async def test_what_cannot_both_hold_is_not_merged(quick: Gatehouse, text: str, one: str, other: str) -> None:
+    await quick.keep(a_memory(text.format(one)))
+    verdict = await quick.look(a_memory(text.format(other)))
+    assert verdict.into is None
+    assert verdict.similarity is None
+    assert [bool(similar.differs) for similar in verdict.similar] == [True]
+
+
 async def test_what_is_of_another_matter_is_left_alone(house: Gatehouse) -> None:
     await house.keep(a_memory(OTHER))
     verdict = await house.look(a_memory(FACT))

@@ -6,9 +6,10 @@ from datetime import datetime
 
 from scrubjay.model.moment import to_micros
 from scrubjay.model.paper import Paper
-from scrubjay.stores.paper_rows import paper_of, require_own, stale_paper, subject_of, value_text
+from scrubjay.stores.paper_rows import paper_of, require_own, stale_paper, subjects_of, value_text
 from scrubjay.stores.postgres.asking import Ask, Rows, Work
 from scrubjay.stores.postgres.database import Database
+from scrubjay.stores.postgres.opening import plain_ids
 from scrubjay.stores.postgres.planning import canonical_id
 from scrubjay.stores.rows import micros_of
 
@@ -37,21 +38,54 @@ BEGIN
     ORDER BY p.drawer, p.key LIMIT most;
 END $$;
 """
+# A paper may be about two memories. Those of a drawer are found by either of them, and the latest first.
+TRAILS = """
+ALTER TABLE scrubjay.papers ADD COLUMN other_id uuid;
+SET LOCAL ROLE scrubjay_keeper;
+UPDATE scrubjay.papers
+  SET other_id = substring(value FROM '"other":"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"')::uuid
+  WHERE drawer IN ('conflicts', 'settled');
+RESET ROLE;
+CREATE INDEX papers_other ON scrubjay.papers(space_no, other_id) WHERE other_id IS NOT NULL;
+CREATE INDEX papers_latest ON scrubjay.papers(space_no, drawer, at, key);
+
+CREATE FUNCTION scrubjay.latest_papers_1(wanted text, before_at bigint, before_key text, most integer)
+  RETURNS TABLE(drawer text, key text, value text, version integer, at bigint, due bigint) LANGUAGE plpgsql STABLE
+  SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+BEGIN
+  RETURN QUERY SELECT p.drawer, p.key, p.value, p.version, p.at, p.due FROM scrubjay.papers p
+    WHERE p.space_no = scrubjay.here() AND p.drawer = wanted AND (p.at, p.key) < (before_at, before_key)
+    ORDER BY p.at DESC, p.key DESC LIMIT most;
+END $$;
+
+CREATE FUNCTION scrubjay.papers_about_1(wanted text, ids uuid[], most integer)
+  RETURNS TABLE(drawer text, key text, value text, version integer, at bigint, due bigint) LANGUAGE plpgsql STABLE
+  SET enable_seqscan = off AS $$
+BEGIN
+  RETURN QUERY WITH found AS MATERIALIZED (
+      SELECT p.* FROM scrubjay.papers p WHERE p.space_no = scrubjay.here() AND p.memory_id = ANY(ids)
+      UNION SELECT p.* FROM scrubjay.papers p WHERE p.space_no = scrubjay.here() AND p.other_id = ANY(ids))
+    SELECT f.drawer, f.key, f.value, f.version, f.at, f.due FROM found f WHERE f.drawer = wanted
+    ORDER BY f.at DESC, f.key DESC LIMIT most;
+END $$;
+"""
 _HERE = "space_no = scrubjay.here()"
 _COLUMNS = "p.drawer, p.key, p.value, p.version, p.at, p.due"
 _SELECT = f"SELECT {_COLUMNS} FROM scrubjay.papers p WHERE p.{_HERE}"
-_INSERT = "INSERT INTO scrubjay.papers AS p (space_no, drawer, key, value, version, at, due, memory_id)"
-_INSTEAD = "value = excluded.value, at = excluded.at, due = excluded.due, memory_id = excluded.memory_id"
+_INSERT = "INSERT INTO scrubjay.papers AS p (space_no, drawer, key, value, version, at, due, memory_id, other_id)"
+_INSTEAD = """value = excluded.value, at = excluded.at, due = excluded.due, memory_id = excluded.memory_id,
+    other_id = excluded.other_id"""
 # The first version, or the one after that which is there.
-_FILE = f"""{_INSERT} VALUES (scrubjay.here(), %s, %s, %s, %s, %s, %s, %s::uuid)
+_FILE = f"""{_INSERT} VALUES (scrubjay.here(), %s, %s, %s, %s, %s, %s, %s::uuid, %s::uuid)
     ON CONFLICT (space_no, drawer, key) DO UPDATE SET {_INSTEAD}, version = p.version + 1 RETURNING version"""
 _KEEP = f"""{_INSERT} SELECT scrubjay.here(), v.* FROM unnest(%s::text[], %s::text[], %s::text[], %s::integer[],
-      %s::bigint[], %s::bigint[], %s::uuid[]) AS v
+      %s::bigint[], %s::bigint[], %s::uuid[], %s::uuid[]) AS v
     ON CONFLICT (space_no, drawer, key) DO"""
 _RENEW = f"""UPDATE SET {_INSTEAD}, version = excluded.version WHERE (p.value, p.version, p.at, p.due)
     IS DISTINCT FROM (excluded.value, excluded.version, excluded.at, excluded.due)"""
 _FILED = f"SELECT 1 FROM scrubjay.papers WHERE {_HERE} AND drawer = %s AND key = %s AND version = %s AND at = %s"
-_KEPT_COLUMNS = 7
+_KEPT_COLUMNS = 8
+_END_OF_TIME = 1 << 62
 
 
 async def paper(database: Database, space: str, drawer: str, key: str) -> Paper | None:
@@ -64,6 +98,21 @@ async def papers(database: Database, space: str, drawer: str, *, after: str, lim
     """The papers of a drawer, in the order of their keys."""
     statement = f"{_SELECT} AND p.drawer = %s AND p.key > %s ORDER BY p.key LIMIT %s"
     return _papers(space, await database.rows(statement, drawer, after, limit, space=space))
+
+
+async def latest_papers(
+    database: Database, space: str, drawer: str, *, before: tuple[datetime, str] | None, limit: int
+) -> list[Paper]:
+    """The papers of a drawer, the latest first."""
+    at, key = (to_micros(before[0]), before[1]) if before else (_END_OF_TIME, "")
+    statement = "SELECT * FROM scrubjay.latest_papers_1(%s, %s, %s, %s)"
+    return _papers(space, await database.rows(statement, drawer, at, key, limit, space=space))
+
+
+async def papers_about(database: Database, space: str, drawer: str, ids: Sequence[str], *, limit: int) -> list[Paper]:
+    """The papers of a drawer about some memories, the latest first."""
+    statement = "SELECT * FROM scrubjay.papers_about_1(%s, %s::uuid[], %s)"
+    return _papers(space, await database.rows(statement, drawer, plain_ids(ids), limit, space=space))
 
 
 async def due_papers(database: Database, drawer: str, *, now: datetime, limit: int) -> list[Paper]:
@@ -125,7 +174,8 @@ async def discard_paper(database: Database, space: str, drawer: str, key: str) -
 
 async def drop_papers_about(work: Work, memory_ids: Sequence[str]) -> None:
     """Destroy the papers about memories."""
-    await work.do(f"DELETE FROM scrubjay.papers WHERE {_HERE} AND memory_id = ANY(%s::uuid[])", list(memory_ids))
+    for column in ("memory_id", "other_id"):
+        await work.do(f"DELETE FROM scrubjay.papers WHERE {_HERE} AND {column} = ANY(%s::uuid[])", list(memory_ids))
 
 
 def _papers(space: str, rows: Rows) -> list[Paper]:
@@ -133,7 +183,8 @@ def _papers(space: str, rows: Rows) -> list[Paper]:
 
 
 def _values(paper: Paper, *, version: int) -> tuple[str | int | None, ...]:
+    memory_id, other_id = subjects_of(paper)
     return (
         paper.drawer, paper.key, value_text(paper), version, to_micros(paper.at), micros_of(paper.due),
-        canonical_id(subject_of(paper)) or None,
+        canonical_id(memory_id) or None, canonical_id(other_id) or None,
     )  # fmt: skip

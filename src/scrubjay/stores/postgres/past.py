@@ -1,5 +1,6 @@
 """What the store was: versions of memories, and the relations of a moment."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -19,6 +20,14 @@ from scrubjay.stores.relating import relations_then
 
 LAST = 2**31 - 1
 _RELATING = f"('{Action.RELATED}', '{Action.UNRELATED}')"
+# More are unpacked where they hold nobody up.
+_FEW = 16
+_VERSIONS_AT = f"""SELECT m.no, m.id::text, v.number, v.parent, v.action, v.created_at, r.agent, r.id, v.message,
+      {BODY_COLUMNS}
+    FROM scrubjay.memories m CROSS JOIN LATERAL (SELECT * FROM scrubjay.versions w
+      WHERE w.space_no = m.space_no AND w.memory_no = m.no AND w.created_at <= %s ORDER BY w.number DESC LIMIT 1) AS v
+    JOIN scrubjay.runs r ON r.space_no = v.space_no AND r.no = v.run_no
+    WHERE m.space_no = scrubjay.here() AND m.id = ANY(%s::uuid[])"""
 
 
 async def versions(
@@ -60,6 +69,27 @@ async def version_at(database: Database, space: str, memory_id: str, *, at: date
     test, moment = "v.created_at <= %s", to_micros(at)
     found = await versions(database, space, memory_id, test=test, value=moment, limit=1, bodies=bodies)
     return found[0] if found else None
+
+
+async def versions_at(
+    database: Database, space: str, ids: Sequence[str], *, at: datetime, bodies: Bodies
+) -> dict[str, Version]:
+    """The newest version of each memory that there was at a moment, by id."""
+    heads: list[Sequence[object]] = []
+
+    async def select() -> list[Body]:
+        rows = await database.rows(_VERSIONS_AT, to_micros(at), plain_ids(ids), space=space)
+        heads[:] = [row[2:9] for row in rows]
+        return [Body(encoded_of(row[9:]), str(row[1]), row[2], row[0]) for row in rows]
+
+    bodies_then = await bodies.select(space, select)
+
+    def told() -> dict[str, Version]:
+        pairs = zip(heads, bodies_then, strict=True)
+        return {body.memory_id: version_of(head, body, space=space, bodies=bodies) for head, body in pairs}
+
+    found = told() if len(heads) <= _FEW else await asyncio.to_thread(told)
+    return {one: found[one] for one in dict.fromkeys(ids) if one in found}
 
 
 async def relations_at(database: Database, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:

@@ -75,10 +75,26 @@ class Planner:
         self._relations = dict(relations)
         self.plan = Plan()
 
+    def at_version(self, memory_id: str, wanted: int | None) -> Known | None:
+        """What is known of a memory at a version; None where there is to be none. Raises NotFound or StaleVersion."""
+        earlier = self.known.get(memory_id)
+        if earlier is None and wanted is not None:
+            raise NotFound(f"no memory {memory_id}", memory_id=memory_id)
+        current = earlier.version if earlier else None
+        if current != wanted:
+            raise StaleVersion(
+                f"memory {memory_id} is at version {current}, not {wanted}",
+                hint="Read it again and apply your change to what you find",
+                memory_id=memory_id,
+                expected=wanted,
+                current=current,
+            )
+        return earlier
+
     def write(self, write: Write, *, author: Author) -> None:
         """One write; raises NotFound, StaleVersion or NameTaken."""
         memory, memory_id = write.memory, require_id(write.memory.id)
-        earlier = self._based_on(write, memory_id)
+        earlier = self.at_version(memory_id, write.base)
         self._take_name(memory, memory_id)
         self._keep(memory, memory_id, write.passages)
         version = Version(
@@ -125,21 +141,6 @@ class Planner:
         """A memory whose text has a vector from now on."""
         known = self.known[memory_id]
         self.plan.changes.append(ChangeRow(memory_id, Action.EMBEDDED, known.version, known.version, known.passages))
-
-    def _based_on(self, write: Write, memory_id: str) -> Known | None:
-        earlier = self.known.get(memory_id)
-        if earlier is None and write.base is not None:
-            raise NotFound(f"no memory {memory_id}", memory_id=memory_id)
-        current = earlier.version if earlier else None
-        if current != write.base:
-            raise StaleVersion(
-                f"memory {memory_id} is at version {current}, not {write.base}",
-                hint="Read it again and apply your change to what you find",
-                memory_id=memory_id,
-                expected=write.base,
-                current=current,
-            )
-        return earlier
 
     def _take_name(self, memory: Memory, memory_id: str) -> None:
         digest = digest_of(memory.name)

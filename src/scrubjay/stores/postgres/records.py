@@ -14,7 +14,7 @@ from scrubjay.stores.postgres.carrying import Applied, Carried
 from scrubjay.stores.postgres.database import Database
 from scrubjay.stores.postgres.opening import Opening, answer_of, plain_ids
 from scrubjay.stores.postgres.papers import file_all
-from scrubjay.stores.postgres.planning import Planner
+from scrubjay.stores.postgres.planning import Planner, canonical_id
 from scrubjay.stores.postgres.runs import names_of
 
 
@@ -30,6 +30,8 @@ async def apply_commit(database: Database, commit: Commit, *, bodies: Bodies) ->
             if answer is not None:
                 return Applied(answer=answer)
         planner = Planner(opening.known(), opening.holders(), opening.relations())
+        for memory_id, version in commit.stands:
+            planner.at_version(canonical_id(memory_id), version)
         for write in commit.writes:
             planner.write(write, author=(commit.origin.run, commit.origin.agent))
         for edge in commit.edges:
@@ -105,7 +107,8 @@ async def touch(database: Database, space: str, ids: Sequence[str], *, at: datet
 def _opening_of(commit: Commit) -> Opening:
     opening = Opening()
     ends = [end for edge in commit.edges for end in (edge.relation.source, edge.relation.target)]
-    opening.ask_known([*(write.memory.id for write in commit.writes), *ends])
+    stands = [memory_id for memory_id, _ in commit.stands]
+    opening.ask_known([*(write.memory.id for write in commit.writes), *ends, *stands])
     opening.ask_runs(names_of(commit.origin))
     live = [write.memory.name for write in commit.writes if write.memory.state is State.LIVE]
     if live:

@@ -14,7 +14,7 @@ from scrubjay.stores.postgres.deeds import OPEN, OPEN_2, WRITE, WRITE_2
 from scrubjay.stores.postgres.lines import LINES
 from scrubjay.stores.postgres.mapping import mapped_errors
 from scrubjay.stores.postgres.nearness import DOOR, NEARNESS
-from scrubjay.stores.postgres.papers import PAPERS
+from scrubjay.stores.postgres.papers import PAPERS, TRAILS
 from scrubjay.stores.postgres.questions import QUESTIONS
 from scrubjay.stores.postgres.rates import ALLOWANCES
 from scrubjay.stores.postgres.tables import FIRST_TABLES, INDEXES, NEIGHBOURS, STORE_TABLES, space_tables
@@ -191,6 +191,10 @@ async def _lines(connection: Connection, _: int) -> None:
     await connection.execute(LINES)
 
 
+async def _paper_trails(connection: Connection, _: int) -> None:
+    await connection.execute(TRAILS)
+
+
 async def _split_into(connection: Connection) -> int:
     """What it is split into was decided when it was made, whatever is asked for now."""
     cursor = await connection.execute("SELECT value::integer FROM scrubjay.meta WHERE key = 'partitions'")
@@ -203,4 +207,5 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("neighbours", _neighbours),
     ("papers", _papers),
     ("lines of versions", _lines),
+    ("paper trails", _paper_trails),
 ]

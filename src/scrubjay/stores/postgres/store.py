@@ -146,6 +146,9 @@ class PostgresStore:
     async def version_at(self, space: str, memory_id: str, *, at: datetime) -> Version | None:
         return await past.version_at(self.database, space, memory_id, at=at, bodies=self._bodies)
 
+    async def versions_at(self, space: str, ids: Sequence[str], *, at: datetime) -> dict[str, Version]:
+        return await past.versions_at(self.database, space, ids, at=at, bodies=self._bodies) if ids else {}
+
     async def relations_at(self, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
         return await past.relations_at(self.database, space, ids, at=at) if ids else []
 
@@ -279,6 +282,14 @@ class PostgresStore:
 
     async def papers(self, space: str, drawer: str, *, after: str = "", limit: int) -> list[Paper]:
         return await drawers.papers(self.database, space, drawer, after=after, limit=limit)
+
+    async def latest_papers(
+        self, space: str, drawer: str, *, before: tuple[datetime, str] | None = None, limit: int
+    ) -> list[Paper]:
+        return await drawers.latest_papers(self.database, space, drawer, before=before, limit=limit)
+
+    async def papers_about(self, space: str, drawer: str, ids: Sequence[str], *, limit: int) -> list[Paper]:
+        return await drawers.papers_about(self.database, space, drawer, ids, limit=limit) if ids else []
 
     async def file_paper(self, paper: Paper, *, base: int | None) -> Paper:
         return await drawers.file_paper(self.database, paper, base=base)

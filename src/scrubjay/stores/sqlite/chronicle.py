@@ -10,6 +10,8 @@ from scrubjay.stores.sqlite import past
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.readers import Readers
 
+_SMALL = 16 * 1024
+
 
 class Chronicle:
     """The part of the port `Records` that tells of the past."""
@@ -23,11 +25,17 @@ class Chronicle:
 
     async def version(self, space: str, memory_id: str, number: int) -> Version | None:
         look = partial(past.version, space=space, memory_id=memory_id, number=number, bodies=self._bodies)
-        return await self._readers.run(look)
+        size = self._readers.glance(partial(past.size_of, space=space, memory_id=memory_id, number=number))
+        # What is small is told sooner than a reading thread would wake up, also by way of some others.
+        return self._readers.glance(look) if size <= _SMALL else await self._readers.run(look)
 
     async def version_at(self, space: str, memory_id: str, *, at: datetime) -> Version | None:
         look = partial(past.version_at, space=space, memory_id=memory_id, at=at, bodies=self._bodies)
         return await self._readers.run(look)
+
+    async def versions_at(self, space: str, ids: Sequence[str], *, at: datetime) -> dict[str, Version]:
+        look = partial(past.versions_at, space=space, ids=ids, at=at, bodies=self._bodies)
+        return await self._readers.run(look) if ids else {}
 
     async def relations_at(self, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
         return await self._readers.run(partial(past.relations_at, space=space, ids=ids, at=at))

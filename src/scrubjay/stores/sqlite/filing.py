@@ -30,6 +30,16 @@ class Filing:
         look = partial(drawers.papers, space=space, drawer=drawer, after=after, limit=limit)
         return self._readers.glance(look) if limit <= _FEW else await self._readers.run(look)
 
+    async def latest_papers(
+        self, space: str, drawer: str, *, before: tuple[datetime, str] | None = None, limit: int
+    ) -> list[Paper]:
+        look = partial(drawers.latest_papers, space=space, drawer=drawer, before=before, limit=limit)
+        return self._readers.glance(look) if limit <= _FEW else await self._readers.run(look)
+
+    async def papers_about(self, space: str, drawer: str, ids: Sequence[str], *, limit: int) -> list[Paper]:
+        look = partial(drawers.papers_about, space=space, drawer=drawer, ids=ids, limit=limit)
+        return await self._readers.run(look)
+
     async def file_paper(self, paper: Paper, *, base: int | None) -> Paper:
         def job(connection: apsw.Connection) -> int:
             return drawers.file_paper(connection, paper, space_no=make_space(connection, paper.space), base=base)

@@ -61,7 +61,8 @@ def answers(connection: apsw.Connection, space: str, *, after: str | bytes | Non
     """What was answered under idempotency keys; texts come before digests."""
     further = "" if after is None else "AND o.key > ?"
     rows = connection.execute(
-        f"""SELECT o.key, o.digest, o.answer, r.id, r.agent, o.at FROM once o JOIN runs r ON r.no = o.run_no
+        f"""SELECT o.key, o.digest, o.answer, r.id, a.name, o.at
+            FROM once o JOIN runs r ON r.no = o.run_no JOIN agents a ON a.no = r.agent_no
             WHERE o.space_no = ? {further} ORDER BY o.key LIMIT ?""",
         (space_number(connection, space), *(() if after is None else (after,)), limit),
     )

@@ -5,85 +5,25 @@ belongs to its own space, and no statistic that SQLite keeps can tell one space 
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.model.memory import Memory, State
+from scrubjay.model.memory import State
 from scrubjay.model.moment import to_micros
-from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage, passage_id
+from scrubjay.model.passage import PASSAGES_PER_MEMORY
 from scrubjay.model.query import Facet, Filter, facet
 from scrubjay.ports import TermStatistics
-from scrubjay.stores.rows import STATE_NUMBERS, id_bytes, key_of
-from scrubjay.stores.sqlite.rows import LAST_CHARACTER, lexicon_number, marks, space_number, space_of_lexicon
-from scrubjay.stores.sqlite.spelling import spell, unspell
+from scrubjay.stores.rows import STATE_NUMBERS
+from scrubjay.stores.sqlite.rows import LAST_CHARACTER, lexicon_number, marks, space_number
 from scrubjay.stores.weighing import Weighed, rare_of, weigh
 
 Floats = NDArray[np.float64]
 # Passages of memories by their numbers; the other way round, each passage would be compared with every memory.
 _PASSAGE_TABLES = f"""memories m CROSS JOIN passages p
     ON p.id >= m.no * {PASSAGES_PER_MEMORY} AND p.id < (m.no + 1) * {PASSAGES_PER_MEMORY}"""
-
-
-def index_passages(
-    connection: apsw.Connection,
-    number: int,
-    memory: Memory,
-    passages: Sequence[Passage],
-    *,
-    lexicon_no: int,
-    facets: Sequence[Facet],
-) -> None:
-    """Make a memory findable by its terms and facets."""
-    labels = [_label(lexicon_no, facet) for facet in facets]
-    space_no, memory_id, date = space_of_lexicon(lexicon_no), id_bytes(memory.id), to_micros(memory.date)
-    thread = key_of(f"{lexicon_no} {memory.thread}")
-    for passage in passages:
-        rowid = passage_id(number, passage.ordinal)
-        connection.execute(
-            "INSERT INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                rowid, space_no, memory_id, passage.hash, date, passage.observation, passage.start, passage.end,
-                " ".join(passage.terms), thread, " ".join(passage.who), passage.asks,
-            ),
-        )  # fmt: skip
-        connection.execute(
-            "INSERT INTO lexicon(rowid, words) VALUES(?, ?)",
-            (rowid, " ".join([*(_word(lexicon_no, term) for term in dict.fromkeys(passage.terms)), *labels])),
-        )
-    _count_terms(connection, lexicon_no, [passage.terms for passage in passages], sign=1)
-    _count_facets(connection, lexicon_no, facets, sign=1)
-
-
-def unindex_passages(
-    connection: apsw.Connection, number: int, count: int, *, lexicon_no: int, facets: Sequence[Facet]
-) -> None:
-    """Take a memory out of the index and out of the counts."""
-    uncount(connection, take_out(connection, number, count), lexicon_no=lexicon_no, facets=facets)
-
-
-def take_out(connection: apsw.Connection, number: int, count: int) -> list[list[str]]:
-    """Take a memory out of the index alone; returns the terms that are still counted.
-
-    Who puts it back in uncounts them after that: a term that stays is then never gone in between.
-    """
-    first, last = passage_id(number, 0), passage_id(number, count)
-    rows = connection.execute("SELECT id, terms FROM passages WHERE id >= ? AND id < ?", (first, last)).fetchall()
-    for rowid, _ in rows:
-        connection.execute("DELETE FROM lexicon WHERE rowid = ?", (rowid,))
-    connection.execute("DELETE FROM passages WHERE id >= ? AND id < ?", (first, last))
-    return [str(terms).split() for _, terms in rows]
-
-
-def uncount(
-    connection: apsw.Connection, terms: Sequence[Sequence[str]], *, lexicon_no: int, facets: Sequence[Facet]
-) -> None:
-    """Take the terms of a memory's passages, and its facets, out of the counts."""
-    _count_terms(connection, lexicon_no, terms, sign=-1)
-    _count_facets(connection, lexicon_no, facets, sign=-1)
 
 
 def lexical_candidates(
@@ -119,9 +59,9 @@ def _candidates(
     """
     if not rare:
         return []
-    among = _any_of(_word(lexicon_no, one.term) for one in rare)
-    lookups = [(one.weight, _any_of([_word(lexicon_no, one.term)])) for one in rare]
-    lookups += [(one.weight, f"{_any_of([_word(lexicon_no, one.term)])} AND {among}") for one in common]
+    among = _any_of(word_of(lexicon_no, one.term) for one in rare)
+    lookups = [(one.weight, _any_of([word_of(lexicon_no, one.term)])) for one in rare]
+    lookups += [(one.weight, f"{_any_of([word_of(lexicon_no, one.term)])} AND {among}") for one in common]
     passing = _passing_match(lexicon_no, wanted)
     having = [_having(connection, words + passing, wanted) for _, words in lookups]
     numbers, sums = _summed(having, [weight for weight, _ in lookups])
@@ -233,6 +173,16 @@ def date_bounds(wanted: Filter) -> tuple[int, ...]:
     return tuple(to_micros(moment) for moment in (wanted.since, wanted.until) if moment is not None)
 
 
+def word_of(lexicon_no: int, term: str) -> str:
+    """A term as the index has it."""
+    return f"{lexicon_no}x{term}"
+
+
+def label_of(lexicon_no: int, facet: Facet) -> str:
+    """A facet as the index has it, among the words."""
+    return f"{lexicon_no}y{hashlib.blake2b(facet.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+
+
 def _date_join(wanted: Filter) -> str:
     return "JOIN passages p ON p.id = lexicon.rowid" if date_bounds(wanted) else ""
 
@@ -254,20 +204,12 @@ def _passing_match(lexicon_no: int, wanted: Filter) -> str:
 
 
 def _facet_match(lexicon_no: int, groups: Iterable[Sequence[Facet]]) -> str:
-    return " AND ".join(_any_of(_label(lexicon_no, facet) for facet in group) for group in groups)
+    return " AND ".join(_any_of(label_of(lexicon_no, facet) for facet in group) for group in groups)
 
 
 def _any_of(words: Iterable[str]) -> str:
     # Quoted, so that no word can be an operator; terms hold no quotation mark.
     return "(" + " OR ".join(f'"{word}"' for word in words) + ")"
-
-
-def _word(lexicon_no: int, term: str) -> str:
-    return f"{lexicon_no}x{term}"
-
-
-def _label(lexicon_no: int, facet: Facet) -> str:
-    return f"{lexicon_no}y{hashlib.blake2b(facet.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
 def _size(connection: apsw.Connection, lexicon_no: int) -> tuple[int, int]:
@@ -283,38 +225,3 @@ def _frequencies(connection: apsw.Connection, lexicon_no: int, terms: Sequence[s
         (lexicon_no, *distinct),
     )
     return {str(term): int(passages) for term, passages in rows}
-
-
-def _count_terms(connection: apsw.Connection, lexicon_no: int, passages: Sequence[Sequence[str]], *, sign: int) -> None:
-    counts = Counter(term for terms in passages for term in set(terms))
-    totals = connection.executemany(
-        """INSERT INTO terms VALUES(?, ?, ?)
-           ON CONFLICT DO UPDATE SET passages = passages + excluded.passages RETURNING term, passages""",
-        [(lexicon_no, term, sign * count) for term, count in counts.items()],
-    ).fetchall()
-    if sign > 0:
-        spell(connection, lexicon_no, [term for term, total in totals if total == counts[term]])
-    else:
-        gone = [term for term, total in totals if total <= 0]
-        connection.executemany(
-            "DELETE FROM terms WHERE lexicon_no = ? AND term = ?", [(lexicon_no, term) for term in gone]
-        )
-        unspell(connection, lexicon_no, gone)
-    connection.execute(
-        """INSERT INTO lexicons VALUES(?, ?, ?) ON CONFLICT DO UPDATE
-           SET passages = passages + excluded.passages, length = length + excluded.length""",
-        (lexicon_no, sign * len(passages), sign * sum(map(len, passages))),
-    )
-
-
-def _count_facets(connection: apsw.Connection, lexicon_no: int, facets: Sequence[Facet], *, sign: int) -> None:
-    connection.executemany(
-        """INSERT INTO facets VALUES(?, ?, ?)
-           ON CONFLICT DO UPDATE SET memories = memories + excluded.memories""",
-        [(lexicon_no, facet, sign) for facet in facets],
-    )
-    if sign < 0:
-        connection.executemany(
-            "DELETE FROM facets WHERE lexicon_no = ? AND facet = ? AND memories <= 0",
-            [(lexicon_no, facet) for facet in facets],
-        )

@@ -8,28 +8,33 @@ from scrubjay.model.change import Action, Change, Origin
 from scrubjay.model.moment import to_micros
 from scrubjay.model.relation import Relation
 from scrubjay.ports import Run
-from scrubjay.stores.rows import change_of, id_bytes, id_text, relation_to_text
+from scrubjay.stores.rows import change_of, id_text, relation_to_text
 from scrubjay.stores.sqlite.rows import run_key, run_name, space_number
 
-_COLUMNS = """c.seq, c.place, s.name, c.memory_id, c.memory_no, c.action, c.version, c.base, c.passages_before, c.at,
-    r.agent, r.id, c.relation"""
-_TABLES = "changes c JOIN spaces s ON s.no = c.space_no JOIN runs r ON r.no = c.run_no"
+_COLUMNS = """c.seq, c.place, s.name, coalesce(m.id, g.id), c.memory_no, c.action, c.version, c.base, c.passages_before,
+    c.at, a.name, r.id, c.relation"""
+_TABLES = """changes c JOIN spaces s ON s.no = c.space_no
+    JOIN runs r ON r.no = c.run_no JOIN agents a ON a.no = r.agent_no
+    LEFT JOIN memories m ON m.no = c.memory_no LEFT JOIN gone g ON g.memory_no = c.memory_no"""
 # Changes that undo has nothing to give back for.
 _NOT_UNDOABLE = f"('{Action.EMBEDDED}', '{Action.PURGED}', '{Action.IMPORTED}')"
 
 
 def run_number(connection: apsw.Connection, space_no: int, origin: Origin) -> int:
     """The row of a run; calls that name the same run share it."""
+    agent_no = _make_agent(connection, origin.agent)
+    # By its id: an agent has as many runs as there are changes.
     row = connection.execute(
-        "SELECT no FROM runs WHERE space_no = ? AND id = ? AND agent = ? AND undoes IS NULL AND undone = 0",
-        (space_no, run_key(origin.run), origin.agent),
+        """SELECT no FROM runs INDEXED BY runs_id
+           WHERE space_no = ? AND id = ? AND agent_no = ? AND undoes IS NULL AND undone = 0""",
+        (space_no, run_key(origin.run), agent_no),
     ).fetchone()
     if row is not None and not origin.undoes:
         return int(row[0])
     undone = _undone_run(connection, space_no, origin.undoes)
     connection.execute(
-        "INSERT INTO runs(space_no, id, agent, undoes) VALUES(?, ?, ?, ?)",
-        (space_no, run_key(origin.run), origin.agent, undone),
+        "INSERT INTO runs(space_no, id, agent_no, undoes) VALUES(?, ?, ?, ?)",
+        (space_no, run_key(origin.run), agent_no, undone),
     )
     return connection.last_insert_rowid()
 
@@ -40,7 +45,6 @@ def append_change(
     space_no: int,
     run_no: int,
     number: int,
-    memory_id: str,
     action: Action,
     version: int,
     base: int | None,
@@ -54,11 +58,11 @@ def append_change(
         "UPDATE spaces SET changes = changes + 1 WHERE no = ? RETURNING changes", (space_no,)
     ).fetchall()
     connection.execute(
-        """INSERT INTO changes(space_no, place, run_no, memory_no, memory_id, action, version, base, passages_before,
-             at, relation, target_no) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        """INSERT INTO changes(space_no, place, run_no, memory_no, action, version, base, passages_before, at, relation,
+             target_no) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
-            space_no, place, run_no, number, id_bytes(memory_id), action.value, version, base, passages_before,
-            to_micros(at), None if relation is None else relation_to_text(relation), target_no,
+            space_no, place, run_no, number, action.value, version, base, passages_before, to_micros(at),
+            None if relation is None else relation_to_text(relation), target_no,
         ),
     )  # fmt: skip
     seq = connection.last_insert_rowid()
@@ -98,7 +102,8 @@ def last_seq(connection: apsw.Connection) -> int:
 def last_run(connection: apsw.Connection, space: str, *, agent: str) -> Run | None:
     """The newest run of an agent that can still be undone."""
     row = connection.execute(
-        f"""SELECT no FROM runs WHERE space_no = ? AND agent = ? AND undoes IS NULL AND undone = 0
+        f"""SELECT no FROM runs WHERE space_no = ? AND agent_no = (SELECT no FROM agents WHERE name = ?)
+            AND undoes IS NULL AND undone = 0
             AND EXISTS (SELECT 1 FROM changes WHERE run_no = runs.no AND action NOT IN {_NOT_UNDOABLE})
             ORDER BY last_seq DESC LIMIT 1""",
         (space_number(connection, space), agent),
@@ -113,6 +118,14 @@ def run_of(connection: apsw.Connection, space: str, run: str) -> Run | None:
         (space_number(connection, space), run_key(run)),
     ).fetchone()
     return None if row is None else _run(connection, int(row[0]))
+
+
+def _make_agent(connection: apsw.Connection, agent: str) -> int:
+    """The number of an agent, who begins to be known with his first run."""
+    found = "SELECT no FROM agents WHERE name = ?"
+    if connection.execute(found, (agent,)).fetchone() is None:
+        connection.execute("INSERT INTO agents(name) VALUES(?)", (agent,))
+    return int(connection.execute(found, (agent,)).fetchall()[0][0])
 
 
 def _undone_run(connection: apsw.Connection, space_no: int, run: str) -> int | None:
@@ -131,7 +144,9 @@ def _run(connection: apsw.Connection, run_no: int) -> Run:
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM {_TABLES} WHERE c.run_no = ? ORDER BY c.seq", (run_no,)
     ).fetchall()
-    name, agent = connection.execute("SELECT id, agent FROM runs WHERE no = ?", (run_no,)).fetchall()[0]
+    name, agent = connection.execute(
+        "SELECT r.id, a.name FROM runs r JOIN agents a ON a.no = r.agent_no WHERE r.no = ?", (run_no,)
+    ).fetchall()[0]
     return Run(id=run_name(name), agent=str(agent), changes=tuple(_change(row) for row in rows))
 
 

@@ -12,15 +12,15 @@ from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
 from scrubjay.stores.packing import damaged_version
 from scrubjay.stores.relating import Logged, relations_then
-from scrubjay.stores.rows import id_bytes
+from scrubjay.stores.rows import id_bytes, id_text
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.reading import relations, slices
 from scrubjay.stores.sqlite.rows import marks, run_name, space_number
 
-VERSION_COLUMNS = """m.no, v.number, v.parent, v.action, v.created_at, r.agent, r.id, v.message,
+VERSION_COLUMNS = """m.no, v.number, v.parent, v.action, v.created_at, a.name, r.id, v.message,
     v.encoding, v.dictionary, v.sha256, v.size, v.body"""
 VERSION_TABLES = """memories m JOIN spaces s ON s.no = m.space_no JOIN versions v ON v.memory_no = m.no
-    JOIN runs r ON r.no = v.run_no"""
+    JOIN runs r ON r.no = v.run_no JOIN agents a ON a.no = r.agent_no"""
 _RELATING = f"('{Action.RELATED}', '{Action.UNRELATED}')"
 
 
@@ -45,6 +45,16 @@ def version(connection: apsw.Connection, space: str, memory_id: str, number: int
     return None if row is None else version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies)
 
 
+def size_of(connection: apsw.Connection, space: str, memory_id: str, number: int) -> int:
+    """How many bytes a version says; none if there is no such version."""
+    row = connection.execute(
+        """SELECT v.size FROM memories m JOIN versions v ON v.memory_no = m.no
+           WHERE m.space_no = ? AND m.id = ? AND v.number = ?""",
+        (space_number(connection, space), id_bytes(memory_id), number),
+    ).fetchone()
+    return 0 if row is None else int(row[0])
+
+
 def version_at(
     connection: apsw.Connection, space: str, memory_id: str, *, at: datetime, bodies: Bodies
 ) -> Version | None:
@@ -55,6 +65,24 @@ def version_at(
         (id_bytes(memory_id), space, to_micros(at)),
     ).fetchone()
     return None if row is None else version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies)
+
+
+def versions_at(
+    connection: apsw.Connection, space: str, ids: Sequence[str], *, at: datetime, bodies: Bodies
+) -> dict[str, Version]:
+    """The newest version of each memory that there was at a moment, by id."""
+    found: dict[str, Version] = {}
+    for raw in slices(ids):
+        rows = connection.execute(
+            f"""SELECT {VERSION_COLUMNS}, m.id FROM {VERSION_TABLES} AND v.number = (SELECT w.number FROM versions w
+                  WHERE w.memory_no = m.no AND w.created_at <= ? ORDER BY w.number DESC LIMIT 1)
+                WHERE m.space_no = ? AND m.id IN ({marks(raw)})""",
+            (to_micros(at), space_number(connection, space), *raw),
+        ).fetchall()
+        for row in rows:
+            memory_id = id_text(row[-1])
+            found[memory_id] = version_of(connection, row[:-1], memory_id=memory_id, space=space, bodies=bodies)
+    return {one: found[one] for one in dict.fromkeys(ids) if one in found}
 
 
 def relations_at(connection: apsw.Connection, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:

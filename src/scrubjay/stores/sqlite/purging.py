@@ -9,7 +9,7 @@ from scrubjay.errors import BodyDamaged
 from scrubjay.model.change import Action, Origin
 from scrubjay.stores.rows import STATES, id_bytes
 from scrubjay.stores.sqlite.bodies import KEPT, Bodies
-from scrubjay.stores.sqlite.lexicon import unindex_passages
+from scrubjay.stores.sqlite.entries import Entry, take_out
 from scrubjay.stores.sqlite.log import append_change, run_number
 from scrubjay.stores.sqlite.meta import note_purge
 from scrubjay.stores.sqlite.papers import drop_papers_about
@@ -32,10 +32,10 @@ def purge(connection: apsw.Connection, space: str, ids: Sequence[str], *, origin
         if row is None:
             continue
         number, state, passages, version = (int(value) for value in row)
-        _erase(connection, number, space_no=space_no, state=state, passages=passages, bodies=bodies)
+        _erase(connection, number, space_no=space_no, state=state, bodies=bodies)
         drop_papers_about(connection, space_no, id_bytes(memory_id))
         append_change(
-            connection, space_no=space_no, run_no=run_no, number=number, memory_id=memory_id, action=Action.PURGED,
+            connection, space_no=space_no, run_no=run_no, number=number, action=Action.PURGED,
             version=version, base=version, passages_before=passages, at=origin.at,
         )  # fmt: skip
         count += 1
@@ -58,17 +58,14 @@ def rewrite(connection: apsw.Connection) -> bool:
     return not blocked
 
 
-def _erase(
-    connection: apsw.Connection, number: int, *, space_no: int, state: int, passages: int, bodies: Bodies
-) -> None:
+def _erase(connection: apsw.Connection, number: int, *, space_no: int, state: int, bodies: Bodies) -> None:
     hashes = _hashes_of_all_versions(connection, number, bodies=bodies)
     facets = stored_facets(connection, number)
-    lexicon_no = lexicon_number(space_no, STATES[state])
-    unindex_passages(connection, number, passages, lexicon_no=lexicon_no, facets=facets)
-    # What moved here from another store is known by its versions: the log does not tell of what was before.
+    take_out(connection, number, former=Entry(lexicon_number(space_no, STATES[state]), facets))
     connection.execute(
-        """DELETE FROM once WHERE run_no IN (SELECT run_no FROM changes WHERE memory_no = ?1
-             UNION SELECT run_no FROM versions WHERE memory_no = ?1)""",
+        """DELETE FROM once WHERE run_no IN (SELECT run_no FROM versions WHERE memory_no = ?1
+             UNION SELECT run_no FROM changes WHERE memory_no = ?1 AND relation IS NOT NULL
+             UNION SELECT run_no FROM changes WHERE target_no = ?1 AND relation IS NOT NULL)""",
         (number,),
     )
     for end in ("memory_no", "target_no"):
@@ -79,6 +76,7 @@ def _erase(
         (number, space_no),
     )
     connection.execute("DELETE FROM versions WHERE memory_no = ?", (number,))
+    connection.execute("INSERT INTO gone SELECT no, id FROM memories WHERE no = ?", (number,))
     connection.execute("DELETE FROM memories WHERE no = ?", (number,))
     drop_unused(connection, space_no, hashes)
 

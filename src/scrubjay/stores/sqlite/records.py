@@ -1,7 +1,7 @@
 """Applying a commit: each function runs on the writer's connection, inside its transaction."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import apsw
@@ -27,11 +27,11 @@ from scrubjay.stores.rows import (
     micros_of,
 )
 from scrubjay.stores.sqlite.bodies import Bodies
-from scrubjay.stores.sqlite.lexicon import index_passages, take_out, uncount
+from scrubjay.stores.sqlite.entries import Entry, enter
 from scrubjay.stores.sqlite.log import append_change, last_seq, run_number
 from scrubjay.stores.sqlite.papers import file_all
 from scrubjay.stores.sqlite.rows import lexicon_number
-from scrubjay.stores.sqlite.shelf import shelve
+from scrubjay.stores.sqlite.shelf import fade, revive, shelve
 from scrubjay.text.passages import SHAPE
 from scrubjay.text.slug import bare_slug
 
@@ -46,15 +46,18 @@ def apply_commit(connection: apsw.Connection, commit: Commit, *, bodies: Bodies)
         answer = answered(connection, commit.space, commit.once.key, commit.once.digest)
         if answer is not None:
             return Committed(seq=last_seq(connection), answer=answer)
+    for memory_id, version in commit.stands:
+        _check_version(connection, memory_id, version, space_no)
     run_no = run_number(connection, space_no, commit.origin)
-    seq = 0
+    seq, lost = 0, set[bytes]()
     for write in commit.writes:
-        seq = _apply_write(connection, write, space_no=space_no, run_no=run_no, origin=commit.origin, bodies=bodies)
+        seq, gone = _apply_write(
+            connection, write, space_no=space_no, run_no=run_no, origin=commit.origin, bodies=bodies
+        )
+        lost |= gone
     for edge in commit.edges:
         seq = _apply_edge(connection, edge, space_no=space_no, run_no=run_no, origin=commit.origin) or seq
-    if commit.embedded is not None:
-        written = [write.memory.id for write in commit.writes]
-        shelve(connection, space_no, run_no, commit.embedded, at=commit.origin.at, written=written)
+    _replace_vectors(connection, commit, lost, space_no=space_no, run_no=run_no)
     file_all(connection, commit.papers, space=commit.space, space_no=space_no)
     if commit.once is not None:
         connection.execute(
@@ -103,9 +106,9 @@ def adopt(
                 connection, number, version, bodies=bodies, space_no=space_no,
                 run_no=run_number(connection, space_no, author),
             )  # fmt: skip
-        reindex(connection, number, memory, passages, space_no=space_no)
+        reindex(connection, number, memory, passages, key=index_key_of(memory, passages), space_no=space_no)
         append_change(
-            connection, space_no=space_no, run_no=run_no, number=number, memory_id=memory.id, action=Action.IMPORTED,
+            connection, space_no=space_no, run_no=run_no, number=number, action=Action.IMPORTED,
             version=memory.version, base=None, passages_before=0, at=origin.at,
         )  # fmt: skip
         taken.append(memory.id)
@@ -129,9 +132,10 @@ def make_space(connection: apsw.Connection, space: str) -> int:
 
 def _apply_write(
     connection: apsw.Connection, write: Write, *, space_no: int, run_no: int, origin: Origin, bodies: Bodies
-) -> int:
+) -> tuple[int, set[bytes]]:
+    """The place of a write in the log, and the hashes of the texts that its memory had and has no more."""
     memory = write.memory
-    known = _check_base(connection, write, space_no)
+    known = _check_version(connection, memory.id, write.base, space_no)
     _check_name(connection, memory, space_no)
     if known is None:
         number, before = _insert_memory(connection, memory, space_no=space_no), 0
@@ -143,27 +147,39 @@ def _apply_write(
         created_at=memory.updated_at, message=write.message,
     )  # fmt: skip
     _insert_version(connection, number, version, bodies=bodies, space_no=space_no, run_no=run_no)
-    if known is None or known[4] != index_key_of(memory, write.passages):
+    key, lost = index_key_of(memory, write.passages), set[bytes]()
+    if known is None or known[4] != key:
         was = None if known is None else STATES[known[2]]
-        reindex(connection, number, memory, write.passages, space_no=space_no, was=was, count=before)
-    return append_change(
-        connection, space_no=space_no, run_no=run_no, number=number, memory_id=memory.id, action=write.action,
+        lost = reindex(connection, number, memory, write.passages, key=key, space_no=space_no, was=was)
+    seq = append_change(
+        connection, space_no=space_no, run_no=run_no, number=number, action=write.action,
         version=memory.version, base=write.base, passages_before=before, at=origin.at,
     )  # fmt: skip
+    return seq, lost
 
 
-def _check_base(connection: apsw.Connection, write: Write, space_no: int) -> _Known | None:
-    memory = write.memory
-    known = _known(connection, memory.id, space_no)
-    if known is None and write.base is not None:
-        raise NotFound(f"no memory {memory.id}", memory_id=memory.id)
+def _replace_vectors(
+    connection: apsw.Connection, commit: Commit, lost: Iterable[bytes], *, space_no: int, run_no: int
+) -> None:
+    """Store the vectors of a commit in the rows of those that fade with it."""
+    free = fade(connection, space_no, lost)
+    if commit.embedded is not None:
+        written = [write.memory.id for write in commit.writes]
+        shelve(connection, space_no, run_no, commit.embedded, at=commit.origin.at, written=written, free=free)
+
+
+def _check_version(connection: apsw.Connection, memory_id: str, wanted: int | None, space_no: int) -> _Known | None:
+    """What is known of a memory that is at a version; None for one that is not there and need not be."""
+    known = _known(connection, memory_id, space_no)
+    if known is None and wanted is not None:
+        raise NotFound(f"no memory {memory_id}", memory_id=memory_id)
     current = None if known is None else known[1]
-    if current != write.base:
+    if current != wanted:
         raise StaleVersion(
-            f"memory {memory.id} is at version {current}, not {write.base}",
+            f"memory {memory_id} is at version {current}, not {wanted}",
             hint="Read it again and apply your change to what you find",
-            memory_id=memory.id,
-            expected=write.base,
+            memory_id=memory_id,
+            expected=wanted,
             current=current,
         )
     return known
@@ -259,22 +275,20 @@ def reindex(
     memory: Memory,
     passages: tuple[Passage, ...],
     *,
+    key: bytes,
     space_no: int,
     was: State | None = None,
-    count: int = 0,
-) -> None:
-    """Make a memory findable by its passages, and note that it is and how; no longer by so many that it had before."""
-    facets = facets_of(memory)
-    taken, former = (take_out(connection, number, count), stored_facets(connection, number)) if was else ([], ())
-    index_passages(
-        connection, number, memory, passages, lexicon_no=lexicon_number(space_no, memory.state), facets=facets
-    )
-    if was:
-        uncount(connection, taken, lexicon_no=lexicon_number(space_no, was), facets=former)
+) -> set[bytes]:
+    """Make a memory findable by its passages, and note that it is and how; returns the hashes of texts it has lost."""
+    entry = Entry(lexicon_number(space_no, memory.state), facets_of(memory))
+    former = Entry(lexicon_number(space_no, was), stored_facets(connection, number)) if was else None
+    lost, gained = enter(connection, number, memory, passages, entry=entry, former=former)
+    revive(connection, space_no, gained)
     connection.execute(
         "UPDATE memories SET index_key = ?, passages = ?, facets = ?, shape = ? WHERE no = ?",
-        (index_key_of(memory, passages), len(passages), json.dumps(facets, ensure_ascii=False), SHAPE, number),
+        (key, len(passages), json.dumps(entry.facets, ensure_ascii=False), SHAPE, number),
     )
+    return lost
 
 
 def stored_facets(connection: apsw.Connection, number: int) -> tuple[str, ...]:
@@ -296,7 +310,7 @@ def _apply_edge(connection: apsw.Connection, edge: Edge, *, space_no: int, run_n
     seq = None
     for action, told in logged:
         seq = append_change(
-            connection, space_no=space_no, run_no=run_no, number=source_no, memory_id=relation.source, action=action,
+            connection, space_no=space_no, run_no=run_no, number=source_no, action=action,
             version=source_version, base=source_version, passages_before=0, at=origin.at, relation=told,
             target_no=target_no,
         )  # fmt: skip

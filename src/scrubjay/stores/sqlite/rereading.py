@@ -10,7 +10,7 @@ from scrubjay.errors import BodyDamaged
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.identity import new_id
 from scrubjay.model.passage import passage_id
-from scrubjay.stores.rows import STATES
+from scrubjay.stores.rows import STATES, index_key_of
 from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies, Row
 from scrubjay.stores.sqlite.log import append_change, run_number
 from scrubjay.stores.sqlite.records import reindex, stored_facets, update_memory
@@ -75,14 +75,15 @@ def _index_anew(
     number, memory = row[0], bodies.read_memory(connection, row)
     before = _told(connection, number)
     update_memory(connection, number, memory)
-    reindex(connection, number, memory, passages_of(memory), space_no=space_no, was=STATES[state], count=passages)
+    passages_now = passages_of(memory)
+    key = index_key_of(memory, passages_now)
+    reindex(connection, number, memory, passages_now, key=key, space_no=space_no, was=STATES[state])
     # A vector index knows hashes, facets and how many there are, and nothing of terms: mostly it need not hear of this.
     if _told(connection, number) != before:
         origin = Origin(at=datetime.now(UTC), run=new_id(), agent="")
         append_change(
             connection, space_no=space_no, run_no=run_number(connection, space_no, origin), number=number,
-            memory_id=memory.id, action=Action.EMBEDDED, version=memory.version, base=memory.version,
-            passages_before=passages, at=origin.at,
+            action=Action.EMBEDDED, version=memory.version, base=memory.version, passages_before=passages, at=origin.at,
         )  # fmt: skip
 
 

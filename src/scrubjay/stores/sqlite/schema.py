@@ -337,6 +337,58 @@ UPDATE runs SET id = unhex(replace(id, '-', ''))
 """
 
 
+def _paper_trails(connection: apsw.Connection) -> None:
+    connection.execute(_PAPER_TRAILS)
+
+
+# A paper may be about two memories. Those of a drawer are found by either of them, and the latest first.
+_PAPER_TRAILS = """
+ALTER TABLE papers ADD COLUMN other_id BLOB;
+UPDATE papers SET other_id = unhex(value ->> '$.other', '-')
+  WHERE drawer IN ('conflicts', 'settled') AND json_valid(value) AND length(unhex(value ->> '$.other', '-')) = 16;
+CREATE INDEX papers_other ON papers(space_no, other_id) WHERE other_id IS NOT NULL;
+CREATE INDEX papers_latest ON papers(space_no, drawer, at);
+"""
+
+
+def _short_past(connection: apsw.Connection) -> None:
+    connection.execute(_SHORT_PAST)
+
+
+# Every version has an entry in the log, and most have a run of their own: names of agents are kept once, and ids of
+# memories where those are, or in `gone` when they were purged. Of a memory's entries only those that tell of relations
+# are looked for. Vectors of texts that no passage has any more fade: rows of one size fill their pages.
+_SHORT_PAST = """
+CREATE TABLE faded(
+  no INTEGER PRIMARY KEY,
+  space_no INTEGER NOT NULL,
+  model_no INTEGER NOT NULL,
+  hash BLOB NOT NULL,
+  vector BLOB NOT NULL
+);
+CREATE UNIQUE INDEX faded_key ON faded(space_no, model_no, hash);
+CREATE VIEW shelf AS
+  SELECT space_no, model_no, hash, vector FROM vectors UNION ALL SELECT space_no, model_no, hash, vector FROM faded;
+
+CREATE TABLE agents(no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+INSERT INTO agents(name) SELECT DISTINCT agent FROM runs ORDER BY agent;
+DROP INDEX runs_id;
+DROP INDEX runs_agent;
+ALTER TABLE runs ADD COLUMN agent_no INTEGER NOT NULL DEFAULT 0;
+UPDATE runs SET agent_no = (SELECT no FROM agents WHERE name = runs.agent);
+ALTER TABLE runs DROP COLUMN agent;
+CREATE INDEX runs_id ON runs(space_no, id);
+CREATE INDEX runs_agent ON runs(space_no, agent_no, last_seq);
+
+CREATE TABLE gone(memory_no INTEGER PRIMARY KEY, id BLOB NOT NULL);
+INSERT OR IGNORE INTO gone
+  SELECT memory_no, memory_id FROM changes WHERE memory_no NOT IN (SELECT no FROM memories);
+DROP INDEX changes_memory;
+ALTER TABLE changes DROP COLUMN memory_id;
+CREATE INDEX changes_memory ON changes(memory_no) WHERE relation IS NOT NULL;
+"""
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("first tables", _first_tables),
     ("places", _places),
@@ -344,4 +396,6 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("threads", _threads),
     ("papers", _papers),
     ("lines of versions", _lines),
+    ("paper trails", _paper_trails),
+    ("short past", _short_past),
 ]

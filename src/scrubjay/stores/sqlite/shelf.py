@@ -1,12 +1,15 @@
-"""The stored vectors: half precision, one for each text of a space, whatever shares it."""
+"""The stored vectors: one for each text of a space, whatever shares it.
+
+Those of texts that no passage has any more are kept apart, in fewer bytes: only who asks for the past needs them. When
+a text comes back, its vector is good enough as it is.
+"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 
 import apsw
-import numpy as np
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.change import Action
@@ -14,16 +17,17 @@ from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector
 from scrubjay.model.query import facet
 from scrubjay.ports import Embedded
 from scrubjay.stores.rows import STATES, id_bytes, id_text
+from scrubjay.stores.sqlite.coarse import coarse, packed, unpacked
 from scrubjay.stores.sqlite.log import append_change
 from scrubjay.stores.sqlite.rows import marks, space_number
 
-# Cosines of half-precision vectors differ from exact ones in the fourth digit, at half the size.
-_STORED = np.float16
 _POINT_COLUMNS = "p.id, p.date, s.name, m.facets, m.state, v.vector"
 _POINT_TABLES = f"""passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY} JOIN spaces s ON s.no = m.space_no
     JOIN vectors v ON v.space_no = m.space_no AND v.model_no = ? AND v.hash = p.hash"""
 _SHARERS = f"""SELECT m.no, m.id, m.version, m.passages FROM passages p
     JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY} WHERE p.hash = ? AND p.space_no = ?"""
+_TABLES = ("vectors", "faded")
+_PUT = "INSERT OR IGNORE INTO vectors(no, space_no, model_no, hash, vector) VALUES(?, ?, ?, ?, ?)"
 _NAMED = "SELECT no, id, version, passages FROM memories WHERE id = ? AND space_no = ?"
 
 
@@ -36,44 +40,67 @@ def shelve(
     at: datetime,
     memory_ids: Sequence[str] = (),
     written: Sequence[str] = (),
+    free: Sequence[int] = (),
 ) -> None:
     """Store vectors, and log which memories have them now so that indexes take them in.
 
     A memory that was stored without a vector gets one when another with the same text does. What was written in
-    the same commit has its own entry in the log.
+    the same commit has its own entry in the log. Rows that are `free` are filled first.
     """
-    fresh = _put_vectors(connection, space_no, embedded)
+    fresh = _put_vectors(connection, space_no, embedded, free=free)
     rows = [row for digest in fresh for row in connection.execute(_SHARERS, (digest, space_no))]
     rows += [row for one in memory_ids for row in connection.execute(_NAMED, (id_bytes(one), space_no))]
     skip = {id_bytes(one) for one in written}
     for number, memory_id, version, passages in dict.fromkeys(rows):
         if memory_id not in skip:
             append_change(
-                connection, space_no=space_no, run_no=run_no, number=number, memory_id=id_text(memory_id),
-                action=Action.EMBEDDED, version=version, base=version, passages_before=passages, at=at,
+                connection, space_no=space_no, run_no=run_no, number=number, action=Action.EMBEDDED, version=version,
+                base=version, passages_before=passages, at=at,
             )  # fmt: skip
+
+
+def fade(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> list[int]:
+    """Keep the vectors of texts that no passage has any more in fewer bytes; returns the rows that this frees."""
+    free: list[int] = []
+    for digest in sorted(hashes):
+        if _is_used(connection, space_no, digest):
+            continue
+        for number, model_no, data, dimension in _take(connection, "vectors", space_no, digest):
+            connection.execute(
+                "INSERT OR IGNORE INTO faded(space_no, model_no, hash, vector) VALUES(?, ?, ?, ?)",
+                (space_no, model_no, digest, coarse(data, dimension)),
+            )
+            free.append(number)
+    return free
+
+
+def revive(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> None:
+    """Put the vectors of texts that a passage has again back among those that indexes are built from."""
+    for digest in hashes:
+        for _, model_no, data, _ in _take(connection, "faded", space_no, digest):
+            connection.execute(_PUT, (None, space_no, model_no, digest, data))
 
 
 def vectors(connection: apsw.Connection, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
     """Stored vectors by text hash."""
-    space_no, model_no = space_number(connection, space), model_number(connection, model)
-    if space_no is None or model_no is None or not hashes:
+    space_no, (model_no, dimension) = space_number(connection, space), _model(connection, model)
+    if space_no is None or not hashes:
         return {}
     distinct = list(dict.fromkeys(hashes))
     rows = connection.execute(
-        f"SELECT hash, vector FROM vectors WHERE space_no = ? AND model_no = ? AND hash IN ({marks(distinct)})",
+        f"SELECT hash, vector FROM shelf WHERE space_no = ? AND model_no = ? AND hash IN ({marks(distinct)})",
         (space_no, model_no, *distinct),
     ).fetchall()
-    return _by_hash(rows)
+    return _by_hash(rows, dimension)
 
 
 def embedded_among(connection: apsw.Connection, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
     """Which texts have a vector."""
-    space_no, model_no = space_number(connection, space), model_number(connection, model)
-    if space_no is None or model_no is None or not hashes:
+    space_no, (model_no, _) = space_number(connection, space), _model(connection, model)
+    if space_no is None or not hashes:
         return set()
     rows = connection.execute(
-        f"SELECT hash FROM vectors WHERE space_no = ? AND model_no = ? AND hash IN ({marks(hashes)})",
+        f"SELECT hash FROM shelf WHERE space_no = ? AND model_no = ? AND hash IN ({marks(hashes)})",
         (space_no, model_no, *hashes),
     )
     return {bytes(digest) for (digest,) in rows}
@@ -81,11 +108,12 @@ def embedded_among(connection: apsw.Connection, space: str, model: str, hashes: 
 
 def shelved(connection: apsw.Connection, space: str, model: str, *, after: bytes, limit: int) -> dict[bytes, Vector]:
     """Vectors of a space in the order of their hashes, from after one on."""
+    model_no, dimension = _model(connection, model)
     rows = connection.execute(
-        """SELECT hash, vector FROM vectors WHERE space_no = ? AND model_no = ? AND hash > ? ORDER BY hash LIMIT ?""",
-        (space_number(connection, space), model_number(connection, model), after, limit),
+        "SELECT hash, vector FROM shelf WHERE space_no = ? AND model_no = ? AND hash > ? ORDER BY hash LIMIT ?",
+        (space_number(connection, space), model_no, after, limit),
     ).fetchall()
-    return _by_hash(rows)
+    return _by_hash(rows, dimension)
 
 
 def without_vectors(connection: apsw.Connection, model: str, *, limit: int) -> list[tuple[str, str]]:
@@ -96,23 +124,23 @@ def without_vectors(connection: apsw.Connection, model: str, *, limit: int) -> l
             WHERE NOT EXISTS (SELECT 1 FROM vectors v
               WHERE v.space_no = m.space_no AND v.model_no = ? AND v.hash = p.hash)
             LIMIT ?""",
-        (model_number(connection, model) or 0, limit),
+        (_model(connection, model)[0], limit),
     )
     return [(str(space), id_text(memory_id)) for space, memory_id in rows]
 
 
 def points(connection: apsw.Connection, model: str, *, after: int, limit: int) -> list[Point]:
     """Embedded passages by number, from after one on."""
+    model_no, dimension = _model(connection, model)
     rows = connection.execute(
-        f"SELECT {_POINT_COLUMNS} FROM {_POINT_TABLES} WHERE p.id > ? ORDER BY p.id LIMIT ?",
-        (model_number(connection, model) or 0, after, limit),
+        f"SELECT {_POINT_COLUMNS} FROM {_POINT_TABLES} WHERE p.id > ? ORDER BY p.id LIMIT ?", (model_no, after, limit)
     ).fetchall()
-    return _points(rows)
+    return _points(rows, dimension)
 
 
 def points_of(connection: apsw.Connection, model: str, numbers: Sequence[int]) -> list[Point]:
     """Embedded passages of some memories."""
-    model_no = model_number(connection, model) or 0
+    model_no, dimension = _model(connection, model)
     rows: list[tuple[int, int, str, str, int, bytes]] = []
     for number in numbers:
         first = number * PASSAGES_PER_MEMORY
@@ -120,42 +148,54 @@ def points_of(connection: apsw.Connection, model: str, numbers: Sequence[int]) -
             f"SELECT {_POINT_COLUMNS} FROM {_POINT_TABLES} WHERE p.id >= ? AND p.id < ? ORDER BY p.id",
             (model_no, first, first + PASSAGES_PER_MEMORY),
         ).fetchall()
-    return _points(rows)
+    return _points(rows, dimension)
 
 
 def point_count(connection: apsw.Connection, model: str) -> int:
     """How many points an index of the model holds."""
-    model_no = model_number(connection, model) or 0
+    model_no, _ = _model(connection, model)
     return int(connection.execute(f"SELECT count(*) FROM {_POINT_TABLES}", (model_no,)).fetchall()[0][0])
 
 
 def drop_unused(connection: apsw.Connection, space_no: int, hashes: Sequence[bytes]) -> None:
     """Delete vectors of a space whose text no passage has any more."""
     for digest in dict.fromkeys(hashes):
-        shared = connection.execute(
-            "SELECT 1 FROM passages WHERE hash = ? AND space_no = ? LIMIT 1", (digest, space_no)
-        ).fetchone()
-        if shared is None:
-            connection.execute("DELETE FROM vectors WHERE space_no = ? AND hash = ?", (space_no, digest))
+        if not _is_used(connection, space_no, digest):
+            for table in _TABLES:
+                _take(connection, table, space_no, digest)
 
 
-def model_number(connection: apsw.Connection, model: str) -> int | None:
-    """The number of a model that has embedded something here."""
-    row = connection.execute("SELECT no FROM models WHERE name = ?", (model,)).fetchone()
-    return None if row is None else int(row[0])
+def _is_used(connection: apsw.Connection, space_no: int, digest: bytes) -> bool:
+    """Whether a passage of the space has a text."""
+    found = connection.execute("SELECT 1 FROM passages WHERE hash = ? AND space_no = ? LIMIT 1", (digest, space_no))
+    return found.fetchone() is not None
 
 
-def _put_vectors(connection: apsw.Connection, space_no: int, embedded: Embedded) -> list[bytes]:
-    """Store vectors that are not there yet; returns the hashes of those."""
+def _model(connection: apsw.Connection, model: str) -> tuple[int, int]:
+    """The number and the dimension of a model; zeros for one that has embedded nothing here."""
+    row = connection.execute("SELECT no, dimension FROM models WHERE name = ?", (model,)).fetchone()
+    return (0, 0) if row is None else (int(row[0]), int(row[1]))
+
+
+def _take(connection: apsw.Connection, table: str, space_no: int, digest: bytes) -> list[tuple[int, int, bytes, int]]:
+    """Take the vectors of a text out of a table: (number, model, vector, dimension) of each."""
+    return connection.execute(
+        f"""DELETE FROM {table} WHERE space_no = ? AND model_no IN (SELECT no FROM models) AND hash = ?
+            RETURNING no, model_no, vector, (SELECT dimension FROM models WHERE models.no = model_no)""",
+        (space_no, digest),
+    ).fetchall()
+
+
+def _put_vectors(connection: apsw.Connection, space_no: int, embedded: Embedded, *, free: Sequence[int]) -> list[bytes]:
+    """Store vectors that are not there yet, in rows that are free and then in new ones; returns their hashes."""
     model_no = _make_model(connection, embedded)
-    fresh: list[bytes] = []
+    rows, fresh = list(free), list[bytes]()
     for digest, vector in embedded.vectors.items():
-        connection.execute(
-            "INSERT OR IGNORE INTO vectors(space_no, model_no, hash, vector) VALUES(?, ?, ?, ?)",
-            (space_no, model_no, digest, _packed(vector, embedded.dimension)),
-        )
+        data = packed(vector, embedded.dimension)
+        connection.execute(_PUT, (rows[-1] if rows else None, space_no, model_no, digest, data))
         if connection.changes():
             fresh.append(digest)
+            del rows[-1:]
     return fresh
 
 
@@ -173,28 +213,16 @@ def _make_model(connection: apsw.Connection, embedded: Embedded) -> int:
     return int(row[0])
 
 
-def _packed(vector: Vector, dimension: int) -> bytes:
-    if vector.shape != (dimension,) or not np.isfinite(vector).all():
-        raise InvalidInput(f"a vector must be {dimension} finite numbers")
-    return vector.astype(_STORED).tobytes()
-
-
-def _unpacked(data: bytes) -> Vector:
-    return np.frombuffer(data, dtype=_STORED).astype(np.float32)
-
-
-def _by_hash(rows: Sequence[tuple[bytes, bytes]]) -> dict[bytes, Vector]:
-    if not rows:
-        return {}
-    # Unpacked in one piece: one by one, most of the time would go into making arrays.
-    matrix = _unpacked(b"".join(data for _, data in rows)).reshape(len(rows), -1)
+def _by_hash(rows: Sequence[tuple[bytes, bytes]], dimension: int) -> dict[bytes, Vector]:
+    matrix = unpacked([data for _, data in rows], dimension)
     return {digest: vector for (digest, _), vector in zip(rows, matrix, strict=True)}
 
 
-def _points(rows: Sequence[tuple[int, int, str, str, int, bytes]]) -> list[Point]:
+def _points(rows: Sequence[tuple[int, int, str, str, int, bytes]], dimension: int) -> list[Point]:
+    matrix = unpacked([row[-1] for row in rows], dimension)
     return [
-        Point(id=number, space=space, vector=_unpacked(data), facets=_labels(facets, state), at=date)
-        for number, date, space, facets, state, data in rows
+        Point(id=number, space=space, vector=vector, facets=_labels(facets, state), at=date)
+        for (number, date, space, facets, state, _), vector in zip(rows, matrix, strict=True)
     ]
 
 

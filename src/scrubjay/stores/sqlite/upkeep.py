@@ -33,7 +33,7 @@ def statistics(connection: apsw.Connection, space: str, *, path: Path, encrypted
         (int(Encoding.RAW), int(Encoding.FLAGGED)),
     ).fetchall()[0]
     vectors = connection.execute(
-        """SELECT o.name, count(*) FROM vectors v JOIN models o ON o.no = v.model_no
+        """SELECT o.name, count(*) FROM shelf v JOIN models o ON o.no = v.model_no
            WHERE v.space_no = ? GROUP BY o.name""",
         (space_no,),
     )

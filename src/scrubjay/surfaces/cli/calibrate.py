@@ -1,15 +1,12 @@
 """`calibrate`: what belongs to an embedding model, found from labelled data."""
 
 import asyncio
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from scrubjay.app.embedders import model_name
 from scrubjay.app.profiles import write_profile
@@ -18,8 +15,8 @@ from scrubjay.calibrating.labels import Cases, Pair, read_cases, read_pairs
 from scrubjay.calibrating.recall import WEIGHTS, RecallCurve, calibrate_recall
 from scrubjay.calibrating.same import SameCurve, SameRow, calibrate_same
 from scrubjay.errors import InvalidInput
-from scrubjay.ports import Progress as Report
 from scrubjay.settings import Settings
+from scrubjay.surfaces.cli.bars import progress
 from scrubjay.surfaces.cli.command import bare
 
 app = typer.Typer()
@@ -132,13 +129,13 @@ def calibrate_same_(
 
 
 async def _recall(settings: Settings, cases: Cases, weights: Sequence[float]) -> RecallCurve:
-    with _progress("calibrating") as report:
+    with progress("calibrating") as report:
         async with open_workbench(settings) as engine:
             return await calibrate_recall(cases, engine=engine, weights=weights, progress=report)
 
 
 async def _same(settings: Settings, pairs: Sequence[Pair], wrong: float) -> SameCurve:
-    with _progress("embedding") as report:
+    with progress("embedding") as report:
         async with open_workbench(settings) as engine:
             return await calibrate_same(pairs, embedder=engine.embedder, wrong=wrong, progress=report)
 
@@ -172,13 +169,3 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _written(file: str) -> list[str]:
     return [f"written to {file}" if file else "--write notes it in profiles.json"]
-
-
-@contextmanager
-def _progress(label: str) -> Generator[Report]:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    # On standard error, so that what is printed can be piped.
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

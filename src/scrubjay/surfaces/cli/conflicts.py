@@ -1,19 +1,16 @@
 """`scrubjay conflicts`: what is stored and does not go together, and what is done about it."""
 
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import NotFound
 from scrubjay.model.conflict import ConflictStatus, Resolved, Scan, Side, ToldConflict
-from scrubjay.ports import Progress as Report
+from scrubjay.surfaces.cli.bars import progress
 from scrubjay.surfaces.cli.command import verb
 from scrubjay.surfaces.cli.jobs import Told
 
@@ -138,7 +135,7 @@ async def scan(
     """Look through everything that is stored; what is found waits for a decision."""
     if later:
         return Told(job=await client.scan_later(), action="left for later:")
-    with _progress("comparing") as report:
+    with progress("comparing") as report:
         return Scanned(scan=await client.scan_conflicts(limit=limit, progress=report))
 
 
@@ -180,13 +177,3 @@ def _told(side: Side, *, longest: int | None) -> str:
     cut = words if longest is None or len(words) <= longest else words[:longest].rstrip() + "…"
     whose = ", ".join(part for part in (side.trust, side.agent) if part)
     return f"{side.date.date()}  {cut}  [{side.name}]" + (f" ({whose})" if whose else "")
-
-
-@contextmanager
-def _progress(label: str) -> Generator[Report]:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    # On standard error, so that what is printed can be piped.
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

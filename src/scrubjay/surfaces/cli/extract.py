@@ -1,23 +1,22 @@
 """`scrubjay extract`: the facts of a chat log become memories."""
 
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.extraction.reading import FORMATS, LONGEST
 from scrubjay.model.fact import Extracted
+from scrubjay.surfaces.cli.bars import progress
 from scrubjay.surfaces.cli.command import verb
 from scrubjay.surfaces.cli.verbs import DryRun
 
 app = typer.Typer()
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
+_ZIP = b"PK\x03\x04"
 
 
 @verb(app)
@@ -31,18 +30,22 @@ async def extract(
     method: Annotated[
         str, typer.Option(help="`patterns`, `llm`, or `auto`: a language model if there is one.")
     ] = "auto",
+    me: Annotated[
+        str, typer.Option(metavar="NAME", help="Which speaker you are, where people talk to each other.")
+    ] = "",
     dry_run: DryRun = False,
 ) -> Extracted:
     """Find what a conversation says that is worth keeping, and store it.
 
     Logs may be plain text (`Name: text`), Markdown, JSON, JSONL, or what ChatGPT, Claude, Slack, WhatsApp and Telegram
-    export. `undo` takes all of it back.
+    export. What others say is trusted less than what you say. `undo` takes all of it back.
     """
     text = _read(file)
-    with _waiting("reading what was said"):
+    with progress("reading what was said") as report:
         return await client.extract(
-            text, session=session, project=project, format=format, method=method, store=not dry_run
-        )
+            text, session=session, project=project, format=format, method=method, me=me, store=not dry_run,
+            progress=report,
+        )  # fmt: skip
 
 
 def _read(file: Path) -> str:
@@ -59,20 +62,15 @@ def _read(file: Path) -> str:
             raise InvalidInput(
                 f"{file} cannot be read: {error.strerror}", hint="Check its permissions", path=str(file)
             ) from error
+    if raw.startswith(_ZIP):
+        raise InvalidInput(
+            f"{file} is a ZIP archive", hint="Unpack it, and give the file with the conversations", path=str(file)
+        )
     try:
         return raw.decode("utf-16" if raw.startswith(_MARKS) else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            f"{file} is not UTF-8 text at byte {error.start}", hint="Give a chat log as text or JSON", path=str(file)
+            f"{file} is not UTF-8 text at byte {error.start}",
+            hint="Give a chat log as text or JSON, saved as UTF-8",
+            path=str(file),
         ) from None
-
-
-@contextmanager
-def _waiting(label: str) -> Generator[None]:
-    # On standard error, so that what is printed can be piped.
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    with console.status(label):
-        yield

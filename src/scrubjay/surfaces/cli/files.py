@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
 from scrubjay.graph.lines import FORMATS, require_format
-from scrubjay.ports import Progress as Report
 from scrubjay.restoring import Restored, restore_backup
 from scrubjay.settings import Settings
+from scrubjay.surfaces.cli.bars import progress
 from scrubjay.surfaces.cli.command import bare, verb
 from scrubjay.transfer.intake import Imported
 
@@ -49,7 +47,7 @@ async def export_(
         return None
     partial = file.with_name(file.name + ".partial")
     count = 0
-    with _progress("exporting") as report, _writable(partial):
+    with progress("exporting") as report, _writable(partial):
         with partial.open("w", encoding="utf-8") as target:
             async for line in client.export(format=format, progress=report):
                 target.write(line + "\n")
@@ -73,7 +71,7 @@ async def import_(
     """
     if not file.is_file():
         raise InvalidInput(f"there is no file {file}", hint="Check the path", path=str(file))
-    with _progress("importing") as report:
+    with progress("importing") as report:
         try:
             return await client.import_lines(file, progress=report, embed=embed)
         except UnicodeDecodeError as error:
@@ -87,7 +85,7 @@ async def backup_create(client: MemoryClient, file: File) -> str:
     """Copy the store to a file while others go on using it."""
     if file.exists():
         raise InvalidInput(f"{file} is there already", hint="Choose another name", path=str(file))
-    with _progress("copying") as report, _writable(file):
+    with progress("copying") as report, _writable(file):
         path = await client.backup(file, progress=report)
     return f"backed up to {path} ({path.stat().st_size:,} bytes), verified"
 
@@ -101,16 +99,6 @@ def backup_restore(
 ) -> Restored:
     """Put a backup in place of the store. The store that was there is kept beside it."""
     return restore_backup(settings, file.expanduser().absolute(), force=force)
-
-
-@contextmanager
-def _progress(label: str) -> Generator[Report]:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    # On standard error, so that what is printed can be piped.
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
+from scrubjay.model.branch_name import version_or_branch
 from scrubjay.model.results import History, Written
 from scrubjay.surfaces.cli.command import verb
 
@@ -83,8 +84,3 @@ async def revert(
 ) -> Written:
     """Go back to a version, as a new one: nothing is lost by it."""
     return await client.revert(id, to=to, message=message, branch=branch)
-
-
-def version_or_branch(given: str) -> int | str:
-    """A number is a version; whatever else is the name of a branch."""
-    return int(given) if given.isascii() and given.isdigit() else given

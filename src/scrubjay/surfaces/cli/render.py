@@ -90,7 +90,8 @@ def _recalled(answer: Recalled) -> None:
 
 def _hit(hit: Hit, *, mark: str) -> None:
     entities = f" [{', '.join(hit.entities)}]" if hit.entities else ""
-    say(f"{mark}. {hit.title or hit.name}{entities}  {hit.date.date()}  {hit.score:.2f}")
+    branch = f" (branch {hit.branch})" if hit.branch != MAIN else ""
+    say(f"{mark}. {hit.title or hit.name}{entities}{branch}  {hit.date.date()}  {hit.score:.2f}")
     say(f"   {' '.join(hit.passage.split())}")
     say(f"   {hit.id}" + (f"  ({'; '.join(hit.why)})" if hit.why else ""))
     for one in hit.around:
@@ -116,11 +117,17 @@ def _of_branch(answer: Written) -> str:
 def _outcome(answer: Outcome) -> None:
     would = "would be " if answer.dry_run else ""
     for one in answer.done:
-        say(f"{would}{one.action} {one.name} ({one.id})")
+        say(f"{would}{one.action} {one.name} ({one.id}){_of_branch(one)}")
+        _conflicts(one.conflicts)
         _warnings(one.warnings)
     if not answer.done and not answer.missing:
         say("nothing to do")
     _missing(answer.missing)
+
+
+def _joined(answer: Joined) -> None:
+    show_joined(answer)
+    _conflicts(answer.conflicts)
 
 
 def _related(answer: Related) -> None:
@@ -221,7 +228,7 @@ _PRINTERS: list[tuple[type, Callable[..., None]]] = [
     (Way, show_way),
     (History, show_history),
     (Branches, show_branches),
-    (Joined, show_joined),
+    (Joined, _joined),
     (Context, _context),
     (Extracted, show_extracted),
     (Undone, _undone),

@@ -9,7 +9,7 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
-from scrubjay.model.memory import MAIN, Json
+from scrubjay.model.memory import MAIN, Json, Trust
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import (
@@ -66,6 +66,9 @@ async def remember(
     expires_at: Annotated[str | None, typer.Option(metavar="TIME", help="Not found after this time.")] = None,
     remind_at: Annotated[str | None, typer.Option(metavar="TIME", help="When to bring it up again.")] = None,
     session: Annotated[str, typer.Option(help="Session it comes from.")] = "",
+    source: Annotated[
+        str, typer.Option(metavar="WHOSE", help="Whose word it is: user, agent, document or unknown.")
+    ] = Trust.USER.value,
     metadata: Meta = None,
     idempotency_key: Annotated[str, typer.Option(help="Makes a repeated call safe.")] = "",
     wait_for_llm: Annotated[
@@ -77,7 +80,7 @@ async def remember(
     return await client.remember(
         _text(text), title=title, kind=kind, name=name, entities=entity or (), observations=observation or (),
         tags=tag or (), category=category, project=project, scope=scope, session_hint=session_hint, intent=intent,
-        pinned=pinned, expires_at=expires_at, remind_at=remind_at, source={"session": session},
+        pinned=pinned, expires_at=expires_at, remind_at=remind_at, source={"session": session, "trust": source},
         metadata=_object(metadata), idempotency_key=idempotency_key, dry_run=dry_run, wait_for_llm=wait_for_llm,
     )  # fmt: skip
 
@@ -178,7 +181,8 @@ async def revise(
         given["remind_at"] = None
     return await client.revise(
         id, add_observations=add_observation or (), remove_observations=remove_observation or (), message=message,
-        expected_version=expected_version, branch=branch, idempotency_key="", source=None, **given,
+        expected_version=expected_version, branch=branch, idempotency_key="",
+        source={"trust": Trust.USER.value} if add_observation or text is not None else None, **given,
     )  # fmt: skip
 
 
@@ -233,10 +237,13 @@ async def restore(
     group: Group = False,
     reason: Reason = "",
     dry_run: DryRun = False,
+    branch: Annotated[
+        str, typer.Option("--branch", "-b", metavar="NAME", help="Not the memories: their dropped branch of this name.")
+    ] = "",
 ) -> Outcome:
-    """Take memories out of the trash."""
+    """Take memories out of the trash; or, by its name, a branch of theirs that was dropped."""
     refs, wanted = _selection(ids, kind, tag, project, entity, session)
-    return await client.restore(refs, filter=wanted, group=group, reason=reason, dry_run=dry_run)
+    return await client.restore(refs, filter=wanted, group=group, reason=reason, dry_run=dry_run, branch=branch)
 
 
 # The index on disk must lose what is purged too, so this process takes hold of it.

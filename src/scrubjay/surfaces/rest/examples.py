@@ -122,6 +122,7 @@ FOUND: dict[str, Json] = {
             "why": [],
             "around": [],
             "memory": None,
+            "branch": "main",
         }
     ],
     "pinned": [],
@@ -190,6 +191,7 @@ JOINED: dict[str, Json] = {
     "version": 4,
     "clashes": [],
     "warnings": [],
+    "conflicts": [],
 }
 CONTEXT: dict[str, Json] = {
     "space": "default",

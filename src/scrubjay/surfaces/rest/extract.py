@@ -35,6 +35,7 @@ class ExtractAsked(Asked):
     project: Annotated[Line, Field(description="The project that the facts belong to.")] = ""
     format: Annotated[Formats, Field(description="How the log is written; `auto` looks.")] = "auto"
     method: Annotated[Ways, Field(description="`auto` asks a language model if there is one.")] = "auto"
+    me: Annotated[Line, Field(description="The speaker who is the user, where the log calls nobody so.")] = ""
     store: Annotated[bool, Field(description="Store the facts, or only tell them.")] = True
 
 
@@ -46,6 +47,6 @@ async def extract(asked: ExtractAsked, visit: Writing) -> Response:
     """
     work = visit.memory.extract(
         asked.text, session=asked.session, project=asked.project, format=asked.format, method=asked.method,
-        store=asked.store,
+        me=asked.me, store=asked.store,
     )  # fmt: skip
     return answer(await visit.write("extract", work, long=True))

@@ -31,7 +31,7 @@ from scrubjay.surfaces.rest.route import (
     version_from,
 )
 from scrubjay.surfaces.rest.schemas import Described, gives
-from scrubjay.surfaces.rest.texts import Label
+from scrubjay.surfaces.rest.texts import LONGEST_LABEL, Label
 from scrubjay.writing.dispose import Selection
 
 routes = router("memories")
@@ -56,6 +56,9 @@ IfMatch = Annotated[
 ]
 IfNoneMatch = Annotated[
     str, Header(alias="If-None-Match", max_length=1_000, description="The version that the caller has.")
+]
+DroppedBranch = Annotated[
+    str, Query(max_length=LONGEST_LABEL, description="Not the memory itself: a branch of it that was dropped.")
 ]
 _CREATED = 201
 _UNCHANGED = 304
@@ -173,10 +176,10 @@ async def forget(
 
 
 @routes.post("/memories/{id}/restore", summary="Restore a memory", responses=_written(examples.RESTORED_ONE))
-async def restore(ref: Ref, visit: Writing, match: IfMatch = "") -> Response:
-    """Take a memory out of the trash."""
+async def restore(ref: Ref, visit: Writing, match: IfMatch = "", branch: DroppedBranch = "") -> Response:
+    """Take a memory out of the trash; or, by its name, a branch of it that was dropped."""
     await require_version(visit, ref, match)
-    return _one(await visit.write("restore", visit.memory.restore(ref)))
+    return _one(await visit.write("restore", visit.memory.restore(ref, branch=branch)))
 
 
 @routes.post("/memories/{id}/purge", summary="Purge a memory", responses=_written(examples.PURGED_ONE))
@@ -242,7 +245,7 @@ def _place(memory_id: str, visit: Visit) -> str:
 def _one(done: Outcome) -> Response:
     if not done.done:
         raise _not_found(done.missing[0])
-    return answer(done.done[0], headers=etag(done.done[0].version))
+    return answer(done.done[0], headers=etag(done.done[0].version, done.done[0].branch))
 
 
 def _not_found(missing: Missing) -> NotFound:

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Query, Response
 
 from scrubjay.errors import InvalidInput
+from scrubjay.model.branch_name import version_or_branch
 from scrubjay.model.results import History, Undone, Written
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.asked import CommitAsked, RevertAsked, UndoAsked
@@ -41,7 +42,7 @@ async def diff(
     branch: OnBranch = "",
 ) -> Response:
     """How one version became another."""
-    work = visit.memory.history(ref, diff=[_version(first), _version(second)], branch=branch)
+    work = visit.memory.history(ref, diff=[version_or_branch(first), version_or_branch(second)], branch=branch)
     return answer(await visit.read("diff", work))
 
 
@@ -72,7 +73,3 @@ async def commit(ref: Ref, asked: CommitAsked, visit: Writing, branch: OnBranch 
 async def undo(asked: UndoAsked, visit: Writing, key: Key = "") -> Response:
     """Take back the last change of this agent (`X-Scrubjay-Agent`), or a named run."""
     return answer(await visit.write("undo", visit.memory.undo(run=asked.run, idempotency_key=key)))
-
-
-def _version(given: str) -> int | str:
-    return int(given) if given.isascii() and given.isdigit() else given

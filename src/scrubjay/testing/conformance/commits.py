@@ -124,6 +124,27 @@ class CommitSuite:
             await store.commit(a_commit(a_rewrite(revised(a_memory()))))
         assert await store.last_seq() == 0
 
+    async def test_what_a_commit_was_made_from_must_stand(self, store: RecordStore) -> None:
+        trunk, other = a_memory("trunk"), a_memory("other")
+        await store.commit(a_commit(trunk, other))
+        stands = ((trunk.id, 1), (other.id, 1))
+        first = a_memory("made of both")
+        await store.commit(replace(a_commit(first), stands=stands))
+        assert first.id in await store.get("default", [first.id])
+        # Of what is written too, the version before counts.
+        later = revised(trunk, content="later")
+        await store.commit(replace(a_commit(a_rewrite(later)), stands=stands))
+        second, third = a_memory("made too late"), a_memory("made of what is gone")
+        with pytest.raises(StaleVersion) as caught:
+            await store.commit(replace(a_commit(second), stands=stands))
+        fields = caught.value.fields
+        assert (fields["memory_id"], fields["expected"], fields["current"]) == (trunk.id, 1, 2)
+        await store.purge("default", [other.id], origin=an_origin())
+        for gone in (other.id, "no id at all"):
+            with pytest.raises(NotFound):
+                await store.commit(replace(a_commit(third), stands=((gone, 1),)))
+        assert await store.get("default", [second.id, third.id]) == {}
+
     async def test_a_write_may_build_on_another_of_its_commit(self, store: RecordStore) -> None:
         first = a_memory("one")
         second = revised(first, content="two")

@@ -101,6 +101,45 @@ class PapersSuite:
         assert [paper.key for paper in await store.papers("default", "jobs", limit=9)] == ["a"]
         assert await store.papers("default", "rul", limit=9) == []
 
+    async def test_a_drawer_is_read_with_the_latest_first(self, store: RecordStore) -> None:
+        order = [("b", 3), ("a", 3), ("Z", 2), ("ä", 1), ("c", 1)]
+        for key, at in sorted(order):
+            await store.file_paper(replace(a_paper(key), at=moment(at)), base=None)
+        await store.file_paper(replace(a_paper("other", drawer="jobs"), at=moment(9)), base=None)
+        await store.file_paper(replace(a_paper("other", space="there"), at=moment(9)), base=None)
+        told: list[tuple[str, int]] = []
+        before = None
+        while page := await store.latest_papers("default", "rules", before=before, limit=2):
+            told += [(paper.key, int((paper.at - moment(0)).total_seconds())) for paper in page]
+            before = page[-1].at, page[-1].key
+        assert told == order
+        # Who is changed is among the latest again.
+        await store.file_paper(replace(a_paper("c"), at=moment(5)), base=1)
+        assert [one.key for one in await store.latest_papers("default", "rules", limit=2)] == ["c", "b"]
+        assert await store.latest_papers("default", "rul", limit=9) == []
+
+    async def test_papers_are_found_by_the_memories_that_they_are_about(self, store: RecordStore) -> None:
+        one, other, third = a_memory(), a_memory(), a_memory()
+        pairs = [(one.id, other.id), (other.id, third.id), (third.id, third.id), (third.id, "no id"), (one.id, 7)]
+        about: list[dict[str, Json]] = [{"memory_id": first, "other_id": second} for first, second in pairs]
+        papers = [replace(a_paper(str(n), value={"about": each}), at=moment(n)) for n, each in enumerate(about)]
+        await store.commit(a_commit(one, other, third, papers=papers))
+        await store.file_paper(a_paper("elsewhere", drawer="jobs", value={"about": about[0]}), base=None)
+
+        async def told(*ids: str, limit: int = 9) -> list[str]:
+            return [paper.key for paper in await store.papers_about("default", "rules", ids, limit=limit)]
+
+        assert await told(one.id) == ["4", "0"]
+        assert await told(other.id) == ["1", "0"]
+        assert await told(third.id) == ["3", "2", "1"]
+        assert await told(one.id, third.id, one.id, "nobody", limit=4) == ["4", "3", "2", "1"]
+        assert await told("nobody", "") == []
+        assert await told() == []
+        assert await store.papers_about("there", "rules", [one.id], limit=9) == []
+        assert await store.papers_about("default", "rules", [one.id], limit=9) == [papers[4], papers[0]]
+        await store.purge("default", [other.id], origin=an_origin())
+        assert await told(one.id, other.id, third.id) == ["4", "3", "2"]
+
     async def test_keys_may_be_anything(self, store: RecordStore) -> None:
         for number, key in enumerate(hostile.STRINGS):
             await store.file_paper(a_paper(key, drawer=key[:100], value={key: number}), base=None)

@@ -12,7 +12,7 @@ from scrubjay.testing.build import a_commit, a_memory, a_rewrite, an_edge, an_or
 
 
 class PastSuite:
-    """`version_at`, `relations_at` and `sizes`. Needs the fixture `store`."""
+    """`version_at`, `versions_at`, `relations_at` and `sizes`. Needs the fixture `store`."""
 
     async def test_the_version_of_a_moment_is_the_newest_that_there_was(self, store: RecordStore) -> None:
         first = a_memory("one", created_at=moment(10), updated_at=moment(10))
@@ -22,6 +22,22 @@ class PastSuite:
             await store.commit(a_commit(a_rewrite(later), origin=_at(10 * number)))
         told = {at: await _text_at(store, first, moment(at)) for at in (9.999999, 10, 19, 20, 29.9, 30, 1e6)}
         assert told == {9.999999: None, 10: "one", 19: "one", 20: "two", 29.9: "two", 30: "three", 1e6: "three"}
+
+    async def test_the_versions_of_a_moment_are_told_of_many_at_once(self, store: RecordStore) -> None:
+        made = [a_memory(f"text {n} " * 9, created_at=moment(n), updated_at=moment(n)) for n in range(1, 20)]
+        for memory in made:
+            await store.commit(a_commit(memory, origin=_at((memory.created_at - moment(0)).total_seconds())))
+        for number in (2, 3):
+            later = [replace(one, version=number, content=f"{one.content}{number}") for one in made]
+            await store.commit(a_commit(*map(a_rewrite, later), origin=_at(100 * number)))
+        ids = [one.id for one in made]
+        for at in (0.5, 5, 150, 200, 1e6):
+            told = await store.versions_at("default", [*ids[::-1], "nobody", ids[3], ""], at=moment(at))
+            alone = {one: await store.version_at("default", one, at=moment(at)) for one in ids[::-1]}
+            assert told == {one: version for one, version in alone.items() if version is not None}
+            assert list(told) == [one for one, version in alone.items() if version is not None]
+        assert await store.versions_at("there", ids, at=moment(1e6)) == {}
+        assert await store.versions_at("default", [], at=moment(1e6)) == {}
 
     async def test_nobody_elses_version_is_told(self, store: RecordStore) -> None:
         await store.commit(a_commit(a_memory(space="there")))

@@ -10,9 +10,10 @@ from tests.unit.stores.postgres.conftest import Raw
 from tests.unit.stores.postgres.logins import APP, HASTY, OWNER, STRANGER, give, make_logins
 
 from scrubjay.errors import StoreBusy, StoreError, StoreTooNew
+from scrubjay.model.memory import Json
 from scrubjay.stores.postgres import Address, PostgresStore, schema
 from scrubjay.stores.postgres.schema import MIGRATIONS, prepare
-from scrubjay.testing.build import a_commit, a_memory
+from scrubjay.testing.build import a_commit, a_memory, a_paper
 
 
 async def applied(url: str) -> list[str]:
@@ -49,6 +50,21 @@ async def test_only_what_is_new_is_applied(name: str, raw: Raw, monkeypatch: pyt
     assert await applied(address_of(name).url) == [*(one for one, _ in MIGRATIONS), "moods"]
     assert await raw("SELECT mood FROM scrubjay.memories") == []
     assert await raw("SELECT value FROM scrubjay.meta WHERE key = 'store_id'") == before
+
+
+async def test_conflicts_from_before_are_found_by_both_memories(name: str, store: PostgresStore, raw: Raw) -> None:
+    one, other = a_memory(), a_memory()
+    value: dict[str, Json] = {"about": {"memory_id": one.id}, "notes": '"other":"', "other": other.id}
+    papers = [a_paper(key, drawer="conflicts", value=value) for key in "ab"]
+    await store.commit(a_commit(one, other, papers=[*papers, a_paper("c", value=value)]))
+    await raw("DROP FUNCTION scrubjay.latest_papers_1, scrubjay.papers_about_1")
+    await raw("DROP INDEX scrubjay.papers_latest")
+    await raw("ALTER TABLE scrubjay.papers DROP COLUMN other_id")
+    address = address_of(name)
+    async with await schema.connect(address.url, address) as connection, connection.transaction():
+        await dict(MIGRATIONS)["paper trails"](connection, 0)
+    assert await store.papers_about("default", "conflicts", [other.id], limit=9) == papers[::-1]
+    assert await store.papers_about("default", "rules", [other.id], limit=9) == []
 
 
 async def test_a_failing_migration_leaves_everything_as_it_was(

@@ -44,6 +44,7 @@ def spoil_index(path: Path) -> None:
 
 def make_old(path: Path) -> None:
     """Take away what the migration to threads, and those after it, have brought."""
+    lengthen_past(path)
     _run(
         path,
         *(f"DROP INDEX {name}" for name in ("passages_thread", "memories_shape")),
@@ -51,9 +52,33 @@ def make_old(path: Path) -> None:
         *(f"ALTER TABLE memories DROP COLUMN {name}" for name in ("tier", "relevance", "confirmed", "shape")),
         "DROP TABLE grams",
         "DROP TABLE papers",
-        "DELETE FROM migrations WHERE name IN ('threads', 'papers', 'lines of versions')",
+        "DELETE FROM migrations WHERE name IN ('threads', 'papers', 'lines of versions', 'paper trails')",
         "PRAGMA user_version = 3",
     )
+
+
+def lengthen_past(path: Path) -> None:
+    """Have the log tell of agents and memories by name and id in every entry, as before the last migration."""
+    _run(path, *_LONG_PAST, "DELETE FROM migrations WHERE name = 'short past'", "PRAGMA user_version = 7")
+
+
+_LONG_PAST = (
+    *(f"DROP INDEX {name}" for name in ("runs_id", "runs_agent", "changes_memory")),
+    "ALTER TABLE runs ADD COLUMN agent TEXT NOT NULL DEFAULT ''",
+    "UPDATE runs SET agent = (SELECT name FROM agents WHERE no = agent_no)",
+    "ALTER TABLE runs DROP COLUMN agent_no",
+    "CREATE INDEX runs_id ON runs(space_no, id, agent)",
+    "CREATE INDEX runs_agent ON runs(space_no, agent, last_seq)",
+    "ALTER TABLE changes ADD COLUMN memory_id BLOB NOT NULL DEFAULT x''",
+    """UPDATE changes SET memory_id = coalesce((SELECT m.id FROM memories m WHERE m.no = changes.memory_no),
+         (SELECT g.id FROM gone g WHERE g.memory_no = changes.memory_no))""",
+    "CREATE INDEX changes_memory ON changes(memory_no)",
+    "DROP TABLE agents",
+    "DROP TABLE gone",
+    "DROP VIEW shelf",
+    "INSERT INTO vectors(space_no, model_no, hash, vector) SELECT space_no, model_no, hash, vector FROM faded",
+    "DROP TABLE faded",
+)
 
 
 def _run(path: Path, *statements: str) -> None:

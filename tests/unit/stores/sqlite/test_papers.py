@@ -1,11 +1,13 @@
 """Papers in the file: found by indexes, gone without a trace, and new to older files."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
 import pytest
+from tests.unit.stores.sqlite.scribbling import lengthen_past
 
-from scrubjay.model.memory import State
+from scrubjay.model.memory import Json, State
 from scrubjay.model.query import Filter
 from scrubjay.stores.rows import STATES
 from scrubjay.stores.sqlite import SqliteStore
@@ -65,6 +67,29 @@ async def test_a_store_from_before_papers_gets_them(path: Path) -> None:
     await store.close()
 
 
+async def test_conflicts_from_before_are_found_by_both_memories(path: Path) -> None:
+    store = await SqliteStore.open(path, readers=1)
+    one, other = a_memory(), a_memory()
+    values: list[dict[str, Json]] = [
+        {"about": {"memory_id": one.id}, "other": known} for known in (other.id, "nobody", 7, None)
+    ]
+    papers = [a_paper(str(number), drawer="conflicts", value=value) for number, value in enumerate(values)]
+    await store.commit(a_commit(one, other, papers=[*papers, replace(papers[0], drawer="jobs")]))
+    await store.close()
+    lengthen_past(path)
+    connection = apsw.Connection(str(path))
+    for index in ("papers_other", "papers_latest"):
+        connection.execute(f"DROP INDEX {index}")
+    connection.execute("ALTER TABLE papers DROP COLUMN other_id")
+    dict(MIGRATIONS)["paper trails"](connection)
+    connection.close()
+    store = await SqliteStore.open(path, readers=1)
+    assert await store.papers_about("default", "conflicts", [other.id], limit=9) == [papers[0]]
+    assert await store.papers_about("default", "jobs", [other.id], limit=9) == []
+    assert len(await store.latest_papers("default", "conflicts", limit=9)) == 4
+    await store.close()
+
+
 async def test_papers_are_found_without_a_walk(path: Path) -> None:
     store = await SqliteStore.open(path, readers=1)
     await store.file_paper(a_paper(due=moment(1)), base=None)
@@ -75,6 +100,8 @@ async def test_papers_are_found_without_a_walk(path: Path) -> None:
         (f"{one} AND key = 'k'", "PRIMARY KEY (space_no=? AND drawer=? AND key=?)"),
         (f"{one} AND key > 'k' ORDER BY key", "PRIMARY KEY (space_no=? AND drawer=? AND key>?)"),
         ("space_no = 1 AND (drawer, key) > ('a', 'b') ORDER BY drawer, key", "PRIMARY KEY (space_no=? AND "),
+        (f"{one} AND (at, key) < (5, 'k') ORDER BY at DESC, key DESC", "papers_latest (space_no=? AND drawer=? AND "),
+        ("space_no = 1 AND other_id = x'00' AND drawer = 'rules'", "papers_other (space_no=? AND other_id=?"),
         ("drawer = 'jobs' AND due <= 9 ORDER BY due, space_no, key", "INDEX papers_due (drawer=? AND due<?)"),
     ):
         plan = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN SELECT * FROM papers WHERE {asked}")]

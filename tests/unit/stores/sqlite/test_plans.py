@@ -85,6 +85,7 @@ def test_a_reading_walks_nothing(traced: Traced) -> None:
     reading.sizes(connection, "default", [memory.id])
     past.versions(connection, "default", memory.id, limit=9, before=None, bodies=bodies)
     past.version_at(connection, "default", memory.id, at=memory.updated_at, bodies=bodies)
+    past.versions_at(connection, "default", [memory.id], at=memory.updated_at, bodies=bodies)
     past.relations_at(connection, "default", [memory.id], at=memory.updated_at)
     reading.relations(connection, "default", [memory.id])
     lexicon.lexical_candidates(connection, "default", ["jay", "acorn"], Filter(kind="note"), limit=9)

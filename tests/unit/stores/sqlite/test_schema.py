@@ -7,14 +7,15 @@ from threading import Barrier
 
 import apsw
 import pytest
-from tests.unit.stores.sqlite.scribbling import make_old
+from tests.unit.stores.sqlite.scribbling import lengthen_past, make_old
 
 from scrubjay.errors import StoreDamaged, StoreTooNew
 from scrubjay.model.identity import new_id
-from scrubjay.stores.sqlite import schema
+from scrubjay.stores.sqlite import SqliteStore, schema
 from scrubjay.stores.sqlite.connection import connect
 from scrubjay.stores.sqlite.rows import run_key, run_name
 from scrubjay.stores.sqlite.schema import MIGRATIONS, migrate
+from scrubjay.testing.build import a_commit, a_memory, a_rewrite, an_edge, an_origin, revised
 from scrubjay.text.grams import grams_of
 
 
@@ -159,11 +160,35 @@ def test_ids_of_runs_from_before_become_bytes_and_names_stay(opened: apsw.Connec
     migrate(opened, path=path)
     ids = [new_id(), "spring cleaning", new_id().upper(), "x" * 36, ""]
     for run in ids:
-        opened.execute("INSERT INTO runs(space_no, id, agent) VALUES(1, ?, '')", (run,))
-    opened.execute("DELETE FROM migrations WHERE name = 'lines of versions'")
-    opened.pragma("user_version", len(MIGRATIONS) - 1)
-    migrate(opened, path=path)
+        opened.execute("INSERT INTO runs(space_no, id) VALUES(1, ?)", (run,))
+    dict(MIGRATIONS)["lines of versions"](opened)
     kept = [row[0] for row in opened.execute("SELECT id FROM runs ORDER BY no")]
     assert [isinstance(one, bytes) for one in kept] == [True, False, False, False, False]
     assert [run_name(one) for one in kept] == ids
     assert kept == [run_key(one) for one in ids]
+
+
+async def test_a_log_from_before_tells_the_same_when_it_is_short(path: Path) -> None:
+    store = await SqliteStore.open(path, readers=1)
+    first, other, gone = a_memory("tea"), a_memory("milk"), a_memory("salt")
+    ann, bob = an_origin(run="spring", agent="ann"), an_origin(agent="bob")
+    await store.commit(a_commit(first, other, gone, an_edge(first, gone), origin=ann))
+    await store.commit(a_commit(a_rewrite(revised(first, content="green tea")), origin=bob))
+    await store.purge("default", [gone.id], origin=ann)
+
+    async def told(store: SqliteStore) -> list[object]:
+        return [
+            await store.changes(after=0, limit=99),
+            await store.versions("default", first.id, limit=9),
+            [await store.last_run("default", agent=agent) for agent in ("ann", "bob", "nobody")],
+            await store.run("default", "spring"),
+        ]
+
+    before = await told(store)
+    await store.close()
+    lengthen_past(path)
+    again = await SqliteStore.open(path, readers=1)
+    assert await told(again) == before
+    await again.commit(a_commit(a_rewrite(revised(other, content="oat milk")), origin=ann))
+    assert {change.agent for change in await again.changes(after=0, limit=99)} == {"ann", "bob"}
+    await again.close()

@@ -82,7 +82,7 @@ async def revise(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
             message=given.text("message"),
             expected_version=given.whole("expected_version"),
             branch=given.text("branch"),
-            source=None,
+            source={"method": Method.AGENT.value},
             idempotency_key="",
             **fields,
         )
@@ -167,9 +167,15 @@ def _disposed(done: Outcome) -> Answer:
 
 def _written(one: Written) -> Entry:
     structured: dict[str, Json] = {"action": one.action, "id": one.id, "name": one.name, "version": one.version}
+    if one.branch != MAIN:
+        structured["branch"] = one.branch
+    if one.conflicts:
+        structured["conflicts"] = [frictions_of(each) for each in one.conflicts]
     if one.warnings:
         structured["warnings"] = [*one.warnings]
-    return Entry(structured=structured, line="; ".join((f"- {one.action}: {one.name}", *one.warnings)))
+    of_branch = "" if one.branch == MAIN else f" of branch {one.branch}"
+    line = "; ".join((f"- {one.action}: {one.name}{of_branch}", *one.warnings))
+    return Entry(structured=structured, line="\n".join((line, *map(friction, one.conflicts[:_CONFLICTS]))))
 
 
 def _lost(one: Missing) -> Entry:

@@ -151,7 +151,7 @@ TOOLS = (
         "Bring back a version of an entity, as a new one.",
         enhanced_versions.memory_revert,
         input=takes("entity_name", "version", entity_name=_ENTITY, version=least(1)),
-        output=_gives(entity=TEXT, reverted_to=WHOLE, version=WHOLE, branch=TEXT),
+        output=_gives(entity=TEXT, reverted_to=WHOLE, version=WHOLE, branch=TEXT, conflicts=LIST),
     ),
     _tool(
         "memory_undo",
@@ -168,5 +168,35 @@ TOOLS = (
         input=takes("entity_name", "branch_name", entity_name=_ENTITY, branch_name=TEXT, description=TEXT),
         output=_gives(entity=TEXT, branch_id=TEXT, branch_name=TEXT, created_from_version=WHOLE, version=WHOLE),
         repeatable=True,
+    ),
+    _tool(
+        "memory_branches",
+        "The branches of an entity, and the one that it is switched to.",
+        enhanced_versions.memory_branches,
+        input=takes("entity_name", entity_name=_ENTITY),
+        output=_gives(entity=TEXT, current_branch=TEXT, branches=LIST),
+        reads=True,
+    ),
+    _tool(
+        "memory_merge_branch",
+        "Bring what a branch of an entity has changed into main, or what main has into a branch. Where both have "
+        "changed the same nothing is done, and clashes tells both.",
+        enhanced_versions.memory_merge_branch,
+        input=takes(
+            "entity_name", "branch_name", entity_name=_ENTITY, branch_name=TEXT, into=says(TEXT, "default main"),
+            prefer=says(choice("ours", "theirs"), "settles clashes: what into says, or what the branch says"),
+            message=TEXT,
+        ),
+        output=_gives(
+            entity=TEXT, action=TEXT, branch_name=TEXT, into=TEXT, version=WHOLE, clashes=LIST, conflicts=LIST,
+            run=TEXT,
+        ),
+    ),
+    _tool(
+        "memory_drop_branch",
+        "Put a branch of an entity into the trash; memory_undo with the run brings it back.",
+        enhanced_versions.memory_drop_branch,
+        input=takes("entity_name", "branch_name", entity_name=_ENTITY, branch_name=TEXT),
+        output=_gives(entity=TEXT, branch_name=TEXT, current_branch=TEXT, branches=LIST, run=TEXT),
     ),
 )  # fmt: skip

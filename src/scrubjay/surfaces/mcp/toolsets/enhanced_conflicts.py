@@ -2,21 +2,20 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
 from scrubjay.branches import branch_id
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.graph.records import draft_for, entity_at, entity_named
+from scrubjay.graph.records import draft_for, entity_named
 from scrubjay.graph.shapes import conflict_json, said_now
 from scrubjay.model.conflict import Resolved
 from scrubjay.model.fact import StoredFact
-from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json, Memory, Method
 from scrubjay.surfaces.mcp.arguments import Given
 from scrubjay.surfaces.mcp.tool import Answer, Desk
 from scrubjay.surfaces.mcp.toolsets.enhanced_entities import attributed
 from scrubjay.surfaces.mcp.toolsets.enhanced_telling import failed, within_budget
+from scrubjay.surfaces.mcp.toolsets.enhanced_versions import in_one_run
 from scrubjay.text.slug import slug_of_first_words
 
 _THRESHOLD = 0.5
@@ -77,7 +76,7 @@ async def resolve_conflict(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     given = Given(arguments)
     conflict, strategy = given.mapping("conflict_data"), given.text("strategy", "auto")
     # All of it is undone together.
-    desk = replace(desk, who=replace(desk.who, run=desk.who.run or new_id()))
+    desk = in_one_run(desk)
     conflict_id = str(conflict.get("conflict_id") or conflict.get("id") or "")
     stored: dict[str, Json] = {}
     if not conflict_id:
@@ -167,7 +166,7 @@ async def _stored(desk: Desk, entity: Mapping[str, Json]) -> Memory | None:
     if not isinstance(ref, str) or not ref:
         return None
     try:
-        memory = await entity_at(ref, space=desk.who.space, store=desk.engine.store)
+        memory = await desk.engine.entity(ref, who=desk.who)
     except NotFound:
         if "observations" in entity:
             return None

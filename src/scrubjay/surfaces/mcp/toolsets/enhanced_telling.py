@@ -38,26 +38,28 @@ def failed(message: str, *, hint: str = "", code: str = "") -> dict[str, Json]:
     return told | {name: _sendable(text) for name, text in (("hint", hint), ("code", code)) if text}
 
 
-def within_budget(told: Mapping[str, Json], *, lists: Sequence[str] = ()) -> Answer:
-    """An answer as JSON in both forms; what there is no room for is cut from the ends of its lists, and told."""
+def fits(told: Mapping[str, Json]) -> bool:
+    """Whether an answer can be told whole."""
+    return _cost(dict(told)) <= room_for(MOST_TOKENS) - _NOTE
+
+
+def within_budget(told: Mapping[str, Json], *, lists: Sequence[str] = (), half: str = "") -> Answer:
+    """An answer as JSON in both forms; what there is no room for is cut from the ends of its lists, and told.
+
+    The list that is named by `half` takes no more than half of the room.
+    """
     whole = dict(told)
-    room = room_for(MOST_TOKENS) - _NOTE
-    if _cost(whole) <= room:
+    if fits(whole):
         return Answer(structured=whole)
+    room = room_for(MOST_TOKENS) - _NOTE
     kept: dict[str, Json] = {name: [] if name in lists else value for name, value in whole.items()}
     left = room - _cost(kept)
     notes: list[str] = []
     for name in lists:
         given = whole.get(name)
         items: list[Json] = given if isinstance(given, list) else []
-        shown: list[Json] = []
-        for item in items:
-            # Of one that is too long for any answer, a part is better than nothing.
-            fitted = item if shown or _cost(item) <= left else _shortened(item, room=left)
-            left -= _cost(fitted)
-            if left < 0:
-                break
-            shown.append(fitted)
+        shown = _fitting(items, room=left // 2 if name == half else left)
+        left -= sum(map(_cost, shown))
         kept[name] = shown
         if len(shown) < len(items) or shown != items[: len(shown)]:
             notes.append(f"{len(shown):,} of {len(items):,} {name} are shown, long ones in part")
@@ -65,6 +67,18 @@ def within_budget(told: Mapping[str, Json], *, lists: Sequence[str] = ()) -> Ans
         notes.append("what is long is told in part")
         kept = cast("dict[str, Json]", _shortened(kept, room=room))
     return Answer(structured={**kept, "note": f"{'; '.join(notes)}: ask more narrowly"})
+
+
+def _fitting(items: Sequence[Json], *, room: int) -> list[Json]:
+    shown: list[Json] = []
+    for item in items:
+        # Of one that is too long for any answer, a part is better than nothing.
+        fitted = item if shown or _cost(item) <= room else _shortened(item, room=room)
+        room -= _cost(fitted)
+        if room < 0:
+            break
+        shown.append(fitted)
+    return shown
 
 
 def _shortened(item: Json, *, room: int) -> Json:

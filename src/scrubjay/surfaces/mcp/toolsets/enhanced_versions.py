@@ -1,15 +1,18 @@
 """Versions and branches of the `enhanced` dialect, by the names of entities."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from scrubjay.branches import branch_id
 from scrubjay.graph.entity import name_of
-from scrubjay.graph.records import entity_at
-from scrubjay.graph.shapes import naive, said_now
+from scrubjay.graph.shapes import conflict_json, naive, said_now
+from scrubjay.model.branch import Branch, Clash, Joined
+from scrubjay.model.branch_name import spelled
+from scrubjay.model.identity import new_id
 from scrubjay.model.memory import MAIN, Json, Memory
 from scrubjay.surfaces.mcp.arguments import Given
 from scrubjay.surfaces.mcp.tool import Answer, Desk
-from scrubjay.surfaces.mcp.toolsets.enhanced_telling import within_budget
+from scrubjay.surfaces.mcp.toolsets.enhanced_telling import failed, within_budget
 
 # They are told as observations, or are no property of what the entity says.
 _TOLD_OTHERWISE = ("observations", "content", "version", "trunk", "forked", "branch", "state")
@@ -61,14 +64,17 @@ async def memory_revert(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     entity = await entity_of(desk, given)
     number = given.whole("version") or 0
     done = await desk.memory.revert(entity.id, to=number, message=f"Reverted to version {number}")
-    return _done(entity, {"reverted_to": number, "version": done.version, "branch": done.branch})
+    told: dict[str, Json] = {"reverted_to": number, "version": done.version, "branch": done.branch}
+    if done.conflicts:
+        told["conflicts"] = [conflict_json(one) for one in done.conflicts]
+    return _done(entity, told, lists=("conflicts",))
 
 
 async def memory_branch(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     """Begin a branch and stand on it; one that there is already is switched to."""
     given = Given(arguments)
     entity = await entity_of(desk, given)
-    name = given.text("branch_name")
+    name = spelled(given.text("branch_name"))
     known = await desk.memory.branches(entity.id)
     is_known = name in {one.name for one in known.branches}
     if is_known:
@@ -76,15 +82,48 @@ async def memory_branch(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     else:
         found = await desk.memory.branch(entity.id, name, description=given.text("description"), switch=True)
     line = next(one for one in found.branches if one.name == found.current)
+    return _done(entity, {"action": "switched" if is_known else "branched", **_branch(entity, line)})
+
+
+async def memory_branches(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+    """The branches of an entity, and the one that it is switched to."""
+    entity = await entity_of(desk, Given(arguments))
+    found = await desk.memory.branches(entity.id)
+    lines: list[Json] = [_branch(entity, one) for one in found.branches]
+    return _done(entity, {"current_branch": found.current, "branches": lines}, lists=("branches",))
+
+
+async def memory_merge_branch(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+    """Bring a branch into main, or main into a branch; where both have changed the same nothing is done."""
+    given = Given(arguments)
+    desk = in_one_run(desk)
+    entity = await entity_of(desk, given)
+    done = await desk.memory.merge_branch(
+        entity.id, given.text("branch_name"), into=given.text("into", MAIN), prefer=given.text("prefer"),
+        message=given.text("message"),
+    )  # fmt: skip
     told: dict[str, Json] = {
-        "action": "switched" if is_known else "branched",
-        "branch_id": entity.id if line.name == MAIN else branch_id(entity.id, line.name),
-        "branch_name": line.name,
-        "description": line.description,
-        "created_from_version": line.forked or line.version,
-        "version": line.version,
-    }
-    return _done(entity, told)
+        "entity": name_of(entity), "entity_id": entity.id, "action": done.action, "branch_name": done.branch,
+        "into": done.into, "version": done.version,
+    }  # fmt: skip
+    if done.clashes:
+        return within_budget(_clashing(done) | told, lists=("clashes",))
+    conflicts: list[Json] = [conflict_json(one) for one in done.conflicts]
+    beside: dict[str, Json] = {"conflicts": conflicts, "warnings": list[Json](done.warnings)}
+    told |= {name: value for name, value in beside.items() if value}
+    return within_budget({"success": True, **told, "run": desk.who.run}, lists=("conflicts", "warnings"))
+
+
+async def memory_drop_branch(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+    """Put a branch into the trash."""
+    given = Given(arguments)
+    desk = in_one_run(desk)
+    entity = await entity_of(desk, given)
+    name = given.text("branch_name")
+    found = await desk.memory.drop_branch(entity.id, name)
+    left: list[Json] = [one.name for one in found.branches]
+    told: dict[str, Json] = {"action": "dropped", "branch_name": spelled(name), "current_branch": found.current}
+    return _done(entity, {**told, "branches": left, "run": desk.who.run}, lists=("branches",))
 
 
 async def memory_undo(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
@@ -101,11 +140,37 @@ async def memory_undo(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
 
 async def entity_of(desk: Desk, given: Given) -> Memory:
     """The entity that a call is about."""
-    return await entity_at(given.text("entity_name"), space=desk.who.space, store=desk.engine.store)
+    return await desk.engine.entity(given.text("entity_name"), who=desk.who)
 
 
-def _done(entity: Memory, told: Mapping[str, Json]) -> Answer:
-    return within_budget({"success": True, "entity": name_of(entity), "entity_id": entity.id, **told})
+def in_one_run(desk: Desk) -> Desk:
+    """A desk whose work has a name by which it is undone together."""
+    return replace(desk, who=replace(desk.who, run=desk.who.run or new_id()))
+
+
+def _done(entity: Memory, told: Mapping[str, Json], *, lists: Sequence[str] = ()) -> Answer:
+    return within_budget({"success": True, "entity": name_of(entity), "entity_id": entity.id, **told}, lists=lists)
+
+
+def _branch(entity: Memory, line: Branch) -> dict[str, Json]:
+    return {
+        "branch_id": entity.id if line.name == MAIN else branch_id(entity.id, line.name),
+        "branch_name": line.name,
+        "description": line.description,
+        "created_from_version": line.forked or line.version,
+        "version": line.version,
+    }
+
+
+def _clashing(done: Joined) -> dict[str, Json]:
+    fields = ", ".join(dict.fromkeys(one.field for one in done.clashes))
+    hint = f"Give prefer: ours is what {done.into} says, theirs what {done.branch} says; or change one of them first"
+    clashes: dict[str, Json] = {"clashes": [_clash(one) for one in done.clashes]}
+    return failed(f"both have changed {fields}, so nothing was merged", hint=hint) | clashes
+
+
+def _clash(one: Clash) -> dict[str, Json]:
+    return {"field": one.field, "base": one.base, "ours": one.ours, "theirs": one.theirs}
 
 
 def _version(memory: Memory, said: Sequence[str]) -> dict[str, Json]:

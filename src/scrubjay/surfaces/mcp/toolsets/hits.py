@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from scrubjay.model.memory import Json, Source, Trust
+from scrubjay.model.memory import MAIN, Json, Source, Trust
 from scrubjay.model.moment import to_iso
 from scrubjay.model.results import Hit, Neighbour
 from scrubjay.remote.shapes import plain
@@ -16,6 +16,7 @@ def entry_of(hit: Hit, mark: str = "", *, names_space: bool) -> Entry:
     """A hit in both forms; the lines after the first are indented."""
     about = f", {', '.join(hit.entities)}" if hit.entities else ""
     mark += f"in {hit.space}, " if names_space else ""
+    mark += f"on branch {hit.branch}, " if hit.branch != MAIN else ""
     head = f"- {hit.name} ({mark}{hit.date.date().isoformat()}{about}): "
     passage = " ".join(hit.passage.split())
     why = [f"  why: {'; '.join(hit.why)}"] if hit.why else []
@@ -55,6 +56,7 @@ def _fields(hit: Hit, *, names_space: bool) -> dict[str, Json]:
             "id": hit.id,
             "name": hit.name,
             "space": hit.space if names_space else "",
+            "branch": hit.branch if hit.branch != MAIN else "",
             "title": hit.title,
             "passage": hit.passage,
             "score": hit.score,

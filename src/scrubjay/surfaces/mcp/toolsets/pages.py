@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from scrubjay.errors import InvalidInput
+from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.memory import Json, Memory
-from scrubjay.model.results import Missing
+from scrubjay.model.results import Missing, ReadResult
 from scrubjay.remote.shapes import plain
 from scrubjay.surfaces.mcp.budget import cost_of, cut, lean
 from scrubjay.surfaces.mcp.cursors import foreign, pack
@@ -49,9 +49,7 @@ class Pages:
             if number > first and self._room < _LEAST:
                 self._cursor = pack(number, 0, 0)
                 return
-            found = await desk.memory.read(
-                refs[number], format=shown.format, version=shown.version, branch=shown.branch, as_of=shown.as_of
-            )
+            found = await _read(desk, refs[number], shown, alone=len(refs) == 1)
             for missing in found.missing:
                 self._miss(missing)
             for memory, text in zip(found.memories, found.texts, strict=True):
@@ -99,6 +97,18 @@ class Pages:
         self._lines.append(shown)
         self._room -= cost_of(shown, structured)
         return end
+
+
+async def _read(desk: Desk, ref: str, shown: Shown, *, alone: bool) -> ReadResult:
+    """One memory; of several, one that is not there as it is wanted is missing as one that is not there at all."""
+    try:
+        return await desk.memory.read(
+            ref, format=shown.format, version=shown.version, branch=shown.branch, as_of=shown.as_of
+        )
+    except NotFound as error:
+        if alone:
+            raise
+        return ReadResult(memories=(), missing=(Missing(ref=ref, why=error.message),))
 
 
 def _require_unchanged(memory: Memory, text: str, *, start: int, seen: int) -> None:

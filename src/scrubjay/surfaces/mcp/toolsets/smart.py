@@ -22,6 +22,7 @@ from scrubjay.surfaces.mcp.toolsets.schema import (
     says,
     takes,
 )
+from scrubjay.surfaces.mcp.toolsets.smart_duplicates import intelligence_detect_duplicates
 from scrubjay.surfaces.mcp.toolsets.texts import PLENTY, Wording, tell_texts
 from scrubjay.writing.validate import INTENTS
 
@@ -68,7 +69,7 @@ async def update_memory(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
         remove_observations=(),
         idempotency_key="",
         branch="",
-        source=None,
+        source={"method": Method.AGENT.value},
         message=given.text("message"),
         expected_version=given.whole("expected_version"),
         **{_NAMES[name]: value for name, value in changes.items()},
@@ -161,5 +162,19 @@ TOOLS = (
         output=gives(results=LIST),
         call=search_memories,
         reads=True,
+    ),
+    Tool(
+        name="intelligence_detect_duplicates",
+        title="Detect duplicates",
+        description="Pairs of memories that say the same: of all, or those of one. merge makes one of each two where "
+        "one of them says nothing else; it can be undone.",
+        input=takes(
+            id=says(TEXT, "id, name or title"),
+            threshold=says({"type": "number", "minimum": 0, "maximum": 1}, "least confidence"),
+            limit=least(1),
+            merge=FLAG,
+        ),
+        output=gives(duplicates=LIST, count=WHOLE),
+        call=intelligence_detect_duplicates,
     ),
 )

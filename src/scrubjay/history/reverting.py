@@ -1,0 +1,139 @@
+"""`revert` to a version: a new one that says the same. Nothing is rewritten."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
+
+from scrubjay.branches import OWN_FIELDS, on_branch, require_open, too_fast, version_of
+from scrubjay.errors import BodyDamaged, NameTaken, StaleVersion
+from scrubjay.history.parts import parts_after, rewrite, told
+from scrubjay.model.change import Action, Origin
+from scrubjay.model.conflict import ToldConflict
+from scrubjay.model.given import require_remark, require_whole
+from scrubjay.model.memory import MAIN, Json, Memory
+from scrubjay.model.paper import Paper
+from scrubjay.model.passage import Passage
+from scrubjay.model.results import Written
+from scrubjay.once import Ask, asking
+from scrubjay.ports import Commit, RecordStore
+from scrubjay.references import resolve
+from scrubjay.text.secrets import redact
+
+# Somebody else may be faster; to go back to a version means the same whatever came since.
+_TRIES = 20
+
+
+class Friction(Protocol):
+    """Conflicts that were found, as they are told and as they are kept."""
+
+    @property
+    def told(self) -> tuple[ToldConflict, ...]:
+        """With the words of both ends."""
+        ...
+
+    def papers(self, *, at: datetime) -> tuple[Paper, ...]:
+        """What goes into the commit."""
+        ...
+
+
+class Lookout(Protocol):
+    """Looks for what does not go with a memory that is about to be stored."""
+
+    async def look(
+        self, memory: Memory, passages: Sequence[Passage], *, before: Memory | None, origin: Origin
+    ) -> Friction:
+        """What it does not go with; `before` is what stood in its place."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Errand:
+    """What a revert has to do, and with whom."""
+
+    to: int
+    why: str
+    origin: Origin
+    store: RecordStore
+    ask: Ask
+    lookout: Lookout | None
+    # Whether the name it had then is another's now.
+    keeps_name: bool = False
+
+
+async def revert(
+    ref: str,
+    *,
+    to: int,
+    message: str,
+    branch: str = "",
+    space: str,
+    origin: Origin,
+    store: RecordStore,
+    key: str = "",
+    lookout: Lookout | None = None,
+) -> Written:
+    """A new version with the content of an older one; what that does not go with by now is told and filed."""
+    require_whole(to, field="to")
+    require_remark(message, field="message")
+    asked: dict[str, Json] = {"verb": "revert", "ref": ref, "to": to, "message": message}
+    ask = asking(key, asked | ({"branch": branch} if branch else {}))
+    why = redact(message)[0] or f"back to version {to}"
+    errand = _Errand(to=to, why=why, origin=origin, store=store, ask=ask, lookout=lookout)
+    for _ in range(_TRIES):
+        if (known := await ask.answered(store, space=space)) is not None:
+            return Written.from_json(known)
+        memory = await _standing(ref, to, branch=branch, space=space, store=store)
+        try:
+            return await _revert(memory, errand)
+        except StaleVersion:
+            continue
+        except NameTaken:
+            if errand.keeps_name:
+                raise
+            errand = replace(errand, keeps_name=True)
+    raise too_fast(ref)
+
+
+async def _standing(ref: str, to: int, *, branch: str, space: str, store: RecordStore) -> Memory:
+    """What is to go back to a version, as it is now."""
+    try:
+        return await require_open(store, await on_branch(store, await resolve(store, ref, space=space), branch))
+    except BodyDamaged as damaged:
+        if branch not in ("", MAIN):
+            raise
+        return await _stand_in(damaged, to, space=space, store=store)
+
+
+async def _revert(memory: Memory, errand: _Errand) -> Written:
+    origin, store = errand.origin, errand.store
+    wanted = (await version_of(memory, errand.to, store=store)).memory
+    reverted = replace(wanted, **{name: getattr(memory, name) for name in OWN_FIELDS})
+    reverted = replace(reverted, version=memory.version + 1, updated_at=max(origin.at, memory.updated_at))
+    renamed: list[str] = []
+    if errand.keeps_name:
+        renamed = [f"another memory is called {reverted.name!r} by now: this one keeps its name"]
+        reverted = replace(reverted, name=memory.name)
+    write = rewrite(reverted, base=memory.version, action=Action.REVERTED, message=errand.why)
+    parts, remarks = await parts_after(memory, reverted, origin=origin, store=store)
+    found = None
+    if errand.lookout is not None:
+        found = await errand.lookout.look(reverted, write.passages, before=memory, origin=origin)
+    answer = replace(told(write), action="updated", warnings=(*renamed, *remarks))
+    commit = Commit(
+        space=memory.space, origin=origin, writes=(write, *parts), papers=found.papers(at=origin.at) if found else (),
+        once=errand.ask.once(answer.as_json),
+    )  # fmt: skip
+    first = errand.ask.first(await store.commit(commit))
+    if first is not None:
+        return Written.from_json(first)
+    return replace(answer, conflicts=found.told) if found else answer
+
+
+async def _stand_in(damaged: BodyDamaged, to: int, *, space: str, store: RecordStore) -> Memory:
+    """The version to go back to, in place of a newest one that cannot be read: reverting is its cure."""
+    memory_id, number = str(damaged.fields["memory_id"]), damaged.fields["version"]
+    sound = await store.version(space, memory_id, to)
+    if sound is None or not isinstance(number, int):
+        raise damaged
+    return replace(sound.memory, version=number)

@@ -1,0 +1,176 @@
+"""A statement as it is compared with another: without who said it, and with the small words of German in English."""
+
+import re
+from functools import lru_cache
+
+from scrubjay.text.contradiction_words import VERBS
+from scrubjay.text.fact_words import PAST
+
+__all__ = ["has_no_subject", "said"]
+
+_LONGEST = 2_000
+_REMEMBERED = 4_096
+_BULLET = re.compile(r"^[\s*+\u2022-]+(?=\w)")
+_SPEAKER = re.compile(r"(?P<who>\w[\w.-]{0,30}(?: [A-Z][\w.-]{0,30})?): +(?=\S)")
+# Whose memory it is: what they say of themselves is what the memory says of them.
+_SELVES = frozenset("user human me myself customer client owner ich nutzer".split())
+_FIRST = {"I": "", "I'm": " is", "I've": " has", "I'll": " will", "I'd": " would", "My": "'s", "Mine": "'s"}
+_FIRST_WORD = re.compile(r"(?:I(?:'(?:m|ve|ll|d))?|My|Mine)\b")
+_OPENING = re.compile(
+    r"(?:(?:no longer|never|not|always|currently|now|also|does not|doesn't|is|was|has|had) )?([a-z]+)"
+)
+_BARE = frozenset("is was has had no does doesn't did didn't never located based born married allergic".split())
+# German that does not look like English; one of these is enough.
+_GERMAN = re.compile(
+    r"\b(?:ich|und|der|das|ist|sind|nicht|niemals|kein\w{0,2}|ein|eine[mnr]?|mein\w{0,2}|unser\w{0,2}|wir|bei|auf|f\u00fcr|mit"
+    r"|hei(?:ss|\u00df)[et]|wohn(?:e|t|en)|arbeitet?|l\u00e4uft|haben|seit|jetzt|nie|mag|hat (?:ein|zwei|drei)\w*)\b",
+    re.IGNORECASE,
+)
+_GLOSSARY = """
+    ich: I
+    wir: we
+    er: he
+    sie: she
+    mein meine meinen meinem meiner: my
+    unser unsere unseren unserem unserer: our
+    sein seine seinen seinem seiner: his
+    ihr ihre ihren ihrem ihrer: her
+    der die das den dem des: the
+    ein eine einen einem einer eines: a
+    und: and
+    oder: or
+    ist: is
+    sind: are
+    bin: am
+    war waren: was
+    hat: has
+    habe haben: have
+    im in: in
+    am auf: on
+    an: on
+    aus: off
+    bei: at
+    f\u00fcr: for
+    mit: with
+    nach: to
+    seit: since
+    nicht: not
+    kein keine keinen keinem keiner keines: no
+    nie niemals: never
+    ohne: without
+    immer: always
+    jetzt nun aktuell derzeit inzwischen mittlerweile: now
+    hei\u00dfe hei\u00dft heisse heisst: is called
+    wohne wohnt wohnen lebe lebt leben: lives
+    arbeite arbeitet arbeiten: works
+    bevorzuge bevorzugt bevorzugen: prefers
+    verheiratet: married
+    ledig: single
+    geschieden: divorced
+    offen: open
+    geschlossen: closed
+    montag: Monday
+    dienstag: Tuesday
+    mittwoch: Wednesday
+    donnerstag: Thursday
+    freitag: Friday
+    samstag sonnabend: Saturday
+    sonntag: Sunday
+    januar: January
+    februar: February
+    m\u00e4rz: March
+    mai: May
+    juni: June
+    juli: July
+    oktober: October
+    dezember: December
+    eins: one
+    zwei: two
+    drei: three
+    vier: four
+    f\u00fcnf: five
+    sechs: six
+    sieben: seven
+    acht: eight
+    neun: nine
+    zehn: ten
+    zw\u00f6lf: twelve
+    uhr: o'clock
+    rot: red
+    gr\u00fcn: green
+    blau: blue
+    gelb: yellow
+    schwarz: black
+    wei\u00df: white
+    mag: likes
+    hasse hasst: hates
+    aktiv: active
+    inaktiv: inactive
+"""
+_IN_ENGLISH = {
+    form: line.split(":", 1)[1].strip()
+    for line in reversed(_GLOSSARY.strip().splitlines())
+    for form in line.split(":", 1)[0].split()
+}
+# What is more than a word for a word.
+_PHRASES = tuple(
+    (re.compile(pattern, re.IGNORECASE), english)
+    for pattern, english in (
+        (r"\b(nicht|kein\w{0,2})\b(.{0,60}?) mehr\b", r"\1\2"),
+        (r"\b(?:bin|ist|sind) nach (\w+) (?:um)?gezogen\b", r"moved to \1"),
+        (r"\b(?:komme|kommt|kommen|stamme|stammt) aus\b", "is from"),
+        (r"\bLieblings(\w+)", r"favourite \1"),
+        (r"(\d{1,2})\. (?=[A-Z])", r"\1 "),
+        (r"\bnutz(?:e|t|en)\b|\bverwende[tn]?\b", "uses"),
+    )
+)
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def said(text: str) -> str:
+    """A statement without its bullet and its speaker, in whose place stands who is meant; German word by word."""
+    return _said(text[:_LONGEST])
+
+
+def has_no_subject(text: str) -> bool:
+    """Whether a statement begins with what somebody does, as one writes of an entity: lives in Rome."""
+    found = _OPENING.match(said(text).casefold())
+    if found is None:
+        return False
+    first, word = found[0].split()[0], found[1]
+    return first in _BARE or word in _BARE or word in PAST or _is_third_person(word)
+
+
+def _is_third_person(word: str) -> bool:
+    return word.endswith("s") and (word[:-1] in VERBS or word.removesuffix("es") in VERBS)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _said(text: str) -> str:
+    text = _BULLET.sub("", text.strip()).replace("\u2019", "'")
+    found = _SPEAKER.match(text)
+    if found:
+        text = _of_speaker(found["who"], text[found.end() :], whole=text)
+    german = next((one for one in _GERMAN.finditer(text) if not one[0].isupper()), None)
+    return _englished(text) if german else text
+
+
+def _of_speaker(who: str, rest: str, *, whole: str) -> str:
+    if who.casefold() in _SELVES:
+        return rest
+    first = _FIRST_WORD.match(rest)
+    # What stands before a colon may be a heading as well.
+    return f"{who[0].upper()}{who[1:]}{_FIRST[first[0]]}{rest[first.end() :]}" if first else whole
+
+
+def _englished(text: str) -> str:
+    for pattern, english in _PHRASES:
+        text = pattern.sub(english, text)
+    return _WORD.sub(_word, text)
+
+
+def _word(found: re.Match[str]) -> str:
+    word = found[0]
+    english = _IN_ENGLISH.get(word.casefold(), word)
+    opens = found.start() == 0
+    return english[0].upper() + english[1:] if opens and word[0].isupper() else english

@@ -1,0 +1,78 @@
+"""What comes back, or comes together, is compared with what is stored as any other write is."""
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.branching.orchard import Orchard
+from tests.unit.workshop import PLAIN, SPACE, Workshop
+
+from scrubjay.model.conflict import PENDING_DRAWER, ConflictType, ToldConflict
+from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.memory import MAIN, Method, Source
+from scrubjay.testing import FakeStore
+from scrubjay.writing.dispose import Selection
+from scrubjay.writing.review import approve
+
+TUESDAY, THURSDAY = "The release meeting is on Tuesday at 10:00", "The release meeting is on Thursday at 10:00"
+
+
+@pytest.fixture
+def office() -> Orchard:
+    return Orchard(shop=Workshop(store=FakeStore(), rules=replace(PLAIN, conflicts="on")))
+
+
+async def clashing(office: Orchard, told: tuple[ToldConflict, ...]) -> None:
+    """One conflict was told, and it waits."""
+    (one,) = told
+    assert (one.type, one.other.statement) == (ConflictType.CONTRADICTION, TUESDAY)
+    assert [paper.key for paper in await office.shop.store.papers(SPACE, PENDING_DRAWER, limit=9)] == [one.id]
+
+
+async def test_of_what_a_merge_brings(office: Orchard) -> None:
+    await office.plant(Draft(text="The picnic is nice", name="tea"))
+    await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
+    await office.branch()
+    done = await office.write("draft", content=THURSDAY)
+    assert done.conflicts == ()
+    joined = await office.merge(key="once")
+    await clashing(office, joined.conflicts)
+    assert (await office.merge(key="once")).conflicts == ()
+    assert (await office.merge(MAIN, into="draft")).conflicts == ()
+
+
+async def test_of_what_a_revert_brings_back(office: Orchard) -> None:
+    await office.plant(Draft(text=THURSDAY, name="tea"))
+    await office.write(content="The picnic is nice")
+    await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
+    assert (await office.revert(2)).conflicts == ()
+    await clashing(office, (await office.revert(1)).conflicts)
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_of_what_is_restored(office: Orchard, dry_run: bool) -> None:
+    await office.plant(Draft(text=THURSDAY, name="tea"))
+    await office.shop.forget("tea")
+    await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
+    done = await office.shop.restore(wanted=Selection(refs=("tea",), dry_run=dry_run))
+    if dry_run:
+        assert done.done[0].conflicts == ()
+    else:
+        await clashing(office, done.done[0].conflicts)
+
+
+async def test_of_what_is_approved(office: Orchard) -> None:
+    office.shop.rules = replace(office.shop.rules, review="agents")
+    agents = Source(method=Method.AGENT)
+    assert (await office.plant(Draft(text=THURSDAY, name="tea", source=agents))).state == "waiting"
+    await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
+    selection, shop = Selection(refs=("tea",)), office.shop
+    done = await approve(selection, space=SPACE, origin=office.origin, store=shop.store, lookout=shop.desk.lookout)
+    await clashing(office, done.done[0].conflicts)
+
+
+async def test_nothing_is_looked_for_where_nobody_wants_to_know(office: Orchard) -> None:
+    office.shop.rules = PLAIN
+    await office.plant(Draft(text=THURSDAY, name="tea"))
+    await office.shop.revise("tea", Edit(fields={"content": "The picnic is nice"}))
+    await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
+    assert (await office.revert(1)).conflicts == ()

@@ -1,0 +1,142 @@
+"""Whose word it is: what is said again by who is trusted more becomes theirs, and nobody's words become another's."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from tests.unit.workshop import Workshop
+
+from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.memory import Memory, Method, Observation, Source, State, Trust
+from scrubjay.testing import FakeStore
+from scrubjay.testing.build import START, a_memory, moment
+from scrubjay.writing.merge import merge
+from scrubjay.writing.restating import restated
+
+NOW = moment(60)
+DOCUMENT, USER, AGENT = (Source(trust=one) for one in (Trust.DOCUMENT, Trust.USER, Trust.AGENT))
+TEXT = "The ferry leaves at nine."
+
+
+@pytest.fixture
+def quick() -> Workshop:
+    return Workshop(store=FakeStore())
+
+
+def observed(*texts: str, source: Source | None = None) -> tuple[Observation, ...]:
+    return tuple(Observation(text=one, recorded_at=START, source=source) for one in texts)
+
+
+def trust_of(memory: Memory) -> dict[str, Trust]:
+    return {one.text: (one.source or memory.source).trust for one in memory.observations}
+
+
+def test_a_user_counts_most_a_document_least_and_who_says_nothing_of_themselves_as_an_agent() -> None:
+    ranks = [{Trust.DOCUMENT}, {Trust.AGENT, Trust.UNKNOWN}, {Trust.USER}]
+    for place, some in enumerate(ranks):
+        for one in some:
+            assert {other for other in Trust if one.outranks(other)} == set[Trust]().union(*ranks[:place])
+
+
+async def test_what_the_user_says_again_is_the_users_word(shop: Workshop) -> None:
+    first = await shop.kept(Draft(text=TEXT, observations=("daily", "from pier 4"), source=DOCUMENT))
+    shop.clock.advance(timedelta(minutes=1))
+    again = Draft(text=TEXT, observations=("daily",), source=replace(USER, agent="cli"), idempotency_key="k")
+    tried = await shop.remember(replace(again, dry_run=True, idempotency_key=""))
+    assert (tried.action, tried.version) == ("updated", 1)
+    done = await shop.remember(again)
+    assert (done.action, done.id, done.version) == ("updated", first.id, 2)
+    memory = await shop.get(first.id)
+    assert (memory.source.trust, memory.source.agent) == (Trust.USER, "cli")
+    assert memory.date >= first.date + timedelta(minutes=1)
+    assert trust_of(memory) == {"daily": Trust.USER, "from pier 4": Trust.DOCUMENT}
+    assert (await shop.remember(again)).version == 2
+    assert (await shop.remember(replace(again, idempotency_key=""))).action == "unchanged"
+    assert (await shop.remember(Draft(text=TEXT, source=DOCUMENT))).action == "unchanged"
+    assert (await shop.get(first.id)).version == 2
+
+
+async def test_what_waits_for_a_yes_stays_as_it_is(quick: Workshop) -> None:
+    quick.rules = replace(quick.rules, review="agents")
+    mine = Draft(text=TEXT, source=Source(method=Method.AGENT, trust=Trust.DOCUMENT))
+    waiting = await quick.kept(mine)
+    done = await quick.remember(replace(mine, source=replace(mine.source, trust=Trust.AGENT)))
+    assert (waiting.state, done.action) == (State.WAITING, "unchanged")
+
+
+async def test_of_one_text_under_several_entities_each_record_is_the_users(quick: Workshop) -> None:
+    first = await quick.remember(Draft(text=TEXT, entities=("Pier", "Ferry"), source=DOCUMENT))
+    done = await quick.remember(Draft(text=TEXT, entities=("Ferry", "Pier"), source=USER))
+    assert (done.action, set(done.ids)) == ("updated", set(first.ids))
+    assert {(await quick.get(one)).source.trust for one in first.ids} == {Trust.USER}
+
+
+async def test_an_observation_that_is_said_again_is_theirs_who_are_trusted_more(quick: Workshop) -> None:
+    first = await quick.kept(Draft(text=TEXT, observations=("daily", "from pier 4"), source=DOCUMENT))
+    await quick.revise(first.id, Edit(add_observations=("daily", "in summer"), source=USER))
+    memory = await quick.get(first.id)
+    assert trust_of(memory) == {"daily": Trust.USER, "from pier 4": Trust.DOCUMENT, "in summer": Trust.USER}
+    assert memory.source.trust is Trust.DOCUMENT
+    assert (await quick.revise(first.id, Edit(add_observations=("daily",), source=AGENT))).action == "unchanged"
+
+
+def test_what_a_document_adds_to_a_users_memory_stays_its_own() -> None:
+    mine = a_memory(TEXT, source=USER, observations=observed("daily"))
+    theirs = a_memory(f"{TEXT} It takes cars.", source=DOCUMENT, observations=observed("from pier 4"))
+    both = merge(mine, theirs, at=NOW)
+    assert (both.content, both.source) == (TEXT, USER)
+    assert trust_of(both) == {"daily": Trust.USER, "It takes cars.": Trust.DOCUMENT, "from pier 4": Trust.DOCUMENT}
+    assert both.merged[-1].statements == ("It takes cars.", "from pier 4")
+    assert merge(both, theirs, at=NOW) is both
+
+
+def test_who_says_all_of_a_text_again_has_it_with_what_they_add() -> None:
+    theirs = a_memory(f"{TEXT} It takes cars.", source=DOCUMENT, observations=observed("from pier 4"))
+    both = merge(theirs, a_memory("It takes cars. The ferry leaves at nine! It is slow.", source=USER), at=NOW)
+    assert both.content == f"{TEXT} It takes cars.\n\nIt is slow."
+    assert (both.id, both.source) == (theirs.id, replace(USER, at=NOW))
+    assert trust_of(both) == {"from pier 4": Trust.DOCUMENT}
+
+
+def test_one_sentence_in_other_words_is_said_as_who_is_trusted_more_says_it() -> None:
+    theirs, mine = a_memory(TEXT, source=DOCUMENT), a_memory("The ferry departs at nine.", source=USER)
+    both = merge(theirs, mine, at=NOW)
+    assert (both.content, both.source.trust, trust_of(both)) == (mine.content, Trust.USER, {TEXT: Trust.DOCUMENT})
+
+
+def test_of_a_longer_text_only_what_is_said_again_is_theirs() -> None:
+    theirs = a_memory(f"{TEXT} It takes cars.", source=DOCUMENT, observations=observed("daily", "from pier 4"))
+    both = merge(theirs, a_memory(TEXT, source=USER, observations=observed("daily", "in summer")), at=NOW)
+    assert (both.content, both.source) == (theirs.content, DOCUMENT)
+    users = {"daily", TEXT, "in summer"}
+    assert trust_of(both) == {**dict.fromkeys(users, Trust.USER), "from pier 4": Trust.DOCUMENT}
+
+
+def test_observations_alone_are_theirs_when_all_are_said_again() -> None:
+    theirs = a_memory("", source=DOCUMENT, observations=observed("daily", "from pier 4"))
+    said = a_memory("", source=USER, observations=observed("From pier 4", "daily"))
+    assert restated(theirs, said, at=NOW).source.trust is Trust.USER
+    part = restated(theirs, replace(said, observations=said.observations[:1]), at=NOW)
+    assert (part.source.trust, trust_of(part)) == (
+        Trust.DOCUMENT,
+        {"daily": Trust.DOCUMENT, "from pier 4": Trust.USER},
+    )
+    assert restated(a_memory("", source=DOCUMENT), said, at=NOW).source == DOCUMENT
+
+
+@pytest.mark.parametrize(("first", "second"), [(USER, USER), (AGENT, Source()), (Source(), AGENT)])
+def test_who_counts_the_same_adds_to_the_text(first: Source, second: Source) -> None:
+    both = merge(a_memory(TEXT, source=first), a_memory("It takes cars.", source=second), at=NOW)
+    assert (both.content, both.source, both.observations) == (f"{TEXT}\n\nIt takes cars.", first, ())
+
+
+async def test_a_text_is_the_word_of_who_wrote_it_last(quick: Workshop) -> None:
+    first = await quick.kept(Draft(text=TEXT, observations=("daily",), source=replace(USER, session="s1")))
+    await quick.revise(first.id, Edit(fields={"content": "The ferry leaves at ten."}, source=AGENT))
+    memory = await quick.get(first.id)
+    assert (memory.source.trust, memory.source.session, trust_of(memory)) == (Trust.AGENT, "s1", {"daily": Trust.USER})
+    for edit in (Edit(fields={"title": "Ferry"}, source=USER), Edit(fields={"content": "Soon."}), Edit(fields={})):
+        await quick.revise(first.id, edit)
+    assert (await quick.get(first.id)).source.trust is Trust.AGENT
+    await quick.revise(first.id, Edit(fields={"content": TEXT}, source=USER))
+    assert (await quick.get(first.id)).source.trust is Trust.USER
