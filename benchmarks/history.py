@@ -203,17 +203,10 @@ def _row(
 
 async def _latency(engine: Engine, ids: Sequence[str]) -> Table:
     source = random.Random(SEED)
-    # Looking for conflicts has a promise of its own, which `benchmarks.conflicts` measures.
-    quiet = replace(engine, default_rules=_QUIET)
     chosen = [(source.choice(ids), sorted(source.sample(range(1, VERSIONS + 1), 2))) for _ in range(_TIMED)]
-    compared = [await _seconds(quiet.diff(one, who=CALLER, versions=pair)) for one, pair in chosen]
-    reverted = [await _seconds(quiet.revert(one, who=CALLER, to=first)) for one, (first, _) in chosen]
-    looked = [await _seconds(engine.revert(one, who=CALLER, to=second)) for one, (_, second) in chosen]
-    rows = (
-        _promised("diff of two versions", spread(compared)),
-        _promised("revert", spread(reverted)),
-        _timed("revert, and conflicts looked for", spread(looked)),
-    )
+    compared = [await _seconds(engine.diff(one, who=CALLER, versions=pair)) for one, pair in chosen]
+    reverted = [await _seconds(engine.revert(one, who=CALLER, to=first)) for one, (first, _) in chosen]
+    rows = (_promised("diff of two versions", spread(compared)), _promised("revert", spread(reverted)))
     head = ("what", "p50, ms", "p95, ms", "p99, ms")
     return Table(title="Comparing versions and going back", head=head, rows=rows)
 
@@ -227,10 +220,6 @@ async def _seconds(doing: Awaitable[object]) -> float:
 def _promised(label: str, taken: Spread) -> tuple[str, ...]:
     promise, kept = at_most(f"{label}, p50", taken.p50, _MOST_MS, "ms")
     print(f"{'' if kept else 'MISS '}{promise}\n")
-    return _timed(label, taken)
-
-
-def _timed(label: str, taken: Spread) -> tuple[str, ...]:
     return label, ms(taken.p50), ms(taken.p95), ms(taken.p99)
 
 

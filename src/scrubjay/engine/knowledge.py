@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from typing import cast
 
 from scrubjay.engine.memories import Memories
-from scrubjay.extraction.intake import extract
 from scrubjay.graph import counting, looking, network, records
 from scrubjay.model.conflict import Resolved, Scan, ToldConflict
 from scrubjay.model.context import Context
@@ -186,6 +185,9 @@ class Knowledge(Memories):
         progress: Progress | None = None,
     ) -> Extracted:
         """Find the facts of a conversation, and store them."""
+        # Its patterns take a tenth of what a process needs to start, and few extract anything.
+        from scrubjay.extraction.intake import extract  # noqa: PLC0415
+
         return await extract(
             text, session=session, store=store, format=format, method=method, project=project, me=me, trusted=trusted,
             space=who.space, origin=self._origin(who), desk=self._desk, llm=self.llm, hand_on=self._hand_on,

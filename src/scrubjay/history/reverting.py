@@ -9,7 +9,6 @@ from scrubjay.branches import OWN_FIELDS, on_branch, require_open, too_fast, ver
 from scrubjay.errors import BodyDamaged, NameTaken, StaleVersion
 from scrubjay.history.parts import parts_after, rewrite, told
 from scrubjay.model.change import Action, Origin
-from scrubjay.model.conflict import ToldConflict
 from scrubjay.model.given import require_remark, require_whole
 from scrubjay.model.memory import MAIN, Json, Memory
 from scrubjay.model.paper import Paper
@@ -25,12 +24,7 @@ _TRIES = 20
 
 
 class Friction(Protocol):
-    """Conflicts that were found, as they are told and as they are kept."""
-
-    @property
-    def told(self) -> tuple[ToldConflict, ...]:
-        """With the words of both ends."""
-        ...
+    """What is to be looked at."""
 
     def papers(self, *, at: datetime) -> tuple[Paper, ...]:
         """What goes into the commit."""
@@ -40,10 +34,10 @@ class Friction(Protocol):
 class Lookout(Protocol):
     """Looks for what does not go with a memory that is about to be stored."""
 
-    async def look(
-        self, memory: Memory, passages: Sequence[Passage], *, before: Memory | None, origin: Origin
-    ) -> Friction:
-        """What it does not go with; `before` is what stood in its place."""
+    async def look_later(
+        self, memory: Memory, passages: Sequence[Passage], *, before: Memory, origin: Origin
+    ) -> Friction:  # fmt: skip
+        """Have what is new in it looked at when there is time; `before` is what stood in its place."""
         ...
 
 
@@ -73,7 +67,7 @@ async def revert(
     key: str = "",
     lookout: Lookout | None = None,
 ) -> Written:
-    """A new version with the content of an older one; what that does not go with by now is told and filed."""
+    """A new version with the content of an older one; what that does not go with by now is found by a job."""
     require_whole(to, field="to")
     require_remark(message, field="message")
     asked: dict[str, Json] = {"verb": "revert", "ref": ref, "to": to, "message": message}
@@ -116,18 +110,17 @@ async def _revert(memory: Memory, errand: _Errand) -> Written:
         reverted = replace(reverted, name=memory.name)
     write = rewrite(reverted, base=memory.version, action=Action.REVERTED, message=errand.why)
     parts, remarks = await parts_after(memory, reverted, origin=origin, store=store)
-    found = None
+    papers: tuple[Paper, ...] = ()
     if errand.lookout is not None:
-        found = await errand.lookout.look(reverted, write.passages, before=memory, origin=origin)
+        friction = await errand.lookout.look_later(reverted, write.passages, before=memory, origin=origin)
+        papers = friction.papers(at=origin.at)
     answer = replace(told(write), action="updated", warnings=(*renamed, *remarks))
     commit = Commit(
-        space=memory.space, origin=origin, writes=(write, *parts), papers=found.papers(at=origin.at) if found else (),
+        space=memory.space, origin=origin, writes=(write, *parts), papers=papers,
         once=errand.ask.once(answer.as_json),
     )  # fmt: skip
     first = errand.ask.first(await store.commit(commit))
-    if first is not None:
-        return Written.from_json(first)
-    return replace(answer, conflicts=found.told) if found else answer
+    return answer if first is None else Written.from_json(first)
 
 
 async def _stand_in(damaged: BodyDamaged, to: int, *, space: str, store: RecordStore) -> Memory:

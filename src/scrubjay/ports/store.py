@@ -162,7 +162,7 @@ class VectorShelf(Protocol):
     """The vectors themselves, which every index is built from."""
 
     async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """Stored vectors by text hash."""
+        """Stored vectors by text hash; those of texts that no memory has now may be less exact."""
         ...
 
     async def embedded(self, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:

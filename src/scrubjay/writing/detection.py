@@ -81,9 +81,11 @@ async def detect(
     return _gravest(found)
 
 
-def says_more(memory: Memory, passages: Sequence[Passage], *, before: Memory | None) -> bool:
-    """Whether more is new in a memory than `detect` looks at."""
-    return next(islice(_fresh(memory, passages, before=before), _MOST_FRESH, None), None) is not None
+def says_more(
+    memory: Memory, passages: Sequence[Passage], *, before: Memory | None, than: int = _MOST_FRESH
+) -> bool:  # fmt: skip
+    """Whether more is new in a memory than so much; `detect` looks at no more than that."""
+    return next(islice(_fresh(memory, passages, before=before), than, None), None) is not None
 
 
 async def unsettled(conflicts: Sequence[Conflict], *, papers: Drawers, space: str) -> tuple[Conflict, ...]:

@@ -73,11 +73,12 @@ async def look_for(
     return Friction(
         conflicts=tuple(one for one, words in told if words is not None),
         told=tuple(words for _, words in told if words is not None),
-        jobs=_left(memory, origin) if says_more(memory, passages, before=before) else (),
+        jobs=left_for_later(memory, origin) if says_more(memory, passages, before=before) else (),
     )
 
 
-def _left(memory: Memory, origin: Origin) -> tuple[Job, ...]:
+def left_for_later(memory: Memory, origin: Origin) -> tuple[Job, ...]:
+    """All that a memory says is looked at when there is time."""
     job = Job(
         space=memory.space, kind=CONFLICTS, about={"memory_id": memory.id}, created_at=origin.at, due=origin.at
     )  # fmt: skip

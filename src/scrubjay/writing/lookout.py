@@ -8,8 +8,9 @@ from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Embedded, Embedder, RecordStore
+from scrubjay.writing.detection import says_more
 from scrubjay.writing.embed import vectors_of
-from scrubjay.writing.frictions import Friction, look_for
+from scrubjay.writing.frictions import Friction, left_for_later, look_for
 from scrubjay.writing.rules import statutes_of
 from scrubjay.writing.vicinity import Searcher
 
@@ -33,14 +34,28 @@ class Lookout:
         origin: Origin,
     ) -> Friction:
         """What a memory that is about to be stored does not go with; `before` is what stood in its place."""
-        if memory.state is not State.LIVE:
+        rules = await self._rules_for(memory)
+        if rules is None:
             return Friction()
         store, space = self.store, memory.space
-        rules = (await statutes_of(space, default=self.rules, papers=store)).rules
-        if rules.conflicts == "off":
-            return Friction()
         profile, vectors = await vectors_of(passages, embedded, space=space, shelf=store, embedder=self.embedder)
         return await look_for(
             memory, passages, vectors, before=before, rules=rules, origin=origin, profile=profile, store=store,
             index=self.index,
         )  # fmt: skip
+
+    async def look_later(
+        self, memory: Memory, passages: Sequence[Passage], *, before: Memory, origin: Origin
+    ) -> Friction:  # fmt: skip
+        """The same where nobody is to wait for it: what is new in a memory is left to a job."""
+        is_new = says_more(memory, passages, before=before, than=0)
+        if not is_new or await self._rules_for(memory) is None:
+            return Friction()
+        return Friction(jobs=left_for_later(memory, origin))
+
+    async def _rules_for(self, memory: Memory) -> Rules | None:
+        """The rules of the space, unless they or the memory's state say that nobody is to look."""
+        if memory.state is not State.LIVE:
+            return None
+        rules = (await statutes_of(memory.space, default=self.rules, papers=self.store)).rules
+        return None if rules.conflicts == "off" else rules

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -343,8 +344,16 @@ def test_a_daemon_that_is_too_busy_to_greet_is_asked_again(data: Path) -> None:
         assert client.answer()["result"]
 
 
-def test_a_folder_with_a_long_name_has_its_socket_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A place for sockets whose name is short, as that of a socket must be."""
+    with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield
+
+
+@pytest.mark.usefixtures("runtime")
+def test_a_folder_with_a_long_name_has_its_socket_elsewhere(tmp_path: Path) -> None:
     data = tmp_path / ("long" * 25)
     with StandInDaemon(data) as daemon, BridgeProcess(data) as client:
         assert not daemon.path.is_relative_to(data)
@@ -352,10 +361,8 @@ def test_a_folder_with_a_long_name_has_its_socket_elsewhere(tmp_path: Path, monk
         assert client.answer()["result"]
 
 
-def test_a_daemon_that_has_another_runtime_folder_is_found_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+@pytest.mark.usefixtures("runtime")
+def test_a_daemon_that_has_another_runtime_folder_is_found_all_the_same(tmp_path: Path) -> None:
     data = tmp_path / ("long" * 25)
     data.mkdir()
     (tmp_path / "name").symlink_to(data)

@@ -6,9 +6,12 @@ import pytest
 from tests.unit.branching.orchard import Orchard
 from tests.unit.workshop import PLAIN, SPACE, Workshop
 
+from scrubjay.jobs.queue import Queue
 from scrubjay.model.conflict import PENDING_DRAWER, ConflictType, ToldConflict
 from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.job import CONFLICTS, Job
 from scrubjay.model.memory import MAIN, Method, Source
+from scrubjay.resolving.scanning import scan_memory
 from scrubjay.testing import FakeStore
 from scrubjay.writing.dispose import Selection
 from scrubjay.writing.review import approve
@@ -44,8 +47,13 @@ async def test_of_what_a_revert_brings_back(office: Orchard) -> None:
     await office.plant(Draft(text=THURSDAY, name="tea"))
     await office.write(content="The picnic is nice")
     await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
-    assert (await office.revert(2)).conflicts == ()
-    await clashing(office, (await office.revert(1)).conflicts)
+    await office.revert(2)
+    assert await jobs(office) == ()
+    tea = await office.revert(1)
+    (job,) = await jobs(office)
+    assert (job.kind, job.about) == (CONFLICTS, {"memory_id": tea.id})
+    shop = office.shop
+    assert await scan_memory(tea.id, space=SPACE, origin=office.origin, desk=shop.desk) == 1
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
@@ -75,4 +83,10 @@ async def test_nothing_is_looked_for_where_nobody_wants_to_know(office: Orchard)
     await office.plant(Draft(text=THURSDAY, name="tea"))
     await office.shop.revise("tea", Edit(fields={"content": "The picnic is nice"}))
     await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
-    assert (await office.revert(1)).conflicts == ()
+    await office.revert(1)
+    assert await jobs(office) == ()
+
+
+async def jobs(office: Orchard) -> tuple[Job, ...]:
+    """What is left for later."""
+    return await Queue(papers=office.shop.store, clock=office.shop.clock).listed(SPACE, limit=9)

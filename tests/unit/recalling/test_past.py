@@ -248,8 +248,7 @@ async def test_who_writes_late_what_was_said_before_is_heard(quick: Workshop) ->
     await quick.revise(tea.id, content="black tea")
     assert passages(await asked(quick, "tea", then)) == ["green tea", "a cup"]
     # A clock that is behind: its versions are older than what was told.
-    last = await quick.get(tea.id)
-    late = replace(revised(last, content="white tea"), updated_at=last.updated_at)
+    late = replace(revised(await quick.get(tea.id), content="white tea"), updated_at=slow)
     await quick.store.commit(a_commit(a_rewrite(late), origin=an_origin(at=slow)))
     await quick.store.commit(a_commit(a_rewrite(replace(revised(cup, content="a mug"), updated_at=slow)),
                                       origin=an_origin(at=slow)))  # fmt: skip

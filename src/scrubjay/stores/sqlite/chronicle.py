@@ -25,9 +25,9 @@ class Chronicle:
 
     async def version(self, space: str, memory_id: str, number: int) -> Version | None:
         look = partial(past.version, space=space, memory_id=memory_id, number=number, bodies=self._bodies)
-        size = self._readers.glance(partial(past.size_of, space=space, memory_id=memory_id, number=number))
         # What is small is told sooner than a reading thread would wake up, also by way of some others.
-        return self._readers.glance(look) if size <= _SMALL else await self._readers.run(look)
+        is_small, found = self._readers.glance(partial(look, most=_SMALL))
+        return found if is_small else (await self._readers.run(look))[1]
 
     async def version_at(self, space: str, memory_id: str, *, at: datetime) -> Version | None:
         look = partial(past.version_at, space=space, memory_id=memory_id, at=at, bodies=self._bodies)

@@ -3,7 +3,6 @@
 A coarse vector is the width of a step in half precision, and for each number how many steps it is above the lowest.
 """
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -30,18 +29,14 @@ def packed(vector: Vector, dimension: int) -> bytes:
     return vector.astype(_FINE).tobytes()
 
 
-def coarse(data: bytes, dimension: int) -> bytes:
-    """A stored vector in fewer bytes; one that is coarse already, or would not be shorter, as it is."""
-    if len(data) != _FINE.itemsize * dimension or len(data) <= _coarse_size(dimension):
-        return data
-    fine = np.frombuffer(data, _FINE).astype(np.float32)
-    signed = np.rint(fine * (_STEPS / (float(np.abs(fine).max()) or 1.0)))
-    # As wide as it takes to keep the length.
-    width = _FINE.type(math.sqrt(float(fine @ fine) / (float(signed @ signed) or 1.0)))
-    steps = np.zeros(_padded(dimension), _WHOLE)
-    steps[:dimension] = signed + _STEPS
-    together = np.bitwise_or.reduce(steps.reshape(-1, _AT_ONCE) << _SHIFTS, axis=1)
-    return width.tobytes() + together.view(np.uint8).reshape(-1, _WHOLE.itemsize)[:, :_BITS].tobytes()
+def coarse(stored: Sequence[bytes], dimension: int) -> list[bytes]:
+    """Stored vectors in fewer bytes; those that are coarse already, or would not be shorter, as they are."""
+    size = _FINE.itemsize * dimension
+    chosen = [data for data in stored if len(data) == size > _coarse_size(dimension)]
+    if not chosen:
+        return list(stored)
+    shorter = iter(_coarsened(chosen, dimension))
+    return [next(shorter) if len(data) == size else data for data in stored]
 
 
 def unpacked(stored: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
@@ -57,6 +52,18 @@ def unpacked(stored: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
     return found
 
 
+def _coarsened(stored: Sequence[bytes], dimension: int) -> list[bytes]:
+    fine = np.frombuffer(b"".join(stored), _FINE).astype(np.float32).reshape(len(stored), dimension)
+    signed = np.rint(fine * (_STEPS / _some(np.abs(fine).max(axis=1, keepdims=True))))
+    # As wide as it takes to keep the length.
+    widths = np.linalg.norm(fine, axis=1, keepdims=True) / _some(np.linalg.norm(signed, axis=1, keepdims=True))
+    steps = np.zeros((len(stored), _padded(dimension)), _WHOLE)
+    steps[:, :dimension] = signed + _STEPS
+    together = np.bitwise_or.reduce(steps.reshape(-1, _AT_ONCE) << _SHIFTS, axis=1).view(np.uint8)
+    rows = together.reshape(len(stored), -1, _WHOLE.itemsize)[:, :, :_BITS]
+    return [width.tobytes() + row.tobytes() for width, row in zip(widths.astype(_FINE), rows, strict=True)]
+
+
 def _refined(stored: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
     rows = np.frombuffer(b"".join(stored), np.uint8).reshape(len(stored), _coarse_size(dimension))
     widths = rows[:, : _FINE.itemsize].copy().view(_FINE).astype(np.float32)
@@ -66,6 +73,11 @@ def _refined(stored: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
     signed = steps.reshape(len(stored), -1)[:, :dimension].astype(np.float32) - _STEPS
     # In half precision, so that whoever takes it over as it is told has the same.
     return (signed * widths).astype(_FINE).astype(np.float32)
+
+
+def _some(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Values to divide by; what is nothing stays nothing."""
+    return np.where(values > 0, values, np.float32(1))
 
 
 def _coarse_size(dimension: int) -> int:

@@ -23,6 +23,8 @@ from scrubjay.stores.sqlite.schema import applied
 _PATIENCE = 30.0
 _FIRST_NAP = 0.001
 _LONGEST_NAP = 0.25
+# So many are kept ready: a commit has some fifty of its own, and as many more have a question mark for each value.
+_STATEMENTS = 512
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 _SMALLEST_PAGE = 512
@@ -34,7 +36,7 @@ def connect(path: Path, *, key: str = "", cache_mb: int = 8) -> apsw.Connection:
     with mapped_errors(path):
         _refuse_truncated(path)
         make_private(path)
-        connection = apsw.Connection(str(path))
+        connection = apsw.Connection(str(path), statementcachesize=_STATEMENTS)
         connection.set_busy_handler(_patient())
         if key:
             connection.pragma("key", key)

@@ -1,6 +1,6 @@
 """The passages of a memory in the lexical index: entered, replaced where they differ, taken out, and counted."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,8 +18,8 @@ from scrubjay.stores.sqlite.spelling import spell, unspell
 # As the table has its columns: id, space, memory id, hash, date, observation, start, end, terms, thread, who, asks.
 _Row = tuple[int, int, bytes, bytes, int, int | None, int, int, str, int | None, str, int]
 _HASH, _TERMS = 3, 8
-# A term or a facet, by the lexicon it is counted in.
-_Key = tuple[int, str]
+# How often terms or facets are there, by the lexicon that they are counted in.
+_Counted = Mapping[int, Counter[str]]
 
 
 class Entry(NamedTuple):
@@ -123,18 +123,17 @@ def _count(
     former: Entry | None,
 ) -> None:
     """Count what is new, and no longer what is gone; what was there and still is stays as it is counted."""
-    terms, facets, passages, lengths = Counter[_Key](), Counter[_Key](), Counter[int](), Counter[int]()
+    terms, facets = defaultdict[int, Counter[str]](Counter), defaultdict[int, Counter[str]](Counter)
+    passages, lengths = Counter[int](), Counter[int]()
     for sign, rows, place in ((1, fresh, entry), (-1, stale, former)):
         if place is None:
             continue
-        for row in rows:
-            said = _terms(row)
-            passages[place.lexicon_no] += sign
-            lengths[place.lexicon_no] += sign * len(said)
-            for term in set(said):
-                terms[place.lexicon_no, term] += sign
-        for facet in place.facets:
-            facets[place.lexicon_no, facet] += sign
+        said = [_terms(row) for row in rows]
+        passages[place.lexicon_no] += sign * len(said)
+        lengths[place.lexicon_no] += sign * sum(map(len, said))
+        count = Counter[str].update if sign > 0 else Counter[str].subtract
+        count(terms[place.lexicon_no], [term for some in said for term in set(some)])
+        count(facets[place.lexicon_no], place.facets)
     _add_terms(connection, terms)
     _add_facets(connection, facets)
     connection.executemany(
@@ -144,13 +143,13 @@ def _count(
     )
 
 
-def _add_terms(connection: apsw.Connection, counted: Mapping[_Key, int]) -> None:
+def _add_terms(connection: apsw.Connection, counted: _Counted) -> None:
     totals: list[tuple[int, str, int]] = connection.executemany(
         """INSERT INTO terms VALUES(?, ?, ?)
            ON CONFLICT DO UPDATE SET passages = passages + excluded.passages RETURNING lexicon_no, term, passages""",
         _nonzero(counted),
     ).fetchall()
-    new = [(place, term) for place, term, total in totals if total == counted[place, term]]
+    new = [(place, term) for place, term, total in totals if total == counted[place][term]]
     gone = [(place, term) for place, term, total in totals if total <= 0]
     connection.executemany("DELETE FROM terms WHERE lexicon_no = ? AND term = ?", gone)
     for lexicon_no in {place for place, _ in (*new, *gone)}:
@@ -158,7 +157,7 @@ def _add_terms(connection: apsw.Connection, counted: Mapping[_Key, int]) -> None
         unspell(connection, lexicon_no, [term for place, term in gone if place == lexicon_no])
 
 
-def _add_facets(connection: apsw.Connection, counted: Mapping[_Key, int]) -> None:
+def _add_facets(connection: apsw.Connection, counted: _Counted) -> None:
     connection.executemany(
         """INSERT INTO facets VALUES(?, ?, ?)
            ON CONFLICT DO UPDATE SET memories = memories + excluded.memories""",
@@ -166,13 +165,13 @@ def _add_facets(connection: apsw.Connection, counted: Mapping[_Key, int]) -> Non
     )
     connection.executemany(
         "DELETE FROM facets WHERE lexicon_no = ? AND facet = ? AND memories <= 0",
-        [key for key, count in counted.items() if count < 0],
+        [(place, facet) for place, facet, count in _nonzero(counted) if count < 0],
     )
 
 
-def _nonzero(counted: Mapping[_Key, int]) -> list[tuple[int, str, int]]:
+def _nonzero(counted: _Counted) -> list[tuple[int, str, int]]:
     # In order, so that rows of one page are written one after the other.
-    return sorted((place, name, count) for (place, name), count in counted.items() if count)
+    return sorted((place, name, count) for place, some in counted.items() for name, count in some.items() if count)
 
 
 def _terms(row: _Row) -> list[str]:

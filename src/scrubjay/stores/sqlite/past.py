@@ -21,6 +21,7 @@ VERSION_COLUMNS = """m.no, v.number, v.parent, v.action, v.created_at, a.name, r
     v.encoding, v.dictionary, v.sha256, v.size, v.body"""
 VERSION_TABLES = """memories m JOIN spaces s ON s.no = m.space_no JOIN versions v ON v.memory_no = m.no
     JOIN runs r ON r.no = v.run_no JOIN agents a ON a.no = r.agent_no"""
+_SIZE = 11  # of VERSION_COLUMNS
 _RELATING = f"('{Action.RELATED}', '{Action.UNRELATED}')"
 
 
@@ -36,23 +37,25 @@ def versions(
     return [version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies) for row in rows]
 
 
-def version(connection: apsw.Connection, space: str, memory_id: str, number: int, *, bodies: Bodies) -> Version | None:
-    """One version of a memory."""
+def version(
+    connection: apsw.Connection,
+    space: str,
+    memory_id: str,
+    number: int,
+    *,
+    bodies: Bodies,
+    most: int | None = None,
+) -> tuple[bool, Version | None]:
+    """One version of a memory, and whether it was read: one that says more than `most` bytes is not."""
     row = connection.execute(
         f"SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number = ?",
         (id_bytes(memory_id), space, number),
     ).fetchone()
-    return None if row is None else version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies)
-
-
-def size_of(connection: apsw.Connection, space: str, memory_id: str, number: int) -> int:
-    """How many bytes a version says; none if there is no such version."""
-    row = connection.execute(
-        """SELECT v.size FROM memories m JOIN versions v ON v.memory_no = m.no
-           WHERE m.space_no = ? AND m.id = ? AND v.number = ?""",
-        (space_number(connection, space), id_bytes(memory_id), number),
-    ).fetchone()
-    return 0 if row is None else int(row[0])
+    if row is None:
+        return True, None
+    if most is not None and int(row[_SIZE]) > most:
+        return False, None
+    return True, version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies)
 
 
 def version_at(

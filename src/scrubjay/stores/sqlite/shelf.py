@@ -61,17 +61,16 @@ def shelve(
 
 def fade(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> list[int]:
     """Keep the vectors of texts that no passage has any more in fewer bytes; returns the rows that this frees."""
-    free: list[int] = []
-    for digest in sorted(hashes):
-        if _is_used(connection, space_no, digest):
-            continue
-        for number, model_no, data, dimension in _take(connection, "vectors", space_no, digest):
-            connection.execute(
-                "INSERT OR IGNORE INTO faded(space_no, model_no, hash, vector) VALUES(?, ?, ?, ?)",
-                (space_no, model_no, digest, coarse(data, dimension)),
-            )
-            free.append(number)
-    return free
+    unused = [digest for digest in sorted(hashes) if not _is_used(connection, space_no, digest)]
+    taken = [(digest, *row) for digest in unused for row in _take(connection, "vectors", space_no, digest)]
+    for dimension in {row[-1] for row in taken}:
+        rows = [row for row in taken if row[-1] == dimension]
+        shorter = coarse([row[-2] for row in rows], dimension)
+        connection.executemany(
+            "INSERT OR IGNORE INTO faded(space_no, model_no, hash, vector) VALUES(?, ?, ?, ?)",
+            [(space_no, row[2], row[0], data) for row, data in zip(rows, shorter, strict=True)],
+        )
+    return [number for _, number, *_ in taken]
 
 
 def revive(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> None:

@@ -54,7 +54,7 @@ def hashes(memory: Memory) -> list[bytes]:
 def test_a_coarse_vector_points_nearly_the_same_way(dimension: int) -> None:
     vectors = unit_vectors(7, dimension)
     fine = [packed(vector, dimension) for vector in vectors]
-    rough = [coarse(data, dimension) for data in fine]
+    rough = coarse(fine, dimension)
     assert max(map(len, rough)) <= len(fine[0])
     found = unpacked([*rough, *fine], dimension)
     assert found.dtype == np.float32
@@ -65,16 +65,17 @@ def test_a_coarse_vector_points_nearly_the_same_way(dimension: int) -> None:
 
 
 def test_a_coarse_vector_is_taken_over_elsewhere_as_it_is_told() -> None:
-    rough = [coarse(packed(vector, 384), 384) for vector in unit_vectors(5, 384)]
+    rough = coarse([packed(vector, 384) for vector in unit_vectors(5, 384)], 384)
     told = unpacked(rough, 384)
     elsewhere = [packed(vector, 384) for vector in told]
     assert np.array_equal(unpacked(elsewhere, 384), told)
-    assert [coarse(data, 384) for data in rough] == rough
+    assert coarse([rough[0], elsewhere[1], rough[2]], 384)[::2] == [rough[0], rough[2]]
 
 
 def test_nothing_and_none_are_vectors_too() -> None:
     nothing = np.zeros(16, np.float32)
-    assert np.array_equal(unpacked([coarse(packed(nothing, 16), 16)], 16), [nothing])
+    assert np.array_equal(unpacked(coarse([packed(nothing, 16)], 16), 16), [nothing])
+    assert coarse([], 16) == []
     assert unpacked([], 0).shape == (0, 0)
 
 
@@ -104,6 +105,17 @@ async def test_what_comes_back_needs_no_model(store: SqliteStore) -> None:
     assert await store.without_vectors(MODEL, limit=9) == []
     (point,) = await store.points(MODEL, after=0, limit=9)
     assert float(np.dot(point.vector, made.vectors[hashes(first)[0]])) > 0.99
+
+
+async def test_a_vector_may_fade_and_come_back_again_and_again(store: SqliteStore, path: Path) -> None:
+    line = [a_memory("tea is green")]
+    await store.commit(a_commit(line[0], embedded=vectors_for([line[0], a_memory("tea is black")])))
+    for number in range(4):
+        line.append(revised(line[-1], content="tea is green" if number % 2 else "tea is black"))
+        await store.commit(a_commit(a_rewrite(line[-1]), embedded=vectors_for([line[-1]])))
+        assert await store.without_vectors(MODEL, limit=9) == []
+        assert await store.embedded("default", MODEL, hashes(line[0])) == set(hashes(line[0]))
+    assert rows(path)[hashes(line[0])[0]][1] == COARSE
 
 
 async def test_what_another_memory_still_says_stays_as_it_is(store: SqliteStore, path: Path) -> None:
