@@ -19,6 +19,7 @@ from scrubjay.engine import Engine
 from scrubjay.indexing.child import run_niced
 from scrubjay.indexing.keeper import IndexKeeper, Means
 from scrubjay.indexing.live import Policy
+from scrubjay.model.rules import Rules
 from scrubjay.paths import database_file
 from scrubjay.ports import Profile, VectorIndex
 from scrubjay.recalling.visits import Visits
@@ -33,6 +34,8 @@ SOURCES = Path(scrubjay.__file__).parents[1]
 ROOT = Path(__file__).parents[2]
 _MEMORY_DISK = Path("/dev/shm")
 _ROOM = 2 * 1024**3
+# Hundreds of sentences that are much alike: to compare each with those near it takes longer than all else.
+UNCOMPARED = Rules(conflicts="off")
 
 
 def quick_place() -> Path | None:
@@ -66,6 +69,7 @@ async def open_house(
     index: bool = True,
     key: str = "",
     policy: Policy | None = None,
+    rules: Rules = UNCOMPARED,
 ) -> AsyncGenerator[House]:
     """Open a data folder; `index=False` leaves the vector index to others and scans."""
     embedder = embedder or FakeEmbedder()
@@ -82,6 +86,7 @@ async def open_house(
             limits=Settings().limits,
             visits=Visits(store, clock=clock),
             data=home,
+            default_rules=rules,
         )
         try:
             yield House(home=home, engine=engine, store=store, keeper=keeper, embedder=embedder)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Self
 
 from scrubjay import telemetry
@@ -77,9 +77,7 @@ async def look_for(
     )
 
 
-def left_for_later(memory: Memory, origin: Origin) -> tuple[Job, ...]:
+def left_for_later(memory: Memory, origin: Origin, *, after: timedelta = timedelta()) -> tuple[Job, ...]:
     """All that a memory says is looked at when there is time."""
-    job = Job(
-        space=memory.space, kind=CONFLICTS, about={"memory_id": memory.id}, created_at=origin.at, due=origin.at
-    )  # fmt: skip
-    return (job,)
+    due = origin.at + after
+    return (Job(space=memory.space, kind=CONFLICTS, about={"memory_id": memory.id}, created_at=origin.at, due=due),)

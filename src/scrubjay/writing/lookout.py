@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from scrubjay.model.change import Origin
 from scrubjay.model.memory import Memory, State
@@ -13,6 +14,9 @@ from scrubjay.writing.embed import vectors_of
 from scrubjay.writing.frictions import Friction, left_for_later, look_for
 from scrubjay.writing.rules import statutes_of
 from scrubjay.writing.vicinity import Searcher
+
+# Whoever goes back to a version may be trying things out.
+_SETTLED = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +55,7 @@ class Lookout:
         is_new = says_more(memory, passages, before=before, than=0)
         if not is_new or await self._rules_for(memory) is None:
             return Friction()
-        return Friction(jobs=left_for_later(memory, origin))
+        return Friction(jobs=left_for_later(memory, origin, after=_SETTLED))
 
     async def _rules_for(self, memory: Memory) -> Rules | None:
         """The rules of the space, unless they or the memory's state say that nobody is to look."""
