@@ -1,6 +1,5 @@
 """Bodies in the file: dictionaries come and go, and damage to one memory stays with it."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import apsw
@@ -22,18 +21,6 @@ from scrubjay.testing.build import (
 )
 
 PROSE = "The deployment of the billing service to region {} went well and took {} minutes, said Sarah of Acme. "
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
-async def store(path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await SqliteStore.open(path, readers=1)
-    yield opened
-    await opened.close()
 
 
 async def fill(store: SqliteStore, count: int) -> list[Memory]:

@@ -1,6 +1,5 @@
 """Vectors of texts that only the past has: fewer bytes, near enough, and where the new ones stood."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import apsw
@@ -15,18 +14,6 @@ from scrubjay.testing.build import MODEL, START, a_commit, a_memory, a_rewrite, 
 from scrubjay.text.passages import passages_of
 
 FINE, COARSE = 128, 42  # bytes of 64 numbers
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
-async def store(path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await SqliteStore.open(path, readers=1)
-    yield opened
-    await opened.close()
 
 
 def unit_vectors(count: int, dimension: int) -> list[Vector]:

@@ -1,6 +1,6 @@
 """What of the lexical index is written when a memory changes: what differs, and no more."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -12,18 +12,6 @@ from scrubjay.stores.sqlite import SqliteStore
 from scrubjay.testing.build import START, a_commit, a_memory, a_rewrite, an_origin, revised
 
 FACTS = tuple(Observation(text=f"fact {number}", recorded_at=START) for number in range(5))
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
-async def store(path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await SqliteStore.open(path, readers=1)
-    yield opened
-    await opened.close()
 
 
 _TOLD = {

@@ -1,6 +1,5 @@
 """Older versions in the file are told by newer ones: how far, and what damage does to them."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import apsw
@@ -14,18 +13,6 @@ from scrubjay.stores.sqlite import SqliteStore
 from scrubjay.testing.build import a_commit, a_memory, a_rewrite, an_origin, revised
 
 PROSE = "The deployment of the billing service to region {} took {} minutes, and went well, said Sarah of Acme. "
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
-async def store(path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await SqliteStore.open(path, readers=1)
-    yield opened
-    await opened.close()
 
 
 async def a_line(store: SqliteStore, count: int) -> list[Memory]:

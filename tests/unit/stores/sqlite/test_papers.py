@@ -18,11 +18,6 @@ from scrubjay.testing.build import a_commit, a_memory, a_paper, a_rewrite, an_or
 SECRET = "zanzibar"
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
 def words_in(path: Path) -> bool:
     """Whether the secret stands anywhere in the store's files."""
     return any(SECRET.encode() in one.read_bytes() for one in path.parent.glob(f"{path.name}*"))

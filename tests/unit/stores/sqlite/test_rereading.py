@@ -22,11 +22,6 @@ OLD = f"SELECT count(*) FROM memories WHERE shape < {SHAPE}"
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
 async def fresh(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     opened = await SqliteStore.open(tmp_path / "fresh.db", readers=1)
     yield opened

@@ -20,11 +20,6 @@ from scrubjay.text.grams import grams_of
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
 def opened(path: Path) -> Iterator[apsw.Connection]:
     connection = connect(path)
     yield connection

@@ -1,11 +1,9 @@
 """Tokens in the file: digests and nothing else, seen by every process at once, and part of a backup."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
-import pytest
 
 from scrubjay.admitting.secret import digest_of
 from scrubjay.admitting.tokens import create, revoke
@@ -15,18 +13,6 @@ from scrubjay.stores.sqlite.schema import MIGRATIONS
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 WISH = TokenWish(name="laptop", spaces=("work",))
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
-async def store(path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await SqliteStore.open(path, readers=1)
-    yield opened
-    await opened.close()
 
 
 async def test_no_file_holds_a_secret(store: SqliteStore, path: Path, tmp_path: Path) -> None:

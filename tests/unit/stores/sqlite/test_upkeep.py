@@ -1,6 +1,6 @@
 """Checks and backups tell the truth."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,18 +9,6 @@ from tests.unit.stores.sqlite.scribbling import scribble, spoil_body, spoil_inde
 from scrubjay.errors import StoreDamaged, StoreReadOnly
 from scrubjay.stores.sqlite import SqliteStore, new_store_id, verify_backup
 from scrubjay.testing.build import a_commit, a_memory
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
-async def store(path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await SqliteStore.open(path, readers=1)
-    yield opened
-    await opened.close()
 
 
 def names(folder: Path, pattern: str) -> list[str]:
