@@ -52,7 +52,7 @@ def _read(file: Path) -> str:
     if str(file) == "-":
         raw = sys.stdin.buffer.read(LONGEST * 4 + 1)
     elif not file.is_file():
-        raise InvalidInput(f"there is no file {file}", hint="Check the path", path=str(file))
+        raise InvalidInput(f"there is no file {file}", hint="Check the path; - reads standard input", path=str(file))
     else:
         try:
             if file.stat().st_size > LONGEST * 4:
