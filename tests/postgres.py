@@ -23,6 +23,7 @@ from scrubjay.locking import FileLock
 from scrubjay.model.identity import new_id
 from scrubjay.stores.postgres.address import Address
 from scrubjay.stores.postgres.schema import prepare
+from tests.places import quick_place
 
 with warnings.catch_warnings():
     # It looks for a folder of the session, which not every machine has.
@@ -37,7 +38,7 @@ fsync = off
 synchronous_commit = on
 full_page_writes = off
 max_connections = 300
-max_wal_size = 4GB
+max_wal_size = 1GB
 autovacuum_naptime = 10s
 log_min_messages = fatal
 """
@@ -111,7 +112,7 @@ class Server:
 def shared_server() -> Server:
     """The server of this run; whoever leaves last stops it, also when others were killed."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(os.getpid())
-    folder = Path(tempfile.gettempdir()) / f"scrubjay-pg-{run[:16]}"
+    folder = _place() / f"scrubjay-pg-{run[:16]}"
     _sweep()
     folder.mkdir(exist_ok=True)
     in_use = FileLock(folder / "in-use")
@@ -136,7 +137,7 @@ def shared_server() -> Server:
 def private_server(*, durable: bool = False) -> Generator[Server]:
     """A server that a test may do anything to."""
     _sweep()
-    folder = Path(tempfile.mkdtemp(prefix="scrubjay-pg-"))
+    folder = Path(tempfile.mkdtemp(prefix="scrubjay-pg-", dir=None if durable else _place()))
     in_use = FileLock(folder / "in-use")
     assert in_use.acquire(exclusive=True)
     server = Server(folder, durable=durable)
@@ -182,9 +183,15 @@ def address_of(name: str, *, server: Server | None = None, user: str = "postgres
     return Address(url=(server or shared_server()).url(name, user=user), connections=4)
 
 
+def _place() -> Path:
+    """Where servers are that need not wait for a disk: each database is a copy of some hundred files."""
+    return quick_place() or Path(tempfile.gettempdir())
+
+
 def _sweep() -> None:
     """Stop the servers of runs that were killed."""
-    for file in Path(tempfile.gettempdir()).glob("scrubjay-pg-*/in-use"):
+    places = {Path(tempfile.gettempdir()), _place()}
+    for file in (file for place in places for file in place.glob("scrubjay-pg-*/in-use")):
         in_use = FileLock(file)
         if in_use.acquire(exclusive=True):
             with contextlib.suppress(subprocess.SubprocessError):

@@ -12,7 +12,8 @@ import pytest
 from scrubjay.client import MemoryClient
 from scrubjay.errors import ScrubjayError, StoreDamaged, StoreError, StoreTooNew, WrongKey
 from scrubjay.settings import Settings
-from tests.scenarios.house import open_house, quick_place, run_command
+from tests.places import quick_place
+from tests.scenarios.house import open_house, run_command
 
 MANY = 40
 

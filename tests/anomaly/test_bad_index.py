@@ -3,12 +3,13 @@
 import os
 import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from scrubjay.client import MemoryClient
-from tests.scenarios.house import House, open_house
+from tests.scenarios.house import House, furnished, open_house
 
 MANY = 60
 
@@ -17,6 +18,19 @@ async def fill(house: House) -> None:
     for number in range(MANY):
         await house.client().remember(f"bird number {number}", name=f"b{number}")
     await house.client().recall("bird")
+
+
+@pytest.fixture(scope="module")
+def birds() -> Iterator[Path]:
+    with furnished(fill) as place:
+        yield place
+
+
+@pytest.fixture
+def home(home: Path, birds: Path) -> Path:
+    """A memory of birds, and the index of it."""
+    shutil.copytree(birds, home)
+    return home
 
 
 async def everything_is_found(house: House, *, many: int = MANY) -> None:
@@ -37,8 +51,6 @@ async def healed(house: House, *, many: int = MANY) -> None:
 async def test_damaged_index_files_are_noticed_or_harmless(home: Path, seed: int) -> None:
     """A third of the files is overwritten, cut short or removed, differently for each seed."""
     chance = random.Random(seed)
-    async with open_house(home) as house:
-        await fill(house)
     for file in sorted(path for path in (home / "index").rglob("*") if path.is_file() and path.name != "lock"):
         if chance.random() < 0.35:
             spoil(file, chance)
@@ -53,8 +65,6 @@ async def test_damaged_index_files_are_noticed_or_harmless(home: Path, seed: int
 @pytest.mark.parametrize("name", ["CURRENT", "scrubjay.json", "shard"])
 @pytest.mark.parametrize("content", [None, b"garbage \xff", b"{}", b"../gen-9999\n"])
 async def test_what_the_index_says_of_itself_is_not_trusted(home: Path, name: str, content: bytes | None) -> None:
-    async with open_house(home) as house:
-        await fill(house)
     for path in list((home / "index").rglob(name)):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
         if content is not None:
@@ -64,8 +74,6 @@ async def test_what_the_index_says_of_itself_is_not_trusted(home: Path, name: st
 
 
 async def test_an_index_deleted_before_the_start_is_built_anew(home: Path) -> None:
-    async with open_house(home) as house:
-        await fill(house)
     shutil.rmtree(home / "index")
     async with open_house(home) as house:
         await healed(house)
@@ -73,7 +81,7 @@ async def test_an_index_deleted_before_the_start_is_built_anew(home: Path) -> No
 
 @pytest.mark.parametrize("whole", [True, False])
 async def test_an_index_deleted_under_a_running_memory(house: House, memory: MemoryClient, whole: bool) -> None:
-    await fill(house)
+    await everything_is_found(house)
     index = house.home / "index"
     for path in [index] if whole else [path for path in index.iterdir() if path.is_dir()]:
         shutil.rmtree(path)
@@ -93,7 +101,7 @@ async def test_an_index_deleted_under_a_running_memory(house: House, memory: Mem
 
 async def test_after_such_a_run_the_next_one_has_an_index_again(home: Path) -> None:
     async with open_house(home) as house:
-        await fill(house)
+        await everything_is_found(house)
         shutil.rmtree(home / "index")
         await house.client().remember("one more bird")
         await house.client().recall("bird")
@@ -102,10 +110,9 @@ async def test_after_such_a_run_the_next_one_has_an_index_again(home: Path) -> N
 
 
 async def test_a_file_in_place_of_the_index_folder(home: Path) -> None:
-    home.mkdir(mode=0o700)
+    shutil.rmtree(home / "index")
     (home / "index").write_text("not a folder", encoding="utf-8")
     async with open_house(home) as house:
-        await fill(house)
         await everything_is_found(house)
         status = await house.client().status()
         assert status.index["kind"] == "scan"
@@ -118,9 +125,7 @@ async def test_the_index_of_another_store_is_not_used(home: Path) -> None:
         for number in range(MANY):
             await house.client().remember(f"fish number {number}")
         await house.client().recall("fish")
-    async with open_house(home, index=False) as house:
-        for number in range(MANY):
-            await house.client().remember(f"bird number {number}")
+    shutil.rmtree(home / "index")
     shutil.copytree(other / "index", home / "index")
     async with open_house(home) as house:
         await healed(house)

@@ -48,7 +48,7 @@ def kill_many(home: Path, notes: Path, lane: int) -> None:
         for number in range(lane, KILLS, LANES):
             file = notes / f"notes-{number}"
             child = nursery.start("write", home, acknowledgements=str(file), seed=number)
-            wait_for(file, lines=chance.randrange(25))
+            wait_for(file, lines=chance.randrange(12))
             time.sleep(chance.random() * 0.03)
             nursery.kill(child)
             (notes / f"killed-{number}").touch()

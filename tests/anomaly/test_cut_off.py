@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from scrubjay.restoring import restore_backup
 from scrubjay.settings import Settings
 from tests.anomaly.deeds import FILLER
 from tests.anomaly.nursery import Nursery
-from tests.scenarios.house import House, files_with, open_house
+from tests.scenarios.house import House, files_with, furnished, open_house
 
 WORD = "qzvorplax"
 SECRET = [WORD.encode()[:8]]
@@ -114,14 +115,24 @@ async def test_a_training_cut_off_is_done_later(home: Path, nursery: Nursery, de
         assert await house.store.check(deep=True) == []
 
 
+async def settle_birds(house: House) -> None:
+    for number in range(300):
+        await house.client().remember(f"bird number {number}", name=f"b{number}", intent="new")
+
+
+@pytest.fixture(scope="module")
+def birds() -> Iterator[Path]:
+    with furnished(settle_birds) as place:
+        yield place
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("inline", [True, False])
 async def test_a_build_of_the_index_cut_off_at_any_point_is_begun_anew(
-    home: Path, nursery: Nursery, inline: bool
+    home: Path, nursery: Nursery, birds: Path, inline: bool
 ) -> None:
-    async with open_house(home, index=False) as house:
-        for number in range(300):
-            await house.client().remember(f"bird number {number}", name=f"b{number}", intent="new")
+    shutil.copytree(birds, home)
+    shutil.rmtree(home / "index", ignore_errors=True)
     for delay in (0.0, 0.02, 0.05, 0.1, 0.2):
         assert nursery.run("build", home, delay=delay, inline=inline) == KILLED
     async with open_house(home) as house:

@@ -1,25 +1,39 @@
 """Questions of any size and shape get an answer, or a clear no."""
 
+import shutil
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.query import Filter
-from tests.scenarios.house import House
+from tests.scenarios.house import House, furnished, open_house
 
 MANY = 30
 
 
-@pytest.fixture
-async def full(memory: MemoryClient) -> MemoryClient:
+async def fill(house: House) -> None:
     for number in range(MANY):
-        await memory.remember(
+        await house.client().remember(
             f"bird number {number} sits on the wire", name=f"b{number}", tags=["odd" if number % 2 else "even"],
             kind="fact" if number % 3 else "plan", metadata={"n": number},
         )  # fmt: skip
-    return memory
+
+
+@pytest.fixture(scope="module")
+def birds() -> Iterator[Path]:
+    with furnished(fill) as place:
+        yield place
+
+
+@pytest.fixture
+async def full(home: Path, birds: Path) -> AsyncIterator[MemoryClient]:
+    shutil.copytree(birds, home)
+    async with open_house(home) as house:
+        yield house.client()
 
 
 async def test_a_question_of_a_hundred_kilobytes(full: MemoryClient) -> None:
@@ -200,7 +214,7 @@ async def test_forgetting_by_a_filter_that_says_nothing(full: MemoryClient) -> N
     assert (await full.status()).memories == {"live": MANY}
 
 
-async def test_thousands_of_references_at_once(house: House, full: MemoryClient) -> None:
+async def test_thousands_of_references_at_once(full: MemoryClient) -> None:
     refs = [f"b{number}" for number in range(MANY)] * 40 + [f"nobody-{number}" for number in range(200)]
     found = await full.read(refs)
     assert len(found.memories) == MANY

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import psycopg
 from psycopg import sql
-from typer.testing import CliRunner
 
-from scrubjay.surfaces.cli.main import app
+from tests.command_line import invoke
 from tests.contract.deployment import DEPLOY
 from tests.postgres import Server
 
@@ -49,9 +48,9 @@ def postgres_program(server: Server, program: str, *arguments: str, user: str | 
 def scrubjay(*arguments: str, url: str, home: Path) -> str:
     """Run a command on a database."""
     environment = {"SCRUBJAY_DATABASE_URL": url, "SCRUBJAY_HOME": str(home), "SCRUBJAY_EMBEDDER": "none"}
-    done = CliRunner().invoke(app, list(arguments), env=environment)
-    assert done.exit_code == 0, done.output
-    return done.stdout
+    said = invoke(arguments, env=environment)
+    assert said.code == 0, said.output
+    return said.out
 
 
 def _execute(server: Server, statement: sql.Composed) -> None:

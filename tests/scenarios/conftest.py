@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from scrubjay.client import MemoryClient
-from tests.scenarios.house import House, open_house, quick_place
+from tests.places import quick_place
+from tests.scenarios.house import House, open_house
 from tests.scenarios.worlds import Twins
 
 

@@ -1,16 +1,15 @@
 """A memory wired as the application wires it, but with an embedder that needs no model, and with every part at hand."""
 
+import asyncio
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Sequence
+import tempfile
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-from typer.testing import CliRunner
 
 import scrubjay
 from scrubjay.app import SystemClock, hold_folder
@@ -25,23 +24,15 @@ from scrubjay.ports import Profile, VectorIndex
 from scrubjay.recalling.visits import Visits
 from scrubjay.settings import Settings
 from scrubjay.stores.sqlite import SqliteStore
-from scrubjay.surfaces.cli.main import app
 from scrubjay.testing import FakeEmbedder
 from scrubjay.vectors.edge import EdgeIndex
 from scrubjay.vectors.scan import ScanIndex
+from tests.places import quick_place
 
 SOURCES = Path(scrubjay.__file__).parents[1]
 ROOT = Path(__file__).parents[2]
-_MEMORY_DISK = Path("/dev/shm")
-_ROOM = 2 * 1024**3
 # Hundreds of sentences that are much alike: to compare each with those near it takes longer than all else.
 UNCOMPARED = Rules(conflicts="off")
-
-
-def quick_place() -> Path | None:
-    """A disk in memory, where waiting for a real one would prove nothing; None is the usual place."""
-    roomy = _MEMORY_DISK.is_dir() and os.access(_MEMORY_DISK, os.W_OK) and shutil.disk_usage(_MEMORY_DISK).free > _ROOM
-    return _MEMORY_DISK if roomy else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +87,21 @@ async def open_house(
         lock.release()
 
 
+@contextmanager
+def furnished(fill: Callable[[House], Coroutine[object, object, None]]) -> Generator[Path]:
+    """A data folder that was filled once, for the many who then copy it: each would do the same again."""
+    with tempfile.TemporaryDirectory(prefix="scrubjay-", dir=quick_place()) as folder, ThreadPoolExecutor(1) as pool:
+        place = Path(folder) / "data"
+
+        async def furnish() -> None:
+            async with open_house(place) as house:
+                await fill(house)
+
+        # In a thread: whoever asks for it may have a loop that runs.
+        pool.submit(asyncio.run, furnish()).result()
+        yield place
+
+
 def environment(home: Path, **more: str) -> dict[str, str]:
     """What a child process is given: our sources, one folder, and no setting of whoever runs the tests."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
@@ -109,14 +115,15 @@ def command(*arguments: str) -> list[str]:
 
 def run_command(home: Path, *arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
     """Run one command to its end, without a process for it: to start one takes longer than what it does."""
+    # Those who are started by the dozen to do something else need not load it.
+    from tests.command_line import invoke
+
     hidden = dict.fromkeys(name for name in os.environ if name.startswith("SCRUBJAY_"))
     given = hidden | {"SCRUBJAY_HOME": str(home), "NO_COLOR": "1"} | more
     # In a thread: where a test has a loop that runs, a command could not have its own.
     with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(CliRunner().invoke, app, list(arguments), input=stdin, env=given).result()
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+        said = pool.submit(invoke, arguments, stdin=stdin, env=given).result()
+    return subprocess.CompletedProcess(arguments, said.code, said.out, said.err)
 
 
 def run_process(home: Path, *arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ from typing import Any, cast
 import httpx2
 
 from scrubjay.paths import daemon_file
-from tests.scenarios.house import quick_place
+from tests.places import quick_place
 from tests.surfaces.serving import Daemon
 from tests.surfaces.shell import told
 

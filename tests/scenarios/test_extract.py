@@ -6,14 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from scrubjay.app import open_engine
 from scrubjay.client import MemoryClient
 from scrubjay.model.draft import Caller
 from scrubjay.model.job import Job
 from scrubjay.settings import Settings
-from scrubjay.surfaces.cli.main import app
+from tests.command_line import invoke
 from tests.unit.extraction.scripted import Scripted
 
 LOG = """[2026-05-01 10:00] Ann: Hey Ben! How are you?
@@ -70,40 +69,40 @@ async def test_what_is_left_for_later_is_handed_to_the_workshop(tmp_path: Path) 
 
 
 @pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SCRUBJAY_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("SCRUBJAY_EMBEDDER", "none")
-    return CliRunner()
+    return tmp_path
 
 
-def test_the_command_reads_a_file_or_what_is_piped(shell: CliRunner, tmp_path: Path) -> None:
-    log = tmp_path / "chat.txt"
+def test_the_command_reads_a_file_or_what_is_piped(folder: Path) -> None:
+    log = folder / "chat.txt"
     log.write_text(LOG, encoding="utf-8")
-    shown = shell.invoke(app, ["extract", str(log), "--dry-run"])
-    assert shown.exit_code == 0, shown.output
+    shown = invoke(["extract", str(log), "--dry-run"])
+    assert shown.code == 0, shown.output
     assert "preference  Ben" in shown.output
     assert "3 facts in 5 turns, by patterns: nothing stored" in shown.output
-    stored = shell.invoke(app, ["extract", "-", "--session", "s1", "--json"], input=LOG)
+    stored = invoke(["extract", "-", "--session", "s1", "--json"], stdin=LOG)
     assert json.loads(stored.output)["session"] == "s1"
-    again = shell.invoke(app, ["extract", str(log), "--session", "s1"])
+    again = invoke(["extract", str(log), "--session", "s1"])
     assert "3 unchanged" in again.output
     assert "say which of them you are with `me` (Ann, Ben)" in again.output
-    mine = shell.invoke(app, ["extract", str(log), "--session", "s1", "--me", "ann"])
+    mine = invoke(["extract", str(log), "--session", "s1", "--me", "ann"])
     assert "2 unchanged, 1 updated" in mine.output
     assert "warning" not in mine.output
-    assert "These speak: Ann, Ben" in shell.invoke(app, ["extract", str(log), "--me", "Zoe"]).output
+    assert "These speak: Ann, Ben" in invoke(["extract", str(log), "--me", "Zoe"]).output
 
 
-def test_the_command_says_what_is_wrong_with_a_file(shell: CliRunner, tmp_path: Path) -> None:
-    broken = tmp_path / "broken.json"
+def test_the_command_says_what_is_wrong_with_a_file(folder: Path) -> None:
+    broken = folder / "broken.json"
     broken.write_bytes(b"\x89PNG\xff")
-    assert "not UTF-8" in shell.invoke(app, ["extract", str(broken)]).output
+    assert "not UTF-8" in invoke(["extract", str(broken)]).output
     broken.write_bytes(b"PK\x03\x04\x14\x00")
-    assert "Unpack it" in shell.invoke(app, ["extract", str(broken)]).output
+    assert "Unpack it" in invoke(["extract", str(broken)]).output
     broken.write_text('{"orders": [{"id": 7, "total": 12.5}]}', encoding="utf-8")
-    assert "nobody says anything in it" in shell.invoke(app, ["extract", str(broken)]).output
+    assert "nobody says anything in it" in invoke(["extract", str(broken)]).output
     broken.write_text(LOG, encoding="utf-16")
-    assert "3 facts" in shell.invoke(app, ["extract", str(broken), "--dry-run"]).output
-    assert "there is no file" in shell.invoke(app, ["extract", str(tmp_path / "nowhere")]).output
-    assert "no JSON" in shell.invoke(app, ["extract", "-"], input='{"messages": [').output
-    assert "is empty" in shell.invoke(app, ["extract", "-"], input="").output
+    assert "3 facts" in invoke(["extract", str(broken), "--dry-run"]).output
+    assert "there is no file" in invoke(["extract", str(folder / "nowhere")]).output
+    assert "no JSON" in invoke(["extract", "-"], stdin='{"messages": [').output
+    assert "is empty" in invoke(["extract", "-"], stdin="").output

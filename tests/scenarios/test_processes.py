@@ -11,7 +11,8 @@ import pytest
 from tests.scenarios.house import command, environment, open_house
 from tests.scenarios.worker import Worker
 
-BURST = 40
+BURST = 30
+TURNS = 2
 
 
 @pytest.mark.slow
@@ -20,7 +21,7 @@ def test_four_processes_write_and_read_at_once_from_the_first_moment_on(home: Pa
     with ExitStack() as stack:
         workers = [stack.enter_context(Worker(home, agent=f"agent-{number}")) for number in range(4)]
         shells = [start_command(stack, home, "remember", f"shell number {number}", "--json") for number in range(4)]
-        for turn in range(3):
+        for turn in range(TURNS):
             for number, worker in enumerate(workers):
                 worker.send("burst", count=BURST, prefix=f"w{number}-{turn}")
             written = [memory_id for worker in workers for memory_id in cast("list[str]", worker.receive()["ids"])]
@@ -32,7 +33,7 @@ def test_four_processes_write_and_read_at_once_from_the_first_moment_on(home: Pa
         said = [finish(shell)["id"] for shell in shells]
         assert workers[0]("read", ids=said)["contents"] == [f"shell number {number}" for number in range(4)]
         for worker in workers:
-            assert worker("status")["memories"] == {"live": 3 * 4 * BURST + 4}
+            assert worker("status")["memories"] == {"live": TURNS * 4 * BURST + 4}
         assert workers[0]("doctor")["ok"]
 
 

@@ -1,4 +1,4 @@
-"""A daemon as a process of its own, started as people start it."""
+"""A daemon as a process of its own."""
 
 import os
 import signal
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from tests.surfaces.backend import database_of
+from tests.surfaces.starter import Started, starter
 
 from scrubjay.paths import socket_file
 
@@ -22,17 +23,7 @@ class Daemon:
 
     def __init__(self, home: Path, *options: str, **environment: str) -> None:
         self.home = home
-        self._command = [
-            sys.executable,
-            "-m",
-            "scrubjay",
-            "serve",
-            "--data",
-            str(home),
-            "--http",
-            "127.0.0.1:0",
-            *options,
-        ]
+        self._arguments = ["serve", "--data", str(home), "--http", "127.0.0.1:0", *options]
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")},
             "SCRUBJAY_EMBEDDER": "none",
@@ -40,7 +31,7 @@ class Daemon:
             **environment,
         }
         self._log = home.with_name(f"{home.name}.log")
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Started | subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -62,10 +53,7 @@ class Daemon:
 
     def start(self) -> None:
         """Start it and wait until it lets clients in."""
-        with self._log.open("ab") as log:
-            self.process = subprocess.Popen(
-                self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment
-            )
+        self.process = self._begin()
         self.wait_until_open()
 
     def wait_until_open(self) -> None:
@@ -86,6 +74,18 @@ class Daemon:
         assert self.process is not None
         self.process.send_signal(number)
         return self.process.wait(_LONGEST)
+
+    def _begin(self) -> Started | subprocess.Popen[bytes]:
+        return starter().start(self._arguments, environment=self._environment, log=self._log)
+
+
+class TypedDaemon(Daemon):
+    """The same, started as people start it: its Python loads all that it needs, which takes seconds."""
+
+    def _begin(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "scrubjay", *self._arguments]
+        with self._log.open("ab") as log:
+            return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment)
 
 
 def is_open(home: Path) -> bool:

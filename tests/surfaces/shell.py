@@ -4,10 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import cast
 
-from typer.testing import CliRunner
+from tests.command_line import invoke
 
 from scrubjay.model.memory import Json
-from scrubjay.surfaces.cli.main import app
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +26,8 @@ class Answer:
 
 def run(*arguments: str, stdin: str | bytes | None = None) -> Answer:
     """Run a command to its end; whatever is not an answer or one of our errors is a failure of the test."""
-    result = CliRunner().invoke(app, list(arguments), input=stdin)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return Answer(result.stdout, result.stderr, result.exit_code)
+    said = invoke(arguments, stdin=stdin)
+    return Answer(said.out, said.err, said.code)
 
 
 def told(*arguments: str, stdin: str | bytes | None = None) -> dict[str, Json]:

@@ -14,5 +14,5 @@ del test_a_twin_that_cannot_be_opened_leaves_no_thread  # noqa: F821
 
 @pytest.fixture(autouse=True)
 def _daemon(settings: Settings) -> Iterator[None]:
-    with background_daemon(settings):
+    with background_daemon(settings, http=""):
         yield

@@ -320,18 +320,18 @@ async def test_a_backup_replaces_nothing(running: Running, settings: Settings, h
 
 
 async def test_what_is_longer_than_a_frame_goes_both_ways(running: Running, settings: Settings, tmp_path: Path) -> None:
-    texts = [f"{number} " + "long é 😀\n" * 30_000 for number in range(3)]
+    texts = [f"{number} " + "long é 😀\n" * 30_000 for number in range(2)]
     async with MemoryClient(settings=settings, space="here") as memory:
         for number, text in enumerate(texts):
             await memory.remember(text, name=f"long-{number}", intent="new")
         for turn in range(3):
             await memory.revise("long-0", content=f"{turn} {texts[0]}")
         whole = [line async for line in memory.export()]
-        assert len(whole) == 4
+        assert len(whole) == 3
         assert max(map(len, whole)) > 1_000_000
-        assert len((await memory.read([f"long-{number}" for number in range(3)])).memories) == 3
+        assert len((await memory.read(["long-0", "long-1"])).memories) == 2
     async with MemoryClient(settings=settings, space="there") as memory:
-        assert (await memory.import_lines(whole)).imported == 3
+        assert (await memory.import_lines(whole)).imported == 2
         # Before anything is read: that is counted, a little later.
         assert [line async for line in memory.export()][1:] == whole[1:]
         assert (await memory.read("long-1")).memories[0].content == texts[1]

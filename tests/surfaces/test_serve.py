@@ -7,24 +7,24 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.surfaces.serving import Daemon, is_open
+from tests.surfaces.serving import Daemon, TypedDaemon, is_open
 from tests.surfaces.shell import run, told
+from tests.surfaces.starter import ROOT
 
 from scrubjay.paths import daemon_file, socket_file
 
 ORDERS = """
 import json, sys
-from typer.testing import CliRunner
-from scrubjay.surfaces.cli.main import app
+from tests.command_line import invoke
 
 data, orders = sys.argv[1], json.loads(sys.argv[2])
-given = [CliRunner().invoke(app, ["serve", "--data", data, *options]) for options in orders]
-print(json.dumps([(one.exit_code, one.stderr) for one in given]))
+given = [invoke(["serve", "--data", data, *options]) for options in orders]
+print(json.dumps([(one.code, one.err) for one in given]))
 """
 
 
 def test_it_serves_until_it_is_told_to_stop(home: Path) -> None:
-    with Daemon(home) as daemon:
+    with TypedDaemon(home) as daemon:
         assert told("remember", "green tea", "--name", "tea")["action"] == "created"
         assert told("recall", "tea")["hits"]
         assert f"daemon     pid {daemon.pid}" in run("status").out
@@ -99,6 +99,7 @@ def test_wrong_orders_are_told_in_words(home: Path) -> None:
     answers = subprocess.run(
         [sys.executable, "-c", ORDERS, str(home), json.dumps([options for options, _ in orders])],
         env=dict(os.environ),
+        cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=60,

@@ -93,7 +93,7 @@ async def test_a_daemon_killed_under_load_is_started_anew_and_nothing_acknowledg
         for bridge in bridges:
             reply(bridge)
             bridge.notify("notifications/initialized")
-        for turn in range(3):
+        for turn in range(2):
             texts = {at: f"turn {turn}, word {at}" for at in range(60)}
             for at, text in texts.items():
                 remember(bridges[at % 3], at, text)

@@ -29,13 +29,11 @@ async def _until_inside(shop: OpenShop, *, some: bool) -> None:
     await until(is_so)
 
 
-@pytest.mark.parametrize("path", ["/call/export", "/api/v1/export"])
-async def test_an_export_that_nobody_reads_ends_with_its_caller(settings: Settings, path: str) -> None:
+async def test_an_export_that_nobody_reads_ends_with_its_caller(settings: Settings) -> None:
     async with open_shop(settings) as shop:
         await _fill(shop, "default")
-        for _ in range(3):
+        for method, path in (("POST", "/call/export"), ("GET", "/api/v1/export")) * 3:
             async with wired(shop.address) as wire:
-                method = "POST" if "call" in path else "GET"
                 await wire.say(request(method, path, *(["content-length: 0"] if method == "POST" else [])))
                 await _until_inside(shop, some=True)
             await _until_inside(shop, some=False)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -155,10 +156,10 @@ class TestDamage:
     @pytest.mark.parametrize("harm", ["empty", "half", "garbled", "gone"])
     async def test_no_damaged_file_does_worse_than_make_it_unavailable(self, tmp_path: Path, harm: str) -> None:
         refused = 0
+        await filled(tmp_path / "sound")
         # Every ninth file, other ones for each kind of harm: enough to meet all sorts of them.
         for place in range(len(harm), 70, 9):
-            folder = tmp_path / str(place)
-            await filled(folder)
+            folder = shutil.copytree(tmp_path / "sound", tmp_path / str(place))
             files = _files(folder)
             assert len(files) >= 70
             _harm(files[place], harm)

@@ -15,7 +15,7 @@ def show_extracted(answer: Extracted) -> None:
         paint_table(("type", "speaker", "sure", "done", "statement"), [_row(one) for one in answer.facts])
     done = Counter(one.action for one in answer.facts if one.action)
     told = ", ".join(f"{count} {action}" for action, count in done.items()) or "nothing stored"
-    say(f"{len(answer.facts)} facts in {answer.turns} turns, by {answer.method}: {told}")
+    say(f"{_counted(len(answer.facts), 'fact')} in {_counted(answer.turns, 'turn')}, by {answer.method}: {told}")
     for one in answer.facts:
         for conflict in one.conflicts:
             say(f"  conflict {conflict.id}: {conflict.memory.statement} | {conflict.other.statement}")
@@ -23,6 +23,10 @@ def show_extracted(answer: Extracted) -> None:
         say(f"  session {answer.session}; undo --run {answer.run} takes it back")
     for warning in answer.warnings:
         say(f"  warning: {warning}")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _row(one: StoredFact) -> list[Span]:

@@ -1,11 +1,15 @@
 """The application of `/api/v1`: its routes, what they answer when something is wrong, and its description."""
 
 from collections import deque
+from copy import copy
+from functools import cache
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
+from starlette.datastructures import State
 
 from scrubjay.surfaces.rest import (
+    attachments,
     branches,
     changes,
     conflicts,
@@ -17,6 +21,7 @@ from scrubjay.surfaces.rest import (
     jobs,
     links,
     memories,
+    notes,
     rules,
     search,
     space,
@@ -32,6 +37,7 @@ from scrubjay.version import VERSION
 
 PREFIX = "/api/v1"
 _NOUNS = (
+    attachments,
     memories,
     search,
     versions,
@@ -46,6 +52,7 @@ _NOUNS = (
     inbox,
     conflicts,
     jobs,
+    notes,
     space,
 )
 _ABOUT = """One memory that all of a person's agents share.
@@ -57,11 +64,16 @@ What is wrong is told as `application/problem+json`, with a `code` for programs 
 
 def make_rest(house: House) -> FastAPI:
     """The application. It stands behind the door, which tells it who asks."""
-    app = rest_app()
-    app.state.house = house
-    app.state.streams = Streams(most=house.streams)
+    app = copy(_laid_out())
+    app.state = State({"house": house, "streams": Streams(most=house.streams)})
     app.state.description = Description(app, must=house.doorman.must)
-    # They are laid out when they are first looked through, which takes long enough to be noticed by whoever waits.
+    return app
+
+
+@cache
+def _laid_out() -> FastAPI:
+    """Routes are laid out when they are first looked through: long enough to be noticed by whoever waits, so once."""
+    app = rest_app()
     deque(iter_route_contexts(app.routes), maxlen=0)
     return app
 
