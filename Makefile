@@ -26,9 +26,10 @@ BENCH_FULL_SIZES ?= 1000 10000 100000
 SCALE_SIZES ?= 1000 10000 100000
 WRITING_SIZES ?= 1000 10000
 KNOWLEDGE_SIZES ?= 1000 10000
+NOTES ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help run tour test coverage test-postgres check interop bench bench-full bench-scale bench-recall bench-writing bench-knowledge docs lock lock-interop clean
+.PHONY: help run tour test coverage test-postgres check interop bench bench-full bench-scale bench-recall bench-writing bench-knowledge bench-notes docs lock lock-interop clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -84,6 +85,9 @@ bench-knowledge: $(DONE)/test ## measure versions, conflicts, extraction and the
 	@$(BIN)/python -m benchmarks.extraction $(if $(LOCOMO),--data $(LOCOMO))
 	@$(BIN)/python -m benchmarks.history
 	@$(BIN)/python -m benchmarks.latency_table --entities $(lastword $(KNOWLEDGE_SIZES))
+
+bench-notes: $(DONE)/test ## measure import, files and following of notes (NOTES=2000)
+	@$(BIN)/python -m benchmarks.notes $(NOTES) $(ARGS)
 
 docs: $(DONE)/core ## write docs/reference from the code
 	$(BIN)/python scripts/reference.py

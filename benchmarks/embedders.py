@@ -3,6 +3,7 @@
 import time
 from collections.abc import MutableMapping, Sequence
 
+from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Embedder, Profile
 
@@ -46,6 +47,10 @@ class TimedEmbedder:
         self.heard[text] = vector
         return vector
 
+    async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
+        """Vectors of media, in order; not timed."""
+        return await self._inner.embed_media(items)
+
     async def close(self) -> None:
         """Let go of the model."""
         await self._inner.close()
@@ -75,6 +80,10 @@ class KnowingEmbedder:
         if text not in self._known:
             self._known[text] = await self._inner.embed_query(text)
         return self._known[text]
+
+    async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
+        """Vectors of media, in order."""
+        return await self._inner.embed_media(items)
 
     async def close(self) -> None:
         """Let go of the model."""

@@ -15,6 +15,7 @@ from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.model.draft import Caller
 from scrubjay.model.identity import new_id
+from scrubjay.model.media import Media
 from scrubjay.model.memory import Method, Source, Trust
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Embedder, Profile, Progress
@@ -67,6 +68,10 @@ class KeptEmbedder:
     async def embed_query(self, text: str) -> Vector:
         """The vector of a question."""
         return await self._hearing.embed_query(text)
+
+    async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
+        """Vectors of media, in order."""
+        return await self._knowing.embed_media(items)
 
     async def close(self) -> None:
         """Leave the model to whoever made it."""

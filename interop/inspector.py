@@ -12,7 +12,7 @@ from interop.servers import ERAS, HTTP, NEWER, OLDER, WAYS
 
 _CLI = "@modelcontextprotocol/inspector/clients/cli/build/index.js"
 _ERAS = {OLDER: "legacy", NEWER: "modern"}
-_TOOLSETS = ("core", "kg", "enhanced", "items", "entities", "smart")
+_TOOLSETS = ("core", "kg", "enhanced", "items", "entities", "smart", "notes")
 
 
 def checks(stage: Stage) -> list[Check]:

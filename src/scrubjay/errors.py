@@ -2,14 +2,17 @@
 
 ScrubjayError
 ├── InvalidInput            the request itself is wrong: change it
-│   └── TooLarge            over a limit that the message names
+│   ├── TooLarge            over a limit that the message names
+│   ├── NoteUnreadable      a file is no note that can be read; the message says in which line and why
+│   └── PathRefused         no path of a note: it leads out of the folder, or through what is no folder
 ├── NotFound                no such memory; the nearest names are suggested
 ├── Ambiguous               several memories answer to the reference
 ├── Conflict                the request is fine, the store has moved on
 │   ├── StaleVersion        edited since the version the caller read
 │   ├── NameTaken           another live memory has this name
 │   ├── WrongState          the memory's state does not allow it
-│   └── KeyReused           one idempotency key, two different requests
+│   ├── KeyReused           one idempotency key, two different requests
+│   └── FileChanged         the note's file is another now than the one that was read
 ├── StoreError              the record store cannot do its work
 │   ├── StoreBusy           another writer holds it for too long: retry
 │   ├── StoreReadOnly       the folder or file cannot be written
@@ -23,6 +26,7 @@ ScrubjayError
 ├── IndexUnavailable        the vector index cannot be used; it can be rebuilt
 ├── RerankingUnavailable    the cross-encoder cannot be used; recall keeps its own order
 ├── LlmUnavailable          no language model answers as asked; what it would improve stays as it is
+├── VaultUnavailable        the folder of notes cannot be used; memories are safe in the store
 ├── Busy                    too much to do at once, or it took too long: retry after a moment
 ├── NotAdmitted             whoever asks has shown no token that opens this server
 ├── NotAllowed              whoever asks may not
@@ -62,6 +66,14 @@ class TooLarge(InvalidInput):
     code = "too_large"
 
 
+class PathRefused(InvalidInput):
+    code = "path_refused"
+
+
+class NoteUnreadable(InvalidInput):
+    code = "note_unreadable"
+
+
 class NotFound(ScrubjayError):
     code = "not_found"
 
@@ -88,6 +100,10 @@ class WrongState(Conflict):
 
 class KeyReused(Conflict):
     code = "key_reused"
+
+
+class FileChanged(Conflict):
+    code = "file_changed"
 
 
 class StoreError(ScrubjayError):
@@ -142,6 +158,10 @@ class LlmUnavailable(ScrubjayError):
     code = "llm_unavailable"
 
 
+class VaultUnavailable(ScrubjayError):
+    code = "vault_unavailable"
+
+
 class Busy(ScrubjayError):
     code = "busy"
 
@@ -189,6 +209,8 @@ CODES: dict[type[ScrubjayError], Codes] = {
     ScrubjayError: Codes(exit=1, http=500, mcp=-32603),
     InvalidInput: Codes(exit=2, http=422, mcp=-32602),
     TooLarge: Codes(exit=2, http=413, mcp=-32602),
+    NoteUnreadable: Codes(exit=65, http=422, mcp=-32602),
+    PathRefused: Codes(exit=2, http=422, mcp=-32602),
     NotFound: Codes(exit=3, http=404, mcp=-31001),
     Ambiguous: Codes(exit=3, http=409, mcp=-31002),
     Conflict: Codes(exit=4, http=409, mcp=-31003),
@@ -196,6 +218,7 @@ CODES: dict[type[ScrubjayError], Codes] = {
     NameTaken: Codes(exit=4, http=409, mcp=-31005),
     WrongState: Codes(exit=4, http=409, mcp=-31006),
     KeyReused: Codes(exit=4, http=422, mcp=-31007),
+    FileChanged: Codes(exit=4, http=409, mcp=-31008),
     StoreError: Codes(exit=5, http=500, mcp=-31010),
     StoreBusy: Codes(exit=75, http=503, mcp=-31011),
     StoreReadOnly: Codes(exit=73, http=507, mcp=-31012),
@@ -209,6 +232,7 @@ CODES: dict[type[ScrubjayError], Codes] = {
     IndexUnavailable: Codes(exit=69, http=503, mcp=-31021),
     RerankingUnavailable: Codes(exit=69, http=503, mcp=-31030),
     LlmUnavailable: Codes(exit=69, http=503, mcp=-31031),
+    VaultUnavailable: Codes(exit=69, http=503, mcp=-31032),
     Busy: Codes(exit=75, http=503, mcp=-31022),
     DaemonUnavailable: Codes(exit=69, http=502, mcp=-31023),
     NotAllowed: Codes(exit=77, http=403, mcp=-31025),

@@ -31,6 +31,16 @@ def index_folder(data: Path, given: str | Path | None = None) -> Path:
     return Path(given).expanduser().absolute() if given else data / "index"
 
 
+def notes_folder(data: Path, given: str | Path | None = None) -> Path:
+    """Memories as Markdown files, for people and their editors."""
+    return Path(given).expanduser().absolute() if given else data / "notes"
+
+
+def notes_ledger(index: Path) -> Path:
+    """What the folder of notes and the store agreed on last; it can be rebuilt."""
+    return index / "notes.db"
+
+
 def lock_file(data: Path) -> Path:
     """Held shared by everyone who has the store open, alone by whoever replaces it."""
     return data / "store.lock"

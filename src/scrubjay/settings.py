@@ -10,12 +10,12 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Limits
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.rules import Rules
-from scrubjay.paths import data_folder, index_folder
+from scrubjay.paths import data_folder, index_folder, notes_folder
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
 _AT_LEAST_ONE = (
-    "embedding_threads", "readers", "max_text_bytes", "max_body_bytes", "max_requests", "operation_seconds",
+    "embedding_threads", "readers", "max_text_bytes", "max_attachment_bytes", "max_body_bytes", "max_requests", "operation_seconds",
     "llm_seconds", "database_connections", "qdrant_shards", "qdrant_replicas", "rerank_top",
 )  # fmt: skip
 
@@ -37,13 +37,19 @@ class Settings:
         "SCRUBJAY_INDEX_PATH",
         "Folder of what can be rebuilt (the vector index). Default: `index` in the data folder.",
     )
+    notestore_path: str = _setting(
+        "",
+        "SCRUBJAY_NOTESTORE_PATH",
+        "Folder of Markdown notes that is kept in step with the memory. Default: `notes` in the data folder, made "
+        "with the first note.",
+    )
     space: str = _setting("default", "SCRUBJAY_SPACE", "The space that commands work in.")
     agent: str = _setting("", "SCRUBJAY_AGENT", "Who writes, as noted with every change; `undo` goes by it.")
     embedder: str = _setting(
         "minilm",
         "SCRUBJAY_EMBEDDER",
         "`minilm` (bundled, offline), `onnx` (a model in a folder), `openai` (any server with /v1/embeddings), "
-        "`voyage`, `sentence-transformers`, or `none` for lexical search alone.",
+        "`voyage`, `sentence-transformers`, `clip` (texts and pictures), or `none` for lexical search alone.",
     )
     embedding_model: str = _setting("", "SCRUBJAY_EMBEDDING_MODEL", "The model's name, or for `onnx` its folder.")
     embedding_url: str = _setting(
@@ -212,6 +218,9 @@ class Settings:
     max_text_bytes: int = _setting(
         1_000_000, "SCRUBJAY_MAX_TEXT_BYTES", "Longest text of one memory, in bytes of UTF-8."
     )
+    max_attachment_bytes: int = _setting(
+        100_000_000, "SCRUBJAY_MAX_ATTACHMENT_BYTES", "Largest file that is kept beside the notes."
+    )
 
     def __post_init__(self) -> None:
         """Refuse what nothing can work with."""
@@ -262,6 +271,11 @@ class Settings:
     def index(self) -> Path:
         """The folder of the vector index."""
         return index_folder(self.data, self.index_path or None)
+
+    @property
+    def notestore(self) -> Path:
+        """The folder of Markdown notes."""
+        return notes_folder(self.data, self.notestore_path or None)
 
     @property
     def ranking(self) -> Ranking:

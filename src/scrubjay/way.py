@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 
 from scrubjay.app import open_engine
 from scrubjay.engine import Engine
@@ -11,6 +12,9 @@ from scrubjay.remote.engine import RemoteEngine
 from scrubjay.remote.line import Line
 from scrubjay.remote.socket import SocketLine
 from scrubjay.settings import Settings
+
+if TYPE_CHECKING:
+    from scrubjay.notes.desk import Notes
 
 
 class Way:
@@ -25,6 +29,11 @@ class Way:
         self._names_space = names_space
         self._alone = alone
         self._stack = AsyncExitStack()
+
+    @property
+    def is_far(self) -> bool:
+        """Whether it leads to a server by its address, which has other files than this machine."""
+        return bool(self._url)
 
     async def enter(self) -> Engine | RemoteEngine:
         """An engine, here or afar."""
@@ -42,6 +51,12 @@ class Way:
                 if "version" in error.fields:
                     raise
         return await self._stack.enter_async_context(open_engine(self._settings))
+
+    async def notes(self, engine: Engine) -> "Notes":
+        """The verbs of notes over an engine that was opened here."""
+        from scrubjay.app.notes import open_notes  # noqa: PLC0415 - for the few who keep notes
+
+        return await self._stack.enter_async_context(open_notes(self._settings, engine))
 
     async def leave(self) -> None:
         """Close what was opened."""

@@ -12,6 +12,7 @@ from scrubjay.model.memory import Json, Source, State
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import Related
+from scrubjay.model.searching import SearchText
 from scrubjay.writing.dispose import Selection
 
 _WORDS = "acorn oak jay tea coffee river stone winter hides finds green old the of C++ naïve 日本 don't node.js".split()
@@ -133,6 +134,11 @@ class Life:
             )
             for hit in (*told.pinned, *told.hits)
         ]
+
+    async def searched(self, query: str) -> list[tuple[int, float, str]]:
+        """(memory, score, snippet) of all that have the words, or the most of them."""
+        told = await self.engine.search_text(SearchText(query=query, limit=100), who=self.who)
+        return sorted((self.number(hit.id), hit.score, hit.snippet) for hit in told.hits)
 
     async def state(self) -> list[str]:
         """Every memory with all its versions, and what the space counts."""

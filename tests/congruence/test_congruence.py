@@ -64,6 +64,8 @@ async def _compare(houses: list[House], lived: list[Deed], asked: list[Question]
                     _require_close(first, other, of=f"{house.name}: {question}")
                 else:
                     assert first == other, (house.name, question)
+            words = [str(await life.searched(question.query)) for life in lives]
+            _require_same(houses, words, of=f"the words of {question.query!r}")
     for lines in zip_longest(*[await life.state() for life in lives]):
         _require_same(houses, lines, of="the state in the end")
 

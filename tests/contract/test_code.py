@@ -19,6 +19,7 @@ MAY_READ_ENVIRONMENT = {
 BROAD_HANDLERS = {
     "src/scrubjay/telemetry.py": 1,
     "src/scrubjay/embedding/batching.py": 1,
+    "src/scrubjay/embedding/clip.py": 1,  # tokenizers raise plain Exception
     "src/scrubjay/indexing/keeper.py": 1,
     "src/scrubjay/indexing/shared_keeping.py": 1,
     "src/scrubjay/jobs/runner.py": 2,

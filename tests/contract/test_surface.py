@@ -5,6 +5,7 @@ import importlib
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -83,6 +84,7 @@ def test_the_documents_show_only_commands_and_options_that_exist() -> None:
     assert not wrong
 
 
+@cache
 def _root() -> TyperGroup:
     root = typer.main.get_command(app)
     assert isinstance(root, TyperGroup)

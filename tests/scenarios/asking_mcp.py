@@ -181,6 +181,16 @@ def _branch_entity(given: Given) -> _Params:
     return {"entity_name": given.ref, "branch_name": name, "description": given.words[5]}
 
 
+def _write_mem(given: Given) -> _Params:
+    words = given.words
+    return {"title": f"Title of {words[4]}", "content": given.text, "tags": [words[5]], "category": words[6]}
+
+
+def _search_mem(given: Given) -> _Params:
+    narrowed: _Params = {"tags": [given.label]} if given.every(3) else {"semantic": given.every(2)}
+    return {"query": given.label if given.every(2) else "the jay hid", "limit": 2, **narrowed}
+
+
 _TOOLS: dict[str, dict[str, _Arguments]] = {
     "core": {
         "remember": _remember,
@@ -233,6 +243,15 @@ _TOOLS: dict[str, dict[str, _Arguments]] = {
         "smart_write": _smart_write,
         "search_memories": lambda given: {"query": "the jay hid", "tags": [given.label], "limit": 2},
         "intelligence_detect_duplicates": lambda given: {"id": given.ref, "merge": given.every(3)},
+    },
+    "notes": {
+        "write_mem": _write_mem,
+        "read_mem": lambda given: {"identifier": given.ref, "format": ("markdown", "plain", "json")[given.number % 3]},
+        "edit_mem": lambda given: {"id": given.ref, "tags": [given.words[4]], "category": given.words[5]},
+        "search_mem": _search_mem,
+        "link_mem": lambda given: {"source_id": given.ref, "target_id": given.other, "link_text": given.words[4]},
+        "unlink_mem": lambda given: {"source_id": given.ref, "target_id": given.other},
+        "get_current_date": lambda _: {"format": "date_only"},
     },
 }
 

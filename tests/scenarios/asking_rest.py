@@ -273,6 +273,42 @@ def _resolve(given: Given) -> Ask:
     return _send("POST", f"/conflicts/{_segment(given.ref)}/resolve", given, body, headers=_origin(given))
 
 
+def _write_note(given: Given) -> Ask:
+    words = given.words
+    body: Json = {"title": f"Title of {words[4]}", "content": given.text, "tags": [words[5]], "category": words[6]}
+    return _send("POST", "/notes", given, body, headers=_origin(given))
+
+
+def _edit_note(given: Given) -> Ask:
+    body: Json = {"title": f"Title of {given.words[4]}", "tags": [given.words[5]], "category": given.words[6]}
+    return _send("PATCH", f"/notes/{_segment(given.ref)}", given, body, headers=_origin(given))
+
+
+def _search_notes(given: Given) -> Ask:
+    query = (("q", given.label if given.every(2) else "the jay hid"), ("limit", "3"))
+    return _send("GET", "/notes/search", given, query=query)
+
+
+def _link_notes(given: Given) -> Ask:
+    body: Json = {"target": given.other, "text": given.words[4]}
+    return _send("POST", f"/notes/{_segment(given.ref)}/links", given, body)
+
+
+def _attach(given: Given) -> Ask:
+    path = f"{API}/notes/{_segment(given.ref)}/attachments"
+    query = (("name", f"{given.words[4]}.txt"), ("caption", given.words[5]))
+    kind = {"content-type": "application/octet-stream"}
+    return _in_space(Ask(method="POST", path=path, query=query, headers=kind, body=given.text.encode()), given)
+
+
+def _note(method: str, tail: str, *query: tuple[str, str]) -> Make:
+    return lambda given: _send(method, f"/notes/{_segment(given.ref)}{tail}", given, query=query)
+
+
+def _notes(path: str, *query: tuple[str, str]) -> Make:
+    return lambda given: _send("GET", f"/notes/{path}", given, query=query)
+
+
 def _outside(path: str) -> Make:
     return lambda _: Ask(method="GET", path=path)
 
@@ -358,6 +394,26 @@ _ROUTES: dict[str, Make] = {
     "GET /jobs": lambda given: _send("GET", "/jobs", given),
     "POST /jobs/{id}/retry": lambda given: _send("POST", f"/jobs/{_segment(given.ref)}/retry", given),
     "DELETE /jobs/{id}": lambda given: _send("DELETE", f"/jobs/{_segment(given.ref)}", given),
+    "POST /notes": _write_note,
+    "GET /notes/{id}": _note("GET", ""),
+    "PATCH /notes/{id}": _edit_note,
+    "GET /notes/search": _search_notes,
+    "POST /notes/{id}/links": _link_notes,
+    "DELETE /notes/{id}/links": lambda given: _note("DELETE", "/links", ("target", given.other))(given),
+    "GET /notes/{id}/backlinks": _note("GET", "/backlinks"),
+    "POST /notes/{id}/review": _note("POST", "/review"),
+    "GET /notes/due": _notes("due", ("days", "0"), ("limit", "5")),
+    "GET /notes/broken-links": _notes("broken-links"),
+    "GET /notes/categories": _notes("categories"),
+    "GET /notes/templates": _notes("templates"),
+    # What changes with every second is asked for by the day.
+    "GET /notes/date": _notes("date", ("format", "date_only")),
+    "POST /notes/sync": lambda given: _send("POST", "/notes/sync", given),
+    "POST /notes/{id}/attachments": _attach,
+    "GET /notes/{id}/attachments": _note("GET", "/attachments"),
+    "GET /notes/{id}/export": _note("GET", "/export", ("format", "json")),
+    "GET /attachments/orphans": lambda given: _send("GET", "/attachments/orphans", given),
+    "GET /attachments/{id}": lambda given: _send("GET", f"/attachments/{_segment(given.ref)}", given),
     "GET /export": _export,
     "POST /import": _import,
 }

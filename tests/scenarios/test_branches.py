@@ -13,8 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from scrubjay.errors import NameTaken, NotFound
 from scrubjay.model.version import Version
+from tests.places import quick_place
 from tests.scenarios.branch_model import MAIN, Snapshot, Tree
-from tests.scenarios.house import House, open_house, quick_place
+from tests.scenarios.house import House, open_house
 
 AGENTS = ("alice", "bob")
 NAMES = ("draft", "Entwurf/2")

@@ -14,7 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from scrubjay.client import MemoryClient
 from scrubjay.errors import NameTaken, NotFound, StaleVersion, WrongState
 from scrubjay.model.memory import Memory
-from tests.scenarios.house import House, open_house, quick_place
+from tests.places import quick_place
+from tests.scenarios.house import House, open_house
 from tests.scenarios.model import LINK, Model, Seen, Snapshot
 
 AGENTS = ("alice", "bob")

@@ -10,6 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "acorn", "jay", "oak", "rent", "is", "due", "##s")
+COLOURS = ("red", "green", "blue")
 DIMENSION = 8
 _OPSET = 17
 
@@ -33,7 +34,45 @@ def write_cross_encoder(folder: Path, *, file: str = "model.onnx", labels: int =
     constants = {"worth": worth, "axes": np.array([1], dtype=np.int64)}
     names = ["input_ids", "attention_mask", "token_type_ids"]
     _write(folder / file, nodes, constants, inputs=names, output=("logits", ["batch", labels]))
-    tokenizer = Tokenizer(models.WordPiece({word: place for place, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    _write_tokenizer(folder, WORDS)
+
+
+def write_clip(folder: Path) -> None:
+    """A pair of models that know three colours, and whose texts lie far from their pictures."""
+    corner = 1.0
+    words = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", *COLOURS, "rent", "due")
+    table = np.zeros((len(words), DIMENSION), dtype=np.float32)
+    for place in range(4, len(words)):
+        table[place, place - 4] = 1.0
+    text, vision = folder / "text", folder / "vision"
+    nodes = [
+        helper.make_node("Gather", ["table", "input_ids"], ["each"]),
+        helper.make_node("ReduceSum", ["each", "axes"], ["all"], keepdims=0),
+        helper.make_node("Add", ["all", "corner"], ["text_embeds"]),
+    ]
+    here, there = np.zeros((1, DIMENSION), np.float32), np.zeros((1, DIMENSION), np.float32)
+    here[0, 6], there[0, 7] = corner, corner
+    constants = {"table": table, "axes": np.array([1], dtype=np.int64), "corner": here}
+    _write(text / "model.onnx", nodes, constants, inputs=["input_ids"], output=("text_embeds", ["batch", DIMENSION]))
+    _write_tokenizer(text, words)
+    nodes = [
+        helper.make_node("ReduceMean", ["pixel_values"], ["mean"], axes=[2, 3], keepdims=0),
+        helper.make_node("MatMul", ["mean", "colours"], ["seen"]),
+        helper.make_node("Add", ["seen", "corner"], ["image_embeds"]),
+    ]
+    pixels = helper.make_tensor_value_info("pixel_values", TensorProto.FLOAT, ["batch", 3, 16, 16])
+    constants = {"colours": np.eye(3, DIMENSION, dtype=np.float32), "corner": there}
+    _write(vision / "model.onnx", nodes, constants, inputs=[pixels], output=("image_embeds", ["batch", DIMENSION]))
+    configuration = {
+        "image_processor_type": "CLIPImageProcessor", "do_resize": True, "size": {"shortest_edge": 16},
+        "do_center_crop": True, "crop_size": {"height": 16, "width": 16}, "do_normalize": True,
+        "image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5], "do_convert_rgb": True,
+    }  # fmt: skip
+    (vision / "preprocessor_config.json").write_text(json.dumps(configuration), encoding="utf-8")
+
+
+def _write_tokenizer(folder: Path, words: Sequence[str]) -> None:
+    tokenizer = Tokenizer(models.WordPiece({word: place for place, word in enumerate(words)}, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
@@ -47,13 +86,16 @@ def _write(
     nodes: Sequence[onnx.NodeProto],
     constants: Mapping[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]],
     *,
-    inputs: Sequence[str],
+    inputs: Sequence[str | onnx.ValueInfoProto],
     output: tuple[str, Sequence[str | int]],
 ) -> None:
     graph = helper.make_graph(
         list(nodes),
         "tiny",
-        [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"]) for name in inputs],
+        [
+            helper.make_tensor_value_info(one, TensorProto.INT64, ["batch", "length"]) if isinstance(one, str) else one
+            for one in inputs
+        ],
         [helper.make_tensor_value_info(output[0], TensorProto.FLOAT, list(output[1]))],
         [numpy_helper.from_array(values, name) for name, values in constants.items()],
     )

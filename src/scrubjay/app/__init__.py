@@ -13,7 +13,7 @@ from scrubjay.app.rerankers import make_reranker
 from scrubjay.app.stores import open_store
 from scrubjay.curation.workroom import Workroom
 from scrubjay.engine import Engine
-from scrubjay.ports import RecordStore
+from scrubjay.ports import Gallery, RecordStore
 from scrubjay.recalling.visits import Visits
 from scrubjay.settings import Settings
 
@@ -42,6 +42,15 @@ async def open_engine(settings: Settings) -> AsyncGenerator[Engine]:
         lock.release()
 
 
+def _gallery(settings: Settings) -> Gallery | None:
+    """The pictures beside the notes, where the model sees pictures."""
+    if settings.embedder != "clip":
+        return None
+    from scrubjay.notes.gallery import NotesGallery  # noqa: PLC0415 - for the few whose model sees
+
+    return NotesGallery(settings.notestore)
+
+
 async def _wired(settings: Settings, store: RecordStore) -> Engine:
     clock = SystemClock()
     try:
@@ -66,5 +75,6 @@ async def _wired(settings: Settings, store: RecordStore) -> Engine:
         rerank_top=settings.rerank_top,
         default_rules=rules,
         llm=llm,
+        gallery=_gallery(settings),
     )
     return replace(engine, workshop=Workroom(engine)) if llm is not None else engine

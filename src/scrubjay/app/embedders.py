@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from scrubjay.app.profiles import read_profiles
+from scrubjay.embedding.clip import DEFAULT_MODEL as CLIP
+from scrubjay.embedding.clip import ChosenClip, clip_embedder
 from scrubjay.embedding.folder import folder_embedder
 from scrubjay.embedding.minilm import minilm_embedder
 from scrubjay.embedding.none import NoEmbedder
@@ -28,6 +30,7 @@ def make_embedder(settings: Settings) -> Embedder:
         "sentence-transformers": lambda: sentence_transformers_embedder(
             Chosen(model=_model(settings), download=settings.allow_download, traits=_traits(settings))
         ),
+        "clip": lambda: clip_embedder(_clip(settings)),
         "none": NoEmbedder,
     }
     if settings.embedder not in makers:
@@ -45,6 +48,8 @@ def model_name(settings: Settings) -> str:
         return ""
     if settings.embedder == "minilm":
         return BUNDLED
+    if settings.embedder == "clip" and not settings.embedding_model:
+        return CLIP
     return _folder(settings).name if settings.embedder == "onnx" else _model(settings)
 
 
@@ -55,6 +60,16 @@ def _traits(settings: Settings) -> Profile:
 def _folder_embedder(settings: Settings) -> Embedder:
     own = read_profiles(settings.data).own(model_name(settings))
     return folder_embedder(_folder(settings), threads=settings.embedding_threads, own=own)
+
+
+def _clip(settings: Settings) -> ChosenClip:
+    return ChosenClip(
+        model=model_name(settings),
+        cache=settings.data / "models",
+        download=settings.allow_download,
+        threads=settings.embedding_threads,
+        traits=_traits(settings),
+    )
 
 
 def _service(settings: Settings, url: str) -> Service:

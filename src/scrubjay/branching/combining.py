@@ -95,8 +95,9 @@ def _observations(table: _Table, base: _Facts, ours: _Facts, theirs: _Facts) -> 
     for gone, my_word, their_word in _replaced(before, mine, others):
         sides = [before[gone], mine[my_word], others[their_word]]
         table.note("observations", *map(_spelled, sides))
-        # Of two that took the place of one, only one can stand.
-        merged.pop(my_word if table.prefer == "theirs" else their_word, None)
+        # Of two that took the place of one, only one can stand, unless somebody wants both.
+        if table.prefer != "both":
+            merged.pop(my_word if table.prefer == "theirs" else their_word, None)
     return tuple(merged.values())
 
 

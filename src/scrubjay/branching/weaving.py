@@ -38,7 +38,10 @@ class _Change:
 
 
 def weave(base: str, ours: str, theirs: str, *, prefer: str = "") -> tuple[str, tuple[Difference, ...]]:
-    """The text with the changes of both, and where they differ; there it has the side that is preferred, or ours."""
+    """The text with the changes of both, and where they differ; there it has the side that is preferred, or ours.
+
+    Who prefers `both` has them one after the other.
+    """
     if theirs in (ours, base):
         return ours, ()
     if ours == base:
@@ -59,6 +62,8 @@ def weave(base: str, ours: str, theirs: str, *, prefer: str = "") -> tuple[str, 
             differing.append(Difference("".join(whole[start:end]), "".join(mine), "".join(others)))
         takes_theirs = prefer == "theirs" if both else together[0].side == 1
         woven += others if takes_theirs else mine
+        if both and mine != others and prefer == "both":
+            woven += _after(mine, others)
         done = end
     return "".join((*woven, *whole[done:])), tuple(differing)
 
@@ -98,6 +103,12 @@ def _clusters(changes: Sequence[_Change]) -> list[tuple[int, int, list[_Change]]
         else:
             found.append((change.start, change.end, [change]))
     return found
+
+
+def _after(mine: Sequence[str], others: Sequence[str]) -> list[str]:
+    """What the other side has made of a stretch, in a line of its own."""
+    told = "".join(others)
+    return [told if not mine or not told or told.startswith("\n") else f"\n{told.lstrip(' ')}"]
 
 
 def _side(base: Sequence[str], start: int, end: int, together: Sequence[_Change], *, side: int) -> list[str]:

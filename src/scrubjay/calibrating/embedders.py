@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Embedder, Profile
 
@@ -18,6 +19,9 @@ class Silent:
         raise self._later()
 
     async def embed_query(self, text: str) -> Vector:  # noqa: ARG002 - the port names it
+        raise self._later()
+
+    async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:  # noqa: ARG002 - the port names it
         raise self._later()
 
     async def close(self) -> None:
@@ -52,6 +56,9 @@ class Weighing:
         if text not in self._questions:
             self._questions[text] = await self._embedder.embed_query(text)
         return self._questions[text]
+
+    async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
+        return await self._embedder.embed_media(items)
 
     async def close(self) -> None:
         """The embedder below belongs to somebody else."""

@@ -1,19 +1,25 @@
 """`MemoryClient`: the verbs for Python programs, done by the daemon or by an engine opened in this process."""
 
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from scrubjay.client.customs import Customs
 from scrubjay.client.keeping import Keeping
 from scrubjay.client.knowledge import Knowledge
 from scrubjay.client.memories import Memories
+from scrubjay.client.noting import Noting
 from scrubjay.client.past import Past
 from scrubjay.engine import Engine
 from scrubjay.model.draft import Caller
 
+if TYPE_CHECKING:
+    from scrubjay.notes.desk import Notes
+    from scrubjay.remote.engine import RemoteEngine
+
 __all__ = ["MemoryClient"]
 
 
-class MemoryClient(Memories, Past, Knowledge, Customs, Keeping):
+class MemoryClient(Memories, Past, Knowledge, Noting, Customs, Keeping):
     """One space of one memory. Use it as an async context manager.
 
     It talks to the daemon of the data folder when one runs, else it opens the store itself. With `url` it talks to a
@@ -21,17 +27,27 @@ class MemoryClient(Memories, Past, Knowledge, Customs, Keeping):
     """
 
     @classmethod
-    def over(cls, engine: Engine, who: Caller) -> "MemoryClient":
-        """A client over an engine that somebody else has opened, and closes."""
-        return _Borrowing(engine, who)
+    def over(cls, engine: Engine, who: Caller, *, notes: "Notes | None" = None) -> "MemoryClient":
+        """A client over an engine and notes that somebody else has opened, and closes."""
+        return _Borrowing(engine, who, notes)
 
 
 class _Borrowing(MemoryClient):
     """A client that is open as long as its engine is."""
 
-    def __init__(self, engine: Engine, who: Caller) -> None:
+    def __init__(self, engine: Engine, who: Caller, notes: "Notes | None") -> None:
         self._who = who
         self._engine = engine
+        self._notes = notes
+
+    async def _noting(self) -> "Notes | RemoteEngine":
+        """The desk that was lent too."""
+        if self._notes is None:
+            from scrubjay.notes.desk import Notes  # noqa: PLC0415 - for the few who keep notes
+
+            assert isinstance(self._engine, Engine)
+            self._notes = Notes(engine=self._engine)
+        return self._notes
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -21,11 +21,11 @@ class Keeping(Opening):
 
     async def status(self) -> Status:
         """Health, sizes, backends, and what is degraded."""
-        return await self._open.status(who=self._who)
+        return await (await self._noting()).status(who=self._who)
 
     async def doctor(self, *, deep: bool = False, repair: bool = False) -> Examination:
         """Look at everything; `repair` mends what can be mended."""
-        return await self._open.doctor(who=self._who, deep=deep, repair=repair)
+        return await (await self._noting()).doctor(who=self._who, deep=deep, repair=repair)
 
     async def backup(self, target: str | Path, *, progress: Progress | None = None) -> Path:
         """Copy the store to a file while it is in use, and verify the copy."""

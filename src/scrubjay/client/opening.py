@@ -1,10 +1,11 @@
 """How a client comes to an engine, and leaves it."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, StoreError
@@ -15,6 +16,9 @@ from scrubjay.model.snapshot import source_from_json
 from scrubjay.remote.engine import RemoteEngine
 from scrubjay.settings import Settings
 from scrubjay.way import Way
+
+if TYPE_CHECKING:
+    from scrubjay.notes.desk import Notes
 
 
 class Opening:
@@ -41,6 +45,8 @@ class Opening:
         names_space = space is not None or self._settings.space != Settings().space
         self._way = Way(settings=self._settings, url=url, alone=path is not None, names_space=names_space)
         self._engine: Engine | RemoteEngine | None = None
+        self._notes: Notes | None = None
+        self._opening_notes = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
         self._engine = await self._way.enter()
@@ -49,7 +55,7 @@ class Opening:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._engine = None
+        self._engine = self._notes = None
         await self._way.leave()
 
     @property
@@ -57,6 +63,16 @@ class Opening:
         if self._engine is None:
             raise StoreError("the client is not open", hint="Use it as `async with MemoryClient() as memory:`")
         return self._engine
+
+    async def _noting(self) -> "Notes | RemoteEngine":
+        """Whoever does the verbs of notes: a daemon, or a desk over the engine here, set up when it is first needed."""
+        engine = self._open
+        if isinstance(engine, RemoteEngine):
+            return engine
+        async with self._opening_notes:
+            if self._notes is None:
+                self._notes = await self._way.notes(engine)
+            return self._notes
 
     def _source(self, given: Source | Mapping[str, Json] | None) -> Source:
         if given is not None and not isinstance(given, Source | Mapping):

@@ -8,6 +8,7 @@ from typing import Protocol
 from scrubjay import telemetry
 from scrubjay.embedding.lanes import Item, Lane, Limits, Request
 from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Profile
 
@@ -16,6 +17,9 @@ _LONGEST_KNOWN = 1000
 
 # A writer waits behind so many batches of questions at most.
 _QUESTIONS_IN_A_ROW = 2
+
+# A question waits behind so many pictures at most.
+_MEDIA_AT_ONCE = 4
 
 # How long closing waits for batches that are being made: a service may be far away and slow.
 _GRACE = 5.0
@@ -37,6 +41,14 @@ class Encoder(Protocol):
         ...
 
 
+class Seeing(Encoder, Protocol):
+    """An encoder that has media in the same space as its texts."""
+
+    async def encode_media(self, items: Sequence[Media]) -> Sequence[Vector | None]:
+        """One vector each, None for what cannot be read."""
+        ...
+
+
 class BatchRefused(Exception):
     """Raised by an encoder that does not take these texts, though it may take some of them alone."""
 
@@ -49,9 +61,16 @@ class BatchingEmbedder:
     """The `Embedder` over any encoder. It belongs to the event loop that uses it."""
 
     def __init__(
-        self, encoder: Encoder, *, limits: Limits | None = None, queries_kept: int = 256, grace: float = _GRACE
+        self,
+        encoder: Encoder,
+        *,
+        sees: Seeing | None = None,
+        limits: Limits | None = None,
+        queries_kept: int = 256,
+        grace: float = _GRACE,
     ) -> None:
         self._encoder = encoder
+        self._sees = sees
         self._grace = grace
         self._limits = limits or Limits()
         self._queries = Lane(self._limits)
@@ -76,6 +95,22 @@ class BatchingEmbedder:
             (vector,) = await self._ask([text], self._queries)
             self._known.put(text, vector)
         return vector
+
+    async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
+        profile = await self.profile()
+        strange = sorted({item.group for item in items if item.group not in profile.media})
+        if strange or self._sees is None:
+            if not items:
+                return []
+            raise EmbeddingUnavailable(
+                f"{profile.model} makes no vectors of media ({', '.join(strange)})",
+                hint="SCRUBJAY_EMBEDDER=clip does, of pictures",
+                model=profile.model,
+            )
+        vectors: list[Vector | None] = []
+        for start in range(0, len(items), _MEDIA_AT_ONCE):
+            vectors += await self._sees.encode_media(items[start : start + _MEDIA_AT_ONCE])
+        return vectors
 
     async def close(self) -> None:
         """Refuse what waits, give running batches a moment to finish, and let go of the model."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Profile
 
@@ -18,6 +19,9 @@ class NoEmbedder:
         _refuse()
 
     async def embed_query(self, text: str) -> Vector:  # noqa: ARG002 - the port names it
+        _refuse()
+
+    async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:  # noqa: ARG002 - the port names it
         _refuse()
 
     async def close(self) -> None:

@@ -36,6 +36,8 @@ _NOMIC = replace(
     _UNKNOWN, weight=12.0, same=0.89, related=0.6, query_prefix="search_query: ", text_prefix="search_document: "
 )
 _OPENAI = replace(_UNKNOWN, weight=6.0, same=0.85, related=0.35)
+# Texts and pictures in one space, with the sharpest temperature of all; what two texts have in common counts for less.
+_CLIP = replace(_UNKNOWN, weight=12.0, same=0.97, related=0.85)
 # Voyage is told by the request what is a question, and puts its own words before it.
 _VOYAGE = replace(_UNKNOWN, weight=8.0, same=0.87, related=0.5)
 
@@ -72,6 +74,7 @@ _FAMILIES: tuple[tuple[Profile, dict[str, int]], ...] = (
     ),
     (_GRANITE, {"granite-embedding-30m-english": 384, "granite-embedding-125m-english": 768}),
     (_OPENAI, {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072}),
+    (_CLIP, {"clip-ViT-B-32": 512}),
     (_VOYAGE, {"voyage-3": 1024, "voyage-3-lite": 512, "voyage-3-large": 1024}),
     (_VOYAGE, {"voyage-3.5": 1024, "voyage-3.5-lite": 1024}),
 )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
+from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Profile
 
@@ -22,6 +23,14 @@ class LocalModel(Protocol):
 
     def unload(self) -> None:
         """Let go of the weights."""
+        ...
+
+
+class SeeingModel(LocalModel, Protocol):
+    """A model in this process that has media in the same space as its texts."""
+
+    def encode_media(self, items: Sequence[Media]) -> list[Vector | None]:
+        """Unit vectors of media, None for what cannot be read; loads the model if need be."""
         ...
 
 
@@ -50,3 +59,14 @@ class ThreadedEncoder:
         """Let go of the model once the thread is done with what it has begun."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._model.unload)
         self._thread.shutdown(wait=False)
+
+
+class ThreadedSeer(ThreadedEncoder):
+    """The same over a model that sees; texts and media take turns in its thread."""
+
+    def __init__(self, model: SeeingModel) -> None:
+        super().__init__(model)
+        self._seer = model
+
+    async def encode_media(self, items: Sequence[Media]) -> list[Vector | None]:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._seer.encode_media, items)

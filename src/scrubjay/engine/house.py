@@ -14,7 +14,7 @@ from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.rules import Rules
-from scrubjay.ports import Clock, Embedder, Llm, RecordStore, Reranker
+from scrubjay.ports import Clock, Embedder, Gallery, Llm, RecordStore, Reranker
 from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling.answers import Answers
 from scrubjay.recalling.mirror import Mirrors
@@ -89,6 +89,7 @@ class House:
     flights: Flights = field(default_factory=Flights)
     llm: Llm | None = None
     workshop: Workshop | None = None
+    gallery: Gallery | None = None
 
     async def close(self) -> None:
         """Finish what was begun and let go of everything."""

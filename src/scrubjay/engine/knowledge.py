@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import cast
 
+from scrubjay.branching.combining import combine
 from scrubjay.engine.memories import Memories
 from scrubjay.graph import counting, looking, network, records
 from scrubjay.model.conflict import Resolved, Scan, ToldConflict
@@ -123,7 +124,7 @@ class Knowledge(Memories):
         """Settle a conflict, in a way that can be undone."""
         done = await resolve_conflict(
             conflict_id, strategy=strategy, notes=notes, branch=branch, space=who.space, origin=self._origin(who),
-            desk=self._desk, key=idempotency_key,
+            desk=self._desk, combine=combine, key=idempotency_key,
         )  # fmt: skip
         await self.index.after_commit()
         return done

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from scrubjay.engine.house import House
+from scrubjay.model.conflict import ToldConflict
 from scrubjay.model.draft import Caller, Draft, Edit
 from scrubjay.model.memory import Json
 from scrubjay.model.query import Question
@@ -16,10 +17,13 @@ from scrubjay.model.results import (
     Remembered,
     Written,
 )
+from scrubjay.model.searching import SearchText, TextsFound
+from scrubjay.recalling import fulltext
 from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling import read as reading
 from scrubjay.writing import dispose, pipeline, relate, revise
 from scrubjay.writing.dispose import Selection
+from scrubjay.writing.together import Together, write_together
 
 
 class Memories(House):
@@ -40,6 +44,12 @@ class Memories(House):
         )
         self.visits.note((hit.space, hit.id) for hit in (*found.pinned, *found.hits))
         return found
+
+    async def search_text(self, asked: SearchText, *, who: Caller) -> TextsFound:
+        """Find the memories that have words, beginnings of words and phrases."""
+        return await fulltext.search_text(
+            asked, spaces=who.spaces, now=self.clock.now(), limits=self.limits, store=self.store, mirrors=self.mirrors
+        )
 
     async def read(
         self,
@@ -63,6 +73,14 @@ class Memories(House):
         done = await revise.revise(ref, edit, space=who.space, origin=self._origin(who), desk=self._desk)
         await self.index.after_commit()
         return done
+
+    async def write_together(
+        self, batch: Together, *, who: Caller, embed: bool = True
+    ) -> tuple[ToldConflict, ...]:  # fmt: skip
+        """Several writes at once, all of them or none; nothing is merged, and nothing weighed."""
+        told = await write_together(batch, space=who.space, origin=self._origin(who), desk=self._desk, embed=embed)
+        await self.index.after_commit()
+        return told
 
     async def forget(self, selection: Selection, *, who: Caller) -> Outcome:
         """Put memories into the trash."""

@@ -1,6 +1,6 @@
 """Ways in and out: the knowledge graph, exports and imports, and vectors that are made later."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 
 from scrubjay.engine.house import House
@@ -8,7 +8,7 @@ from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.graph.knowledge import KnowledgeGraph
 from scrubjay.graph.lines import FORMATS, is_graph, require_format
 from scrubjay.graph.transfer import export_graph, import_graph
-from scrubjay.indexing.backfill import backfill
+from scrubjay.indexing.backfill import backfill, embed_some
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Method, Source
 from scrubjay.ports import Progress
@@ -46,6 +46,16 @@ class Traffic(House):
         """Embed what has no vector yet; without a model that is nothing, and `status` says so."""
         count = 0
         with suppress(EmbeddingUnavailable):
-            count = await backfill(store=self.store, embedder=self.embedder, clock=self.clock, progress=progress)
+            count = await backfill(
+                store=self.store, embedder=self.embedder, clock=self.clock, gallery=self.gallery, progress=progress
+            )
         await self.index.after_commit()
         return count
+
+    async def embed_some(self, ids: Sequence[str], *, who: Caller) -> None:
+        """Embed what some memories have no vector of yet, such as pictures; without a model that is nothing."""
+        with suppress(EmbeddingUnavailable):
+            await embed_some(
+                who.space, ids, store=self.store, embedder=self.embedder, clock=self.clock, gallery=self.gallery
+            )
+        await self.index.after_commit()

@@ -102,12 +102,13 @@ async def _standing(ref: str, to: int, *, branch: str, space: str, store: Record
 async def _revert(memory: Memory, errand: _Errand) -> Written:
     origin, store = errand.origin, errand.store
     wanted = (await version_of(memory, errand.to, store=store)).memory
-    reverted = replace(wanted, **{name: getattr(memory, name) for name in OWN_FIELDS})
-    reverted = replace(reverted, version=memory.version + 1, updated_at=max(origin.at, memory.updated_at))
+    own = {name: getattr(memory, name) for name in OWN_FIELDS}
+    own |= {"version": memory.version + 1, "updated_at": max(origin.at, memory.updated_at)}
     renamed: list[str] = []
     if errand.keeps_name:
-        renamed = [f"another memory is called {reverted.name!r} by now: this one keeps its name"]
-        reverted = replace(reverted, name=memory.name)
+        renamed = [f"another memory is called {wanted.name!r} by now: this one keeps its name"]
+        own["name"] = memory.name
+    reverted = replace(wanted, **own)
     write = rewrite(reverted, base=memory.version, action=Action.REVERTED, message=errand.why)
     parts, remarks = await parts_after(memory, reverted, origin=origin, store=store)
     papers: tuple[Paper, ...] = ()

@@ -11,7 +11,7 @@ from scrubjay.settings import Settings
 
 MARK = "Written by `scrubjay service install`; `scrubjay service uninstall` removes it."
 # Handed over as options, or of no use to a daemon.
-_APART = ("home", "space", "agent", "http", "tools", "index_path")
+_APART = ("home", "space", "agent", "http", "tools", "index_path", "notestore_path")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +33,7 @@ def daemon_job(settings: Settings) -> Job:
         "--http": "" if settings.http == usual.http else settings.http,
         "--tools": "" if settings.tools == usual.tools else settings.tools,
         "--index_path": str(settings.index) if settings.index_path else "",
+        "--notestore_path": str(settings.notestore) if settings.notestore_path else "",
     }
     chosen = [
         one for one in fields(settings) if one.name not in _APART and getattr(settings, one.name) != one.default

@@ -44,6 +44,8 @@ class Draft:
     """A memory on its way in. Stages return it changed, with what they decided added to the trace."""
 
     text: str
+    # The id of a memory that is known by it elsewhere, as in a file; empty: one is made.
+    id: str = ""
     title: str = ""
     kind: str = ""
     name: str = ""

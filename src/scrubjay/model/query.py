@@ -19,6 +19,7 @@ class Filter:
 
     entity: str = ""
     kind: str = ""
+    # With all that is below it: `work` finds `work/meetings` too. Who changes by a filter takes it alone.
     category: str = ""
     tags: tuple[str, ...] = ()
     any_tags: tuple[str, ...] = ()
@@ -59,7 +60,8 @@ class Filter:
     @property
     def facet_groups(self) -> tuple[tuple[Facet, ...], ...]:
         """The facets asked for, besides the state; one of each group must hold."""
-        singles = [facet(name, getattr(self, name)) for name in _SINGLE_FIELDS if getattr(self, name)]
+        asked = {name: getattr(self, name) for name in _SINGLE_FIELDS} | {"category": category_path(self.category)}
+        singles = [facet(name, value) for name, value in asked.items() if value]
         singles += [tag_facet(tag) for tag in self.tags]
         singles += [facet(f"meta.{key}", value) for key, value in self.metadata.items()]
         groups: list[tuple[Facet, ...]] = [(single,) for single in singles]
@@ -110,7 +112,7 @@ def facets_of(memory: Memory) -> tuple[Facet, ...]:
         for name, value in (
             ("entity", memory.entity),
             ("kind", memory.kind),
-            ("category", memory.category),
+            *(("category", one) for one in lineage(memory.category)),
             ("project", memory.project),
             ("scope", memory.scope),
             ("tier", memory.tier),
@@ -137,6 +139,20 @@ def facets_of(memory: Memory) -> tuple[Facet, ...]:
         if isinstance(one, str | int | float | bool) and len(str(one)) <= _LONGEST_VALUE
     ]
     return tuple(dict.fromkeys(found))
+
+
+def category_path(category: str) -> str:
+    """A category in the one way that its parts are written in: `work/meetings`."""
+    parts = [part for one in category.split("/") if (part := " ".join(one.split()))]
+    return "/".join(parts) or category
+
+
+def lineage(category: str) -> tuple[str, ...]:
+    """A category and all those above it, the nearest first; of a very deep one, those at the top."""
+    path = category_path(category)
+    places = [at for at, sign in enumerate(path) if sign == "/"]
+    above = [path[:at] for at in places[:_DEEPEST] if at]
+    return (path, *reversed(above)) if path else ()
 
 
 def _other_sessions(memory: Memory) -> list[str]:
@@ -181,6 +197,8 @@ _SINGLE_FIELDS = (
     "trunk",
     "remind",
 )
+# So many categories above one are told.
+_DEEPEST = 15
 # Longer metadata values are texts, not labels: nobody filters by equality with a page.
 _LONGEST_VALUE = 256
 _MOST_VALUES = 64

@@ -204,6 +204,8 @@ class Status:
     embedding: dict[str, str | int | bool]
     index: dict[str, str | int | bool]
     compression: dict[str, float | int]
+    # The folder of notes; empty where there is none.
+    vault: dict[str, str | int | bool] = field(default_factory=dict[str, str | int | bool])
     # What the language model was asked today; empty where there is none.
     llm: dict[str, str | int | float | bool] = field(default_factory=dict[str, str | int | float | bool])
     degraded: tuple[str, ...] = ()
@@ -214,7 +216,7 @@ class Status:
     def of_space(self) -> "Status":
         """What it tells of the space alone, for those to whom others are not open."""
         problems = {name: value for name, value in self.index.items() if name == "problem"}
-        return replace(self, data="", store={}, index=problems, compression={}, llm={}, daemon={})
+        return replace(self, data="", store={}, index=problems, compression={}, vault={}, llm={}, daemon={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

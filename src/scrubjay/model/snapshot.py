@@ -53,11 +53,8 @@ def from_body(
 
 def source_to_json(source: Source) -> dict[str, Json]:
     """A source, fields at their defaults left out."""
-    empty = Source()
     return {
-        one.name: _plain(getattr(source, one.name))
-        for one in fields(Source)
-        if getattr(source, one.name) != getattr(empty, one.name)
+        name: _plain(value) for name, default in _SOURCE_DEFAULTS.items() if (value := getattr(source, name)) != default
     }
 
 
@@ -236,6 +233,7 @@ _READERS: dict[str, Callable[[str, Json], object]] = {
     "metadata": _object,
 }  # fmt: skip
 
+_SOURCE_DEFAULTS: dict[str, object] = {one.name: getattr(Source(), one.name) for one in fields(Source)}
 _DEFAULTS: dict[str, object] = {
     one.name: (one.default_factory() if one.default_factory is not MISSING else one.default)
     for one in fields(Memory)

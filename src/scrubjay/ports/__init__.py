@@ -12,6 +12,7 @@ from scrubjay.ports.committing import (
 from scrubjay.ports.found import (
     Beside,
     Handle,
+    Having,
     Run,
     StoreStatistics,
     TermStatistics,
@@ -19,6 +20,7 @@ from scrubjay.ports.found import (
 from scrubjay.ports.models import (
     Clock,
     Embedder,
+    Gallery,
     Llm,
     Profile,
     Reranker,
@@ -47,7 +49,9 @@ __all__ = [
     "Edge",
     "Embedded",
     "Embedder",
+    "Gallery",
     "Handle",
+    "Having",
     "Inventory",
     "Lexicon",
     "Llm",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from scrubjay.model.change import Change
 from scrubjay.model.memory import State
@@ -24,6 +25,17 @@ class TermStatistics:
     passages: int
     total_length: int
     frequencies: Mapping[str, int]
+
+
+class Having(NamedTuple):
+    """A memory that has some of what was looked for, told by one of its passages.
+
+    `groups` says of how many groups of terms it has one, `weight` how much those tell.
+    """
+
+    passage: int
+    groups: int
+    weight: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from scrubjay.model.memory import Json
+from scrubjay.model.media import Media
+from scrubjay.model.memory import Json, Memory
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter
 
@@ -38,6 +39,7 @@ class Profile:
     `weight` is what one unit of cosine is worth in BM25. From a similarity of `same` on, by cosine and words as the
     similarity gate counts it, two texts say the same; from a cosine of `related` on, what one session says belongs
     together. `measured` names those that were found with this very model; the others are taken from models like it.
+    `media` are the groups of media, such as `image`, that it puts into one space with texts.
     """
 
     model: str
@@ -49,10 +51,11 @@ class Profile:
     same: float = 0.96
     related: float = 0.6
     measured: tuple[str, ...] = ()
+    media: tuple[str, ...] = ()
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors."""
+    """Turns texts into unit vectors, and media too where its profile says so."""
 
     async def profile(self) -> Profile:
         """The model's profile; loads the model if need be, raises EmbeddingUnavailable."""
@@ -66,8 +69,23 @@ class Embedder(Protocol):
         """The vector of a question."""
         ...
 
+    async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
+        """Vectors of media, in order, None for what cannot be read.
+
+        Raises EmbeddingUnavailable for a group of media that is not in the profile.
+        """
+        ...
+
     async def close(self) -> None:
         """Let go of the model or connection."""
+        ...
+
+
+class Gallery(Protocol):
+    """Has the media that memories stand for."""
+
+    async def media(self, memory: Memory) -> Media | None:
+        """What a memory stands for; None where it is not at hand, or is another now than the memory says."""
         ...
 
 

@@ -15,7 +15,7 @@ from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
 from scrubjay.model.version import Dossier, Version
 from scrubjay.ports.committing import Commit, Committed, Embedded
-from scrubjay.ports.found import Beside, Handle, Run, StoreStatistics, TermStatistics
+from scrubjay.ports.found import Beside, Handle, Having, Run, StoreStatistics, TermStatistics
 
 Progress = Callable[[int, int], None]
 """Told how much of how much is done."""
@@ -146,6 +146,24 @@ class Lexicon(Protocol):
         """Terms of the space that share the most trigrams with one, and how many passages have each.
 
         First those with the largest share of the trigrams of both, then the more common, then by spelling.
+        """
+        ...
+
+    async def terms_beginning(self, space: str, prefix: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        """Terms of the space that begin with a prefix, and how many passages have each; the most common first.
+
+        Where very many do, a store may look at the first of them alone, in the order of their spelling.
+        """
+        ...
+
+    async def memories_having(
+        self, space: str, groups: Sequence[Sequence[str]], wanted: Filter, *, limit: int
+    ) -> list[Having]:
+        """Memories that pass the filter and have a term of some of the groups, each by the passage that has the most.
+
+        First those with the most groups, then those whose groups tell the most, then the newest. What a group tells is
+        log(1 + passages / passages with one of its terms), these counted term by term. A store may take a common group
+        as missing where it stands in no passage together with a rarer one.
         """
         ...
 

@@ -24,10 +24,11 @@ from scrubjay.model.results import (
     Written,
 )
 from scrubjay.model.rules import Rules
+from scrubjay.model.searching import SearchText, TextsFound
 from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.token import NewToken, Token, TokenWish
 from scrubjay.ports import Progress
-from scrubjay.remote.knowing import Knowing
+from scrubjay.remote.noting import Noting
 from scrubjay.remote.shapes import built, lean
 from scrubjay.transfer.intake import Imported, Lines
 from scrubjay.writing.dispose import Selection
@@ -38,7 +39,7 @@ _ATTEMPTS = 8
 _FIRST_NAP = 0.05
 
 
-class RemoteEngine(Knowing):
+class RemoteEngine(Noting):
     """Calls a daemon; tries again when that is safe, and tells what is known when it is not."""
 
     async def remember(self, draft: Draft, *, who: Caller) -> Remembered:
@@ -48,6 +49,10 @@ class RemoteEngine(Knowing):
     async def recall(self, question: Question, *, who: Caller, cursor: str = "") -> Recalled:
         """Find what answers a question."""
         return await self._read("recall", Recalled, who, question=question, cursor=cursor)
+
+    async def search_text(self, asked: SearchText, *, who: Caller) -> TextsFound:
+        """Find the memories that have words, beginnings of words and phrases."""
+        return await self._told("search_text", TextsFound, who, asked=asked)
 
     async def read(
         self,

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from scrubjay.branches import branch_id
 from scrubjay.errors import NameTaken, TooLarge
+from scrubjay.model.branch import Clash
 from scrubjay.model.conflict import Conflict, ConflictType, Strategy
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Memory, Merged, State
@@ -15,7 +16,10 @@ from scrubjay.resolving.ends import End
 from scrubjay.resolving.taking import instead, superseded, without
 from scrubjay.writing.merge import kept_apart, merge
 
-__all__ = ["DEEDS", "Case", "Deed"]
+__all__ = ["DEEDS", "Case", "Combine", "Deed"]
+
+Combine = Callable[..., tuple[Memory, tuple[Clash, ...]]]
+"""Brings together what two lines of versions have made of one: base, ours, theirs, and what to prefer."""
 
 _NEWER_COUNTS = 1.0
 _OLDER_COUNTS = 0.7
@@ -33,6 +37,9 @@ class Case:
     # The record that has the branch's place, in the trash as a rule.
     former: Memory | None = None
     relations: tuple[Relation, ...] = ()
+    # Of two lines of one memory: what they have in common, and how they are brought together.
+    base: Memory | None = None
+    combine: Combine | None = None
     most_tags: int = 8
     limits: Limits = field(default_factory=Limits)
 

@@ -8,9 +8,11 @@ import difflib
 from contextlib import suppress
 from dataclasses import replace
 
+from scrubjay.branches import branch_id
 from scrubjay.errors import NotFound, StaleVersion, WrongState
 from scrubjay.model.change import Origin
 from scrubjay.model.conflict import PENDING_DRAWER, SETTLED_DRAWER, Conflict, ConflictStatus, sound
+from scrubjay.model.memory import MAIN
 from scrubjay.model.paper import Paper
 from scrubjay.model.results import Undone
 from scrubjay.ports import Papers, RecordStore
@@ -107,7 +109,8 @@ async def reopen(undone: Undone, *, space: str, store: RecordStore) -> tuple[str
     """
     run, papers = undone.run, store
     changes = await store.run(space, run)
-    left = {one.memory_id for one in changes.changes} - {one.id for one in undone.done} if changes else set[str]()
+    back = {one.id if one.branch == MAIN else branch_id(one.id, one.branch) for one in undone.done}
+    left = {one.memory_id for one in changes.changes} - back if changes else set[str]()
     prefix = f"{run}/"
     opened: list[str] = []
     after = prefix

@@ -1,9 +1,10 @@
 """The two ends of a conflict: where each statement stands now, whose word it is, and since when."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 
+from scrubjay.branches import OWN_FIELDS
 from scrubjay.model.conflict import Conflict, statement_key
 from scrubjay.model.memory import Memory, Observation, Source, State, Trust
 from scrubjay.ports import RecordStore
@@ -11,10 +12,12 @@ from scrubjay.recalling.collapse import is_current
 from scrubjay.text.statements import statements_of
 from scrubjay.writing.conflicting import date_of, source_of
 
-__all__ = ["End", "end_of", "ends_of", "standing"]
+__all__ = ["End", "are_lines", "both_hold", "end_of", "ends_of", "standing"]
 
 # What was merged may have been merged further; longer chains are a mistake.
 _MOST_STEPS = 8
+# In what a branch may differ from its memory without saying anything else.
+_BESIDES = (*OWN_FIELDS, "updated_at", "resolution", "source", "flags", "merged")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +81,31 @@ class End:
             return False
         return self._observed is None or self._observed.holds(now)
 
+    def is_line_of(self, other: "End") -> bool:
+        """Whether it is all that another line of versions of the other one's memory says."""
+        is_line = self.memory.state is State.BRANCHED and self.memory.trunk == other.memory.id
+        return is_line and self.is_whole and other.is_whole
+
     def is_same(self, other: "End") -> bool:
         """Whether both are one statement now."""
         return (self.memory.id, self.observation, self.sentence) == (other.memory.id, other.observation, other.sentence)
+
+
+def are_lines(first: End, second: End) -> bool:
+    """Whether the two are a memory and one of its branches."""
+    return first.is_line_of(second) or second.is_line_of(first)
+
+
+def both_hold(first: End, second: End, *, now: datetime) -> bool:
+    """Whether there is anything to decide: both are said still, and are not the same.
+
+    What is said on a branch alone holds only beside the memory that it is one of.
+    """
+    if not are_lines(first, second):
+        return first.holds(now) and second.holds(now) and not first.is_same(second)
+    trunk = second if first.memory.trunk else first
+    own = [one.name for one in fields(Memory) if one.name not in _BESIDES]
+    return trunk.holds(now) and any(getattr(first.memory, one) != getattr(second.memory, one) for one in own)
 
 
 def end_of(memory: Memory, key: str) -> End | None:

@@ -16,9 +16,10 @@ from scrubjay.model.memory import Json
 from scrubjay.once import Ask, asking
 from scrubjay.ports import Commit, Embedded, Write
 from scrubjay.resolving.choosing import choose
-from scrubjay.resolving.deeds import DEEDS, Case, Deed
+from scrubjay.resolving.deeds import DEEDS, Case, Combine, Deed
 from scrubjay.resolving.docket import discard, pending_or_raise, reopen, told_by_run
-from scrubjay.resolving.ends import End, ends_of, standing
+from scrubjay.resolving.ends import End, are_lines, both_hold, ends_of, standing
+from scrubjay.resolving.lines import DEEDS_OF_LINES, advise_on_lines
 from scrubjay.text.secrets import redact
 from scrubjay.writing.advising import Advice
 from scrubjay.writing.embed import embed_new
@@ -42,12 +43,22 @@ class _Wish:
     branch: str
     origin: Origin
     ask: Ask
+    combine: Combine
 
 
 async def resolve_conflict(
-    conflict_id: str, *, strategy: str, notes: str, branch: str, space: str, origin: Origin, desk: Desk, key: str
+    conflict_id: str,
+    *,
+    strategy: str,
+    notes: str,
+    branch: str,
+    space: str,
+    origin: Origin,
+    desk: Desk,
+    combine: Combine,
+    key: str,
 ) -> Resolved:
-    """Settle a conflict."""
+    """Settle a conflict. `combine` brings together two lines of versions of one memory."""
     require_text(conflict_id, field="conflict_id")
     asked: dict[str, Json] = {
         "verb": "resolve_conflict", "id": conflict_id, "strategy": strategy, "notes": notes, "branch": branch,
@@ -58,6 +69,7 @@ async def resolve_conflict(
         branch=require_branch_name(branch) if branch else "",
         origin=origin,
         ask=asking(key, asked),
+        combine=combine,
     )
     for _ in range(_TRIES):
         if (known := await wish.ask.answered(desk.store, space=space)) is not None:
@@ -85,13 +97,17 @@ def require_strategy(strategy: str) -> Strategy:
 
 async def _settle(conflict: Conflict, wish: _Wish, *, desk: Desk) -> Resolved:
     newer, older = await _ends(conflict, now=wish.origin.at, desk=desk)
-    choice = choose(conflict, newer=newer, older=older) if wish.strategy is Strategy.AUTO else Advice(wish.strategy, "")
+    choice = Advice(wish.strategy, "")
+    if wish.strategy is Strategy.AUTO:
+        choice = (
+            advise_on_lines() if are_lines(newer, older) else choose(conflict, newer=newer, older=older)
+        )  # fmt: skip
     if choice.strategy is None:
         return Resolved(
             action=_LEFT, conflict=conflict.id, strategy=Strategy.AUTO, kept=older.memory.id, why=choice.why
         )
     case = await _case(conflict, wish, newer=newer, older=older, desk=desk)
-    deed = DEEDS[choice.strategy](case)
+    deed = (DEEDS_OF_LINES if are_lines(newer, older) else DEEDS)[choice.strategy](case)
     # Always one of the two gets a version: so it is in the log, two who decide at once meet, and `undo` finds it.
     anchor = newer.memory if newer.memory.id == conflict.memory else older.memory
     if all(one.id != anchor.id for one in deed.changed):
@@ -110,12 +126,15 @@ async def _ends(conflict: Conflict, *, now: datetime, desk: Desk) -> tuple[End, 
             f"what conflict {conflict.id} is about is gone", hint="`conflicts` lists those that wait", ref=conflict.id
         )
     first, second = ends
-    if not (first.holds(now) and second.holds(now)) or first.is_same(second):
+    if not both_hold(first, second, now=now):
         raise WrongState(
             f"one side of conflict {conflict.id} does not hold any more: there is nothing to decide",
             hint="It waits again when that is restored",
             conflict=conflict.id,
         )
+    if are_lines(first, second):
+        # Both began on the same day: what counts is who was changed last.
+        return (first, second) if first.memory.updated_at >= second.memory.updated_at else (second, first)
     return (first, second) if first.date >= second.date else (second, first)
 
 
@@ -126,6 +145,10 @@ async def _case(conflict: Conflict, wish: _Wish, *, newer: End, older: End, desk
         most_tags=(await statutes_of(space, default=desk.rules, papers=store)).rules.most_tags,
         relations=tuple(await store.relations(space, [newer.memory.id, older.memory.id])),
     )  # fmt: skip
+    if are_lines(newer, older):
+        line = newer.memory if newer.memory.trunk else older.memory
+        base = await store.version(space, line.trunk, line.forked)
+        return replace(case, base=base and base.memory, combine=wish.combine)
     place = branch_id(older.memory.id, case.line)
     return replace(case, former=(await store.get(space, [place])).get(place))
 
@@ -154,7 +177,11 @@ async def _commit(case: Case, deed: Deed, wish: _Wish, *, choice: Advice, desk: 
         resolved_by=origin.agent,
         run=origin.run,
     )
-    begun = [first_page(one.memory, description=said, origin=origin) for one in writes if one.memory.trunk]
+    begun = [
+        first_page(one.memory, description=said, origin=origin)
+        for one in writes
+        if deed.begun is not None and one.memory.id == deed.begun.id
+    ]
     papers = (settled.paper(at=origin.at), told_by_run(conflict, origin=origin), *begun)
     # Both must be as they were, also the one of which nothing is written: it may have been purged meanwhile.
     stands = tuple((end.memory.id, end.memory.version) for end in (case.newer, case.older))

@@ -1,6 +1,7 @@
 """Looking for conflicts in a whole space, and for those of something that is not stored."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
@@ -42,6 +43,8 @@ _STRETCH = 200
 # Of one memory so many statements, a few at a time.
 _MOST_STATEMENTS = 200
 _AT_ONCE = 8
+# So many seconds are compared before others have their turn.
+_A_TURN = 0.005
 _MOST_DRAFTS = 1_000
 _MOST_TOLD = 1_000
 
@@ -187,13 +190,16 @@ async def _compared(
     partners = {one for number in stretch for one in survey.partners(number)}
     survey.memories = await survey.store.get(survey.space, [*own.values(), *(partners - set(own.values()))])
     found: list[Conflict] = []
+    began = time.monotonic()
     for number, memory_id in own.items():
         memory = survey.memories.get(memory_id)
         if memory is None or memory.state is not State.LIVE:
             continue
         found += await _conflicts_of(memory, number, survey, profile=profile, origin=origin)
-        # Others want a turn, too.
-        await asyncio.sleep(0)
+        if time.monotonic() - began > _A_TURN:
+            # Others want a turn, too.
+            await asyncio.sleep(0)
+            began = time.monotonic()
     return list({one.id: one for one in found}.values())
 
 

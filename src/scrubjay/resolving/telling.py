@@ -15,7 +15,7 @@ from scrubjay.model.paper import Paper
 from scrubjay.ports import RecordStore
 from scrubjay.references import resolve
 from scrubjay.resolving.docket import counterpart, is_decided
-from scrubjay.resolving.ends import ends_of, standing
+from scrubjay.resolving.ends import both_hold, ends_of, standing
 from scrubjay.writing.conflicting import tell
 
 __all__ = ["conflicts", "require_status", "told"]
@@ -156,7 +156,7 @@ async def _told_waiting(
     """A conflict that waits, in words; none where there is nothing to decide."""
     ends = ends_of(conflict, stand)
     # What lies in the trash, was superseded or became one may come back, and the conflict with it.
-    if ends is None or not all(end.holds(now) for end in ends) or ends[0].is_same(ends[1]):
+    if ends is None or not both_hold(*ends, now=now):
         return None
     settled = await counterpart(conflict, papers=store)
     if settled is not None and is_decided(conflict, settled):
@@ -167,7 +167,10 @@ async def _told_waiting(
 async def _told_settled(conflict: Conflict, were: Mapping[str, Memory], *, store: RecordStore) -> ToldConflict | None:
     """A conflict that was decided, in the words of then; none while one of its memories lies in the trash."""
     memory, other = were.get(conflict.memory), were.get(conflict.other)
-    if memory is None or other is None or State.TRASHED in (memory.state, other.state):
+    if memory is None or other is None:
+        return None
+    # Of two lines of one memory one may have been dropped for that very reason.
+    if State.TRASHED in (memory.state, memory.state if other.trunk == memory.id else other.state):
         return None
     waiting = await counterpart(conflict, papers=store)
     if waiting is not None and not is_decided(waiting, conflict):

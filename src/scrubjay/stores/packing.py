@@ -58,13 +58,17 @@ class Unpacking:
         count: int = 0,
     ) -> Memory:
         """The memory that a stored body holds; raises BodyDamaged."""
+        read = None if accessed is None else from_micros(accessed)
         if kept.encoded.encoding is Encoding.DELTA or kept.encoded.size > _SMALL:
             plain = self.plain(kept, dictionaries=dictionaries, newer=newer)
-            memory = from_body(parse(plain), memory_id=memory_id, space=space, version=kept.number)
-        else:
-            dictionary = dictionaries(kept.encoded.dictionary)
-            memory = self._unpacked(kept.encoded, dictionary, memory_id, space, kept.number)
-        read = None if accessed is None else from_micros(accessed)
+            return from_body(
+                parse(plain), memory_id=memory_id, space=space, version=kept.number, last_accessed=read,
+                access_count=count,
+            )  # fmt: skip
+        dictionary = dictionaries(kept.encoded.dictionary)
+        memory = self._unpacked(kept.encoded, dictionary, memory_id, space, kept.number)
+        if read is None and not count and not memory.metadata:
+            return memory
         # What a caller does to the one thing that can be changed is nobody else's matter.
         own = deepcopy(memory.metadata) if memory.metadata else memory.metadata
         return replace(memory, last_accessed=read, access_count=count, metadata=own)

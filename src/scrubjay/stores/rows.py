@@ -11,7 +11,7 @@ from scrubjay.model.grant import Access
 from scrubjay.model.memory import Json, Memory, State, Tier
 from scrubjay.model.moment import from_micros, to_micros
 from scrubjay.model.passage import Passage
-from scrubjay.model.query import facets_of
+from scrubjay.model.query import Facet, facets_of
 from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
 
@@ -43,10 +43,10 @@ def key_of(text: str) -> int:
     return int.from_bytes(digest, "big", signed=True) or 1
 
 
-def index_key_of(memory: Memory, passages: Sequence[Passage]) -> bytes:
-    """Changes when anything does that a memory is found by."""
+def index_key_of(memory: Memory, passages: Sequence[Passage], *, facets: Sequence[Facet] | None = None) -> bytes:
+    """Changes when anything does that a memory is found by; `facets` are those of the memory, if they are known."""
     digest = hashlib.blake2b(digest_size=12)
-    about = (memory.state, to_micros(memory.date), memory.thread, facets_of(memory))
+    about = (memory.state, to_micros(memory.date), memory.thread, facets_of(memory) if facets is None else facets)
     digest.update(repr(about).encode("utf-8", "surrogatepass"))
     for passage in passages:
         where = (passage.observation, passage.start, passage.end, passage.hash)

@@ -1,23 +1,39 @@
-"""An embedder that needs no model: texts that share words are near each other."""
+"""An embedder that needs no model: texts that share words are near each other, and so are pictures that hold them."""
 
 import hashlib
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Profile
 from scrubjay.text.tokens import terms_of
 
+_WORDS = re.compile(rb"[A-Za-z][a-z]{2,}")
+_PNG = b"\x89PNG"
+
 
 class FakeEmbedder:
-    """Hashes words into a few dimensions. Set `failing` and it has no model to offer."""
+    """Hashes words into a few dimensions. Set `failing` and it has no model to offer.
 
-    def __init__(self, *, model: str = "fake-64", dimension: int = 64, failing: bool = False) -> None:
+    One with `media` sees in a PNG the words that stand in its bytes, and cannot read anything else.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str = "fake-64",
+        dimension: int = 64,
+        failing: bool = False,
+        media: tuple[str, ...] = (),
+    ) -> None:
         self.failing = failing
         self.embedded: list[str] = []
-        self._profile = Profile(model=model, dimension=dimension)
+        self.seen: list[bytes] = []
+        self._profile = Profile(model=model, dimension=dimension, media=media)
 
     async def profile(self) -> Profile:
         """The profile of the model there is not."""
@@ -34,6 +50,19 @@ class FakeEmbedder:
         """The vector of a question."""
         self._refuse_if_failing()
         return _vector(text, dimension=self._profile.dimension)
+
+    async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
+        """Vectors of pictures, in order; their bytes are noted in `seen`."""
+        self._refuse_if_failing()
+        if any(item.group not in self._profile.media for item in items):
+            raise EmbeddingUnavailable("the fake embedder sees nothing of that kind", model=self._profile.model)
+        self.seen.extend(item.data for item in items)
+        return [
+            _vector(b" ".join(_WORDS.findall(item.data)).decode(), dimension=self._profile.dimension)
+            if item.data.startswith(_PNG)
+            else None
+            for item in items
+        ]
 
     async def close(self) -> None:
         """There is nothing to let go of."""

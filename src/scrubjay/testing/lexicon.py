@@ -8,7 +8,7 @@ from scrubjay.model.memory import Memory, State
 from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import StoredPassage, passage_id
 from scrubjay.model.query import Facet, Filter, facet, facets_of
-from scrubjay.ports import Beside, TermStatistics
+from scrubjay.ports import Beside, Having, TermStatistics
 from scrubjay.testing.rooms import Housed, stored
 from scrubjay.text.grams import grams_of
 
@@ -83,6 +83,34 @@ class FakeLexicon(Housed):
         best = sorted(alike, key=lambda each: (-shares[each], -counts[each], each))
         return [(each, counts[each]) for each in best[: max(limit, 0)]]
 
+    async def terms_beginning(self, space: str, prefix: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        """Terms that begin with a prefix, the most common first."""
+        entries = self._house.room(space).passing(Filter(state=state))
+        counts = Counter(each for entry in entries for passage in entry.passages for each in set(passage.terms))
+        most = sorted((-count, each) for each, count in counts.items() if each.startswith(prefix))
+        return [(each, -count) for count, each in most[: max(limit, 0)]]
+
+    async def memories_having(
+        self, space: str, groups: Sequence[Sequence[str]], wanted: Filter, *, limit: int
+    ) -> list[Having]:
+        """Memories that have a term of the most groups."""
+        known = await self.term_statistics(space, [one for group in groups for one in group], state=wanted.state)
+        weights = [_worth(group, known) for group in groups]
+        found: list[tuple[int, Having]] = []
+        for entry in self._house.room(space).passing(wanted):
+            has = {
+                passage_id(entry.number, passage.ordinal): [
+                    place for place, group in enumerate(groups) if set(group) & set(passage.terms)
+                ]
+                for passage in entry.passages
+            }
+            all_of = {place for places in has.values() for place in places}
+            best = min(has, key=lambda one: (-round(sum(weights[place] for place in has[one]), 9), one))
+            told = Having(best, len(all_of), round(sum(weights[place] for place in all_of), 9))
+            found += [(entry.number, told)] if all_of else []
+        found.sort(key=lambda one: (-one[1].groups, -one[1].weight, -one[0]))
+        return [told for _, told in found[: max(limit, 0)]]
+
     async def facet_values(self, space: str, field: str, *, state: State, limit: int) -> list[tuple[str, int]]:
         """The values of a facet and how many memories have each."""
         entries, start = self._house.room(space).passing(Filter(state=state)), facet(field, "")
@@ -95,6 +123,11 @@ class FakeLexicon(Housed):
         entries = self._house.room(space).passing(Filter(state=state))
         counts = Counter(each for entry in entries for each in facets_of(entry.memory))
         return {each: counts[each] for each in facets if counts[each]}
+
+
+def _worth(group: Sequence[str], known: TermStatistics) -> float:
+    count = min(known.passages, sum(known.frequencies[term] for term in set(group)))
+    return math.log(1 + known.passages / count) if count else 0.0
 
 
 _Row = list[tuple[int, int]]

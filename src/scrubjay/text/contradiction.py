@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from scrubjay.model.conflict import ConflictType, Strategy
 from scrubjay.text.contradiction_apart import Apart
@@ -50,7 +51,7 @@ def compare(first: str, second: str, *, cosine: float | None, same: float = SAME
 
     `cosine` is that of their vectors, None where there are none; from `same` on they say the same in other words.
     """
-    if (key := key_of(first).casefold()) == key_of(second).casefold():
+    if (key := _key(first)) == _key(second):
         return _duplicate(1.0) if key else None
     one, other = reading_of(first), reading_of(second)
     # A question claims nothing.
@@ -65,6 +66,12 @@ def compare(first: str, second: str, *, cosine: float | None, same: float = SAME
     if value:
         return _contradiction(_BY_RELATION, (value,))
     return _adds(apart) or _is_the_same(apart, cosine, same=same)
+
+
+# Whoever looks for conflicts compares one statement with many, one after the other.
+@lru_cache(maxsize=256)
+def _key(statement: str) -> str:
+    return key_of(statement).casefold()
 
 
 def overlap_ratio(first: Sequence[str], second: Sequence[str]) -> float:

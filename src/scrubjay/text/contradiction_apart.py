@@ -41,9 +41,11 @@ class Apart:
     @classmethod
     def of(cls, one: Reading, other: Reading, *, closely: bool) -> "Apart":
         """Compare two readings; unless closely, those that share little are not looked at any further."""
-        common = one.counted & other.counted
-        if not closely and 2 * common.total() < _WORTH_A_LOOK * (len(one.tokens) + len(other.tokens)):
-            return cls(one=one, other=other, shared=common.total(), left=one.tokens, right=other.tokens)
+        others = other.counted
+        common = {key: min(count, others[key]) for key, count in one.counted.items() if key in others}
+        shared = sum(common.values())
+        if not closely and 2 * shared < _WORTH_A_LOOK * (len(one.tokens) + len(other.tokens)):
+            return cls(one=one, other=other, shared=shared, left=one.tokens, right=other.tokens)
         left, right = without(one.tokens, common), without(other.tokens, common)
         candidates = paired(left, right, clash)
         clashes = [
@@ -57,7 +59,7 @@ class Apart:
         reworded = paired(left, right, may_stand_for)
         left, right = rest_of(left, right, reworded)
         return cls(
-            one=one, other=other, shared=common.total(), clashes=tuple(clashes), left=tuple(left), right=tuple(right),
+            one=one, other=other, shared=shared, clashes=tuple(clashes), left=tuple(left), right=tuple(right),
             reworded=len(reworded), moved=moved,
         )  # fmt: skip
 

@@ -1,7 +1,6 @@
 """Which things of two statements belong together: those that exclude each other, and those that mean the same."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
@@ -25,13 +24,14 @@ _PLACING = frozenset({"in", "at", "to", "from"})
 _LEADING_ALIKE = {"for": "at", "into": "to"}
 
 
-def without(tokens: Sequence[Token], common: Counter[str]) -> list[Token]:
+def without(tokens: Sequence[Token], common: Mapping[str, int]) -> list[Token]:
     """What is not common, the last of what is said more often."""
-    rest = Counter(common)
+    rest = dict(common)
     found: list[Token] = []
     for token in tokens:
-        if rest[token.key] > 0:
-            rest[token.key] -= 1
+        left = rest.get(token.key, 0)
+        if left > 0:
+            rest[token.key] = left - 1
         else:
             found.append(token)
     return found
@@ -40,11 +40,11 @@ def without(tokens: Sequence[Token], common: Counter[str]) -> list[Token]:
 def paired(
     left: Sequence[Token], right: Sequence[Token], fit: Callable[[Token, Token], bool]
 ) -> list[tuple[Token, Token]]:
-    """Each with the first of the others that fits it."""
+    """Each with the first of the others of its kind that fits it."""
     free = list(right)
     found: list[tuple[Token, Token]] = []
     for token in left:
-        other = next((one for one in free if fit(token, one)), None)
+        other = next((one for one in free if one.kind == token.kind and fit(token, one)), None)
         if other is not None:
             free.remove(other)
             found.append((token, other))
@@ -65,10 +65,10 @@ def clash(mine: Token, its: Token) -> bool:
     """Whether two things of one kind exclude each other."""
     if mine.kind != its.kind or mine.kind == LABEL:
         return False
-    if mine.kind != WORD and len({_led(mine), _led(its)} - {""}) > 1:
-        return False
     if mine.kind == WORD:
         return opposite(mine.said, its.said) or _negated(mine.said, its.said) or _negated(its.said, mine.said)
+    if len({_led(mine), _led(its)} - {""}) > 1:
+        return False
     if mine.kind == NAME:
         return not same_name(mine.said, its.said) and not (mine.lead in _PLACING and lies_in(mine.said, its.said))
     parts, others = set(mine.key.split()), set(its.key.split())
@@ -166,4 +166,9 @@ def _beside(tokens: Sequence[Token], token: Token, common: Collection[str]) -> t
 
 @lru_cache(maxsize=20_000)
 def _closeness(one: str, other: str) -> float:
-    return max(dict(kin_of(one)).get(other, 0.0), dict(kin_of(other)).get(one, 0.0))
+    return max(_kin(one).get(other, 0.0), _kin(other).get(one, 0.0))
+
+
+@lru_cache(maxsize=2_048)
+def _kin(term: str) -> dict[str, float]:
+    return dict(kin_of(term))

@@ -6,18 +6,20 @@ from typing import NamedTuple
 from scrubjay.text.contradiction_relations import ATTRIBUTES, KINSHIP, ROLES, SETTLED
 from scrubjay.text.contradiction_words import CHANGES
 
-__all__ = ["CHANGED", "ENDED", "HELD", "SINGLE", "WAYS", "Telling"]
+__all__ = ["CHANGED", "ENDED", "HELD", "IN_CHANGED", "SINGLE", "WAYS", "Telling"]
 
 
 class Telling(NamedTuple):
     """A relation, a pattern of how it is told, and whether what else is told may differ: she lives there with a dog.
 
-    The pattern has a `value`, and may have `who`, `how` and `rest`.
+    The pattern has a `value`, and may have `who`, `how` and `rest`. One of the `words` is in all that it fits, in lower
+    case: where none of them is, which takes little time to see, it need not be tried.
     """
 
     relation: str
     pattern: re.Pattern[str]
     loose: bool
+    words: tuple[str, ...]
 
 
 def _one_of(words: frozenset[str]) -> str:
@@ -54,62 +56,111 @@ _NEXT = r"(?:and|to|for) (?:joined |join |started at |work at |work for )?"
 _LOSES = r"(?:sold|lost|gave away|got rid of|cancell?ed|returned|closed|deleted|removed)"
 _STYLE = r"(?:indent|write|format|document|comment|answer|reply|respond|speak|sign|encode)(?: [\w-]+)?"
 _END = r"[.!]?$"
+_IN_IS = (" is ", " are ", " am ", " will be ", " has become ", " became ")
+_IN_BECOMES = (*_IN_IS, " = ", " to ")
 
 _DWELLING = (
     (
         "lives in",
         rf"{_DOES}(?i:lives?|living|resides?|residing|based|located|stays)(?: back)? (?:in|at) {_NAMED}",
         True,
+        ("live", "living", "resid", "based", "located", "stays"),
     ),
-    ("lives in", rf"{_DOES}(?i:moved|relocated)(?: back)? (?:to|into) {_NAMED}", True),
-    ("works for", rf"{_DOES}(?i:works?|working|employed) (?:at|for|by) {_NAMED}", True),
-    ("works for", rf"{_DOES}(?i:{_JOB}) {_NAMED}", True),
-    ("works for", rf"{_DOES}(?i:left|quit) [\w'&. -]{{1,30}}? {_NEXT}{_NAMED}", True),
-    ("works for", rf"{_DOES}(?i:joined) {_NAMED}(?: (?:as|in|last|this)\b.*)?{_END}", True),
+    ("lives in", rf"{_DOES}(?i:moved|relocated)(?: back)? (?:to|into) {_NAMED}", True, ("moved", "relocated")),
+    ("works for", rf"{_DOES}(?i:works?|working|employed) (?:at|for|by) {_NAMED}", True, ("work", "employed")),
+    ("works for", rf"{_DOES}(?i:{_JOB}) {_NAMED}", True, ("started", "job", "position", "role")),
+    ("works for", rf"{_DOES}(?i:left|quit) [\w'&. -]{{1,30}}? {_NEXT}{_NAMED}", True, ("left ", "quit ")),
+    ("works for", rf"{_DOES}(?i:joined) {_NAMED}(?: (?:as|in|last|this)\b.*)?{_END}", True, ("joined",)),
 )
 _SINGLE = (
     *_DWELLING,
-    ("lives in a", rf"{_DOES}(?i:lives?|living) in an? {_ANY}{_REST}", True),
-    ("works as", rf"^{_SOMEBODY}(?i:is|are|am|works? as|became) an? {_ANY}{_REST}", True),
-    ("works from", rf"{_DOES}(?i:works?|working) from (?:the |my |his |her )?{_ANY}{_REST}", False),
-    ("studies at", rf"{_DOES}(?i:studies|study|studying|enrolled) (?:at|in) {_NAMED}", True),
-    ("drives", rf"{_DOES}(?i:drives?) an? {_ANY}{_REST}", False),
-    ("is married to", rf"{_DOES}(?i:married|engaged|dating)(?: to)? {_NAMED}", True),
-    ("comes from", rf"^{_SOMEBODY}(?i:is|are|am|comes?) from {_NAMED}", True),
-    ("was born in", rf"{_DOES}(?i:was |were )?(?i:born) (?:in|at) {_NAMED}", True),
-    ("is called", rf"^{_SOMETHING}(?: name)? (?:is|are|was) (?:called|named|renamed to) {_ANY}{_REST}", False),
-    ("is called", rf"^{_SOMETHING}(?:'s)? name is {_ANY}{_REST}", False),
+    ("lives in a", rf"{_DOES}(?i:lives?|living) in an? {_ANY}{_REST}", True, ("live", "living")),
+    (
+        "works as",
+        rf"^{_SOMEBODY}(?i:is|are|am|works? as|became) an? {_ANY}{_REST}",
+        True,
+        ("is a", "are a", "am a", "as a", "became a"),
+    ),
+    ("works from", rf"{_DOES}(?i:works?|working) from (?:the |my |his |her )?{_ANY}{_REST}", False, ("work",)),
+    ("studies at", rf"{_DOES}(?i:studies|study|studying|enrolled) (?:at|in) {_NAMED}", True, ("stud", "enrolled")),
+    ("drives", rf"{_DOES}(?i:drives?) an? {_ANY}{_REST}", False, ("drive",)),
+    ("is married to", rf"{_DOES}(?i:married|engaged|dating)(?: to)? {_NAMED}", True, ("married", "engaged", "dating")),
+    ("comes from", rf"^{_SOMEBODY}(?i:is|are|am|comes?) from {_NAMED}", True, (" from ",)),
+    ("was born in", rf"{_DOES}(?i:was |were )?(?i:born) (?:in|at) {_NAMED}", True, ("born",)),
+    (
+        "is called",
+        rf"^{_SOMETHING}(?: name)? (?:is|are|was) (?:called|named|renamed to) {_ANY}{_REST}",
+        False,
+        ("called", "named"),
+    ),
+    ("is called", rf"^{_SOMETHING}(?:'s)? name is {_ANY}{_REST}", False, (" name is ",)),
     (
         "uses",
         rf"^(?:[\w'. -]{{1,40}}? )?(?i:uses?|using) {_ANY} (?P<how>for|as) (?P<who>[\w' -]{{2,50}}?){_END}",
         False,
+        ("use", "using"),
     ),
-    ("is", rf"^{_SOMETHING} {_IS} (?P<how>{_one_of(SETTLED)} (?:in|on|at|with|by|to|for)) {_A}{_ANY}{_REST}", False),
-    ("is", rf"^(?P<who>{_ATTRIBUTE}) {_BECOMES} {_PLACED}{_A}{_ANY}{_REST}", False),
-    ("is", rf"^(?P<value>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?) {_IS} {_ROLE}{_END}", False),
-    ("is", rf"^{_OWNED_THING} {_BECOMES} {_PLACED}{_A}{_MARKED}{_REST}", False),
-    ("is", rf"^{_OWNED_THING} {_BECOMES} (?P<how>in )(?P<value>\w+ [A-Z0-9]\w*){_END}", False),
-    ("is", rf"^(?P<who>[A-Z][\w'-]+) {_IS} (?P<how>in|at) {_NAMED}{_REST}", False),
-    ("is kin", rf"^(?P<who>[A-Z]\w+ {_IS} (?:my|our|his|her|[\w-]+'s)) (?P<value>{_one_of(KINSHIP)}){_END}", False),
-    ("prefers", rf"^{_SOMEBODY}(?i:prefers?) {_ANY}{_REST}", False),
-    ("wants", rf"^{_SOMEBODY}(?i:wants?|expects?) {_ANY}{_REST}", False),
-    ("does", rf"^(?P<who>(?i:{_STYLE})) (?P<how>with|in) {_ANY}{_END}", False),
+    (
+        "is",
+        rf"^{_SOMETHING} {_IS} (?P<how>{_one_of(SETTLED)} (?:in|on|at|with|by|to|for)) {_A}{_ANY}{_REST}",
+        False,
+        tuple(sorted(SETTLED)),
+    ),
+    ("is", rf"^(?P<who>{_ATTRIBUTE}) {_BECOMES} {_PLACED}{_A}{_ANY}{_REST}", False, _IN_BECOMES),
+    ("is", rf"^(?P<value>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?) {_IS} {_ROLE}{_END}", False, _IN_IS),
+    ("is", rf"^{_OWNED_THING} {_BECOMES} {_PLACED}{_A}{_MARKED}{_REST}", False, _IN_BECOMES),
+    ("is", rf"^{_OWNED_THING} {_BECOMES} (?P<how>in )(?P<value>\w+ [A-Z0-9]\w*){_END}", False, _IN_BECOMES),
+    ("is", rf"^(?P<who>[A-Z][\w'-]+) {_IS} (?P<how>in|at) {_NAMED}{_REST}", False, _IN_IS),
+    (
+        "is kin",
+        rf"^(?P<who>[A-Z]\w+ {_IS} (?:my|our|his|her|[\w-]+'s)) (?P<value>{_one_of(KINSHIP)}){_END}",
+        False,
+        _IN_IS,
+    ),
+    ("prefers", rf"^{_SOMEBODY}(?i:prefers?) {_ANY}{_REST}", False, ("prefer",)),
+    ("wants", rf"^{_SOMEBODY}(?i:wants?|expects?) {_ANY}{_REST}", False, ("want", "expect")),
+    ("does", rf"^(?P<who>(?i:{_STYLE})) (?P<how>with|in) {_ANY}{_END}", False, (" with ", " in ")),
 )
 _OVER = (
-    ("works for", rf"{_DOES}(?i:{_LEFT}) (?:{_THEIR} (?:job|position|role) (?:at|with) )?{_NAMED}{_END}", True),
-    ("lives in", rf"{_DOES}(?i:left|moved (?:away from|out of)) {_NAMED}{_END}", True),
-    ("has", rf"{_DOES}(?i:{_LOSES}) {_THEIR} {_ANY}{_END}", True),
-    ("is in", rf"{_DOES}(?i:left|quit) the {_ANY}{_END}", True),
+    (
+        "works for",
+        rf"{_DOES}(?i:{_LEFT}) (?:{_THEIR} (?:job|position|role) (?:at|with) )?{_NAMED}{_END}",
+        True,
+        ("left ", "quit ", "resigned ", "fired ", "laid off ", "retired "),
+    ),
+    ("lives in", rf"{_DOES}(?i:left|moved (?:away from|out of)) {_NAMED}{_END}", True, ("left ", "moved ")),
+    (
+        "has",
+        rf"{_DOES}(?i:{_LOSES}) {_THEIR} {_ANY}{_END}",
+        True,
+        ("sold ", "lost ", "gave ", "got rid", "cancel", "returned ", "closed ", "deleted ", "removed "),
+    ),
+    ("is in", rf"{_DOES}(?i:left|quit) the {_ANY}{_END}", True, ("left the ", "quit the ")),
 )
 _LASTING = (
     *_DWELLING,
-    ("has", rf"^{_SOMEBODY}(?i:has|have|owns?|got) an? {_ANY}{_REST}", True),
-    ("is in", rf"^{_SOMEBODY}(?i:plays?|sings?|is|are|am|works?) (?:in|on) (?:an?|the) {_ANY}{_REST}", True),
-    ("is in", rf"^{_SOMEBODY}(?i:is|are|am) (?:a )?(?:part|member) of (?:an?|the) {_ANY}{_REST}", True),
+    (
+        "has",
+        rf"^{_SOMEBODY}(?i:has|have|owns?|got) an? {_ANY}{_REST}",
+        True,
+        ("has a", "have a", "own a", "owns a", "got a"),
+    ),
+    (
+        "is in",
+        rf"^{_SOMEBODY}(?i:plays?|sings?|is|are|am|works?) (?:in|on) (?:an?|the) {_ANY}{_REST}",
+        True,
+        (" in ", " on "),
+    ),
+    (
+        "is in",
+        rf"^{_SOMEBODY}(?i:is|are|am) (?:a )?(?:part|member) of (?:an?|the) {_ANY}{_REST}",
+        True,
+        ("part of ", "member of "),
+    ),
 )
 # Relations with one value, those that are over, and what such an end contradicts.
 SINGLE, ENDED, HELD = (
-    tuple(Telling(relation, re.compile(pattern), loose) for relation, pattern, loose in patterns)
+    tuple(Telling(relation, re.compile(pattern), loose, words) for relation, pattern, loose, words in patterns)
     for patterns in (_SINGLE, _OVER, _LASTING)
 )
 CHANGED = re.compile(
@@ -119,6 +170,8 @@ CHANGED = re.compile(
     r"|(?P<chosen>[\w.-]*\w) (?:instead of|rather than) (?P<left>[\w.-]*\w)",
     re.IGNORECASE,
 )
+# One of these is in all that it finds, in lower case.
+IN_CHANGED = ("from ", "replac", "instead of", "rather than")
 # Words of those relations that are told in ways that have none in common.
 WAYS = {
     "lives in": "live lives living moved relocated resides based located wohne wohnt gezogen".split(),

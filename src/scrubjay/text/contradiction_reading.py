@@ -39,7 +39,7 @@ LABEL = "label"
 # Nobody says more in one statement; of a longer one the beginning counts.
 _MOST_TOKENS = 120
 _LONGEST = 2_000
-_REMEMBERED = 2_048
+_REMEMBERED = 4_096
 _SHORT = 4
 # So many words after a no are what it is said of.
 _REACH = 2
@@ -51,6 +51,8 @@ _HAS = _NOW | {"has", "have"}
 # Past or present, by their form alone: these are told of what is.
 _EITHER = frozenset("set put read hit cut let used left felt quit based married located needed named called".split())
 _LONG_PAST = 5
+# Which of them do is seen at the words around them.
+_MAY_DENY = DENIALS | FAILINGS | CHANGES | {"longer", "used"}
 _WAS = frozenset("was were wasn't weren't did didn't".split())
 _QUOTES = "\"'`\u201c\u201d\u00ab\u00bb"
 # A sentence may begin with any word in capitals: a long one with these endings is hardly a name.
@@ -109,17 +111,18 @@ def _remembered(text: str) -> Reading:
         pieces = pieces_of(text.lower())
     tokens = tuple(_tokens(pieces))[:_MOST_TOKENS]
     denials = tuple(_denials(pieces))
-    words = {piece.low for piece in pieces if piece.kind == "word"}
+    running = [piece.low for piece in pieces if piece.kind == "word"]
+    words = set(running)
     return Reading(
         tokens=tokens,
-        counted=Counter(token.key for token in tokens),
+        counted=Counter([token.key for token in tokens]),
         denials=tuple(word for word, _ in denials),
         denied=tuple(what for _, what in denials),
         turns=frozenset(words & TURNS.keys()),
         modals=frozenset(words & MODALS),
         leader=_leader(pieces, tokens),
         asks=text.rstrip().endswith(("?", "\uff1f")),
-        happened=_happened([piece.low for piece in pieces if piece.kind == "word"]),
+        happened=_happened(running),
         lists=not words.isdisjoint(LISTING) or not words.isdisjoint(HABITS),
         compares=not words.isdisjoint(COMPARING),
         lists_up=not words.isdisjoint(("and", "or")),
@@ -150,10 +153,11 @@ def _happened(words: Sequence[str]) -> bool:
     """Whether something was done or was so, and not what is, or happens once, or was changed to something."""
     if not ONCE.isdisjoint(words):
         return False
-    return any(_tells_of_past(words, at) for at in range(len(words)))
+    return any(_tells_of_past(words, at) for at, word in enumerate(words) if word in _WAS or _is_past(word))
 
 
 def _tells_of_past(words: Sequence[str], at: int) -> bool:
+    """Whether a word that is in the past tense says that something was so."""
     word, before, after = words[at], words[max(0, at - 2) : at], words[at + 1 : at + 5]
     if "to" in after and not CHANGES.isdisjoint((word, *after)):
         return False
@@ -164,7 +168,7 @@ def _tells_of_past(words: Sequence[str], at: int) -> bool:
         return True
     # The required version, a married man: nothing happened.
     is_told = not before or before[-1] not in DETERMINERS
-    return _is_past(word) and _NOW.isdisjoint(before) and is_told
+    return _NOW.isdisjoint(before) and is_told
 
 
 def _is_past(word: str) -> bool:
@@ -178,7 +182,9 @@ def _tokens(pieces: Sequence[Piece]) -> Iterator[Token]:
             if days[at]:
                 yield Token(DATE, days[at].lower(), days[at], _lead(pieces, min(one for one in _run(days, at))))
         elif piece.kind == "word":
-            yield from _word(pieces, at, piece)
+            token = _word(pieces, at, piece)
+            if token is not None:
+                yield token
         elif piece.kind == "quote":
             yield from _tokens(pieces_of(piece.text.strip(_QUOTES)))
         elif piece.kind != "sign":
@@ -209,21 +215,24 @@ def _names_subject(pieces: Sequence[Piece], at: int) -> bool:
     return all(piece.low not in BEINGS for piece in pieces[:at])
 
 
-def _word(pieces: Sequence[Piece], at: int, piece: Piece) -> Iterator[Token]:
+def _word(pieces: Sequence[Piece], at: int, piece: Piece) -> Token | None:
     word = piece.low
     if word in NUMBER_WORDS:
-        yield Token(NUMBER, NUMBER_WORDS[word], piece.text, _lead(pieces, at))
-        return
-    if _is_letter(pieces, at):
-        yield Token(LABEL if _names_subject(pieces, at) else NAME, word, piece.text, _lead(pieces, at))
-        return
-    if _denies(pieces, at) or word in LIGHT or _is_no_more(pieces, at) or _is_change(pieces, at):
-        return
+        return Token(NUMBER, NUMBER_WORDS[word], piece.text, _lead(pieces, at))
+    if piece.capital and _is_letter(pieces, at):
+        return Token(LABEL if _names_subject(pieces, at) else NAME, word, piece.text, _lead(pieces, at))
+    if word in LIGHT or ((word in _MAY_DENY or word.endswith("n't")) and _says_how(pieces, at)):
+        return None
     if piece.capital and word not in NEVER_NAMES and (not _opens(pieces, at) or _may_be_named(piece)):
-        yield Token(NAME, _term(_root(word)) or word, piece.text, _lead(pieces, at))
-        return
+        return Token(NAME, _term(_root(word)) or word, piece.text, _lead(pieces, at))
     if word not in STOP_WORDS and (term := _term(word)):
-        yield Token(WORD, term, word, _lead(pieces, at))
+        return Token(WORD, term, word, _lead(pieces, at))
+    return None
+
+
+def _says_how(pieces: Sequence[Piece], at: int) -> bool:
+    """Whether a word is no telling one here: it says that something is not so, not any more, or since a change."""
+    return _denies(pieces, at) or _is_no_more(pieces, at) or _is_change(pieces, at)
 
 
 def _is_letter(pieces: Sequence[Piece], at: int) -> bool:
@@ -276,19 +285,26 @@ def _value(piece: Piece) -> Token:
 
 def _denials(pieces: Sequence[Piece]) -> Iterator[tuple[str, str]]:
     """The words for no with what they are said of, and `used to`, which says that it is so no more."""
-    words = [
-        piece
-        for one in pieces
-        for piece in (pieces_of(one.text.strip(_QUOTES)) if one.kind == "quote" else [one])
-        if piece.kind == "word"
-    ]
+    words = [piece for piece in _unquoted(pieces) if piece.kind == "word"]
     for at, piece in enumerate(words):
-        if piece.low == "anymore":
+        # Most words are none of these.
+        if (piece.low not in _MAY_DENY and not piece.low.endswith("n't")) or piece.low == "anymore":
             continue
         is_past = piece.low == "used" and _is_no_more(words, at)
         if is_past or _denies(words, at):
             following = (_term(one.low) for one in words[at + 1 :] if one.low not in STOP_WORDS and one.low != "longer")
             yield "used to" if is_past else piece.low, " ".join(islice(following, _REACH))
+
+
+def _unquoted(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """The pieces with those of a quotation in its place."""
+    if all(piece.kind != "quote" for piece in pieces):
+        return pieces
+    return [
+        piece
+        for one in pieces
+        for piece in (pieces_of(one.text.strip(_QUOTES)) if one.kind == "quote" else [one])
+    ]  # fmt: skip
 
 
 def _root(word: str) -> str:

@@ -1,11 +1,12 @@
 """Relations that have one value at a time: where somebody lives, whom they work for, what they like best."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
 from scrubjay.text.contradiction_pairs import clash, lies_in, same_name
-from scrubjay.text.contradiction_patterns import CHANGED, ENDED, HELD, SINGLE, WAYS, Telling
+from scrubjay.text.contradiction_patterns import CHANGED, ENDED, HELD, IN_CHANGED, SINGLE, WAYS, Telling
 from scrubjay.text.contradiction_reading import DATE, LABEL, NUMBER, WORD, Token, reading_of
 from scrubjay.text.contradiction_relations import OCCUPATIONS
 from scrubjay.text.contradiction_saying import said
@@ -20,6 +21,11 @@ _ADVERBS = re.compile(
     r"|at the moment|these days) (?=\w)|,? (?:now|nowadays|these days|at the moment|right now|again|yet)(?=\.?$)",
     re.IGNORECASE,
 )
+# One of these is in each of them, in lower case.
+_IN_ADVERBS = (
+    "now", "currently", "recently", "just", "already", "still", "also", "actually", "finally", "officially", "moment",
+    "these days", "again", "yet",
+)  # fmt: skip
 _LABELLED = re.compile(r"^([\w' -]{2,40}?) ?[:=] ?(?=\w)")
 _AM = re.compile(r"\b(I|[Hh]e|[Ss]he|[Ii]t|[Ww]e|[Tt]hey)'(?:m|s|re)\b")
 # Whose memory it is, needs not be said.
@@ -61,6 +67,7 @@ def clash_of_slots(first: str, second: str) -> str:
     return found or _change(one, other) or _change(other, one) or _over(one, other) or _over(other, one)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def told_otherwise(text: str) -> tuple[str, ...] | None:
     """The words by which another value of the same relation may be told; None if it has more than one value at a time.
 
@@ -70,7 +77,7 @@ def told_otherwise(text: str) -> tuple[str, ...] | None:
     slot = _slot(plain) or _ended(plain)
     if slot is not None:
         return (*sorted(slot.who), *WAYS.get(slot.relation, ()))
-    changed = CHANGED.search(plain)
+    changed = _changed(plain)
     return (_left(changed),) if changed else None
 
 
@@ -121,12 +128,14 @@ def _over(ended: str, other: str) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _slot(text: str) -> _Slot | None:
-    return None if reading_of(text).denials else _read(text, SINGLE)
+    found = _read(text, SINGLE)
+    return None if found is None or reading_of(text).denials else found
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _held(text: str) -> _Slot | None:
-    return None if reading_of(text).denials else _read(text, HELD)
+    found = _read(text, HELD)
+    return None if found is None or reading_of(text).denials else found
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -135,13 +144,34 @@ def _ended(text: str) -> _Slot | None:
 
 
 def _read(text: str, tellings: tuple[Telling, ...]) -> _Slot | None:
-    plain = _AM.sub(r"\1 is", _ADVERBS.sub("", _LABELLED.sub(r"\1 is ", text))).rstrip(".! ")
-    for relation, pattern, loose in tellings:
+    plain = _plain(text)
+    # The letters of other scripts may be what is meant by one of these.
+    low = plain.lower() if plain.isascii() else ""
+    for relation, pattern, loose, words in tellings:
+        if low and not _has_one_of(words, low):
+            continue
         found = pattern.match(plain)
         slot = _filled(relation, found, loose=loose) if found else None
         if slot is not None:
             return slot
     return None
+
+
+def _has_one_of(words: Iterable[str], text: str) -> bool:
+    for word in words:  # noqa: SIM110 - with `any` it takes twice as long
+        if word in text:
+            return True
+    return False
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _plain(text: str) -> str:
+    """A statement without what says only since when it holds, and with the verb of what stands before a colon."""
+    if ":" in text or "=" in text:
+        text = _LABELLED.sub(r"\1 is ", text)
+    if not text.isascii() or _has_one_of(_IN_ADVERBS, text.lower()):
+        text = _ADVERBS.sub("", text)
+    return (_AM.sub(r"\1 is", text) if "'" in text else text).rstrip(".! ")
 
 
 def _filled(relation: str, found: re.Match[str], *, loose: bool) -> _Slot | None:
@@ -180,9 +210,17 @@ def _left(changed: re.Match[str]) -> str:
     return changed["old"] or changed["gone"] or changed["left"]
 
 
+@lru_cache(maxsize=_REMEMBERED)
+def _changed(text: str) -> re.Match[str] | None:
+    """Where a change is told of."""
+    if text.isascii() and not _has_one_of(IN_CHANGED, text.lower()):
+        return None
+    return CHANGED.search(text)
+
+
 def _change(changed: str, other: str) -> str:
     """That one tells of a change from what the other still says."""
-    found = CHANGED.search(changed)
+    found = _changed(changed)
     if not found:
         return ""
     old = _left(found)
@@ -190,6 +228,6 @@ def _change(changed: str, other: str) -> str:
     reading, before_it = reading_of(other), set(reading_of(changed[: found.start()]).counted)
     keys = reading.counted.keys()
     before, after = reading_of(old.lower()).counted.keys(), reading_of(new.lower()).counted.keys()
-    if reading.denials or not before or not before <= keys or after & keys or CHANGED.search(other):
+    if reading.denials or not before or not before <= keys or after & keys or _changed(other):
         return ""
     return f"state: {old} or {new}" if before_it <= keys and len(keys) > len(before) else ""

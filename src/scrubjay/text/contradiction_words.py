@@ -158,11 +158,13 @@ _STATES = """
     electric/diesel/petrol/hybrid
     running/stopped
 """
+# Of each word the axes that it is on, and at which end.
 _OPPOSITES = {
-    word: {(f"s{number}", end) for number, line in enumerate(_STATES.strip().splitlines())
+    word: {number: end for number, line in enumerate(_STATES.strip().splitlines())
            for end, words in enumerate(line.split("/")) if word in words.split()}
     for word in _STATES.replace("/", " ").split()
 }  # fmt: skip
+_NO_AXES: dict[int, int] = {}
 
 
 def opposite(one: str, other: str) -> bool:
@@ -172,8 +174,8 @@ def opposite(one: str, other: str) -> bool:
     first, second = AXES.get(one), AXES.get(other)
     if first is not None and second is not None and first[0] == second[0]:
         return first[1] != second[1]
-    ends, others = dict(_OPPOSITES.get(one, ())), dict(_OPPOSITES.get(other, ()))
-    return any(others.get(axis, end) != end for axis, end in ends.items())
+    ends, others = _OPPOSITES.get(one), _OPPOSITES.get(other, _NO_AXES)
+    return bool(ends) and any(others.get(axis, end) != end for axis, end in ends.items())
 
 
 def is_quality(word: str) -> bool:

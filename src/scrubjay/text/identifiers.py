@@ -18,13 +18,16 @@ _SYMBOLIC = {
     "node.js": "node js nodejs ",
 }
 _SYMBOLIC_PATTERN = re.compile(r"(?<!\w)(?:[cg]\+\+|[cf]#|(?:asp)?\.net|node\.js)(?![^\W\d]|\+)")
-_SYMBOLIC_SIGNS = ("++", "#", ".net", "node.js")
 _THOUSANDS = re.compile(r"(?<![\w,.])\d{1,3}(?:,\d{3})+(?!\d|,\d)")
 _HAS_CAMEL = re.compile("[A-Z](?:(?<=[a-z][A-Z])|[A-Z]{2}[a-z]{2})")
 _CAMEL_NAME = re.compile(r"\b\w*(?:[a-z][A-Z]|[A-Z]{3}[a-z]{2})\w*")
 _CAMEL_PART = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])|\d+")
 _SNAKE_NAME = re.compile(r"\b\w*[^\W_]_[^\W_]\w*")
 _DIGIT = re.compile(r"[0-9]")
+# What each of the longer patterns must have in it, found quickly: most texts have none of them.
+_COMMA_IN_FIGURE = re.compile(r"\d,\d")
+_DOT_IN_FIGURE = re.compile(r"[0-9]\.[0-9]")
+_LONG_HEX = re.compile(r"[0-9a-f]{8}")
 _VERSION = re.compile(r"(?<![\d.])[0-9]{1,9}(?:\.[0-9]{1,9}){1,5}(?!\d)")
 # A long hash is quoted by its beginning.
 _HASH = re.compile(r"(?<![^\W_])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{8,}(?![^\W_])")
@@ -35,9 +38,9 @@ _EMAIL_SIGNS = re.compile(r"[.+@_-]+")
 
 def spelled(folded: str) -> str:
     """The text with names made of signs and figures with commas as words; nothing else is changed."""
-    if any(sign in folded for sign in _SYMBOLIC_SIGNS):
+    if "++" in folded or "#" in folded or ".net" in folded or "node.js" in folded:
         folded = _SYMBOLIC_PATTERN.sub(lambda found: _SYMBOLIC[found[0]], folded)
-    if "," in folded:
+    if "," in folded and _COMMA_IN_FIGURE.search(folded):
         folded = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), folded)
     return folded
 
@@ -52,9 +55,11 @@ def extra_words(text: str, folded: str) -> Iterator[str]:
     if "@" in folded:
         yield from (_EMAIL_SIGNS.sub(DOT, address) for address in _EMAIL.findall(folded))
     if _DIGIT.search(folded):
-        for version in _VERSION.findall(folded):
-            yield from _leading(version.split("."))
-        yield from (found[:_SHORT_HASH] for found in _HASH.findall(folded))
+        if _DOT_IN_FIGURE.search(folded):
+            for version in _VERSION.findall(folded):
+                yield from _leading(version.split("."))
+        if _LONG_HEX.search(folded):
+            yield from (found[:_SHORT_HASH] for found in _HASH.findall(folded))
 
 
 def _leading(parts: list[str]) -> Iterator[str]:

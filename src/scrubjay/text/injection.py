@@ -24,12 +24,16 @@ _LOOKALIKES = str.maketrans(
     "aeopcyxijshdqwkmtnbaopeikvtugilnu",
 )
 _BEFORE = 24
+# Nobody is ordered anything by one word, of which labels are made.
+_LABEL = re.compile(r"[A-Za-z0-9_-]*+")
 _START = re.compile(STARTS)
 
 
 def suspicions(text: str) -> tuple[str, ...]:
     """What in a text seems to be meant for whoever reads it as an agent, in words; empty when nothing does."""
     found: dict[str, None] = {}
+    if _LABEL.fullmatch(text):
+        return ()
     if not text.isascii():
         hidden = _TAGS.findall(text)
         if hidden or _UNSEEN_ROW.search(text):
@@ -67,10 +71,11 @@ def _orders_in(folded: str) -> list[str]:
 
 def _any(words: Sequence[str], rest: str, folded: str, *, led: bool) -> bool:
     """Whether one of some words stands there and goes on like this; `led`: where an order may begin."""
-    return any(
+    # Mostly none of them stands there, and that should be known soon.
+    there = [word for word in words if word in folded]
+    return bool(there) and any(
         not led or _START.search(folded[max(0, one.start() - _BEFORE) : one.start()])
-        for word in words
-        if word in folded
+        for word in there
         for one in _rule(word, rest).finditer(folded)
     )
 

@@ -3,14 +3,16 @@
 import hashlib
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
+from scrubjay.model.media import media_type_in
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage
 from scrubjay.text.tokens import terms_of
 from scrubjay.text.when import date_words
 
 # How texts are taken apart. Raised with every change of it: stores then read anew what they know in the old way.
-SHAPE = 2
+SHAPE = 3
 # What the bundled model reads of a text; a longer slice would be found by its beginning only.
 LONGEST_SLICE = 1000
 _PREFERENCE = ("\n\n", "\n", ". ", " ")
@@ -20,7 +22,10 @@ _SPEAKER = re.compile(r"\s*([^\W\d_][\w.'\u2019-]{0,31}(?: [\w.'\u2019-]{1,32}){
 
 
 def passages_of(memory: Memory) -> tuple[Passage, ...]:
-    """The passages of a memory: its content in slices, then the observations that hold; never none."""
+    """The passages of a memory: its content in slices, then the observations that hold; never none.
+
+    What stands for a picture has one more, whose vector is that of the picture; without words it has no other.
+    """
     header = terms_of(" ".join((memory.title, memory.entity, *memory.tags, date_words(memory.date))))
     subject = terms_of(memory.entity)
     found: list[Passage] = []
@@ -30,7 +35,8 @@ def passages_of(memory: Memory) -> tuple[Passage, ...]:
         text = text_of(memory, observation, start, end)
         terms = header + terms_of(text)
         if not found:
-            terms += tuple(term for term in terms_of(memory.name) if term not in terms)
+            # What it is called and filed under is said once, not with each part of it.
+            terms += tuple(term for term in terms_of(f"{memory.name} {memory.category}") if term not in terms)
         found.append(
             Passage(
                 ordinal=len(found),
@@ -43,7 +49,23 @@ def passages_of(memory: Memory) -> tuple[Passage, ...]:
                 asks=_asks(text),
             )
         )
-    return tuple(found)
+    return _with_picture(memory, found, header=header) if media_type_in(memory) else tuple(found)
+
+
+def _with_picture(memory: Memory, found: list[Passage], *, header: tuple[str, ...]) -> tuple[Passage, ...]:
+    picture = picture_hash(memory)
+    if not memory.content.strip() and found[0].observation is None:
+        # A name alone is no words about it.
+        return (replace(found[0], hash=picture),)
+    end = len(memory.content)
+    more = Passage(ordinal=len(found), observation=None, start=end, end=end, hash=picture, terms=header)
+    return (*found, replace(more, who=found[0].who))
+
+
+def picture_hash(memory: Memory) -> bytes:
+    """The key of the picture that a memory stands for among the vectors: one picture is embedded once. Else nothing."""
+    # No text has a NUL in it, so that none can pass for a picture.
+    return text_hash(f"\x00{memory.metadata['sha256']}") if media_type_in(memory) else b""
 
 
 def text_of(memory: Memory, observation: int | None, start: int, end: int) -> str:

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-__all__ = ["emoji_of", "folded_script", "same_letters", "split_unspaced", "words_of_script"]
+__all__ = ["WORD", "emoji_of", "folded_script", "is_unspaced", "same_letters", "split_unspaced", "words_of_script"]
 
 # Latin, Greek, Cyrillic, Hebrew and Arabic marks are folded away, but not the one that makes a letter of its own of the
 # Russian short i, whose endings the stemmer knows. Of Indic marks only the dot is, which people leave out.
@@ -48,7 +48,7 @@ _SIGNS = "".join(
     for sign in map(chr, range(first, last))
     if unicodedata.category(sign)[0] == "M"
 )
-_WORD = re.compile(f"[\\w{_SIGNS}]+")
+WORD = re.compile(f"[\\w{_SIGNS}]+")
 # Han, kana and bopomofo: found by pairs of characters, and by each.
 _IDEOGRAPHS = (
     "\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -88,7 +88,12 @@ def same_letters(folded: str) -> str:
 def words_of_script(folded: str) -> list[str]:
     """The words of a text that is folded and in lower case."""
     folded = _ARABIC_ARTICLE.sub("", _GERSHAYIM.sub("", folded))
-    return _WORD.findall(folded.replace("_", " "))
+    return WORD.findall(folded.replace("_", " "))
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether a word is of a script without spaces, or ends in it: then others may follow at once."""
+    return _UNSPACED.search(word) is not None
 
 
 def split_unspaced(word: str, *, singles: list[str]) -> Iterator[str]:

@@ -8,6 +8,8 @@ from scrubjay.text.secret_values import Named, is_mixed, is_placeholder, name_in
 
 __all__ = ["REDACTED", "redact", "redact_named"]
 
+# Of what kind each beginning is, the beginning, the same in lower case, and what follows.
+_BEGINNINGS = tuple((kind, one, one.lower(), rest) for kind, beginnings, rest in TOKENS for one in beginnings)
 # How every redaction begins.
 REDACTED = "[redacted: "
 _Kinds = list[str]
@@ -15,6 +17,8 @@ _Kinds = list[str]
 
 def redact(text: str, *, any_case: bool = False) -> tuple[str, tuple[str, ...]]:
     """The text without its secrets, and what kinds they were of, one for each. `any_case`: also in lower case."""
+    if not text:
+        return "", ()
     kinds: _Kinds = []
     text = _private_keys(text, kinds)
     text = _tokens(text, kinds, any_case=any_case)
@@ -60,10 +64,9 @@ def _private_keys(text: str, kinds: _Kinds) -> str:
 def _tokens(text: str, kinds: _Kinds, *, any_case: bool) -> str:
     """What has a form of its own. A look for how it begins costs next to nothing, and mostly there is none."""
     folded = text.lower() if any_case else text
-    for kind, beginnings, rest in TOKENS:
-        for beginning in beginnings:
-            if (beginning.lower() if any_case else beginning) in folded:
-                text = _without(text, kind, _token(beginning, rest, any_case=any_case), kinds)
+    for kind, beginning, lowered, rest in _BEGINNINGS:
+        if (lowered if any_case else beginning) in folded:
+            text = _without(text, kind, _token(beginning, rest, any_case=any_case), kinds)
     return text
 
 

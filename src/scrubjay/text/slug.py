@@ -10,6 +10,7 @@ _WORDS = 8
 _SUFFIX_CHARACTERS = 6
 _APOSTROPHES = re.compile("[\u2019']")
 _BREAKS = re.compile("-+")
+_NOT_ASCII_WORDS = re.compile("[^A-Za-z0-9]")
 
 
 def slug(text: str) -> str:
@@ -43,6 +44,8 @@ def unsuffixed(name: str, memory_id: str) -> str:
 
 def _spelled(text: str) -> str:
     """Letters, digits and the marks on them; a hyphen for anything else."""
+    if text.isascii():
+        return _NOT_ASCII_WORDS.sub("-", text)
     found = ""
     for one in text:
         # A mark without a letter is the remnant of an emoji.

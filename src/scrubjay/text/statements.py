@@ -18,6 +18,8 @@ _SENTENCE_END = re.compile(
     r"(?![-*+#>|\u2022]|\d{1,3}[.)]\s)"
     r"|(?<=[\u3002\uff01\uff1f])"
 )
+# Where a sentence may end: only there is it tried.
+_STOP = re.compile(r"[.!?\u2026][\"')\]\u201d\u2019*]?(?=[ \t\n])|[\u3002\uff01\uff1f]")
 _ABBREVIATION = re.compile(
     r"(?<![^\s(\u3002\uff01\uff1f])(?:[A-Z]|[A-Za-z]\.[A-Za-z]|(?i:mr|mrs|ms|dr|prof|st|vs|etc|approx|fig|ca|cf|inc|ltd|jr|sr|sept?"
     r"|jan|feb|mar|apr|jun|jul|aug|oct|nov|dec))\.$"
@@ -32,6 +34,8 @@ _FIRST_WORD = re.compile(r"[^\W\d_](?=[^\W\d_A-Z]*(?:[\s,']|$))")
 _CODE = re.compile(r"\s{4}|\t")
 # What is longer is a document, and is not kept in memory.
 _LONGEST_KNOWN = 20_000
+# Of these more are kept.
+_SHORT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,9 @@ class Statement:
 
 def statements_of(text: str) -> tuple[str, ...]:
     """The statements of a text, in order."""
-    return _known(text) if len(text) <= _LONGEST_KNOWN else _known.__wrapped__(text)
+    if len(text) <= _SHORT:
+        return _short(text)
+    return _known(text) if len(text) <= _LONGEST_KNOWN else _split(text)
 
 
 def split_statements(text: str) -> tuple[Statement, ...]:
@@ -104,10 +110,13 @@ def key_of(statement: str) -> str:
     return plain[0].lower() + plain[1:] if _FIRST_WORD.match(plain) else plain
 
 
-# Whoever compares texts asks for those of one many times in a row.
-@lru_cache(maxsize=256)
-def _known(text: str) -> tuple[str, ...]:
+def _split(text: str) -> tuple[str, ...]:
     return tuple(one.text for one in split_statements(text))
+
+
+# Whoever compares texts asks for those of one many times in a row.
+_known = lru_cache(maxsize=256)(_split)
+_short = lru_cache(maxsize=2_048)(_split)
 
 
 def _blocks(lines: list[str]) -> Iterator[list[str]]:
@@ -195,7 +204,10 @@ def _items(block: list[str]) -> Iterator[str]:
 
 def _sentences(paragraph: str) -> Iterator[str]:
     start = 0
-    for found in _SENTENCE_END.finditer(paragraph):
+    for stop in _STOP.finditer(paragraph):
+        found = _SENTENCE_END.match(paragraph, stop.end())
+        if found is None:
+            continue
         end = found.start()
         if _ABBREVIATION.search(paragraph, max(start, end - _LONGEST_ABBREVIATION), end):
             continue

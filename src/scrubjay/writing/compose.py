@@ -36,7 +36,7 @@ def derived_name(draft: Draft, entity: str) -> str:
 def _record(draft: Draft, *, entity: str, group: str, space: str, now: datetime) -> Memory:
     several = len(draft.entities) > 1
     return Memory(
-        id=new_id(),
+        id=draft.id if draft.id and not several else new_id(),
         space=space,
         name=(f"{draft.name}-{slug(entity)}" if several else draft.name)
         if draft.name

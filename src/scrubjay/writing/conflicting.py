@@ -39,7 +39,10 @@ def between(
 
 def tell(conflict: Conflict, memory: Memory, other: Memory) -> ToldConflict | None:
     """A conflict with the words of both ends; None when they are not there any more."""
-    ours, theirs = _side(memory, conflict.statement), _side(other, conflict.against)
+    if other.trunk == memory.id and not conflict.statement and not conflict.against:
+        ours, theirs = _lines(memory, other)
+    else:
+        ours, theirs = _side(memory, conflict.statement), _side(other, conflict.against)
     if ours is None or theirs is None:
         return None
     whole = not (conflict.statement and conflict.against)
@@ -87,6 +90,18 @@ def _side(memory: Memory, key: str) -> Side | None:
     return _told(memory, found.text, observation=observation)
 
 
+def _lines(memory: Memory, other: Memory) -> tuple[Side, Side]:
+    """Two lines of one memory: of long texts what the other one has not."""
+    ours, theirs = memory.content.splitlines(), other.content.splitlines()
+    if max(len(memory.content), len(other.content)) <= _LONGEST_TOLD or ours == theirs:
+        return _told(memory, _summary(memory)), _told(other, _summary(other))
+    own = [
+        _shortened("\n".join(one for one in side if one.strip() and one not in set(rest)))
+        for side, rest in ((ours, theirs), (theirs, ours))
+    ]
+    return _told(memory, own[0] or _summary(memory)), _told(other, own[1] or _summary(other))
+
+
 def _told(memory: Memory, statement: str, *, observation: Observation | None = None) -> Side:
     source = source_of(memory, observation)
     return Side(
@@ -114,4 +129,8 @@ def date_of(memory: Memory, observation: Observation | None) -> datetime:
 
 def _summary(memory: Memory) -> str:
     text = memory.content or "; ".join(one.text for one in memory.observations[:20]) or memory.label
+    return _shortened(text)
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_TOLD else f"{text[:_LONGEST_TOLD]}\u2026"

@@ -93,6 +93,8 @@ async def unsettled(conflicts: Sequence[Conflict], *, papers: Drawers, space: st
 
     What was superseded and is said again is a new matter: both would hold.
     """
+    if not conflicts:
+        return ()
     known = await asyncio.gather(
         *(papers.paper(space, drawer, one.id) for one in conflicts for drawer in (PENDING_DRAWER, SETTLED_DRAWER))
     )

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Protocol
 
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
@@ -38,6 +39,7 @@ _TURNS = frozenset(running_terms_of("switched replaced migrated left quit sold c
 # What tells of the same relation counts as so many words.
 _SAME_RELATION = 2
 _TELLING = re.compile(r"\w{3,}")
+_ALL = Filter()
 
 
 class Grounds(Vicinity, Protocol):
@@ -93,11 +95,12 @@ async def found_around(
 ) -> Around:  # fmt: skip
     """What there is around some new statements, whatever the size of the store; less if an index is not there."""
     space = memory.space
-    # Where the store is far away, each look is a journey: what can be asked at once is.
-    found, namesakes = await asyncio.gather(
-        asyncio.gather(*(_numbers(one, vectors, space=space, store=store, index=index) for one in fresh)),
-        _namesakes(memory, store=store),
-    )
+    looks = [_numbers(one, vectors, space=space, store=store, index=index) for one in fresh]
+    if len(looks) == 1 and not _has_namesakes(memory):
+        found, namesakes = [await looks[0]], list[str]()
+    else:
+        # Where the store is far away, each look is a journey: what can be asked at once is.
+        found, namesakes = await asyncio.gather(asyncio.gather(*looks), _namesakes(memory, store=store))
     numbers = list(dict.fromkeys(number for some in found for number, _ in some))
     passages = {one.id: one for one in (await store.stored_passages(space, numbers) if numbers else [])}
     sought = [_Sought.of(one.spoken.text) for one in fresh]
@@ -147,13 +150,19 @@ def candidates_of(around: Around, fresh: Sequence[Fresh]) -> dict[int, list[Cand
 
 def nearest_in_words(spoken: Spoken, others: Sequence[Spoken], *, most: int, least: int = 1) -> list[Spoken]:
     """Of some statements those that have the most words in common with one, at least so many."""
-    words, ways = set(_TELLING.findall(spoken.text.casefold())), set(told_otherwise(spoken.text) or ())
+    words, ways = _telling_words(spoken.text), set(told_otherwise(spoken.text) or ())
     shared: list[tuple[int, Spoken]] = []
     for one in others:
-        its = set(_TELLING.findall(one.text.casefold()))
+        its = _telling_words(one.text)
         shared.append((len(words & its) + _SAME_RELATION * (not ways.isdisjoint(its)), one))
     best = sorted((pair for pair in shared if pair[0] >= least), key=lambda pair: pair[0], reverse=True)
     return [one for _, one in best[:most]]
+
+
+# One statement is held beside many, and each of those beside several.
+@lru_cache(maxsize=1_024)
+def _telling_words(text: str) -> frozenset[str]:
+    return frozenset(_TELLING.findall(text.casefold()))
 
 
 async def _numbers(
@@ -164,18 +173,18 @@ async def _numbers(
     found: list[tuple[int, float | None]] = []
     if vector is not None:
         try:
-            found += await index.search(space, vector, Filter(), limit=_NEAREST)
+            found += await index.search(space, vector, _ALL, limit=_NEAREST)
         except (EmbeddingUnavailable, IndexUnavailable):
             vector = None
     if vector is None or not one.alone:
         terms = tuple(dict.fromkeys(terms_of(one.spoken.text)))
-        by_words = await store.lexical_candidates(space, terms, Filter(), limit=_NEAREST)
+        by_words = await store.lexical_candidates(space, terms, _ALL, limit=_NEAREST)
         found += [(number, None) for number, _ in by_words]
     # I live in Rome, I moved to Oslo: they have no word in common, and are not near to each other either.
     if others := told_otherwise(one.spoken.text):
         terms = tuple(dict.fromkeys(terms_of(" ".join(others))))
         known = {number for number, _ in found}
-        by_relation = await store.lexical_candidates(space, terms, Filter(), limit=_NEAREST)
+        by_relation = await store.lexical_candidates(space, terms, _ALL, limit=_NEAREST)
         found += [(number, None) for number, _ in by_relation if number not in known]
     return found
 
@@ -209,9 +218,13 @@ class _Sought:
         return shared >= least and shared >= _SHARE * len(self.terms)
 
 
+def _has_namesakes(memory: Memory) -> bool:
+    return bool(memory.entity and memory.observations)
+
+
 async def _namesakes(memory: Memory, *, store: Grounds) -> list[str]:
     """The latest memories of the same entity; a text alone is near to what says something of the kind anyway."""
-    if not memory.entity or not memory.observations:
+    if not _has_namesakes(memory):
         return []
     found = await store.list_ids(memory.space, Filter(entity=memory.entity), limit=_NAMESAKES)
     return [one for one in found if one != memory.id]

@@ -10,7 +10,7 @@ from scrubjay.errors import InvalidInput, NameTaken, StaleVersion, WrongState
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.given import require_flag, require_remark, require_text, wrong
 from scrubjay.model.memory import Flag, Memory, State
-from scrubjay.model.query import Filter
+from scrubjay.model.query import Filter, category_path, facet
 from scrubjay.model.results import Missing, Outcome, Written
 from scrubjay.ports import Commit, RecordStore, Write
 from scrubjay.references import resolve_all
@@ -200,7 +200,15 @@ async def _pages(
         ids += page
     for start in range(0, len(ids), _PAGE):
         found = await store.get(space, ids[start : start + _PAGE])
-        yield list(found.values()), []
+        yield [memory for memory in found.values() if _is_of(memory, selection.wanted)], []
+
+
+def _is_of(memory: Memory, wanted: Filter) -> bool:
+    """Whether a memory is of the very category that was named: what is below it is found by it, never changed by it."""
+    if not wanted.category:
+        return True
+    own, named = (facet("category", category_path(one)) for one in (memory.category, wanted.category))
+    return own == named
 
 
 async def _branch_of(memory: Memory, name: str, *, store: RecordStore) -> Memory:

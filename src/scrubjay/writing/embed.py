@@ -7,7 +7,7 @@ from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import Passage, Vector
 from scrubjay.ports import Embedded, Embedder, Profile, VectorShelf
-from scrubjay.text.passages import embedding_text
+from scrubjay.text.passages import embedding_text, picture_hash
 
 Sliced = tuple[Memory, tuple[Passage, ...]]
 
@@ -18,12 +18,19 @@ async def embed_new(
     """The vectors that are missing, and a warning when none can be made: a write never fails for that.
 
     Those that were `made` a moment ago and are not stored yet are not made again, and are among what is returned.
+    Pictures are left to whoever has them, where the model sees pictures; where it does not, they go by their names.
     """
     ready = dict(made.vectors) if made else {}
     try:
         with telemetry.stage("write.embed"):
             profile = await embedder.profile()
-            wanted = {passage.hash: (memory, passage) for memory, passages in sliced for passage in passages}
+            sees = "image" in profile.media
+            wanted = {
+                passage.hash: (memory, passage)
+                for memory, passages in sliced
+                for passage in passages
+                if not sees or passage.hash != picture_hash(memory)
+            }
             known = await shelf.embedded(space, profile.model, list(wanted))
             missing = {digest: pair for digest, pair in wanted.items() if digest not in known and digest not in ready}
             if not missing:

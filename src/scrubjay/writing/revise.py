@@ -19,7 +19,7 @@ from scrubjay.model.given import (
     require_texts,
     require_whole,
 )
-from scrubjay.model.memory import Json, Memory, Observation, Source, State, Tier
+from scrubjay.model.memory import Json, Memory, Method, Observation, Source, State, Tier
 from scrubjay.model.moment import parse_moment
 from scrubjay.model.passage import Passage
 from scrubjay.model.results import Written
@@ -191,6 +191,9 @@ def apply_edit(memory: Memory, edit: Edit, *, now: datetime, limits: Limits) -> 
     kept += [Observation(text=one, recorded_at=now, source=source) for one in fresh]
     validate.texts([one.text for one in kept], field="observations", limit=limits.observations, limits=limits)
     edited = rewritten(memory, _with_what_is_still_said(replace(edited, observations=tuple(kept))), edit.source)
+    if edited != memory and edit.source is not None and edit.source.method is Method.FILE:
+        # What somebody edits in a file comes from there, whoever said it first.
+        edited = replace(edited, source=replace(edited.source, method=Method.FILE))
     if not edited.content.strip() and not edited.observations and not edit.may_empty:
         raise InvalidInput(
             "the edit would leave nothing of the memory", hint="Use `forget` to drop it", field="content"
@@ -313,7 +316,7 @@ def _choice(choices: type[StrEnum]) -> _Reader:
 
 _READ: dict[str, _Reader] = {
     **dict.fromkeys(("title", "kind", "category", "project", "scope", "entity"), _label),
-    **dict.fromkeys(("expires_at", "remind_at"), _moment),
+    **dict.fromkeys(("expires_at", "remind_at", "last_reviewed"), _moment),
     "name": _name,
     "content": _content,
     "observations": _observations,

@@ -9,6 +9,7 @@ from typing import cast
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.given import require_flag, require_moment, require_share, require_text
+from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json
 from scrubjay.model.results import Decision
 
@@ -22,6 +23,8 @@ def validate(draft: Draft, *, limits: Limits) -> Draft:
     """A draft that can be stored, or InvalidInput naming the field."""
     text(draft.text, field="text", limit=limits.text_bytes)
     labels = {name: label(getattr(draft, name), field=name, limits=limits) for name in _LABELS}
+    if draft.id and not is_id(draft.id):
+        raise InvalidInput(f"{draft.id[:60]!r} is no id of a memory", hint="Leave it out", field="id")
     if draft.intent not in INTENTS:
         raise InvalidInput(f"intent must be one of {', '.join(INTENTS)}, not {draft.intent!r}", field="intent")
     if draft.intent == "continue":

@@ -11,6 +11,7 @@ from tests.surfaces.rest.wires import request, wired
 from scrubjay.surfaces.daemon.serve import Running
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND")
+NOTES = {"search", "due", "broken-links", "categories", "templates", "date", "sync"}
 
 
 async def test_a_method_that_a_path_does_not_take_is_refused_with_those_it_takes(visitor: Visitor) -> None:
@@ -20,11 +21,13 @@ async def test_a_method_that_a_path_does_not_take_is_refused_with_those_it_takes
 
 
 async def _require_refusals(visitor: Visitor, path: str, taken: set[str]) -> None:
-    if "GET" in taken and not path.endswith(("/changes", "/export")):
+    if "GET" in taken and path not in {f"{API}/changes", f"{API}/export"}:
         taken.add("HEAD")
-    # Paths with a name of their own are also the names of memories.
+    # Paths with a name of their own are also the names of memories, and of notes.
     if path.removeprefix(f"{API}/memories/") in {"read", "forget", "restore", "purge", "smart-write"}:
         taken |= {"GET", "HEAD", "PATCH", "DELETE"}
+    if path.removeprefix(f"{API}/notes/") in NOTES:
+        taken |= {"GET", "HEAD", "PATCH"}
     # A branch may have a slash in its name, and be called so.
     if path.endswith(("/{name}/switch", "/{name}/merge")):
         taken.add("DELETE")

@@ -29,7 +29,9 @@ VERBS = {
     "decline", "tags", "add_synonyms", "remove_synonyms", "preview_tags", "jobs", "retry_job", "cancel_job",
     "conflicts", "conflict", "scan_conflicts", "scan_later", "resolve_conflict",
     "commit", "branches", "branch", "switch", "merge_branch", "drop_branch", "context", "extract", "related",
-    "graph", "path",
+    "graph", "path", "write_note", "read_note", "edit_note", "search_notes", "due_notes", "broken_links",
+    "note_categories", "note_templates", "current_date", "sync_notes", "review_note", "backlinks", "link_notes",
+    "unlink_notes", "attach_file", "note_attachments", "orphaned_files", "download_attachment", "export_note",
 }  # fmt: skip
 
 

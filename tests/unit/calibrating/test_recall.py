@@ -10,6 +10,7 @@ from scrubjay.app.indexes import make_index
 from scrubjay.calibrating.labels import Asked, Cases, Told
 from scrubjay.calibrating.recall import calibrate_recall
 from scrubjay.engine import Engine
+from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Profile
 from scrubjay.recalling.visits import Visits
@@ -34,6 +35,9 @@ class Birds:
     async def embed_query(self, text: str) -> Vector:
         self.questions.append(text)
         return _vector(text)
+
+    async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
+        return [None for _ in items]
 
     async def close(self) -> None:
         """There is nothing to let go of."""

@@ -7,6 +7,7 @@ import pytest
 
 from scrubjay.calibrating.labels import Pair
 from scrubjay.calibrating.same import SameRow, calibrate_same
+from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Profile
 
@@ -38,6 +39,9 @@ class Angles:
         digits = "".join(str(DIGITS.find(letter)) for letter in word[1:])
         cosine = 1.0 if word == "top" else WORDS * float(f"0.{digits}")
         return np.array([cosine, (1 - cosine**2) ** 0.5], dtype=np.float64).astype(np.float32)
+
+    async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
+        return [None for _ in items]
 
     async def close(self) -> None:
         """There is nothing to let go of."""

@@ -9,7 +9,7 @@ from tests.unit.drawing import memories, some
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json, Memory, Source, State, Tier, Trust
-from scrubjay.model.query import Filter, facet, facets_of, names_of
+from scrubjay.model.query import Filter, facet, facets_of, lineage, names_of
 from scrubjay.testing.build import START, a_memory
 
 FULL = a_memory(
@@ -74,6 +74,21 @@ def test_empty_fields_of_a_memory_are_no_facets() -> None:
 def test_a_tag_that_was_imported_with_its_hash_is_found_all_the_same() -> None:
     assert asks(Filter(tags=("tea",)), a_memory("x", tags=("#Tea",)))
     assert asks(Filter(tags=("#Tea",)), a_memory("x", tags=("#Tea",)))
+
+
+def test_a_category_is_asked_for_by_each_above_it() -> None:
+    memory = a_memory("x", category=" Work // Meetings /weekly/")
+    assert lineage(memory.category) == ("Work/Meetings/weekly", "Work/Meetings", "Work")
+    for category in ("work", "Work/", "work/meetings", "WORK / MEETINGS/Weekly"):
+        assert asks(Filter(category=category), memory)
+    for category in ("meetings", "wor", "work/meet", "work/meetings/weekly/x", "weekly"):
+        assert not asks(Filter(category=category), memory)
+    assert (lineage(""), lineage("/"), lineage("a")) == ((), ("/",), ("a",))
+    assert asks(Filter(category="/"), a_memory("x", category="/"))
+    deep = "/".join("abcdefghijklmnopqrst")
+    assert len(lineage(deep)) == 16
+    assert lineage(deep)[0] == deep
+    assert lineage(deep)[-1] == "a"
 
 
 def test_a_facet_stands_once() -> None:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from tests.unit.workshop import SPACE, Workshop
 
+from scrubjay.branching.combining import combine
 from scrubjay.history.undo import undo
 from scrubjay.model.conflict import Conflict, ConflictType, Resolved, Strategy, statement_key
 from scrubjay.model.memory import Memory, Observation, Source, Trust
@@ -75,7 +76,7 @@ async def settle(
     """Resolve a conflict."""
     return await resolve_conflict(
         conflict if isinstance(conflict, str) else conflict.id, strategy=strategy, notes=notes, branch=branch,
-        space=SPACE, origin=shop.origin(run=run), desk=shop.desk, key=key,
+        space=SPACE, origin=shop.origin(run=run), desk=shop.desk, combine=combine, key=key,
     )  # fmt: skip
 
 

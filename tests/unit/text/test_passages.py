@@ -205,3 +205,17 @@ def test_one_text_for_several_entities_has_one_hash() -> None:
 def test_a_hash_is_short_and_of_any_text() -> None:
     assert len(text_hash("tea")) == 16
     assert text_hash("a\ud800") != text_hash("a\ud801")
+
+
+def test_a_picture_is_a_passage_of_its_own() -> None:
+    facts = {"media_type": "image/png", "sha256": "0" * 64}
+    bare = a_memory("", title="a.png", kind="attachment", metadata=facts)
+    (only,) = passages_of(bare)
+    assert (only.hash, text_of(bare, None, only.start, only.end)) == (text_hash("\0" + "0" * 64), "a.png")
+    told = replace(bare, content="A walnut tree")
+    words, picture = passages_of(told)
+    assert words.hash == text_hash("a.png\nA walnut tree")
+    assert (picture.hash, picture.ordinal, text_of(told, None, picture.start, picture.end)) == (only.hash, 1, "a.png")
+    for others in ({"sha256": "0" * 64}, facts | {"media_type": "image/svg+xml"}, facts | {"sha256": "../" * 21 + "x"}):
+        assert len(passages_of(replace(told, metadata=others))) == 1
+    assert len(passages_of(replace(told, kind="note"))) == 1

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import psycopg
 import pytest
-from tests.postgres import a_database, address_of, shared_server
+from tests.postgres import a_database, address_of, builds_an_index, shared_server
 from tests.unit.stores.postgres.logins import APP, make_logins
 from tests.unit.vectors.pgvector_shelf import EAGER, add_point, profile, put_points
 
@@ -114,6 +114,7 @@ def share(found: Sequence[tuple[int, float]], truth: Sequence[tuple[int, float]]
     return len({number for number, _ in found} & {number for number, _ in truth}) / len(truth)
 
 
+@builds_an_index
 @pytest.mark.parametrize("precision", ["half", "full"])
 @pytest.mark.parametrize("kind", ["hnsw", "ivfflat"])
 async def test_an_index_finds_what_an_exact_search_finds(store: PostgresStore, kind: str, precision: str) -> None:
@@ -135,6 +136,7 @@ async def test_an_index_finds_what_an_exact_search_finds(store: PostgresStore, k
         assert np.mean(shares) > 0.9, wanted
 
 
+@builds_an_index
 @pytest.mark.parametrize("kind", ["hnsw", "ivfflat"])
 async def test_the_index_is_what_is_searched(store: PostgresStore, kind: str) -> None:
     await put_points(store, "default", many_points(500))
@@ -175,6 +177,7 @@ async def test_what_is_committed_is_found_at_once_and_what_is_trashed_is_not(sto
     await index.close()
 
 
+@builds_an_index
 async def test_partitions_have_an_index_each(open_store: Open) -> None:
     async with a_database(partitions=3) as name:
         store = await open_store(name)
@@ -193,6 +196,7 @@ async def test_partitions_have_an_index_each(open_store: Open) -> None:
         await store.close()
 
 
+@builds_an_index
 async def test_a_login_that_owns_nothing_says_what_to_set(store: PostgresStore, name: str, open_store: Open) -> None:
     await make_logins()
     await put_points(store, "default", many_points(200))
@@ -229,6 +233,7 @@ async def test_the_walls_hold_for_the_login_of_a_server(store: PostgresStore, na
         assert await (await connection.execute(passing)).fetchone() == (0,)
 
 
+@builds_an_index
 async def test_an_index_that_was_left_half_made_is_made_again(store: PostgresStore, name: str) -> None:
     await put_points(store, "default", many_points(200))
     await opened(an_index(store))
@@ -243,6 +248,7 @@ async def test_an_index_that_was_left_half_made_is_made_again(store: PostgresSto
     assert (await index.describe())["building"] is False
 
 
+@builds_an_index
 async def test_servers_that_start_at_once_make_one_index(name: str, open_store: Open) -> None:
     stores = [await open_store(name) for _ in range(3)]
     await put_points(stores[0], "default", many_points(300))
@@ -252,6 +258,7 @@ async def test_servers_that_start_at_once_make_one_index(name: str, open_store: 
     assert [(await index.describe())["kind"] for index in indexes] == ["hnsw"] * 3
 
 
+@builds_an_index
 async def test_rebuilding_leaves_the_index_of_this_kind_alone(store: PostgresStore, name: str) -> None:
     index = an_index(store)
     await index.rebuild()
@@ -263,6 +270,7 @@ async def test_rebuilding_leaves_the_index_of_this_kind_alone(store: PostgresSto
     assert await index_names(name) == [("vectors_hnsw_half_1", True)]
 
 
+@builds_an_index
 async def test_lists_that_were_outgrown_are_made_anew(store: PostgresStore) -> None:
     tuning = replace(EAGER, a_list=20, look_again=0.0)
     await put_points(store, "default", many_points(100))
@@ -274,6 +282,7 @@ async def test_lists_that_were_outgrown_are_made_anew(store: PostgresStore) -> N
     assert '"lists": 20' in index.way
 
 
+@builds_an_index
 async def test_it_can_be_closed_while_an_index_is_being_made(store: PostgresStore) -> None:
     await put_points(store, "default", many_points(300))
     index = an_index(store)
@@ -336,6 +345,7 @@ class _NoTables:
     """Tables that nobody looks at."""
 
 
+@builds_an_index
 async def test_what_waits_for_its_place_is_found_and_gets_it(store: PostgresStore, name: str) -> None:
     points = many_points()
     await put_points(store, "default", points)

@@ -38,7 +38,7 @@ class Counted:
 
     async def statistics(self, database: Database, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
         """Counts of one space and state alone."""
-        told = await _statistics(database, space, words_of(space, state, terms), state=state)
+        told = await statistics_of(database, space, words_of(space, state, terms), state=state)
         self._told.put((space, state, tuple(terms)), (time.monotonic(), told))
         return told
 
@@ -49,7 +49,7 @@ class Counted:
         words = words_of(space, wanted.state, terms)
         at, statistics = self._told.get((space, wanted.state, tuple(terms))) or (0.0, None)
         if statistics is None or time.monotonic() - at > _FRESH:
-            statistics = await _statistics(database, space, words, state=wanted.state)
+            statistics = await statistics_of(database, space, words, state=wanted.state)
         weighed = weigh(statistics.frequencies, total=statistics.passages)
         rare = len(rare_of(weighed))
         found = await _candidates(database, space, weighed, wanted, rare=rare, words=words, limit=limit)
@@ -124,7 +124,8 @@ def passing_test(space: str, wanted: Filter) -> Ask:
     return Ask(" AND ".join(tests), values)
 
 
-async def _statistics(database: Database, space: str, words: Words, *, state: State) -> TermStatistics:
+async def statistics_of(database: Database, space: str, words: Words, *, state: State) -> TermStatistics:
+    """Counts of one space and state, for words that are known by their keys."""
     rows = await database.rows(
         "SELECT * FROM scrubjay.statistics_1(%s::smallint, %s::bigint[])",
         STATE_NUMBERS[state], array(words.values()), space=space,
@@ -152,8 +153,9 @@ async def _candidates(
     if not weighed:
         return []
     groups = wanted.facet_groups
+    if sum(len(group) > 1 for group in groups) > 1:
+        return await _choosy(database, space, weighed, wanted, rare=rare, words=words, limit=limit)
     singles = labels_of(space, wanted.state, [group[0] for group in groups if len(group) == 1])
-    # There is at most one choice of labels in a filter.
     choices = labels_of(space, wanted.state, [one for group in groups if len(group) > 1 for one in group])
     rows = await database.rows(
         """SELECT * FROM scrubjay.candidates_1(%s::bigint[], %s::float8[], %s, %s::bigint[], %s::bigint[], %s::bigint,
@@ -162,6 +164,34 @@ async def _candidates(
         array(choices), _EARLIEST if wanted.since is None else to_micros(wanted.since),
         _LATEST if wanted.until is None else to_micros(wanted.until), limit, space=space, keeper=True,
     )  # fmt: skip
+    return [(int(number), float(total)) for number, total in rows]
+
+
+async def _choosy(
+    database: Database,
+    space: str,
+    weighed: Sequence[Weighed],
+    wanted: Filter,
+    *,
+    rare: int,
+    words: Words,
+    limit: int,
+) -> list[tuple[int, float]]:
+    """The same for a filter with several choices of labels, of which the function of the database knows one at most."""
+    test = passing_test(space, wanted)
+    among = array(words[one.term] for one in weighed[:rare])
+    looks: list[str] = []
+    values: list[object] = []
+    for place, one in enumerate(weighed):
+        beside = "AND p.words && %s::bigint[]" if place >= rare else ""
+        looks.append(
+            f"""SELECT p.id, p.space_no, {one.weight!r}::float8 AS weight FROM (SELECT p.id, p.space_no
+                FROM scrubjay.passages p WHERE p.words @> %s::bigint[] {beside} AND {test.statement} OFFSET 0) AS p"""
+        )
+        values += [array([words[one.term]]), *([among] if beside else []), *test.values]
+    statement = f"""SELECT f.id, sum(f.weight) FROM ({" UNION ALL ".join(looks)}) AS f
+        WHERE f.space_no = scrubjay.here() GROUP BY f.id ORDER BY 2 DESC, 1 DESC LIMIT %s"""
+    rows = await database.rows(statement, *values, limit, space=space, keeper=True)
     return [(int(number), float(total)) for number, total in rows]
 
 

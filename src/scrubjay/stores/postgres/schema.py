@@ -17,7 +17,14 @@ from scrubjay.stores.postgres.nearness import DOOR, NEARNESS
 from scrubjay.stores.postgres.papers import PAPERS, TRAILS
 from scrubjay.stores.postgres.questions import QUESTIONS
 from scrubjay.stores.postgres.rates import ALLOWANCES
-from scrubjay.stores.postgres.tables import FIRST_TABLES, INDEXES, NEIGHBOURS, STORE_TABLES, space_tables
+from scrubjay.stores.postgres.tables import (
+    FIRST_TABLES,
+    INDEXES,
+    LINEAGES,
+    NEIGHBOURS,
+    STORE_TABLES,
+    space_tables,
+)
 from scrubjay.stores.postgres.vicinity import VICINITY
 from scrubjay.stores.postgres.walls import FUNCTIONS, MEMORY_ITEMS, ROLES, space_walls, walls
 
@@ -195,6 +202,10 @@ async def _paper_trails(connection: Connection, _: int) -> None:
     await connection.execute(TRAILS)
 
 
+async def _lineages(connection: Connection, _: int) -> None:
+    await connection.execute(LINEAGES)
+
+
 async def _split_into(connection: Connection) -> int:
     """What it is split into was decided when it was made, whatever is asked for now."""
     cursor = await connection.execute("SELECT value::integer FROM scrubjay.meta WHERE key = 'partitions'")
@@ -208,4 +219,5 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("papers", _papers),
     ("lines of versions", _lines),
     ("paper trails", _paper_trails),
+    ("lineages", _lineages),
 ]

@@ -24,6 +24,7 @@ from scrubjay.ports import (
     Dossier,
     Embedded,
     Handle,
+    Having,
     Progress,
     Run,
     StoreStatistics,
@@ -41,6 +42,7 @@ from scrubjay.stores.postgres import (
     rereading,
     roster,
     shelf,
+    sought,
     threads,
     tokens,
     upkeep,
@@ -188,6 +190,14 @@ class PostgresStore:
 
     async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
         return await lexicon.similar_terms(self.database, space, term, state=state, limit=limit) if limit > 0 else []
+
+    async def terms_beginning(self, space: str, prefix: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        return await sought.terms_beginning(self.database, space, prefix, state=state, limit=max(limit, 0))
+
+    async def memories_having(
+        self, space: str, groups: Sequence[Sequence[str]], wanted: Filter, *, limit: int
+    ) -> list[Having]:
+        return await sought.memories_having(self.database, space, groups, wanted, limit=max(limit, 0))
 
     async def facet_values(self, space: str, field: str, *, state: State, limit: int) -> list[tuple[str, int]]:
         return await reading.facet_values(self.database, space, field, state=state, limit=max(limit, 0))

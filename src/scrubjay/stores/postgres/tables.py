@@ -307,6 +307,14 @@ CREATE INDEX memories_old ON scrubjay.memories(space_no, no) WHERE shape < 2;
 CREATE INDEX vocabulary_grams ON scrubjay.vocabulary USING gin(grams) WITH (fastupdate = off);
 """
 
+# Texts are taken apart in another way, and categories are found by those above them: all is read anew once. Terms are
+# found by their beginnings.
+LINEAGES = """
+DROP INDEX scrubjay.memories_old;
+CREATE INDEX memories_old ON scrubjay.memories(space_no, no) WHERE shape < 3;
+CREATE INDEX vocabulary_terms ON scrubjay.vocabulary(space_no, state, term);
+"""
+
 
 def space_tables(tables: Sequence[str], *, partitions: int) -> str:
     """The statements that make tables of spaces, each in so many partitions; 0 makes plain tables."""

@@ -56,7 +56,7 @@ def _coarsened(stored: Sequence[bytes], dimension: int) -> list[bytes]:
     fine = np.frombuffer(b"".join(stored), _FINE).astype(np.float32).reshape(len(stored), dimension)
     signed = np.rint(fine * (_STEPS / _some(np.abs(fine).max(axis=1, keepdims=True))))
     # As wide as it takes to keep the length.
-    widths = np.linalg.norm(fine, axis=1, keepdims=True) / _some(np.linalg.norm(signed, axis=1, keepdims=True))
+    widths = np.sqrt(_squares(fine) / _some(_squares(signed)))
     steps = np.zeros((len(stored), _padded(dimension)), _WHOLE)
     steps[:, :dimension] = signed + _STEPS
     together = np.bitwise_or.reduce(steps.reshape(-1, _AT_ONCE) << _SHIFTS, axis=1).view(np.uint8)
@@ -75,9 +75,14 @@ def _refined(stored: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
     return (signed * widths).astype(_FINE).astype(np.float32)
 
 
+def _squares(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The square of each row's length."""
+    return np.einsum("ij,ij->i", rows, rows)
+
+
 def _some(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Values to divide by; what is nothing stays nothing."""
-    return np.where(values > 0, values, np.float32(1))
+    return values + (values == 0)
 
 
 def _coarse_size(dimension: int) -> int:

@@ -58,6 +58,8 @@ def connect(path: Path, *, key: str = "", cache_mb: int = 8) -> apsw.Connection:
             ("trusted_schema", "off"),
         ):
             connection.pragma(name, value)
+        # A statement with a limit would be taken apart anew each time, in case another number makes for a better plan.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         return connection
 
 

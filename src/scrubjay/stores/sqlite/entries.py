@@ -19,7 +19,7 @@ from scrubjay.stores.sqlite.spelling import spell, unspell
 _Row = tuple[int, int, bytes, bytes, int, int | None, int, int, str, int | None, str, int]
 _HASH, _TERMS = 3, 8
 # How often terms or facets are there, by the lexicon that they are counted in.
-_Counted = Mapping[int, Counter[str]]
+_Counted = Mapping[int, Mapping[str, int]]
 
 
 class Entry(NamedTuple):
@@ -50,7 +50,7 @@ def enter(
     changed = [rowid for rowid in every if fresh.get(rowid) != stale.get(rowid)]
     # Facets are among the words of each.
     _replace_words(connection, fresh, stale, changed if entry == former else every, entry)
-    _replace_rows(connection, fresh, changed)
+    _replace_rows(connection, fresh, stale, changed)
     _count(
         connection, [fresh[one] for one in changed if one in fresh], [stale[one] for one in changed if one in stale],
         entry=entry, former=former,
@@ -93,21 +93,35 @@ def _replace_words(
 ) -> None:
     """Write the words of some passages anew, and the labels that all of them have."""
     labels = [label_of(entry.lexicon_no, facet) for facet in entry.facets]
+    # What every word of the lexicon begins with.
+    first = word_of(entry.lexicon_no, "")
     _delete(connection, "lexicon", "rowid", [rowid for rowid in among if rowid in stale])
     words = {rowid: dict.fromkeys(_terms(fresh[rowid])) for rowid in among if rowid in fresh}
     connection.executemany(
         "INSERT INTO lexicon(rowid, words) VALUES(?, ?)",
-        [
-            (rowid, " ".join([*(word_of(entry.lexicon_no, term) for term in terms), *labels]))
-            for rowid, terms in words.items()
-        ],
+        [(rowid, " ".join([*[first + term for term in terms], *labels])) for rowid, terms in words.items()],
     )
 
 
-def _replace_rows(connection: apsw.Connection, fresh: Mapping[int, _Row], changed: Sequence[int]) -> None:
-    rows = [fresh[rowid] for rowid in changed if rowid in fresh]
-    connection.executemany("INSERT OR REPLACE INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+def _replace_rows(
+    connection: apsw.Connection, fresh: Mapping[int, _Row], stale: Mapping[int, _Row], changed: Sequence[int]
+) -> None:
+    # With another tag, all passages have other terms and nothing else: the indexes of the rest need not be written.
+    both = [rowid for rowid in changed if rowid in fresh and rowid in stale]
+    kept = {rowid: fresh[rowid][_TERMS] for rowid in both if _differ_in_terms(fresh[rowid], stale[rowid])}
+    connection.executemany(
+        "UPDATE passages SET terms = ? WHERE id = ?", [(terms, rowid) for rowid, terms in kept.items()]
+    )
+    connection.executemany(
+        "INSERT OR REPLACE INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [fresh[rowid] for rowid in changed if rowid in fresh and rowid not in kept],
+    )
     _delete(connection, "passages", "id", [rowid for rowid in changed if rowid not in fresh])
+
+
+def _differ_in_terms(row: _Row, other: _Row) -> bool:
+    """Whether two rows differ in nothing else."""
+    return row[:_TERMS] == other[:_TERMS] and row[_TERMS + 1 :] == other[_TERMS + 1 :]
 
 
 def _delete(connection: apsw.Connection, table: str, column: str, numbers: Iterable[int]) -> None:
@@ -123,17 +137,20 @@ def _count(
     former: Entry | None,
 ) -> None:
     """Count what is new, and no longer what is gone; what was there and still is stays as it is counted."""
-    terms, facets = defaultdict[int, Counter[str]](Counter), defaultdict[int, Counter[str]](Counter)
+    terms, facets = defaultdict[int, dict[str, int]](dict), defaultdict[int, dict[str, int]](dict)
     passages, lengths = Counter[int](), Counter[int]()
-    for sign, rows, place in ((1, fresh, entry), (-1, stale, former)):
+    here, there = Counter([row[_TERMS] for row in fresh]), Counter([row[_TERMS] for row in stale])
+    if entry and former and entry.lexicon_no == former.lexicon_no:
+        # A passage that has only moved within its memory is counted already.
+        here, there = here - there, there - here
+    for sign, texts, place in ((1, here, entry), (-1, there, former)):
         if place is None:
             continue
-        said = [_terms(row) for row in rows]
+        said = [text.split() for text in texts.elements()]
         passages[place.lexicon_no] += sign * len(said)
         lengths[place.lexicon_no] += sign * sum(map(len, said))
-        count = Counter[str].update if sign > 0 else Counter[str].subtract
-        count(terms[place.lexicon_no], [term for some in said for term in set(some)])
-        count(facets[place.lexicon_no], place.facets)
+        _add(terms[place.lexicon_no], [term for some in said for term in set(some)], sign)
+        _add(facets[place.lexicon_no], place.facets, sign)
     _add_terms(connection, terms)
     _add_facets(connection, facets)
     connection.executemany(
@@ -141,6 +158,11 @@ def _count(
            SET passages = passages + excluded.passages, length = length + excluded.length""",
         [(lexicon_no, count, lengths[lexicon_no]) for lexicon_no, count in passages.items()],
     )
+
+
+def _add(total: dict[str, int], names: Iterable[str], sign: int) -> None:
+    for name, count in Counter(names).items():
+        total[name] = total.get(name, 0) + sign * count
 
 
 def _add_terms(connection: apsw.Connection, counted: _Counted) -> None:

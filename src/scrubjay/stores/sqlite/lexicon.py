@@ -59,12 +59,12 @@ def _candidates(
     """
     if not rare:
         return []
-    among = _any_of(word_of(lexicon_no, one.term) for one in rare)
-    lookups = [(one.weight, _any_of([word_of(lexicon_no, one.term)])) for one in rare]
-    lookups += [(one.weight, f"{_any_of([word_of(lexicon_no, one.term)])} AND {among}") for one in common]
-    passing = _passing_match(lexicon_no, wanted)
-    having = [_having(connection, words + passing, wanted) for _, words in lookups]
-    numbers, sums = _summed(having, [weight for weight, _ in lookups])
+    among = any_of(word_of(lexicon_no, one.term) for one in rare)
+    lookups = [(one.weight, any_of([word_of(lexicon_no, one.term)])) for one in rare]
+    lookups += [(one.weight, f"{any_of([word_of(lexicon_no, one.term)])} AND {among}") for one in common]
+    passing = passing_match(lexicon_no, wanted)
+    found = [having(connection, words + passing, wanted) for _, words in lookups]
+    numbers, sums = _summed(found, [weight for weight, _ in lookups])
     if len(sums) > limit:
         # Only who may be among the best is put in order, with all who equal the last of them.
         hopeful = sums >= np.partition(sums, -limit)[-limit]
@@ -84,7 +84,7 @@ def _summed(having: Sequence[NDArray[np.int64]], weights: Sequence[float]) -> tu
     return every[is_new], np.bincount(is_new.cumsum() - 1, weights=each).astype(np.float64, copy=False)
 
 
-def _having(connection: apsw.Connection, match: str, wanted: Filter) -> NDArray[np.int64]:
+def having(connection: apsw.Connection, match: str, wanted: Filter) -> NDArray[np.int64]:
     """Numbers of the passages that match. They come as one row: each row would have to wait for the interpreter."""
     ((joined,),) = connection.execute(
         f"""SELECT group_concat(lexicon.rowid) FROM lexicon {_date_join(wanted)}
@@ -198,18 +198,27 @@ def _weigh(connection: apsw.Connection, lexicon_no: int, terms: Sequence[str]) -
     return weigh(_frequencies(connection, lexicon_no, terms), total=total)
 
 
-def _passing_match(lexicon_no: int, wanted: Filter) -> str:
+def passing_match(lexicon_no: int, wanted: Filter) -> str:
+    """What follows an FTS5 expression, so that only what passes a filter's facets matches."""
     groups = wanted.facet_groups
     return f" AND {_facet_match(lexicon_no, groups)}" if groups else ""
 
 
 def _facet_match(lexicon_no: int, groups: Iterable[Sequence[Facet]]) -> str:
-    return " AND ".join(_any_of(label_of(lexicon_no, facet) for facet in group) for group in groups)
+    return " AND ".join(any_of(label_of(lexicon_no, facet) for facet in group) for group in groups)
 
 
-def _any_of(words: Iterable[str]) -> str:
+def any_of(words: Iterable[str]) -> str:
+    """The FTS5 expression for one of some words."""
     # Quoted, so that no word can be an operator; terms hold no quotation mark.
     return "(" + " OR ".join(f'"{word}"' for word in words) + ")"
+
+
+def size_and_frequencies(
+    connection: apsw.Connection, lexicon_no: int, terms: Sequence[str]
+) -> tuple[int, dict[str, int]]:
+    """How many passages one space and state has, and how many of them have each term."""
+    return _size(connection, lexicon_no)[0], _frequencies(connection, lexicon_no, terms)
 
 
 def _size(connection: apsw.Connection, lexicon_no: int) -> tuple[int, int]:

@@ -122,10 +122,11 @@ def run_of(connection: apsw.Connection, space: str, run: str) -> Run | None:
 
 def _make_agent(connection: apsw.Connection, agent: str) -> int:
     """The number of an agent, who begins to be known with his first run."""
-    found = "SELECT no FROM agents WHERE name = ?"
-    if connection.execute(found, (agent,)).fetchone() is None:
-        connection.execute("INSERT INTO agents(name) VALUES(?)", (agent,))
-    return int(connection.execute(found, (agent,)).fetchall()[0][0])
+    row = connection.execute("SELECT no FROM agents WHERE name = ?", (agent,)).fetchone()
+    if row is not None:
+        return int(row[0])
+    connection.execute("INSERT INTO agents(name) VALUES(?)", (agent,))
+    return connection.last_insert_rowid()
 
 
 def _undone_run(connection: apsw.Connection, space_no: int, run: str) -> int | None:

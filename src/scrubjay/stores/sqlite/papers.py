@@ -31,8 +31,7 @@ _DROPS = (
 def paper(connection: apsw.Connection, space: str, drawer: str, key: str) -> Paper | None:
     """One paper."""
     row = connection.execute(
-        f"SELECT {_COLUMNS} FROM {_TABLES} WHERE p.space_no = ? AND p.drawer = ? AND p.key = ?",
-        (space_number(connection, space), drawer, key),
+        f"SELECT {_COLUMNS} FROM {_TABLES} WHERE s.name = ? AND p.drawer = ? AND p.key = ?", (space, drawer, key)
     ).fetchone()
     return None if row is None else paper_of(row)
 
@@ -40,8 +39,8 @@ def paper(connection: apsw.Connection, space: str, drawer: str, key: str) -> Pap
 def papers(connection: apsw.Connection, space: str, drawer: str, *, after: str, limit: int) -> list[Paper]:
     """The papers of a drawer, in the order of their keys."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM {_TABLES} WHERE p.space_no = ? AND p.drawer = ? AND p.key > ? ORDER BY p.key LIMIT ?",
-        (space_number(connection, space), drawer, after, limit),
+        f"SELECT {_COLUMNS} FROM {_TABLES} WHERE s.name = ? AND p.drawer = ? AND p.key > ? ORDER BY p.key LIMIT ?",
+        (space, drawer, after, limit),
     )
     return [paper_of(row) for row in rows]
 

@@ -1,7 +1,7 @@
 """Reading records: each function runs on a reader's connection, inside its transaction."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import apsw
 
@@ -35,6 +35,13 @@ _BY_TITLE = (
 _BY_BARE = """
     SELECT no FROM memories INDEXED BY memories_bare WHERE space_no = ?2 AND bare_key = ?1 AND bare_key <> 0
     UNION SELECT no FROM memories INDEXED BY memories_bare_name WHERE space_no = ?2 AND name_key = ?1"""
+# Each with what it is looked up by: only as far as nobody answers before.
+_LEVELS: tuple[tuple[str, Callable[[str], str | int | bytes]], ...] = (
+    (_BY_ID, id_bytes),
+    (_BY_NAME, str),
+    (_BY_TITLE, lambda ref: key_of(ref.casefold())),
+    (_BY_BARE, lambda ref: key_of(bare_slug(ref))),
+)
 _MOST_MATCHES = 20
 _MOST_NAMES = 200
 
@@ -69,13 +76,8 @@ def find(connection: apsw.Connection, space: str, ref: str, *, state: State | No
     space_no = space_number(connection, space)
     if space_no is None:
         return ()
-    bare = key_of(bare_slug(ref))
-    for level, value in (
-        (_BY_ID, id_bytes(ref)),
-        (_BY_NAME, ref),
-        (_BY_TITLE, key_of(ref.casefold())),
-        (_BY_BARE, bare),
-    ):
+    for level, key in _LEVELS:
+        value = key(ref)
         if value and (handles := _handles(connection, space_no, level, value, state)):
             return handles
     return ()

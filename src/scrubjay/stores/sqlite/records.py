@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import apsw
 
@@ -30,13 +31,25 @@ from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.entries import Entry, enter
 from scrubjay.stores.sqlite.log import append_change, last_seq, run_number
 from scrubjay.stores.sqlite.papers import file_all
-from scrubjay.stores.sqlite.rows import lexicon_number
+from scrubjay.stores.sqlite.rows import lexicon_number, space_number
 from scrubjay.stores.sqlite.shelf import fade, revive, shelve
 from scrubjay.text.passages import SHAPE
 from scrubjay.text.slug import bare_slug
 
-# (number, version, state, passages, index_key) of a stored memory
-_Known = tuple[int, int, int, int, bytes]
+# What a memory is looked up by, as its row has it: another name, title or content means other keys.
+_LOOKED_UP = ("name", "title", "content_key", "state", "pinned", "grouped")
+
+
+class _Known(NamedTuple):
+    """What the row of a stored memory tells."""
+
+    number: int
+    version: int
+    state: int
+    passages: int
+    index_key: bytes
+    facets: str
+    looked_up: tuple[str | int | None, ...]
 
 
 def apply_commit(connection: apsw.Connection, commit: Commit, *, bodies: Bodies) -> Committed:
@@ -106,7 +119,7 @@ def adopt(
                 connection, number, version, bodies=bodies, space_no=space_no,
                 run_no=run_number(connection, space_no, author),
             )  # fmt: skip
-        reindex(connection, number, memory, passages, key=index_key_of(memory, passages), space_no=space_no)
+        reindex(connection, number, memory, passages, space_no=space_no)
         append_change(
             connection, space_no=space_no, run_no=run_no, number=number, action=Action.IMPORTED,
             version=memory.version, base=None, passages_before=0, at=origin.at,
@@ -126,8 +139,11 @@ def touch(connection: apsw.Connection, space_no: int, ids: Sequence[str], at: in
 
 def make_space(connection: apsw.Connection, space: str) -> int:
     """The number of a space, which begins to exist with its first write."""
-    connection.execute("INSERT OR IGNORE INTO spaces(name) VALUES(?)", (space,))
-    return int(connection.execute("SELECT no FROM spaces WHERE name = ?", (space,)).fetchall()[0][0])
+    number = space_number(connection, space)
+    if number is not None:
+        return number
+    connection.execute("INSERT INTO spaces(name) VALUES(?)", (space,))
+    return connection.last_insert_rowid()
 
 
 def _apply_write(
@@ -140,17 +156,20 @@ def _apply_write(
     if known is None:
         number, before = _insert_memory(connection, memory, space_no=space_no), 0
     else:
-        number, _, _, before, _ = known
-        update_memory(connection, number, memory)
+        number, before = known.number, known.passages
+        _update_known(connection, known, memory)
     version = Version(
         number=memory.version, memory=memory, parent=write.base, action=write.action,
         created_at=memory.updated_at, message=write.message,
     )  # fmt: skip
     _insert_version(connection, number, version, bodies=bodies, space_no=space_no, run_no=run_no)
-    key, lost = index_key_of(memory, write.passages), set[bytes]()
-    if known is None or known[4] != key:
-        was = None if known is None else STATES[known[2]]
-        lost = reindex(connection, number, memory, write.passages, key=key, space_no=space_no, was=was)
+    if known is None:
+        lost = reindex(connection, number, memory, write.passages, space_no=space_no)
+    else:
+        former = Entry(lexicon_number(space_no, STATES[known.state]), tuple(json.loads(known.facets)))
+        lost = reindex(
+            connection, number, memory, write.passages, space_no=space_no, former=former, known=known.index_key
+        )  # fmt: skip
     seq = append_change(
         connection, space_no=space_no, run_no=run_no, number=number, action=write.action,
         version=memory.version, base=write.base, passages_before=before, at=origin.at,
@@ -173,7 +192,7 @@ def _check_version(connection: apsw.Connection, memory_id: str, wanted: int | No
     known = _known(connection, memory_id, space_no)
     if known is None and wanted is not None:
         raise NotFound(f"no memory {memory_id}", memory_id=memory_id)
-    current = None if known is None else known[1]
+    current = None if known is None else known.version
     if current != wanted:
         raise StaleVersion(
             f"memory {memory_id} is at version {current}, not {wanted}",
@@ -187,10 +206,11 @@ def _check_version(connection: apsw.Connection, memory_id: str, wanted: int | No
 
 def _known(connection: apsw.Connection, memory_id: str, space_no: int) -> _Known | None:
     row = connection.execute(
-        "SELECT no, version, state, passages, index_key FROM memories WHERE id = ? AND space_no = ?",
+        f"""SELECT no, version, state, passages, index_key, facets, {", ".join(_LOOKED_UP)} FROM memories
+            WHERE id = ? AND space_no = ?""",
         (id_bytes(memory_id), space_no),
     ).fetchone()
-    return None if row is None else (int(row[0]), int(row[1]), int(row[2]), int(row[3]), bytes(row[4]))
+    return None if row is None else _Known(*row[:6], looked_up=row[6:])
 
 
 def _check_name(connection: apsw.Connection, memory: Memory, space_no: int) -> None:
@@ -234,17 +254,35 @@ def update_memory(connection: apsw.Connection, number: int, memory: Memory) -> N
     )
 
 
-def _columns(memory: Memory) -> tuple[str | int | float | bytes | None, ...]:
+def _update_known(connection: apsw.Connection, known: _Known, memory: Memory) -> None:
+    """The same, but what stays as it is is left out, so that its indexes need not be written."""
+    now = dict(zip(_LOOKED_UP, _looked_up(memory), strict=True))
+    changed = {name: now[name] for name, was in zip(_LOOKED_UP, known.looked_up, strict=True) if now[name] != was}
+    if "name" in changed or "title" in changed:
+        update_memory(connection, known.number, memory)
+        return
+    columns = [f"{name}=?" for name in (*changed, "version", "date", "updated_at", "tier", "relevance", "confirmed")]
+    connection.execute(
+        f"UPDATE memories SET {', '.join(columns)} WHERE no = ?", (*changed.values(), *_told(memory), known.number)
+    )
+
+
+def _columns(memory: Memory) -> tuple[str | int | float | None, ...]:
+    name, title, *others = _looked_up(memory)
+    keys = (key_of(memory.title.casefold()), key_of(bare_slug(memory.title)), key_of(bare_slug(memory.name)))
+    return (name, title, *keys, *others, *_told(memory))
+
+
+def _looked_up(memory: Memory) -> tuple[str | int | None, ...]:
+    """The values of `_LOOKED_UP`."""
     return (
-        memory.name,
-        memory.title,
-        key_of(memory.title.casefold()),
-        key_of(bare_slug(memory.title)),
-        key_of(bare_slug(memory.name)),
-        key_of(memory.content),
-        STATE_NUMBERS[memory.state],
-        int(memory.pinned),
+        memory.name, memory.title, key_of(memory.content), STATE_NUMBERS[memory.state], int(memory.pinned),
         memory.group or None,
+    )  # fmt: skip
+
+
+def _told(memory: Memory) -> tuple[int | float | None, ...]:
+    return (
         memory.version,
         to_micros(memory.date),
         to_micros(memory.updated_at),
@@ -275,13 +313,18 @@ def reindex(
     memory: Memory,
     passages: tuple[Passage, ...],
     *,
-    key: bytes,
     space_no: int,
-    was: State | None = None,
+    former: Entry | None = None,
+    known: bytes = b"",
 ) -> set[bytes]:
-    """Make a memory findable by its passages, and note that it is and how; returns the hashes of texts it has lost."""
+    """Make a memory findable by its passages, and note that it is and how; returns the hashes of texts it has lost.
+
+    If the key of all that it is found by is the `known` one, there is nothing to do.
+    """
     entry = Entry(lexicon_number(space_no, memory.state), facets_of(memory))
-    former = Entry(lexicon_number(space_no, was), stored_facets(connection, number)) if was else None
+    key = index_key_of(memory, passages, facets=entry.facets)
+    if key == known:
+        return set()
     lost, gained = enter(connection, number, memory, passages, entry=entry, former=former)
     revive(connection, space_no, gained)
     connection.execute(

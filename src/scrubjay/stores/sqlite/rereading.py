@@ -10,10 +10,12 @@ from scrubjay.errors import BodyDamaged
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.identity import new_id
 from scrubjay.model.passage import passage_id
-from scrubjay.stores.rows import STATES, index_key_of
+from scrubjay.stores.rows import STATES
 from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies, Row
+from scrubjay.stores.sqlite.entries import Entry
 from scrubjay.stores.sqlite.log import append_change, run_number
 from scrubjay.stores.sqlite.records import reindex, stored_facets, update_memory
+from scrubjay.stores.sqlite.rows import lexicon_number
 from scrubjay.text.passages import SHAPE, passages_of
 
 _OLD = f"shape < {SHAPE}"
@@ -75,9 +77,8 @@ def _index_anew(
     number, memory = row[0], bodies.read_memory(connection, row)
     before = _told(connection, number)
     update_memory(connection, number, memory)
-    passages_now = passages_of(memory)
-    key = index_key_of(memory, passages_now)
-    reindex(connection, number, memory, passages_now, key=key, space_no=space_no, was=STATES[state])
+    former = Entry(lexicon_number(space_no, STATES[state]), before[0])
+    reindex(connection, number, memory, passages_of(memory), space_no=space_no, former=former)
     # A vector index knows hashes, facets and how many there are, and nothing of terms: mostly it need not hear of this.
     if _told(connection, number) != before:
         origin = Origin(at=datetime.now(UTC), run=new_id(), agent="")

@@ -357,7 +357,8 @@ def _short_past(connection: apsw.Connection) -> None:
 
 # Every version has an entry in the log, and most have a run of their own: names of agents are kept once, and ids of
 # memories where those are, or in `gone` when they were purged. Of a memory's entries only those that tell of relations
-# are looked for. Vectors of texts that no passage has any more fade: rows of one size fill their pages.
+# are looked for. Vectors of texts that no passage has any more fade: rows of one size fill their pages. Which
+# dictionary of a space is sound is asked with every write, and stands in its row behind all of the dictionary.
 _SHORT_PAST = """
 CREATE TABLE faded(
   no INTEGER PRIMARY KEY,
@@ -380,6 +381,8 @@ ALTER TABLE runs DROP COLUMN agent;
 CREATE INDEX runs_id ON runs(space_no, id);
 CREATE INDEX runs_agent ON runs(space_no, agent_no, last_seq);
 
+CREATE INDEX dictionaries_sound ON dictionaries(space_no, no, bodies) WHERE tainted = 0;
+
 CREATE TABLE gone(memory_no INTEGER PRIMARY KEY, id BLOB NOT NULL);
 INSERT OR IGNORE INTO gone
   SELECT memory_no, memory_id FROM changes WHERE memory_no NOT IN (SELECT no FROM memories);
@@ -387,6 +390,11 @@ DROP INDEX changes_memory;
 ALTER TABLE changes DROP COLUMN memory_id;
 CREATE INDEX changes_memory ON changes(memory_no) WHERE relation IS NOT NULL;
 """
+
+
+# Texts are taken apart in another way, and categories are found by those above them: all is read anew once.
+def _lineages(connection: apsw.Connection) -> None:
+    connection.execute("DROP INDEX memories_shape; CREATE INDEX memories_shape ON memories(no) WHERE shape < 3")
 
 
 MIGRATIONS: list[tuple[str, Migration]] = [
@@ -398,4 +406,5 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("lines of versions", _lines),
     ("paper trails", _paper_trails),
     ("short past", _short_past),
+    ("lineages", _lineages),
 ]

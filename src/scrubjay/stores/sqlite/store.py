@@ -54,6 +54,7 @@ from scrubjay.stores.sqlite.connection import connect, mapped_errors
 from scrubjay.stores.sqlite.filing import Filing
 from scrubjay.stores.sqlite.readers import Readers
 from scrubjay.stores.sqlite.schema import migrate
+from scrubjay.stores.sqlite.sought import Seeking
 from scrubjay.stores.sqlite.writer import Writer
 from scrubjay.text.passages import passages_of
 
@@ -77,7 +78,7 @@ _PAGES_AT_OPENING = 5
 _PAUSE = 0.05
 
 
-class SqliteStore(Chronicle, Filing):
+class SqliteStore(Chronicle, Filing, Seeking):
     """All of the RecordStore port on one file. Every method is a job for the writer or for a reader."""
 
     def __init__(

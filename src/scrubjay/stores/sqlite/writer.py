@@ -102,8 +102,9 @@ class Writer:
             with telemetry.stage("store.commit"), mapped_errors(self._path):
                 self._connection.execute("BEGIN IMMEDIATE")
                 for ticket in batch:
-                    self._attempt(ticket)
-                self._connection.execute("COMMIT")
+                    self._attempt(ticket, shares=len(batch) > 1)
+                if self._connection.in_transaction:
+                    self._connection.execute("COMMIT")
         # The thread's edge: whatever happened must reach the callers, or they would wait for ever.
         except BaseException as error:  # noqa: BLE001
             self._roll_back()
@@ -114,8 +115,10 @@ class Writer:
         for ticket in batch:
             ticket.deliver()
 
-    def _attempt(self, ticket: "_Ticket[object]") -> None:
-        self._connection.execute("SAVEPOINT job")
+    def _attempt(self, ticket: "_Ticket[object]", *, shares: bool) -> None:
+        # Who has the transaction for itself needs no way back within it, for which each page would be kept as it was.
+        if shares:
+            self._connection.execute("SAVEPOINT job")
         try:
             with mapped_errors(self._path):
                 ticket.result = ticket.job(self._connection)
@@ -125,8 +128,9 @@ class Writer:
                 # SQLite gave up the whole transaction (disk full, I/O error): nobody's write stands.
                 raise
             ticket.fail(error)
-            self._connection.execute("ROLLBACK TO job")
-        self._connection.execute("RELEASE job")
+            self._connection.execute("ROLLBACK TO job" if shares else "ROLLBACK")
+        if shares:
+            self._connection.execute("RELEASE job")
 
     def _roll_back(self) -> None:
         # A broken disk may refuse this too; the thread must live to tell the callers.

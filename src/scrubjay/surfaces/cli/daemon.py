@@ -13,6 +13,22 @@ from scrubjay.surfaces.mcp import bridge
 
 app = typer.Typer()
 
+IndexPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--index_path", "--index-path", metavar="DIR", help="Folder of what can be rebuilt: the vector index."
+    ),
+]
+NotestorePath = Annotated[
+    Path | None,
+    typer.Option(
+        "--notestore_path",
+        "--notestore-path",
+        metavar="DIR",
+        help="Folder of Markdown notes, kept in step with the memory. Default: SCRUBJAY_NOTESTORE_PATH.",
+    ),
+]
+
 
 @bare(app, answers=False)
 def serve(
@@ -24,10 +40,8 @@ def serve(
     tools: Annotated[
         str | None, typer.Option(metavar="LIST", help="MCP toolsets, for example core,kg. Default: SCRUBJAY_TOOLS.")
     ] = None,
-    index_path: Annotated[
-        Path | None,
-        typer.Option("--index_path", metavar="DIR", help="Folder of what can be rebuilt: the vector index."),
-    ] = None,
+    index_path: IndexPath = None,
+    notestore_path: NotestorePath = None,
     idle: Annotated[
         float, typer.Option(metavar="SECONDS", help="Leave when nobody was connected for so long; 0 stays.")
     ] = 0.0,
@@ -49,11 +63,15 @@ def serve(
     from scrubjay.surfaces.cli.serving import run_daemon  # noqa: PLC0415
 
     chosen = settings.with_given(
-        http=http, tools=tools, index_path=None if index_path is None else str(index_path), log_level=log_level,
-        require_token=require_token,
+        http=http, tools=tools, index_path=_spelled(index_path), notestore_path=_spelled(notestore_path),
+        log_level=log_level, require_token=require_token,
     )  # fmt: skip
     if run_daemon(chosen, idle=idle, http_must=http is not None):
         os.execv(sys.executable, [sys.executable, "-P", "-m", "scrubjay", *sys.argv[1:]])  # noqa: S606 - ourselves, anew
+
+
+def _spelled(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 @bare(app, answers=False)
@@ -65,6 +83,8 @@ def mcp(
     project: Annotated[
         str, typer.Option(help="Default project of what is remembered. Default: the repository worked in.")
     ] = "",
+    index_path: IndexPath = None,
+    notestore_path: NotestorePath = None,
 ) -> None:
     """Speak MCP on standard input and output: the line for a client's configuration.
 
@@ -72,6 +92,6 @@ def mcp(
     """
     given = {
         "--data": settings.home, "--space": settings.space, "--agent": agent, "--tools": tools,
-        "--project": project,
+        "--project": project, "--index_path": _spelled(index_path), "--notestore_path": _spelled(notestore_path),
     }  # fmt: skip
     raise typer.Exit(bridge.main([f"{name}={value}" for name, value in given.items() if value]))

@@ -18,6 +18,7 @@ from scrubjay.surfaces.cli import (
     install,
     jobs,
     migrate,
+    notes,
     rules,
     service,
     tags,
@@ -42,6 +43,7 @@ app.add_typer(tags.app)
 app.add_typer(inbox.app)
 app.add_typer(conflicts.app)
 app.add_typer(jobs.app)
+app.add_typer(notes.app)
 app.add_typer(extract.app)
 app.add_typer(files.app)
 app.add_typer(migrate.app)

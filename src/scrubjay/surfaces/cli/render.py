@@ -27,6 +27,7 @@ from scrubjay.model.rules import Rules
 from scrubjay.surfaces.cli.paint import say
 from scrubjay.surfaces.cli.render_facts import show_extracted
 from scrubjay.surfaces.cli.render_graph import Tree, Way, show_tree, show_way
+from scrubjay.surfaces.cli.render_notes import NOTE_PRINTERS
 from scrubjay.surfaces.cli.render_past import show_branches, show_history, show_joined
 from scrubjay.transfer.intake import Imported
 
@@ -35,7 +36,7 @@ T = TypeVar("T")
 
 def show(answer: object) -> None:
     """Print an answer in the way that suits its type."""
-    for kind, printer in _PRINTERS:
+    for kind, printer in (*_PRINTERS, *NOTE_PRINTERS):
         if isinstance(answer, kind):
             printer(answer)
             return
@@ -169,6 +170,7 @@ def _status(answer: Status) -> None:
         ("bodies", f"{answer.compression['saved']:.0%} smaller than plain JSON"),
         ("embedding", _spell(answer.embedding)),
         ("index", _spell(answer.index)),
+        *((("notes", _spell(answer.vault)),) if answer.vault else ()),
         ("llm", _spell(answer.llm) or "off"),
         ("daemon", _spell(answer.daemon) or "none runs; this command opened the store"),
         ("scrubjay", answer.version),

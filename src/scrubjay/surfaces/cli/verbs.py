@@ -93,7 +93,7 @@ async def recall(
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.")] = 8,
     entity: Annotated[str, typer.Option(help="Only what is filed under this entity.")] = "",
     kind: Annotated[str, typer.Option(help="Only this kind.")] = "",
-    category: Annotated[str, typer.Option(help="Only this category.")] = "",
+    category: Annotated[str, typer.Option(help="Only this category and those below it.")] = "",
     tag: Annotated[
         list[str] | None, typer.Option("--tag", "-t", help="Only what has this tag; all must match.")
     ] = None,

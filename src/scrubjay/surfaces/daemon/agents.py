@@ -10,6 +10,7 @@ from starlette.requests import Request
 from scrubjay.engine import Engine
 from scrubjay.errors import NotAllowed
 from scrubjay.model.grant import OWNER, Grant
+from scrubjay.notes.desk import Notes
 from scrubjay.remote.frames import Frame, LineReader
 from scrubjay.surfaces.daemon.gate import Gate
 from scrubjay.surfaces.daemon.reception import Talk, Wishes, wishes_of
@@ -37,6 +38,7 @@ class Agents:
     changes: Changes
     space: str
     tools: str
+    notes: Notes | None = None
 
     def speak(self, said: Frame) -> Talk:
         """How to talk to an agent that has said this; raises what cannot be had."""
@@ -75,7 +77,7 @@ class Agents:
         who = grant.caller(space=wishes.space, agent=name, default=self.space)
         # Whoever was configured with a space stays in it.
         own = grant.within(wishes.space) if wishes.space else grant
-        return Desk(engine=self.engine, who=who, project=wishes.project, grant=own)
+        return Desk(engine=self.engine, who=who, project=wishes.project, grant=own, notes=self.notes)
 
 
 def _client_name(ctx: Context | None) -> str:

@@ -15,10 +15,11 @@ from scrubjay.model.draft import Caller
 from scrubjay.model.grant import OWNER, Grant
 from scrubjay.model.memory import Json
 from scrubjay.model.results import Status
+from scrubjay.notes.desk import Notes
 from scrubjay.ports import Progress
 from scrubjay.remote.frames import Frame, packets
 from scrubjay.remote.shapes import lean
-from scrubjay.remote.verbs import LONG, READS, arguments_of, caller_from, takes
+from scrubjay.remote.verbs import BY_NOTES, LONG, READS, arguments_of, caller_from, takes
 from scrubjay.surfaces.daemon.gate import Gate
 from scrubjay.surfaces.web.spool import Spool
 
@@ -49,6 +50,7 @@ class Counter:
 
     engine: Engine
     gate: Gate
+    notes: Notes | None = None
 
     async def serve(self, call: Call, *, tell: Tell, flow: Flow, spool: Spool | None = None) -> Json:
         """Do it and give the answer; `tell` hears of progress, and gets lines as they come."""
@@ -73,7 +75,8 @@ class Counter:
             options["progress"] = _reports(tell)
         if takes(call.verb, "lines"):
             options["lines"] = spool.lines
-        answer = await getattr(self.engine, call.verb)(**options)
+        desk = (self.notes or Notes(engine=self.engine)) if call.verb in BY_NOTES else self.engine
+        answer = await getattr(desk, call.verb)(**options)
         if call.verb == "import_" and not call.grant.is_everywhere:
             # Its caller may not ask for it: how much there is to embed tells of other spaces.
             await self.engine.embed_missing()

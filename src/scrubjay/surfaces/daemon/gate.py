@@ -25,7 +25,9 @@ _METHODS = frozenset(
         "subscriptions/listen",
     }
 )
-KNOWN = VERBS | _METHODS | {tool.name for tools in TOOLSETS.values() for tool in tools}
+# Files that are fetched over HTTP.
+_FILES = frozenset({"download_attachment", "export_note"})
+KNOWN = VERBS | _METHODS | _FILES | {tool.name for tools in TOOLSETS.values() for tool in tools}
 """What metrics, traces and logs call by its name; anybody may ask for anything, and the rest is `OTHER`."""
 OTHER = "other"
 

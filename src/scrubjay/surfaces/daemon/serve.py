@@ -14,6 +14,7 @@ from types import FrameType
 
 from scrubjay import telemetry
 from scrubjay.app import open_engine
+from scrubjay.app.notes import open_notes
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
 from scrubjay.observing.prometheus import Metrics
@@ -29,7 +30,7 @@ from scrubjay.surfaces.daemon.listen import BACKLOG, bound_socket
 from scrubjay.surfaces.daemon.lock import hold_daemon_lock, note_daemon
 from scrubjay.surfaces.daemon.reception import Reception
 from scrubjay.surfaces.daemon.shop import Shop, address_of, web_socket
-from scrubjay.surfaces.daemon.upkeep import keep_up, keep_working
+from scrubjay.surfaces.daemon.upkeep import keep_notes, keep_up, keep_working
 from scrubjay.surfaces.mcp.changes import Changes
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.surfaces.web.serving import Served
@@ -93,13 +94,16 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
             leaving=asyncio.Event(),
         )
         engine = await stack.enter_async_context(open_engine(settings))
+        notes = await stack.enter_async_context(open_notes(settings, engine))
         gate = Gate(most=settings.max_requests, seconds=settings.operation_seconds)
         metrics = Metrics(engine=engine, gate=gate)
         stack.enter_context(telemetry.observe(metrics))
         await stack.enter_async_context(tracing(settings.traces))
         changes = await stack.enter_async_context(Changes(engine.store, purged=engine.answers.clear))
-        agents = Agents(engine=engine, gate=gate, changes=changes, space=settings.space, tools=orders.tools)
-        counter = Counter(engine=engine, gate=gate)
+        agents = Agents(
+            engine=engine, gate=gate, changes=changes, space=settings.space, tools=orders.tools, notes=notes
+        )
+        counter = Counter(engine=engine, gate=gate, notes=notes)
         note_daemon(settings.data, socket=running.socket, http=running.http)
         served: Served | None = None
         if web is not None:
@@ -113,7 +117,7 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
             return reception.guests + (served.connections if served else 0)
 
         idle = _leave_when_idle(orders.idle, running, gate, guests=guests)
-        async with _beside(_warm_up(engine), keep_up(engine), keep_working(engine), idle):
+        async with _beside(_warm_up(engine), keep_up(engine), keep_working(engine), keep_notes(notes, changes), idle):
             yield running
         # Nobody is let in from here on, and who is in gets an answer before the doors close.
         changes.close()

@@ -71,8 +71,8 @@ class Shop:
         from scrubjay.surfaces.rest.house import House  # noqa: PLC0415
 
         house = House(
-            engine=self.counter.engine, gate=self.counter.gate, changes=self.agents.changes, doorman=doorman,
-            figures=self.metrics, space=self.settings.space, beat=self.beat,
+            engine=self.counter.engine, notes=self.counter.notes, gate=self.counter.gate, changes=self.agents.changes,
+            doorman=doorman, figures=self.metrics, space=self.settings.space, beat=self.beat,
             patience=self.stream_patience,
         )  # fmt: skip
         return make_rest(house)

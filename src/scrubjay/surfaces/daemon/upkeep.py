@@ -9,13 +9,17 @@ from scrubjay import telemetry
 from scrubjay.curation.workroom import Workroom
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
+from scrubjay.notes.desk import Notes
 from scrubjay.sharing import Leadership, Shared
+from scrubjay.surfaces.mcp.changes import Changes
 
 _log = logging.getLogger(__name__)
 _NAME = "upkeep"
 _SECONDS = 300.0
 # So often the one who leads looks for jobs that came in through another server.
 _LOOK_FOR_JOBS = 5.0
+# After so long the folder of notes is looked at again, when something was wrong with it.
+_LOOK_FOR_NOTES = 5.0
 
 
 async def keep_up(engine: Engine, *, seconds: float = _SECONDS) -> None:
@@ -41,6 +45,17 @@ async def keep_working(engine: Engine) -> None:
         await workroom_of(engine).work()
 
 
+async def keep_notes(notes: Notes, changes: Changes) -> None:
+    """Keep the folder of notes in step from when there is one; never ends by itself."""
+    if notes.cabinet is None:
+        return
+    vault = await notes.cabinet.opened()
+    async with changes.listening(notes.cabinet.space, lambda _: vault.nudge()):
+        while True:
+            await _tried(vault.run(), what="keeping notes in step")
+            await asyncio.sleep(_LOOK_FOR_NOTES)
+
+
 def workroom_of(engine: Engine) -> Workroom:
     """Where the jobs of an engine are done."""
     return engine.workshop if isinstance(engine.workshop, Workroom) else Workroom(engine)
@@ -48,16 +63,24 @@ def workroom_of(engine: Engine) -> Workroom:
 
 async def _rounds(engine: Engine, *, seconds: float) -> None:
     while True:
-        try:
-            await engine.store.tidy()
-            await engine.embed_missing()
-        except ScrubjayError as error:
-            # Whatever ails the store now, there is another round.
-            _log.warning("upkeep was put off", extra={"fields": {"error": error.code}})
-        except Exception:  # noqa: BLE001 - a job's edge
-            # What nobody thought of must not make it begin again at once.
-            _log.exception("upkeep failed")
+        await _tried(_round(engine), what="upkeep")
         await asyncio.sleep(seconds)
+
+
+async def _round(engine: Engine) -> None:
+    await engine.store.tidy()
+    await engine.embed_missing()
+
+
+async def _tried(work: Coroutine[object, object, None], *, what: str) -> None:
+    """Do something that is done again after a while, whatever comes of it now."""
+    try:
+        await work
+    except ScrubjayError as error:
+        _log.warning(f"{what} was put off", extra={"fields": {"error": error.code}})
+    except Exception:  # noqa: BLE001 - a job's edge
+        # What nobody thought of must not make it begin again at once.
+        _log.exception(f"{what} failed")
 
 
 async def _while_leading(works: Sequence[Coroutine[object, object, None]], leader: Leadership) -> None:

@@ -9,6 +9,7 @@ from scrubjay.engine import Engine
 from scrubjay.model.draft import Caller
 from scrubjay.model.grant import OWNER, Grant
 from scrubjay.model.memory import Json
+from scrubjay.notes.desk import Notes
 from scrubjay.ports import Progress
 
 T = TypeVar("T")
@@ -35,6 +36,7 @@ class Desk:
 
     engine: Engine
     who: Caller
+    notes: Notes | None = None
     project: str = ""
     progress: Progress | None = None
     grant: Grant = OWNER
@@ -43,7 +45,7 @@ class Desk:
     @property
     def memory(self) -> MemoryClient:
         """The verbs, as this caller."""
-        return MemoryClient.over(self.engine, self.who)
+        return MemoryClient.over(self.engine, self.who, notes=self.notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

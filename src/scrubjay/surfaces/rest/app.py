@@ -15,6 +15,7 @@ from scrubjay.surfaces.rest import (
     conflicts,
     context,
     description,
+    exports,
     extract,
     graph,
     inbox,
@@ -53,6 +54,7 @@ _NOUNS = (
     conflicts,
     jobs,
     notes,
+    exports,
     space,
 )
 _ABOUT = """One memory that all of a person's agents share.

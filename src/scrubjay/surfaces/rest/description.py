@@ -22,7 +22,7 @@ _METRICS = "/metrics"
 # What FastAPI would answer, and we do not.
 _UNTOLD = frozenset({"HTTPValidationError", "ValidationError"})
 # What is asked for by these may not be there.
-_NAMED = ("/memories", "{id}", "/undo", "/graph", "/conflicts")
+_NAMED = ("/memories", "{id}", "/undo", "/graph", "/conflicts", "/notes")
 _BODY = (400, 408, 413, 415)
 _SAID = {
     400: "The body is no JSON",
@@ -56,6 +56,8 @@ _TAGS = {
     "inbox": "What waits for a yes.",
     "conflicts": "What does not go together.",
     "jobs": "What was left for later.",
+    "notes": "Memories as Markdown notes.",
+    "attachments": "Files that notes embed.",
     "space": "A space as a whole.",
     "wellbeing": "Whether the server is well.",
 }

@@ -278,6 +278,7 @@ STATUS: dict[str, Json] = {
     "embedding": {"available": True, "model": "all-MiniLM-L6-v2", "dimension": 384},
     "index": {},
     "compression": {},
+    "vault": {},
     "llm": {},
     "degraded": [],
     "daemon": {},

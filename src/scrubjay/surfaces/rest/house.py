@@ -18,6 +18,7 @@ from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.draft import Caller
 from scrubjay.model.grant import Grant
+from scrubjay.notes.desk import Notes
 from scrubjay.surfaces.mcp.changes import Changes
 from scrubjay.surfaces.rest.readiness import Lookout
 from scrubjay.surfaces.rest.texts import Label, SpaceName
@@ -73,6 +74,7 @@ class House:
     changes: Changes
     doorman: Doorman
     figures: Figures
+    notes: Notes | None = None
     space: str = "default"
     # So often a stream gives a sign of life, and looks whether its reader may still read.
     beat: float = 15.0
@@ -107,7 +109,7 @@ class Visit:
     @property
     def memory(self) -> MemoryClient:
         """The verbs, as this caller."""
-        return MemoryClient.over(self.house.engine, self.who)
+        return MemoryClient.over(self.house.engine, self.who, notes=self.house.notes)
 
     async def read(self, verb: str, work: Coroutine[object, object, T], *, long: bool = False) -> T:
         """Do what only reads."""

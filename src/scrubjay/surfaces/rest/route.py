@@ -26,6 +26,7 @@ _BAD = 400
 _UNSUPPORTED = 415
 _JSON_TYPES = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 _VERSION = re.compile(r'(?:W/)?"([1-9][0-9]{0,17})(?:~([^"]*))?"')
+_HEADED = "scrubjay.headed"
 ETAG = r'^(\*|(W/)?"[1-9][0-9]{0,17}(~[^"]*)?")?$'
 """What `version_from` takes, for the description."""
 
@@ -87,7 +88,9 @@ class Route(APIRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; of an answer to HEAD the server leaves out the body."""
-        await super().handle({**scope, "method": "GET"} if self._is_headed(scope) else scope, receive, send)
+        await super().handle(
+            {**scope, "method": "GET", _HEADED: True} if self._is_headed(scope) else scope, receive, send
+        )
 
     @property
     def allowed(self) -> frozenset[str]:
@@ -110,6 +113,11 @@ class _JsonRequest(Request):
         """Read the body, if there is one; raises NotJsonError."""
         if body := await self.body():
             self._json = json_from(body)
+
+
+def is_head(scope: Scope) -> bool:
+    """Whether only the head of an answer is asked for, so that what is dear to send need not be read."""
+    return _HEADED in scope
 
 
 def router(tag: str) -> APIRouter:

@@ -1,9 +1,14 @@
 """What an embedder must do: unit vectors of one length, in order, the same for the same text."""
 
 import asyncio
+import struct
+import zlib
 
 import numpy as np
+import pytest
 
+from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Embedder
 from scrubjay.testing.conformance import hostile
@@ -67,6 +72,26 @@ class EmbedderSuite:
             for alone, vector in zip(await embedder.embed(pair), vectors, strict=True):
                 assert float(np.dot(alone, vector)) > 1 - CLOSE
 
+    async def test_media_have_vectors_beside_those_of_texts_or_are_refused(self, embedder: Embedder) -> None:
+        profile = await embedder.profile()
+        assert await embedder.embed_media([]) == []
+        with pytest.raises(EmbeddingUnavailable):
+            await embedder.embed_media([Media(type="smell/roses", data=b"x")])
+        red, blue = _picture((220, 30, 30)), _picture((20, 20, 230))
+        if "image" not in profile.media:
+            with pytest.raises(EmbeddingUnavailable):
+                await embedder.embed_media([red])
+            return
+        broken = Media(type="image/png", data=b"no picture")
+        one, none, two, three = await embedder.embed_media([red, broken, blue, red])
+        assert none is None
+        assert one is not None
+        assert two is not None
+        assert three is not None
+        for vector in (one, two, three):
+            _require_unit(vector, dimension=profile.dimension)
+        assert float(np.dot(one, three)) > 1 - CLOSE
+
 
 _WORDS = ("apple", "river", "engine", "music", "winter", "contract", "doctor", "galaxy", "bread", "window")
 
@@ -75,3 +100,17 @@ def _require_unit(vector: Vector, *, dimension: int) -> None:
     assert vector.dtype == np.float32
     assert vector.shape == (dimension,)
     assert abs(float(np.linalg.norm(vector)) - 1.0) < CLOSE
+
+
+def _picture(colour: tuple[int, int, int], *, side: int = 16) -> Media:
+    """A PNG of one colour."""
+    rows = (b"\0" + bytes(colour) * side) * side
+    chunks = (
+        (b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)),
+        (b"IDAT", zlib.compress(rows)),
+        (b"IEND", b""),
+    )
+    data = b"".join(
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in chunks
+    )
+    return Media(type="image/png", data=b"\x89PNG\r\n\x1a\n" + data)

@@ -14,6 +14,7 @@ from scrubjay.testing.conformance.papers import PapersSuite
 from scrubjay.testing.conformance.past import BranchesSuite, PastSuite
 from scrubjay.testing.conformance.purging import PurgeSuite
 from scrubjay.testing.conformance.relations import RelationsSuite
+from scrubjay.testing.conformance.seeking import SeekingSuite
 from scrubjay.testing.conformance.shelf import PointsSuite, VectorsSuite
 from scrubjay.testing.conformance.spaces import SpacesSuite
 from scrubjay.testing.conformance.spelling import KnownFacetsSuite, SimilarTermsSuite
@@ -39,7 +40,13 @@ class RecordsSuite(
 
 
 class LexiconSuite(
-    CandidatesSuite, TermStatisticsSuite, NeighboursSuite, BesideSuite, SimilarTermsSuite, KnownFacetsSuite
+    CandidatesSuite,
+    TermStatisticsSuite,
+    NeighboursSuite,
+    BesideSuite,
+    SimilarTermsSuite,
+    KnownFacetsSuite,
+    SeekingSuite,
 ):
     """The port `Lexicon`. Needs the fixture `store`."""
 

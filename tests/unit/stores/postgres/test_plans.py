@@ -16,7 +16,13 @@ from scrubjay.text.tokens import terms_of
 
 MANY = 2_000
 FEW = 300
-_INDEXES = {"neighbours": "passages_thread", "beside": "passages_thread", "similar terms": "vocabulary_grams"}
+_INDEXES = {
+    "neighbours": "passages_thread",
+    "beside": "passages_thread",
+    "similar terms": "vocabulary_grams",
+    "terms beginning": "vocabulary_terms",
+    "memories having": "passages_words",
+}
 
 
 class Counted:
@@ -94,6 +100,11 @@ class Counted:
             "passage numbers": lambda: store.passage_numbers("default", [memory.id, other.id]),
             "beside": lambda: store.beside("default", [memory.id, other.id], each=3),
             "similar terms": lambda: store.similar_terms("default", "qjay", state=State.LIVE, limit=5),
+            "terms beginning": lambda: store.terms_beginning("default", "acorn70", state=State.LIVE, limit=5),
+            "memories having": lambda: store.memories_having("default", [rare[:1], rare[1:]], Filter(), limit=9),
+            "memories having both": lambda: store.memories_having(
+                "default", [rare[:1], ("jay",)], Filter(kind="note", any_tags=("x", "y")), limit=9
+            ),
             "known facets": lambda: store.known_facets("default", [facet("group", "g700")], state=State.LIVE),
             "tidy": store.tidy,
             "vectors": lambda: store.vectors("default", MODEL, hashes),
@@ -147,5 +158,6 @@ async def test_no_deed_reads_more_than_it_must(counted: Counted) -> None:
         before = await counted.scans(index)
         assert await counted.deeds()[name]()
         uses[name] = await counted.scans(index) - before
-    # Twice for each that is asked for; and once for each trigram.
-    assert uses == {"neighbours": 4, "beside": 4, "similar terms": len(grams_of("qjay"))}
+    # Twice for each that is asked for; once for each trigram, and for each group of terms.
+    expected = {"neighbours": 4, "beside": 4, "similar terms": len(grams_of("qjay"))}
+    assert uses == {**expected, "terms beginning": 1, "memories having": 2}

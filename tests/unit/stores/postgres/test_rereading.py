@@ -14,12 +14,13 @@ from scrubjay.model.query import Filter
 from scrubjay.ports import Beside
 from scrubjay.stores.postgres import PostgresStore, rereading, restore_backup
 from scrubjay.testing.build import a_commit, a_memory, a_rewrite, moment, revised
+from scrubjay.text.passages import SHAPE
 from scrubjay.text.tokens import terms_of
 
 _SPOIL = """UPDATE scrubjay.versions v
     SET body = set_byte(body, length(body) - 1, 255 - get_byte(body, length(body) - 1))
     FROM scrubjay.memories m WHERE m.no = v.memory_no AND m.id = %s::uuid"""
-_OLD = """SELECT (SELECT count(*) FROM scrubjay.memories WHERE shape < 2),
+_OLD = f"""SELECT (SELECT count(*) FROM scrubjay.memories WHERE shape < {SHAPE}),
     (SELECT count(*) FROM scrubjay.passages WHERE thread IS NULL)"""
 # Words that are counted and not spelled, or spelled and not counted.
 _OUT_OF_STEP = """SELECT count(*) FROM scrubjay.terms t FULL JOIN scrubjay.vocabulary v USING (space_no, word)

@@ -59,7 +59,12 @@ def make_old(path: Path) -> None:
 
 def lengthen_past(path: Path) -> None:
     """Have the log tell of agents and memories by name and id in every entry, as before the last migration."""
-    _run(path, *_LONG_PAST, "DELETE FROM migrations WHERE name = 'short past'", "PRAGMA user_version = 7")
+    _run(
+        path,
+        *_LONG_PAST,
+        "DELETE FROM migrations WHERE name IN ('short past', 'lineages')",
+        "PRAGMA user_version = 7",
+    )
 
 
 _LONG_PAST = (
@@ -75,6 +80,7 @@ _LONG_PAST = (
     "CREATE INDEX changes_memory ON changes(memory_no)",
     "DROP TABLE agents",
     "DROP TABLE gone",
+    "DROP INDEX dictionaries_sound",
     "DROP VIEW shelf",
     "INSERT INTO vectors(space_no, model_no, hash, vector) SELECT space_no, model_no, hash, vector FROM faded",
     "DROP TABLE faded",

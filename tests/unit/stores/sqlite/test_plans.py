@@ -9,7 +9,7 @@ import pytest
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import passage_id
 from scrubjay.model.query import Filter
-from scrubjay.stores.sqlite import lexicon, log, past, reading, records, rereading, shelf, spelling, threads
+from scrubjay.stores.sqlite import lexicon, log, past, reading, records, rereading, shelf, sought, spelling, threads
 from scrubjay.stores.sqlite.bodies import Bodies
 from scrubjay.stores.sqlite.connection import connect
 from scrubjay.stores.sqlite.schema import migrate
@@ -97,6 +97,9 @@ def test_a_reading_walks_nothing(traced: Traced) -> None:
     threads.passage_numbers(connection, "default", [memory.id])
     threads.beside(connection, "default", [memory.id], each=3)
     spelling.similar_terms(connection, "default", "acron", state=State.LIVE, limit=5)
+    sought.terms_beginning(connection, "default", "aco", state=State.LIVE, limit=5)
+    groups = [("jay", "jackdaw"), ("acorn",)]
+    sought.memories_having(connection, "default", groups, Filter(kind="note", category="birds"), limit=9)
     rereading.is_due(connection)
     rereading.reread(connection, after=0, bodies=bodies)
     shelf.vectors(connection, "default", MODEL, [b"x" * 16])

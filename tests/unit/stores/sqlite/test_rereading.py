@@ -120,6 +120,33 @@ async def test_an_index_hears_of_facets_that_are_new(path: Path) -> None:
     await store.close()
 
 
+async def test_a_category_of_an_older_version_is_found_by_those_above_it(path: Path) -> None:
+    memory, other = a_memory("minutes", category="Work/Meetings"), a_memory(category="work")
+    store = await SqliteStore.open(path, readers=1)
+    await store.commit(a_commit(memory, other))
+    await store.close()
+    # As they were when a category was found by itself alone, and its words not at all.
+    scribble(
+        path,
+        """UPDATE memories SET facets = replace(facets, '"category=work", ', ''), index_key = x'00' WHERE no = 1""",
+    )
+    scribble(path, "UPDATE facets SET memories = 1 WHERE facet = 'category=work'")
+    scribble(path, "UPDATE memories SET shape = 2")
+    store = await SqliteStore.open(path, readers=1)
+    assert rows(path, OLD) == [(0,)]
+    assert set(await store.list_ids("default", Filter(category="work"), limit=9)) == {memory.id, other.id}
+    assert await store.facet_values("default", "category", state=State.LIVE, limit=9) == [
+        ("work", 2),
+        ("work/meetings", 1),
+    ]
+    # An index is told of the one whose facets have changed.
+    assert [one.memory_id for one in await store.changes(after=2, limit=9)] == [memory.id]
+    (found,) = await store.memories_having("default", [("meet",)], Filter(), limit=9)
+    assert [one.memory_id for one in await store.stored_passages("default", [found.passage])] == [memory.id]
+    assert await store.check(deep=True) == []
+    await store.close()
+
+
 async def test_a_damaged_memory_stays_as_it_was_and_holds_up_no_other(path: Path) -> None:
     memories = [a_memory(f"turn {turn} " * 20, source=Source(session="s")) for turn in range(3)]
     await an_old_file(path, memories)
@@ -131,7 +158,7 @@ async def test_a_damaged_memory_stays_as_it_was_and_holds_up_no_other(path: Path
     assert [len(found[number].before + found[number].after) for number in numbers] == [1, 0, 1]
     assert await store.tidy() == []
     await store.commit(a_commit(a_rewrite(revised(memories[1], content="mended"))))
-    assert rows(path, "SELECT count(*) FROM memories WHERE shape < 2") == [(0,)]
+    assert rows(path, OLD) == [(0,)]
     await store.close()
 
 

@@ -104,6 +104,18 @@ async def test_a_failing_job_harms_no_other_and_leaves_nothing(writer: Writer, p
     assert stored(path) == [1, 3]
 
 
+async def test_a_job_that_fails_alone_leaves_nothing(writer: Writer, path: Path) -> None:
+    def half(connection: apsw.Connection) -> int:
+        insert(1)(connection)
+        raise InvalidInput("changed my mind")
+
+    with pytest.raises(InvalidInput):
+        await writer.run(half)
+    assert stored(path) == []
+    assert await writer.run(insert(2)) == 2
+    assert stored(path) == [2]
+
+
 async def test_any_kind_of_error_reaches_its_caller(writer: Writer) -> None:
     def bug(_: apsw.Connection) -> int:
         raise ZeroDivisionError

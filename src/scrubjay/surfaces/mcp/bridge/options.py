@@ -6,7 +6,8 @@ from pathlib import Path
 
 from scrubjay.paths import data_folder
 
-_TAKEN = ("agent", "data", "project", "space", "tools")
+_PATHS = ("index_path", "notestore_path")
+_TAKEN = ("agent", "data", *_PATHS, "project", "space", "tools")
 _FALSE = ("", "0", "false", "no", "off")
 
 
@@ -52,7 +53,8 @@ def read_options(
         project=_text(given, {}, "project") if "project" in given else project_of(folder or working_folder()),
         tools=_text(given, env, "tools"),
         may_start=env.get("SCRUBJAY_NO_DAEMON", "").strip().lower() in _FALSE,
-        environment=env,
+        # For a daemon that is started; one that runs already has folders of its own.
+        environment={**env, **{f"SCRUBJAY_{name.upper()}": given[name] for name in _PATHS if name in given}},
     )
 
 
@@ -81,8 +83,8 @@ def _given(arguments: Sequence[str]) -> dict[str, str]:
     words = iter(arguments)
     for word in words:
         option, equals, value = word.partition("=")
-        name = option.removeprefix("--")
-        if option == name or name not in _TAKEN:
+        name = option.removeprefix("--").replace("-", "_")
+        if not option.startswith("--") or name not in _TAKEN:
             known = ", ".join(f"--{one}" for one in _TAKEN)
             raise WrongOption(f"mcp has no option {_shown(word)}. It has {known}; `scrubjay mcp --help` explains them")
         if not equals:

@@ -6,7 +6,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.surfaces.mcp.nearest import did_you_mean, shown
 from scrubjay.surfaces.mcp.resources import Fixed
 from scrubjay.surfaces.mcp.tool import Tool
-from scrubjay.surfaces.mcp.toolsets import core, enhanced, entities, items, kg, session, smart
+from scrubjay.surfaces.mcp.toolsets import core, enhanced, entities, items, kg, notes, session, smart
 
 DEFAULT = "core"
 ALL = "all"
@@ -19,6 +19,7 @@ TOOLSETS: dict[str, tuple[Tool, ...]] = {
     "items": items.TOOLS,
     "entities": entities.TOOLS,
     "smart": smart.TOOLS,
+    "notes": notes.TOOLS,
     "session": session.TOOLS,
 }
 

@@ -1,0 +1,102 @@
+"""What all verbs of notes work with: the engine, the folder if there is one, and the way from a name to a file."""
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scrubjay.engine import Engine
+from scrubjay.errors import NotFound, ScrubjayError
+from scrubjay.model.draft import Caller
+from scrubjay.model.given import require_text
+from scrubjay.notes.cabinet import Cabinet
+from scrubjay.notes.naming import SUFFIX, id_in, link_target
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scrubjay.notes.vault import Vault
+
+__all__ = ["Bench", "no_note", "told_as_notes"]
+
+Filed = tuple[Mapping[str, str], tuple[str, ...]]
+"""Where files are, by the id of their note, and what kept them from being in step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """Where notes are worked on. Without a cabinet, and in other spaces than its own, there are no files."""
+
+    engine: Engine
+    cabinet: Cabinet | None = None
+
+    async def _ref(self, identifier: str, *, who: Caller) -> str:
+        """What the engine finds a note by: also for a link and for the name of a file."""
+        ref = require_text(identifier, field="identifier").strip()
+        if ref.startswith("[[") and ref.endswith("]]"):
+            ref = ref[2:-2].partition("|")[0].partition("#")[0].strip()
+        stem = link_target(ref).rpartition("/")[2]
+        if stem == ref and not id_in(ref):
+            return ref
+        if any([await self.engine.store.find(space, ref) for space in who.spaces]):
+            return ref
+        return id_in(stem) or await self._at(ref, space=who.space) or stem
+
+    async def _at(self, path: str, *, space: str) -> str:
+        """The note whose file is at a path, with the folder's own or within it."""
+        vault = await self._vault(space)
+        if vault is None:
+            return ""
+        inside = path.removeprefix(f"{vault.root}/")
+        return await vault.at(inside) or await vault.at(f"{link_target(inside)}{SUFFIX}")
+
+    def _folder(self, space: str) -> "Path | None":
+        return self.cabinet.folder if self.cabinet is not None and self.cabinet.space == space else None
+
+    async def _vault(self, space: str, *, make: bool = False) -> "Vault | None":
+        if self.cabinet is None or self.cabinet.space != space:
+            return None
+        return await self.cabinet.vault(make=make)
+
+    async def _paths(self, ids: Sequence[str], *, space: str) -> Mapping[str, str]:
+        vault = await self._vault(space) if ids else None
+        if vault is None:
+            return {}
+        return {memory_id: str(path) for memory_id, path in (await vault.paths_of(ids)).items()}
+
+    async def _filed(self, ids: Sequence[str], *, space: str) -> Filed:
+        """Have the files of some notes written. What is stored is stored, so a file that cannot be is a warning."""
+        vault = await self._vault(space, make=True) if ids else None
+        if vault is None:
+            problem = self.cabinet.problem if ids and self.cabinet is not None and self.cabinet.space == space else ""
+            return {}, (f"it is stored, and has no file: {problem}",) if problem else ()
+        try:
+            await vault.settle(ids)
+        except ScrubjayError as error:
+            return await self._paths(ids, space=space), (f"it is stored, and its file is not in step yet: {error}",)
+        paths = await self._paths(ids, space=space)
+        lost = [one for one in ids if one not in paths]
+        if not lost or not vault.follows:
+            return paths, ()
+        problems = [one for one in await vault.problems() if any(memory_id in one for memory_id in lost)]
+        return paths, (f"it is stored, and its file is not: {'; '.join(problems) or 'scrubjay doctor says more'}",)
+
+
+@contextmanager
+def told_as_notes() -> Generator[None]:
+    """What nobody answers to is told of as a note, and looked for as one."""
+    try:
+        yield
+    except NotFound as error:
+        ref, names = error.fields.get("ref"), error.fields.get("suggestions")
+        if isinstance(ref, str) and isinstance(names, tuple):
+            raise no_note(ref, names) from error
+        raise
+
+
+def no_note(identifier: str, names: Sequence[str]) -> NotFound:
+    """The error for a note that is not there, with the names most like it."""
+    hint = f"Did you mean {' or '.join(names)}?" if names else "Find it with search_mem, or `scrubjay notes search`"
+    return NotFound(
+        f"no note answers to {identifier[:100]!r}", hint=hint, ref=identifier[:200], suggestions=tuple(names)
+    )

@@ -1,0 +1,1 @@
+"""Notes for others: as Markdown, JSON, CSV, HTML and PDF."""

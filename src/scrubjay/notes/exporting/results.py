@@ -1,0 +1,46 @@
+"""What an export answers, and in which forms there is one."""
+
+from dataclasses import dataclass
+
+from scrubjay.errors import InvalidInput
+
+__all__ = ["FORMATS", "MEDIA", "NotesExported", "Sheaf", "require_format"]
+
+FORMATS = ("md", "json", "csv", "html", "pdf")
+MEDIA = {
+    "md": "text/markdown; charset=utf-8",
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "pdf": "application/pdf",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotesExported:
+    """What was written where: so many notes, with so many files that they embed."""
+
+    format: str
+    target: str
+    notes: int
+    files: int = 0
+    bytes: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheaf:
+    """One note as a file that is handed out: what it is called, what it is, and its bytes."""
+
+    name: str
+    media_type: str
+    data: bytes
+    warnings: tuple[str, ...] = ()
+
+
+def require_format(format: str) -> str:
+    """The format, if there is such a one; `markdown` is `md`."""
+    chosen = "md" if format == "markdown" else format
+    if chosen not in FORMATS:
+        raise InvalidInput(f"format must be one of {', '.join(FORMATS)}, not {str(format)[:60]!r}", field="format")
+    return chosen

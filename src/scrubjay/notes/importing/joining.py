@@ -1,0 +1,55 @@
+"""A file that was imported before and has changed: what is to be changed in its note, which may have changed too."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from scrubjay.engine import Engine
+from scrubjay.model.draft import Edit
+from scrubjay.model.media import ATTACHMENT
+from scrubjay.model.memory import Json, Memory
+from scrubjay.notes.importing.known import DIGEST, PATH, VERSION
+from scrubjay.notes.importing.reading import Understood
+from scrubjay.notes.note import Note
+from scrubjay.notes.sheet import EXTRA, edit_of, joined, sheet_of, tag_key
+
+__all__ = ["edit_for"]
+
+_LONGEST_REMARK = 1_000
+
+
+async def edit_for(
+    memory: Memory, told: Understood, *, facts: Mapping[str, Json], path: str, engine: Engine
+) -> tuple[Edit | None, tuple[str, ...]]:
+    """What brings a note to what its file says now, and the fields in which both were changed since the last import."""
+    now = engine.clock.now()
+    ours = sheet_of(memory, now=now)
+    number = memory.metadata.get(VERSION)
+    past = await engine.store.version(memory.space, memory.id, number) if isinstance(number, int) else None
+    base = sheet_of(past.memory, now=now) if past is not None else ours
+    theirs = _completed(told.note, ours)
+    note, clashes = joined(base, ours, theirs)
+    if clashes:
+        return None, clashes
+    edit = edit_of(memory, ours, note, message="")
+    if edit is None and all(memory.metadata.get(name) == facts.get(name) for name in (DIGEST, PATH, EXTRA)):
+        return None, ()
+    fields = dict(edit.fields) if edit is not None else {}
+    message = f"imported from {path}"[:_LONGEST_REMARK]
+    whole = edit or Edit(expected_version=memory.version, branch=memory.branch)
+    return replace(whole, fields=fields | {"metadata": dict(facts)}, message=message), ()
+
+
+def _completed(note: Note, ours: Note) -> Note:
+    """What a file says; what it does not speak of stays, and so do the tags that were added since."""
+    keys = {tag_key(one) for one in ours.tags}
+    return replace(
+        note,
+        id=ours.id,
+        tags=(*ours.tags, *(one for one in note.tags if tag_key(one) not in keys)),
+        kind=ours.kind if note.kind in ("", ATTACHMENT) else note.kind,
+        pinned=note.pinned or ours.pinned,
+        created_at=ours.created_at,
+        last_reviewed=note.last_reviewed or ours.last_reviewed,
+        links=ours.links,
+        linked=ours.linked,
+    )

@@ -1,0 +1,148 @@
+"""A file of somebody's Markdown as the note that it is to be, with what Obsidian's users write."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+
+from scrubjay.errors import InvalidInput, NoteUnreadable
+from scrubjay.model.moment import parse_moment
+from scrubjay.notes.format import parse
+from scrubjay.notes.naming import link_target
+from scrubjay.notes.note import Link, Note
+from scrubjay.notes.sheet import tag_key
+from scrubjay.notes.wiki import mentions
+from scrubjay.notes.yaml_values import Entry, Scalar
+
+__all__ = ["Understood", "inline_tags", "outside_code", "picture_links", "understood"]
+
+_CREATED = ("created", "date", "date created", "creation date", "created_on", "date_created")
+_ALIASES = ("aliases", "alias")
+_TAG = re.compile(r"(?<![^\s(\[,;])#([\w/-]*[^\W\d_][\w/-]*)")
+_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
+_TICKS = re.compile(r"(`+)[^`\n]*\1|<!--.*?-->")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}$")
+_PICTURE = re.compile(r"!\[([^\[\]\n]{0,1000})\]\(<?([^()<>\s\n]{1,1000})>?(?:\s+[\"'][^\"'\n]{0,300}[\"'])?\)")
+_PAGE = re.compile(r"(?<!!)\[([^\[\]\n]{0,1000})\]\(<?([^()<>\n]{1,1000}?\.md)(?:#[^()<>\n]{0,300})?>?\)")
+_MOST_ALIASES = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understood:
+    """A note, all that it links (with the words of the link), its other names, and what was odd in the file."""
+
+    note: Note
+    links: tuple[Link, ...] = ()
+    aliases: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = field(default=())
+
+
+def understood(data: bytes, *, path: str, category: str = "") -> Understood:
+    """What a file says; raises NoteUnreadable for what is no text. Frontmatter that is none stays as it stands."""
+    try:
+        page = parse(data)
+        note, entries, warnings = page.note, page.layout.head.entries if page.layout.head else (), page.warnings
+    except NoteUnreadable as error:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise error from None
+        if "\0" in text:
+            raise
+        note, entries = Note(content=text.replace("\r\n", "\n")), ()
+        warnings = (f"its frontmatter stays in its text: {error.message}",)
+    place = PurePosixPath(link_target(path))
+    folder = str(place.parent) if str(place.parent) != "." else ""
+    within = "/".join(part for part in (category, note.category or folder) if part)
+    tags = {tag_key(one): one for one in (*note.tags, *_texts(entries, "tag"), *inline_tags(note.content))}
+    named = [one for key in _ALIASES for one in _texts(entries, key)]
+    others = [place.name, *named] if note.title.strip() and note.title.strip() != place.name else named
+    return Understood(
+        note=replace(
+            note, title=note.title.strip() or place.name, category=within,
+            created_at=note.created_at or _created(entries),
+            tags=tuple(one.lstrip("#") for key, one in tags.items() if key),
+        ),
+        links=tuple(_links(note)),
+        aliases=tuple(dict.fromkeys(one for one in others if one.strip()))[:_MOST_ALIASES],
+        warnings=warnings,
+    )  # fmt: skip
+
+
+def inline_tags(content: str) -> tuple[str, ...]:
+    """The `#tags` of a text, as Obsidian knows them: not in code, not a heading, not a number."""
+    if "#" not in content:
+        return ()
+    found = (tag[1] for start, end in outside_code(content) for tag in _TAG.finditer(content, start, end))
+    return tuple(dict.fromkeys(tidy for one in found if (tidy := one.strip("/-"))))
+
+
+def picture_links(content: str) -> Iterator[tuple[int, int, str, str]]:
+    """Where pictures stand as Markdown has them: begin and end, what is embedded, and what is said of it."""
+    if "](" not in content:
+        return
+    for start, end in outside_code(content):
+        for found in _PICTURE.finditer(content, start, end):
+            yield found.start(), found.end(), found[2], found[1].partition("|")[0]
+
+
+def outside_code(content: str) -> Iterator[tuple[int, int]]:
+    """The pieces of a text that are no code and no comment, line by line."""
+    fence = ""
+    at = 0
+    for line in content.splitlines(keepends=True):
+        start, at = at, at + len(line)
+        found = _FENCE.match(line)
+        if fence:
+            if found and found[1].startswith(fence) and not line[found.end() :].strip():
+                fence = ""
+            continue
+        if found:
+            fence = found[1]
+            continue
+        for code in _TICKS.finditer(line):
+            yield start, at - len(line) + code.start()
+            start = at - len(line) + code.end()
+        yield start, at
+
+
+def _links(note: Note) -> Iterator[Link]:
+    for one in mentions(note.content):
+        if one.target:
+            yield Link(target=one.target, text=one.text)
+    if ".md" in note.content:
+        for start, end in outside_code(note.content):
+            for found in _PAGE.finditer(note.content, start, end):
+                if "://" not in found[2]:
+                    yield Link(target=_unquoted(found[2]), text=found[1])
+    yield from (Link(target=one.target.partition("#")[0], text=one.text) for one in note.linked)
+
+
+def _unquoted(href: str) -> str:
+    from urllib.parse import unquote  # noqa: PLC0415 - few files have such links
+
+    return unquote(href)
+
+
+def _texts(entries: tuple[Entry, ...], key: str) -> Iterator[str]:
+    for entry in entries:
+        if entry.key.casefold() != key:
+            continue
+        values = (entry.value,) if isinstance(entry.value, Scalar) else entry.value
+        for one in values if isinstance(values, tuple) else ():
+            if not one.is_null:
+                parts = one.text.split(",") if isinstance(entry.value, Scalar) else (one.text,)
+                yield from (part.strip() for part in parts if part.strip())
+
+
+def _created(entries: tuple[Entry, ...]) -> datetime | None:
+    for key in _CREATED:
+        for said in _texts(entries, key):
+            try:
+                if _DAY.match(said):
+                    return datetime.strptime(said, "%Y-%m-%d").replace(tzinfo=UTC)
+                return parse_moment(said.replace(" ", "T", 1), field=key)
+            except (InvalidInput, ValueError):
+                continue
+    return None

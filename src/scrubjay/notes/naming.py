@@ -1,0 +1,50 @@
+"""What a note's file is called: safe on every system, readable, and ending in the id."""
+
+import hashlib
+import re
+import unicodedata
+
+from scrubjay.text.slug import slug
+
+__all__ = ["SUFFIX", "file_name", "id_in", "link_target"]
+
+SUFFIX = ".md"
+_LONGEST = 200
+_LONGEST_ID = 64
+_CATEGORY_BYTES = 60
+_UUID = re.compile(r"(?<![0-9a-z])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
+_SAFE_ID = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
+
+
+def file_name(*, category: str, title: str, id: str) -> str:
+    """`{category}-{slug}-{id}.md`: one component of at most 200 bytes, in lower case; an empty part is left out."""
+    own = _safe_id(id)
+    room = _LONGEST - len(SUFFIX) - len(own) - 2
+    group = _cut(slug(category), min(room, _CATEGORY_BYTES))
+    words = _cut(slug(title), room - len(group.encode()))
+    return "-".join(part for part in (group, words or ("" if group else "note"), own) if part) + SUFFIX
+
+
+def id_in(name: str) -> str:
+    """The id at the end of a file's name, or nothing."""
+    found = _UUID.search(link_target(name))
+    return found[0].lower() if found else ""
+
+
+def link_target(path: str) -> str:
+    """What a link to a file names: its path without `.md`."""
+    return path[: -len(SUFFIX)] if path[-len(SUFFIX) :].lower() == SUFFIX else path
+
+
+def _safe_id(given: str) -> str:
+    """The id itself if it can stand in a file's name on every system, else one made of it."""
+    own = given.lower() if _UUID.fullmatch(given) else given
+    if len(own) <= _LONGEST_ID and _SAFE_ID.fullmatch(own):
+        return own
+    return hashlib.sha256(own.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _cut(text: str, most: int) -> str:
+    """As many whole characters as there is room for."""
+    whole = unicodedata.normalize("NFC", text).encode("utf-8", "replace")
+    return whole[: max(most, 0)].decode("utf-8", "ignore").strip("-")

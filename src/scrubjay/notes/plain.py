@@ -1,0 +1,88 @@
+"""Markdown as plain text: what a reader would hear, without its marks."""
+
+import re
+from collections.abc import Sequence
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+__all__ = ["plain_text"]
+
+_WIKI = re.compile(r"!?\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
+_BLANKS = re.compile(r"\n{3,}")
+_CELL = "\t"
+# What is longer takes seconds to read: the rest of it keeps its marks.
+_LONGEST = 200_000
+
+
+def plain_text(markdown: str) -> str:
+    """The text without its marks; what stands in code is left as it is."""
+    end = len(markdown) if len(markdown) <= _LONGEST else markdown.rfind("\n\n", 0, _LONGEST)
+    end = _LONGEST if end < 0 else end
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    read = _BLANKS.sub("\n\n", "\n".join(_Reader().lines_of(parser.parse(markdown[:end])))).strip()
+    return f"{read}{markdown[end:].rstrip()}"
+
+
+class _Reader:
+    """Goes through the blocks of a text; each item of a list keeps its mark, since it tells where one ends."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._lists: list[int] = []
+        self._lead = ""
+        self._row: list[str] | None = None
+
+    def lines_of(self, tokens: Sequence[Token]) -> list[str]:
+        for token in tokens:
+            if token.type == "inline":
+                self._say(_words(token.children or ()))
+            elif token.type in ("fence", "code_block"):
+                self._lines += [*token.content.rstrip("\n").split("\n"), ""]
+            elif token.type in ("bullet_list_open", "ordered_list_open"):
+                self._lists.append(int(token.attrGet("start") or 1) if token.type.startswith("ordered") else 0)
+            elif token.type == "list_item_open":
+                self._begin_item()
+            elif token.type in ("tr_open", "tr_close"):
+                self._turn_row()
+            elif token.type.endswith("_close"):
+                self._end(token)
+        return self._lines
+
+    def _say(self, words: str) -> None:
+        if self._row is not None:
+            self._row.append(words)
+            return
+        self._lines += [self._lead + line if line else line for line in words.split("\n")]
+        self._lead = ""
+
+    def _begin_item(self) -> None:
+        number = self._lists[-1]
+        self._lead = "  " * (len(self._lists) - 1) + (f"{number}. " if number else "- ")
+        if number:
+            self._lists[-1] += 1
+
+    def _turn_row(self) -> None:
+        if self._row is not None:
+            self._lines.append(_CELL.join(self._row))
+        self._row = [] if self._row is None else None
+
+    def _end(self, token: Token) -> None:
+        is_list = token.type in ("bullet_list_close", "ordered_list_close")
+        if is_list:
+            self._lists.pop()
+        ends_block = token.type in ("heading_close", "table_close", "blockquote_close") or (is_list and not self._lists)
+        if ends_block or (token.type == "paragraph_close" and not token.hidden):
+            self._lines.append("")
+
+
+def _words(tokens: Sequence[Token]) -> str:
+    said: list[str] = []
+    for token in tokens:
+        if token.type in ("text", "code_inline"):
+            said.append(token.content)
+        elif token.type == "image":
+            said.append(_words(token.children or ()))
+        elif token.type in ("softbreak", "hardbreak"):
+            said.append("\n")
+    return _WIKI.sub(lambda found: found[2] or found[1], "".join(said))

@@ -1,0 +1,227 @@
+"""Readers of documents: the words of a page of HTML, of a Word or OpenDocument text, of a PDF."""
+
+import codecs
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Callable
+from html.parser import HTMLParser
+from typing import BinaryIO
+from xml.parsers import expat
+
+__all__ = ["PLAIN", "READERS", "Unreadable", "decoded"]
+
+PLAIN = frozenset(
+    {
+        "text/plain", "text/markdown", "text/csv", "text/tab-separated-values", "application/json", "application/xml",
+        "application/yaml",
+    }
+)  # fmt: skip
+"""Types whose bytes are their text."""
+
+_BLOCKS = frozenset(
+    "address article aside blockquote br dd div dl dt figcaption footer form h1 h2 h3 h4 h5 h6 header hr li main nav "
+    "ol p pre section table tr ul title text desc".split()
+)
+_UNSEEN = frozenset({"script", "style", "template", "noscript"})
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_BLANKS = re.compile(r"\s+")
+_CHUNK = 1 << 16
+# So much of a document's markup is read at most, whatever it would unpack to.
+_MOST_MARKUP = 64 << 20
+_BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError)
+
+
+class Unreadable(Exception):
+    """Raised for a file that is not what it is called, or that nobody should unpack."""
+
+
+class _Enough(Exception):
+    """Raised when there is as much text as was asked for."""
+
+
+def decoded(data: bytes) -> str:
+    """Bytes as text: by their mark, else as UTF-8, else as what most old files are written in."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    try:
+        # Cut off in the midst of a character is still UTF-8.
+        return codecs.getincrementaldecoder("utf-8")().decode(data)
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+class _Words:
+    """Gathers words up to a length."""
+
+    def __init__(self, characters: int) -> None:
+        self._left = characters
+        self._parts: list[str] = []
+
+    def add(self, text: str) -> None:
+        """Take a piece of the text."""
+        self._parts.append(text)
+        self._left -= len(text)
+        if self._left <= 0:
+            raise _Enough
+
+    @property
+    def text(self) -> str:
+        """All of it, with white space as a reader would have it."""
+        lines = (" ".join(line.split()) for line in "".join(self._parts).split("\n"))
+        tidy: list[str] = []
+        for line in lines:
+            if line or (tidy and tidy[-1]):
+                tidy.append(line)
+        return "\n".join(tidy).strip()
+
+
+class _Page(HTMLParser):
+    """The words of HTML or SVG that a reader would see."""
+
+    def __init__(self, words: _Words) -> None:
+        super().__init__(convert_charrefs=True)
+        self._words = words
+        self._unseen = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _UNSEEN:
+            self._unseen += 1
+        elif tag in _BLOCKS:
+            self._words.add("\n")
+        elif tag in ("td", "th"):
+            self._words.add(" ")
+        if tag == "img":
+            self._words.add(next((f" {value} " for name, value in attrs if name == "alt" and value), ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _UNSEEN:
+            self._unseen = max(0, self._unseen - 1)
+        elif tag in _BLOCKS:
+            self._words.add("\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._unseen:
+            self._words.add(_BLANKS.sub(" ", data))
+
+
+def _html(file: BinaryIO, characters: int) -> str:
+    words = _Words(characters)
+    page = _Page(words)
+    try:
+        page.feed(decoded(file.read(_MOST_MARKUP)))
+        page.close()
+    except _Enough:
+        pass
+    return words.text
+
+
+class _Paragraphs:
+    """The words of one of the XML formats of word processors. A document type is refused: no entity is made here."""
+
+    def __init__(self, words: _Words, *, said: frozenset[str], ends: frozenset[str], gaps: frozenset[str]) -> None:
+        self._words = words
+        self._said, self._ends, self._gaps = said, ends, gaps
+        self._depth = 0
+        parser = expat.ParserCreate()
+        parser.StartDoctypeDeclHandler = self._refuse
+        parser.EntityDeclHandler = self._refuse
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._data
+        self.parser = parser
+
+    def _refuse(self, *_: object) -> None:
+        raise Unreadable("it declares a document type of its own, which no such document does")
+
+    def _start(self, tag: str, _: dict[str, str]) -> None:
+        self._depth += tag in self._said
+        if tag in self._gaps:
+            self._words.add(" ")
+
+    def _end(self, tag: str) -> None:
+        self._depth -= tag in self._said
+        if tag in self._ends:
+            self._words.add("\n")
+
+    def _data(self, data: str) -> None:
+        if self._depth:
+            self._words.add(data)
+
+
+def _zipped(file: BinaryIO, characters: int, *, part: str, **tags: frozenset[str]) -> str:
+    words = _Words(characters)
+    paragraphs = _Paragraphs(words, said=tags["said"], ends=tags["ends"], gaps=tags["gaps"])
+    read = 0
+    try:
+        with zipfile.ZipFile(file) as archive, archive.open(part) as markup:
+            while chunk := markup.read(_CHUNK):
+                read += len(chunk)
+                if read > _MOST_MARKUP:
+                    raise Unreadable("it unpacks to more than anybody would read")
+                paragraphs.parser.Parse(chunk, False)  # noqa: FBT003 - what expat calls it
+            paragraphs.parser.Parse(b"", True)  # noqa: FBT003
+    except _Enough:
+        pass
+    except KeyError as error:
+        raise Unreadable(f"it has no {part}") from error
+    except expat.ExpatError as error:
+        raise Unreadable(f"its XML is broken ({error})") from error
+    except _BROKEN_ZIP as error:
+        raise Unreadable("it is no archive that can be opened") from error
+    return words.text
+
+
+def _docx(file: BinaryIO, characters: int) -> str:
+    return _zipped(
+        file,
+        characters,
+        part="word/document.xml",
+        said=frozenset({"w:t"}),
+        ends=frozenset({"w:p", "w:br"}),
+        gaps=frozenset({"w:tab"}),
+    )
+
+
+def _odt(file: BinaryIO, characters: int) -> str:
+    return _zipped(
+        file,
+        characters,
+        part="content.xml",
+        said=frozenset({"text:p", "text:h"}),
+        ends=frozenset({"text:p", "text:h", "text:line-break"}),
+        gaps=frozenset({"text:tab", "text:s"}),
+    )
+
+
+def _pdf(file: BinaryIO, characters: int) -> str:
+    import pypdf  # noqa: PLC0415 - an extra
+    from pypdf.errors import PyPdfError  # noqa: PLC0415
+
+    words = _Words(characters)
+    try:
+        # It goes to and fro in the file, which an input need not allow.
+        document = pypdf.PdfReader(file if file.seekable() else io.BytesIO(file.read()))
+        if document.is_encrypted and not document.decrypt(""):
+            raise Unreadable("it is encrypted")
+        for page in document.pages:
+            words.add(page.extract_text() + "\n\n")
+    except _Enough:
+        pass
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, RecursionError) as error:
+        # What a broken file makes of its reader is of no class in common.
+        raise Unreadable(f"it cannot be read ({type(error).__name__})") from error
+    return words.text
+
+
+_WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+READERS: dict[str, Callable[[BinaryIO, int], str]] = {
+    "text/html": _html,
+    "image/svg+xml": _html,
+    _WORD: _docx,
+    "application/vnd.oasis.opendocument.text": _odt,
+    "application/pdf": _pdf,
+}
+"""What reads documents of a type: so many characters of an open file."""

@@ -1,0 +1,149 @@
+"""What a file is, by its first bytes; its name is asked only where these leave several possibilities."""
+
+import codecs
+from dataclasses import dataclass
+
+__all__ = ["HEAD", "UNKNOWN", "Sniffed", "extension_of", "sniff"]
+
+HEAD = 4096
+"""So many of the first bytes are looked at."""
+UNKNOWN = "application/octet-stream"
+
+# Where it stands, and what: the first that fits is it.
+_MAGIC: tuple[tuple[int, bytes, str], ...] = (
+    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
+    (0, b"\xff\xd8\xff", "image/jpeg"),
+    (0, b"GIF87a", "image/gif"),
+    (0, b"GIF89a", "image/gif"),
+    (8, b"WEBP", "image/webp"),
+    (8, b"WAVE", "audio/wav"),
+    (0, b"OggS", "audio/ogg"),
+    (0, b"fLaC", "audio/flac"),
+    (0, b"ID3", "audio/mpeg"),
+    (4, b"ftypM4A", "audio/mp4"),
+    (4, b"ftypqt", "video/quicktime"),
+    (4, b"ftypavif", "image/avif"),
+    (4, b"ftypheic", "image/heic"),
+    (4, b"ftyp", "video/mp4"),
+    (0, b"\x1aE\xdf\xa3", "video/webm"),
+    (0, b"%PDF-", "application/pdf"),
+    (0, b"PK\x03\x04", "application/zip"),
+    (0, b"PK\x05\x06", "application/zip"),
+    (0, b"\x1f\x8b", "application/gzip"),
+    (0, b"\x7fELF", UNKNOWN),
+    (0, b"MZ", UNKNOWN),
+)
+_RIFF = frozenset({"image/webp", "audio/wav"})
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+_ODT = "application/vnd.oasis.opendocument.text"
+# Types by the ends of names, and what the bytes of such a file look like.
+_NAMED = {
+    "png": ("image/png", "image/png"),
+    "jpg": ("image/jpeg", "image/jpeg"),
+    "jpeg": ("image/jpeg", "image/jpeg"),
+    "gif": ("image/gif", "image/gif"),
+    "webp": ("image/webp", "image/webp"),
+    "avif": ("image/avif", "image/avif"),
+    "heic": ("image/heic", "image/heic"),
+    "svg": ("image/svg+xml", "text/plain"),
+    "mp3": ("audio/mpeg", "audio/mpeg"),
+    "wav": ("audio/wav", "audio/wav"),
+    "ogg": ("audio/ogg", "audio/ogg"),
+    "oga": ("audio/ogg", "audio/ogg"),
+    "opus": ("audio/ogg", "audio/ogg"),
+    "ogv": ("video/ogg", "audio/ogg"),
+    "flac": ("audio/flac", "audio/flac"),
+    "m4a": ("audio/mp4", "audio/mp4"),
+    "mp4": ("video/mp4", "video/mp4"),
+    "m4v": ("video/mp4", "video/mp4"),
+    "mov": ("video/quicktime", "video/quicktime"),
+    "webm": ("video/webm", "video/webm"),
+    "mkv": ("video/x-matroska", "video/webm"),
+    "pdf": ("application/pdf", "application/pdf"),
+    "zip": ("application/zip", "application/zip"),
+    "docx": (_DOCX, "application/zip"),
+    "xlsx": (_XLSX, "application/zip"),
+    "pptx": (_PPTX, "application/zip"),
+    "odt": (_ODT, "application/zip"),
+    "epub": ("application/epub+zip", "application/zip"),
+    "gz": ("application/gzip", "application/gzip"),
+    "txt": ("text/plain", "text/plain"),
+    "log": ("text/plain", "text/plain"),
+    "md": ("text/markdown", "text/plain"),
+    "markdown": ("text/markdown", "text/plain"),
+    "csv": ("text/csv", "text/plain"),
+    "tsv": ("text/tab-separated-values", "text/plain"),
+    "json": ("application/json", "text/plain"),
+    "canvas": ("application/json", "text/plain"),
+    "html": ("text/html", "text/plain"),
+    "htm": ("text/html", "text/plain"),
+    "xml": ("application/xml", "text/plain"),
+    "yaml": ("application/yaml", "text/plain"),
+    "yml": ("application/yaml", "text/plain"),
+}
+_ENDS = {kind: end for end, (kind, _) in reversed(_NAMED.items())}
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_MP3_SYNC = 0xE0
+_CONTROL = frozenset(range(32)) - {9, 10, 12, 13, 27}
+_MARKUP = ((b"<svg", "image/svg+xml"), (b"<!doctype html", "text/html"), (b"<html", "text/html"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sniffed:
+    """The type of a file, how the names of such files end, and a remark where its name says something else."""
+
+    type: str
+    end: str
+    remark: str = ""
+
+
+def sniff(head: bytes, name: str) -> Sniffed:
+    """What a file is. Its bytes go before its name, so that nothing passes for what it is not."""
+    end = extension_of(name)
+    looks = _looks(head)
+    named, base = _NAMED.get(end, ("", ""))
+    # An mp4 may hold sound alone, and the other way round: these forms differ in the name only.
+    if named and (looks == base or {looks, base} == {"audio/mp4", "video/mp4"}):
+        return Sniffed(type=named, end=end)
+    kind = _marked_up(head) if looks == "text/plain" else looks
+    if not named and kind == "text/plain":
+        return Sniffed(type=kind, end=end or "txt")
+    remark = f"its name ends in .{end}, but it is {kind}" if named and kind != named else ""
+    return Sniffed(type=kind, end=_ENDS.get(kind, end or "bin"), remark=remark)
+
+
+def extension_of(name: str) -> str:
+    """What follows the last dot of a name, if it can be the end of one."""
+    before, dot, end = name.rpartition(".")
+    is_one = bool(dot and before.strip(". ")) and end.isascii() and end.isalnum() and len(end) <= 8  # noqa: PLR2004
+    return end.lower() if is_one else ""
+
+
+def _looks(head: bytes) -> str:
+    for at, mark, kind in _MAGIC:
+        if head[at : at + len(mark)] == mark and (kind not in _RIFF or head.startswith(b"RIFF")):
+            return kind
+    if head[:1] == b"\xff" and not head.startswith(_WIDE) and (head[1:2] or b"\0")[0] & _MP3_SYNC == _MP3_SYNC:
+        return "audio/mpeg"
+    return "text/plain" if _is_text(head) else UNKNOWN
+
+
+def _is_text(head: bytes) -> bool:
+    if head.startswith(_WIDE):
+        return True
+    if _CONTROL.intersection(head):
+        return False
+    try:
+        # A character may be cut in two at the end of what is looked at.
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        # What most old files are written in has few signs there.
+        return not any(0x80 <= one < 0xA0 for one in head)  # noqa: PLR2004
+    return True
+
+
+def _marked_up(head: bytes) -> str:
+    lowered = head.lower()
+    return next((kind for mark, kind in _MARKUP if mark in lowered[:1024]), "text/plain")

@@ -1,0 +1,40 @@
+"""Export and import of notes, asked of a daemon."""
+
+from collections.abc import Sequence
+
+from scrubjay.model.draft import Caller
+from scrubjay.notes.exporting.results import NotesExported
+from scrubjay.notes.importing.results import NotesImported
+from scrubjay.ports import Progress
+from scrubjay.remote.attaching import Attaching
+
+__all__ = ["Carrying"]
+
+
+class Carrying(Attaching):
+    """Export and import, to and from the machine that the daemon runs on."""
+
+    async def export_notes(
+        self,
+        target: str,
+        *,
+        who: Caller,
+        refs: Sequence[str] = (),
+        format: str = "md",
+        category: str = "",
+        tags: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> NotesExported:
+        """Write notes to a file or folder."""
+        return await self._write(
+            "export_notes", NotesExported, who, progress=progress, target=target, refs=refs, format=format,
+            category=category, tags=tags,
+        )  # fmt: skip
+
+    async def import_notes(
+        self, folder: str, *, who: Caller, category: str = "", dry_run: bool = False, progress: Progress | None = None
+    ) -> NotesImported:
+        """Take in a folder of Markdown."""
+        return await self._write(
+            "import_notes", NotesImported, who, progress=progress, folder=folder, category=category, dry_run=dry_run
+        )

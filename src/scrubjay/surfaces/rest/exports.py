@@ -1,0 +1,38 @@
+"""Single notes as files, to be saved."""
+
+from typing import Annotated, Literal
+from urllib.parse import quote
+
+from fastapi import Query, Response
+
+from scrubjay.model.memory import Json
+from scrubjay.notes.desk import Notes
+from scrubjay.notes.exporting.results import MEDIA
+from scrubjay.surfaces.rest.house import Watching
+from scrubjay.surfaces.rest.route import Ref, router
+
+routes = router("notes")
+_KINDS: dict[str, Json] = {
+    kind.partition(";")[0]: {"schema": {"type": "string"}, "example": "The note"} for kind in MEDIA.values()
+}
+_RESPONSES: dict[int | str, dict[str, Json]] = {
+    200: {"description": "The note as a file, to be saved", "content": _KINDS},
+}
+
+
+@routes.get("/notes/{id}/export", summary="A note as a file", response_class=Response, responses=_RESPONSES)
+async def export_note(
+    ref: Ref,
+    visit: Watching,
+    format: Annotated[Literal["md", "json", "csv", "html", "pdf"], Query(description="What it is written as.")] = "md",
+) -> Response:
+    """A note as Markdown, JSON, CSV, HTML or PDF, to be saved: no browser shows it in the name of this server."""
+    notes = visit.house.notes or Notes(engine=visit.house.engine)
+    found = await visit.read("export_note", notes.export_note(ref, who=visit.who, format=format))
+    headers = {
+        "content-disposition": f"attachment; filename*=UTF-8''{quote(found.name, safe='')}",
+        "content-security-policy": "default-src 'none'; sandbox",
+        "x-content-type-options": "nosniff",
+        "cache-control": "private, no-store",
+    }
+    return Response(found.data, media_type=found.media_type, headers=headers)

@@ -1,0 +1,151 @@
+"""The tools of `notes`, through the SDK's client, in both revisions of the protocol."""
+
+import json
+
+import pytest
+from tests.surfaces.mcp.counting import tokens
+from tests.surfaces.mcp.dear_texts import DEAR
+from tests.surfaces.mcp.speaking import ERAS, call, house, refusal, text_of
+
+from scrubjay.settings import Settings
+
+TITLE = "Meeting with John about Q4 goals"
+CONTENT = "# Q4 Goals Discussion\n\n**Key Points:**\n- Revenue target: $2M\n- New product launch in March\n"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_note_is_written_read_edited_linked_and_found(settings: Settings, era: str) -> None:
+    async with house(settings) as home, home.client(era, tools="notes") as client:
+        given = {"title": TITLE, "content": CONTENT, "tags": ["meeting", "goals", "q4"], "category": "work/meetings"}
+        made = await call(client, "write_mem", **given)
+        assert (made["action"], made["version"], made["created_at"][-1]) == ("created", 1, "Z")
+        # Without a folder of notes there is no file to name.
+        assert "file_path" not in made
+        (memory,) = (await home.desk().memory.read(made["id"])).memories
+        assert (memory.content, memory.category, memory.source.method) == (CONTENT, "work/meetings", "agent")
+        read = await call(client, "read_mem", identifier="meeting-with-john-q4-goals")
+        assert (read["id"], read["content"], read["tags"], read["links"]) == (made["id"], CONTENT, given["tags"], [])
+        assert read["last_reviewed"] == read["created_at"] == made["created_at"]
+        assert (await call(client, "read_mem", identifier="meeting john q4"))["id"] == made["id"]
+        plain = await call(client, "read_mem", identifier=TITLE, format="plain")
+        assert plain["content"].splitlines()[2:] == [
+            "Key Points:",
+            "",
+            "- Revenue target: $2M",
+            "- New product launch in March",
+        ]
+        whole = json.loads((await call(client, "read_mem", identifier=TITLE, format="json"))["content"])
+        assert (whole["id"], whole["content"]) == (made["id"], CONTENT)
+        other = await call(client, "write_mem", title="Project Ideas", content="Keep bees by radio.", category="home")
+        linked = await call(client, "link_mem", source_id=made["id"], target_id="Project Ideas", link_text="Ideas")
+        assert (linked["success"], linked["action"], linked["source_links"]) == (True, "created", [other["id"]])
+        assert linked["markdown_link"] == f"[[home-project-ideas-{other['id']}|Ideas]]"
+        changed = await call(client, "edit_mem", id=made["id"], content=f"{CONTENT}- Budget", tags=["q4", "budget"])
+        assert (changed["success"], changed["version"], changed["updated_at"] > made["created_at"]) == (True, 2, True)
+        (hit,) = (await call(client, "search_mem", query="revenue", category="work", tags=["budget"], limit=5))[
+            "results"
+        ]
+        assert (hit["id"], hit["title"], "**Revenue**" in hit["snippet"]) == (made["id"], TITLE, True)
+        assert (await call(client, "search_mem", query="revenue", category="home"))["results"] == []
+        gone = await call(client, "unlink_mem", source_id=other["id"], target_id=made["id"])
+        assert (gone["success"], gone["action"], gone["source_links"], gone["target_links"]) == (
+            True, "removed", [], []
+        )  # fmt: skip
+        odd = await call(client, "link_mem", source_id=made["id"], target_id=other["id"], link_text="a [[b]] |c]")
+        assert odd["markdown_link"] == f"[[home-project-ideas-{other['id']}|a &#91;[b&#93;] |c&#93;]]"
+        for form in ("iso", "locale", "timestamp", "date_only"):
+            now = await call(client, "get_current_date", format=form, timezone="Europe/Berlin")
+            assert (now["format"], now["timezone"]) == (form, "Europe/Berlin")
+            assert now["date"] in (now["iso"], str(now["timestamp"]), now["iso"][:10]) or now["weekday"] in now["date"]
+
+
+async def test_a_note_is_never_merged_and_what_is_like_it_is_told(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="notes") as client:
+        first = await call(client, "write_mem", title=TITLE, content=CONTENT)
+        result = await client.call_tool("write_mem", {"title": TITLE, "content": CONTENT})
+        again = result.structured_content
+        assert again is not None
+        assert again["id"] != first["id"]
+        assert [(one["id"], one["similarity"]) for one in again["similar"]] == [(first["id"], 1.0)]
+        assert f"like {first['name']}" in text_of(result)
+        said = await refusal(client, "read_mem", identifier=TITLE)
+        assert first["id"] in said
+        assert again["id"] in said
+
+
+async def test_a_long_note_is_told_in_parts_within_the_budget(settings: Settings) -> None:
+    long = "".join(
+        f"## Part {number}\n\nThe jay hid acorn {number} under the oak of the mill.\n\n" for number in range(200)
+    )
+    async with house(settings) as home, home.client("auto", tools="notes") as client:
+        made = await call(client, "write_mem", title="Acorns", content=long, tags=["acorns"])
+        parts: list[str] = []
+        cursor, given = "", {"identifier": "Acorns"}
+        while not parts or cursor:
+            result = await client.call_tool("read_mem", {**given, **({"cursor": cursor} if cursor else {})})
+            told = result.structured_content
+            assert told is not None
+            assert tokens(text_of(result)) + tokens(json.dumps(told, ensure_ascii=False)) <= 1_700
+            parts.append(told["content"])
+            cursor = told.get("cursor", "")
+        assert "".join(parts) == long
+        assert len(parts) > 4
+        first = (await call(client, "read_mem", **given, max_tokens=400))["cursor"]
+        await call(client, "edit_mem", id=made["id"], tags=["oak"])
+        assert "has changed since" in await refusal(client, "read_mem", **given, cursor=first)
+        for number in range(20):
+            await call(client, "write_mem", title=f"Jay {number}", content=f"Jay {number}: {long[:300]}")
+        result = await client.call_tool("search_mem", {"query": "jay", "limit": 20})
+        assert tokens(text_of(result)) + tokens(json.dumps(result.structured_content)) <= 1_700
+        assert "there are more" in text_of(result)
+        # As many as are asked for unless told otherwise are told, if each in few words.
+        assert len((await call(client, "search_mem", query="jay"))["results"]) == 10
+        more = await call(client, "search_mem", query="jay", limit=20, max_tokens=8_000)
+        assert (len(more["results"]), "updated_at" in more["results"][0]) == (20, True)
+
+
+async def test_no_kind_of_text_is_told_beyond_the_budget(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="notes") as client:
+        for kind, text in DEAR.items():
+            dear = (text * 3_000)[:6_000]
+            made = await call(client, "write_mem", title=f"{kind} {dear}"[:300], content=dear, tags=[kind])
+            await home.desk().memory.revise(
+                made["id"], add_observations=[f"{number} {dear[:200]}" for number in range(80)]
+            )
+            for asked in (300, 1_500, 8_000):
+                result = await client.call_tool("read_mem", {"identifier": made["id"], "max_tokens": asked})
+                assert (
+                    tokens(text_of(result)) + tokens(json.dumps(result.structured_content, ensure_ascii=False)) <= asked
+                ), kind
+
+
+async def test_what_is_wrong_is_said_in_words(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="notes") as client:
+        made = await call(client, "write_mem", title=TITLE, content=CONTENT)
+        for tool, given, words in (
+            ("write_mem", {"title": " ", "content": "x"}, "a note needs a title"),
+            ("write_mem", {"title": "x", "content": " "}, "a note needs content"),
+            ("write_mem", {"title": "x" * 301, "content": "x"}, "title has 301 characters"),
+            ("write_mem", {"title": "x"}, "needs the argument 'content'"),
+            ("write_mem", {"title": "x", "content": "", "template": "nothing"}, "there is no template"),
+            ("write_mem", {"title": "x", "content": "a\0"}, "content has a NUL"),
+            ("write_mem", {"title": "x", "content": "x" * 2_000_000}, "content has 2,000,000 bytes"),
+            ("edit_mem", {"id": made["id"], "content": "a\0"}, "content has a NUL"),
+            ("edit_mem", {"id": "nobody", "title": "x"}, "Find it with search_mem"),
+            ("link_mem", {"source_id": "nobody", "target_id": made["id"]}, "Find it with search_mem"),
+            ("unlink_mem", {"source_id": made["id"], "target_id": "Meting with Jon about Q4 goals"}, "Did you mean"),
+            ("read_mem", {"identifier": " "}, "say which note"),
+            ("read_mem", {"identifier": "Meeting with Jane"}, "no note answers"),
+            ("read_mem", {"identifier": "../../etc/passwd"}, "no note answers"),
+            ("edit_mem", {"id": made["id"]}, "say what to change"),
+            ("edit_mem", {"id": made["id"], "content": ""}, "leave nothing"),
+            ("edit_mem", {"id": made["id"], "title": "y", "expected_version": 7}, "is at version 1, not 7"),
+            ("link_mem", {"source_id": made["id"], "target_id": made["id"]}, "cannot be related to itself"),
+            ("get_current_date", {"timezone": "Nowhere"}, "there is no time zone"),
+        ):
+            assert words in await refusal(client, tool, **given), (tool, given)
+        await home.desk().memory.set_rules(never=["codeword"])
+        result = await client.call_tool("write_mem", {"title": "Secret", "content": "the codeword is heron"})
+        assert (result.is_error, result.structured_content) != (True, None)
+        assert result.structured_content is not None
+        assert result.structured_content["action"] == "rejected"

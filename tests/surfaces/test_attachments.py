@@ -1,0 +1,110 @@
+"""Attachments on the command line, from Python, and over REST, in a folder of notes that is kept in step."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from tests.surfaces.daemons import background_daemon
+from tests.surfaces.rest.asking import visiting
+from tests.surfaces.shell import run, told
+from tests.unit.notes.files import docx, png
+
+from scrubjay import MemoryClient, Settings
+from scrubjay.errors import InvalidInput, TooLarge
+
+SVG = b"<svg xmlns='http://www.w3.org/2000/svg'><text>A walnut</text><script>alert(1)</script></svg>"
+
+
+def test_a_file_is_attached_on_the_command_line(tmp_path: Path) -> None:
+    options = ("--data", str(tmp_path / "data"))
+    note = told("notes", "write", "Harvest", "What we know of the harvest of this year.", *options)
+    paper = tmp_path / "Report 2026.docx"
+    paper.write_bytes(docx("Walnuts were plenty"))
+    done = told("notes", "attach", "Harvest", str(paper), "--caption", "For the board", *options)
+    kept = done["attachment"]
+    assert isinstance(kept, dict)
+    assert (done["action"], kept["caption"], kept["bytes"]) == ("created", "For the board", paper.stat().st_size)
+    assert Path(str(kept["path"])).read_bytes() == paper.read_bytes()
+    # The note shows it, and is written with it.
+    read = told("notes", "read", str(note["id"]), *options)
+    embed = f"![[{str(kept['file']).partition('/')[2]}|For the board]]"
+    assert str(read["content"]).endswith(embed)
+    assert embed in Path(str(read["file_path"])).read_text(encoding="utf-8")
+    assert list(Path(str(read["file_path"])).parent.glob("*.md")) == [Path(str(read["file_path"]))]
+    again = run("notes", "attach", "Harvest", str(paper), *options)
+    assert again.out.startswith("known Report 2026.docx (")
+    listed = run("notes", "attachments", "Harvest", *options)
+    assert "Report 2026.docx" in listed.out
+    assert "For the board" in listed.out
+    assert "walnuts" in run("recall", "walnuts plenty", *options).out.lower()
+    assert run("notes", "orphans", *options).out == "every attachment is embedded, and every file is known\n"
+    told("forget", str(note["id"]), *options)
+    assert "no note embeds it" in run("notes", "orphans", *options).out
+    assert Path(str(kept["path"])).exists()
+    refused = run("notes", "attach", "Harvest", str(tmp_path / "none"), "--json", *options)
+    assert (refused.code, "cannot be read" in str(refused.error()["message"])) == (2, True)
+
+
+async def test_a_file_is_sent_and_fetched_over_http(tmp_path: Path) -> None:
+    settings = Settings(
+        home=str(tmp_path / "data"), embedder="none", vector_index="scan", readers=1, max_attachment_bytes=50_000,
+        notestore_path=str(tmp_path / "notes"), max_body_bytes=100_000,
+    )  # fmt: skip
+    with background_daemon(settings) as running:
+        async with visiting(running.http) as visitor:
+            note = await visitor.post("/notes", {"title": "Trees", "content": "All about our trees."}, status=201)
+            place = f"/notes/{note['id']}/attachments"
+            given: dict[str, Any] = {"params": {"name": "Köln \u202e.svg", "caption": "A tree"}, "content": SVG}
+            made = (await visitor.ask("POST", place, status=201, **given)).json()
+            kept = made["attachment"]
+            assert (kept["media_type"], kept["title"]) == ("image/svg+xml", "Köln .svg")
+            assert (await visitor.ask("POST", place, **given)).json()["action"] == "known"
+            assert (await visitor.get(place))["attachments"] == [kept]
+            got = await visitor.ask("GET", f"/attachments/{kept['id']}")
+            assert got.content == SVG
+            assert got.headers["content-type"] == "application/octet-stream"
+            assert got.headers["x-content-type-options"] == "nosniff"
+            assert "sandbox" in got.headers["content-security-policy"]
+            kind, _, name = got.headers["content-disposition"].partition("; filename*=UTF-8''")
+            assert (kind, unquote(name)) == ("attachment", "Köln .svg")
+            picture = await visitor.ask("POST", place, status=201, params={"name": "a.png"}, content=png("x"))
+            shown = await visitor.ask("GET", f"/attachments/{picture.json()['attachment']['id']}")
+            assert shown.headers["content-type"] == "image/png"
+            head = await visitor.ask("HEAD", f"/attachments/{kept['id']}")
+            assert (head.content, head.headers["content-disposition"]) == (b"", got.headers["content-disposition"])
+            await visitor.ask("HEAD", "/attachments/nothing", status=404)
+            for name, caption, field in (("a\0.txt", "", "name"), (" ", "", "name"), ("a", "\0", "caption")):
+                query = {"name": name, "caption": caption}
+                refused = await visitor.refused("POST", place, 422, "invalid_input", params=query, content=b"new")
+                assert refused["field"] == field
+            for problem in (
+                await visitor.refused("POST", place, 422, "invalid_input", params={"name": "a.txt"}),
+                await visitor.refused("POST", place, 422, "invalid_input", content=b"x"),
+                await visitor.refused("POST", place, 413, "too_large", params={"name": "a"}, content=bytes(60_000)),
+                await visitor.refused("POST", place, 413, "too_large", params={"name": "a"}, content=bytes(200_000)),
+                await visitor.refused(
+                    "POST", "/notes/nobody/attachments", 404, "not_found", params={"name": "a"}, content=b"x"
+                ),
+                await visitor.refused("GET", f"/attachments/{note['id']}", 404, "not_found"),
+                await visitor.refused("GET", "/attachments/..%2f..%2fetc%2fpasswd", 404, "no_such_path"),
+            ):
+                assert problem["detail"]
+            assert (await visitor.get("/attachments/orphans"))["orphans"] == []
+            # Whoever comes by HTTP has no say in which files the server reads.
+            asked = {"arguments": {"note": "Trees", "path": "/etc/passwd"}}
+            assert (await visitor.web.post("/call/attach_path", json=asked)).status_code == 403
+        given_file = tmp_path / "b.txt"
+        given_file.write_text("Words of a file", encoding="utf-8")
+        # By its socket the daemon reads the file itself; by its address it is sent what is in it.
+        async with MemoryClient(settings=settings) as near:
+            assert (await near.attach_path("Trees", given_file)).action == "created"
+        async with MemoryClient(url=running.http, settings=Settings(home=str(tmp_path / "far"))) as far:
+            assert (await far.attach_path("Trees", given_file, caption="Far")).action == "known"
+            assert [one.title for one in (await far.note_attachments("Trees")).attachments][-1] == "b.txt"
+            assert (await far.orphaned_files()).orphans == ()
+            with pytest.raises(InvalidInput, match="base64"):
+                await far.attach_file("Trees", "x.txt", "no base64!")
+            with pytest.raises(TooLarge):
+                await far.attach_file("Trees", "x.bin", bytes(60_000))
+        assert "![[" in (tmp_path / "notes" / Path(note["file_path"]).name).read_text(encoding="utf-8")

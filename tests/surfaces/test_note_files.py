@@ -1,0 +1,69 @@
+"""Export and import of notes on the command line, through a daemon, and over REST."""
+
+import json
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from tests.surfaces.daemons import background_daemon
+from tests.surfaces.rest.asking import visiting
+from tests.surfaces.shell import run, told
+
+from scrubjay import MemoryClient, Settings
+from scrubjay.errors import InvalidInput
+
+
+def test_notes_are_exported_and_imported_on_the_command_line(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    (vault / "trees").mkdir(parents=True)
+    (vault / "trees" / "Walnut.md").write_text("It is tall, see [[Oak]].\n", encoding="utf-8")
+    (vault / "trees" / "Oak.md").write_text("It is old, see [[Elm]].\n", encoding="utf-8")
+    options = ("--data", str(tmp_path / "data"))
+    tried = run("notes", "import", str(vault), "--dry-run", "--category", "park", *options)
+    assert "2 notes found" in tried.out
+    assert "2 would be created" in tried.out
+    assert "broken link: trees/Oak.md: [[Elm]]" in tried.out
+    done = told("notes", "import", str(vault), "--category", "park", *options)
+    assert (done["created"], done["linked"], done["skipped"]) == (2, 1, [])
+    assert told("notes", "import", str(vault), "--category", "park", *options)["unchanged"] == 2
+    lines = run("notes", "export", "--format", "json", *options).out.splitlines()
+    assert sorted(json.loads(line)["title"] for line in lines) == ["Oak", "Walnut"]
+    assert "It is tall, see [[Oak]]." in run("notes", "export", "Walnut", *options).out
+    said = run("notes", "export", "--format", "html", "--to", str(tmp_path / "web"), "--category", "park", *options)
+    assert said.out.startswith("exported 2 notes to ")
+    assert (tmp_path / "web" / "index.html").exists()
+    refused = run("notes", "export", "--json", *options)
+    assert (refused.code, "several files" in str(refused.error()["message"])) == (2, True)
+
+
+async def test_a_daemon_carries_notes_and_hands_them_out(tmp_path: Path) -> None:
+    settings = Settings(
+        home=str(tmp_path / "data"), embedder="none", vector_index="scan", readers=1,
+        notestore_path=str(tmp_path / "notes"),
+    )  # fmt: skip
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Größe.md").write_text("<script>alert(1)</script> matters\n", encoding="utf-8")
+    with background_daemon(settings) as running:
+        async with MemoryClient(settings=settings) as near:
+            reports: list[tuple[int, int]] = []
+            taken = await near.import_notes(vault, progress=lambda done, total: reports.append((done, total)))
+            assert (taken.created, bool(reports)) == (1, True)
+            wrote = await near.export_notes(tmp_path / "all.csv", format="csv")
+            assert (wrote.notes, (tmp_path / "all.csv").stat().st_size) == (1, wrote.bytes)
+        async with MemoryClient(url=running.http, settings=Settings(home=str(tmp_path / "far"))) as far:
+            with pytest.raises(InvalidInput, match="own machine"):
+                await far.import_notes(vault)
+            with pytest.raises(InvalidInput, match="own machine"):
+                await far.export_notes(tmp_path / "far.csv", format="csv")
+        async with visiting(running.http) as visitor:
+            for chosen, kind in (("md", "text/markdown"), ("html", "text/html"), ("pdf", "application/pdf")):
+                got = await visitor.ask("GET", "/notes/Größe/export", params={"format": chosen})
+                assert got.headers["content-type"].partition(";")[0] == kind
+                assert got.headers["x-content-type-options"] == "nosniff"
+                assert "sandbox" in got.headers["content-security-policy"]
+                assert "<script>" not in got.text or chosen == "md"
+                place, _, name = got.headers["content-disposition"].partition("; filename*=UTF-8''")
+                assert (place, unquote(name).startswith("grösse-")) == ("attachment", True)
+            await visitor.refused("GET", "/notes/nobody/export", 404, "not_found")
+            await visitor.refused("GET", "/notes/Größe/export", 422, "invalid_input", params={"format": "exe"})

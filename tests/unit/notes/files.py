@@ -1,0 +1,54 @@
+"""Files of every kind that notes embed, made in the test."""
+
+import io
+import struct
+import zipfile
+import zlib
+
+from reportlab.pdfgen.canvas import Canvas
+
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+OPEN_DOCUMENT = "application/vnd.oasis.opendocument.text"
+
+
+def png(text: str = "", *, colour: tuple[int, int, int] = (200, 30, 30), side: int = 8) -> bytes:
+    """A picture of one colour, with a text in it that no eye sees."""
+    row = b"\0" + bytes(colour) * side
+    chunks = [
+        (b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)),
+        *([(b"tEXt", b"Comment\0" + text.encode())] if text else []),
+        (b"IDAT", zlib.compress(row * side)),
+        (b"IEND", b""),
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    )
+
+
+def pdf(text: str) -> bytes:
+    """A document of one page."""
+    file = io.BytesIO()
+    canvas = Canvas(file)
+    canvas.drawString(72, 720, text)
+    canvas.save()
+    return file.getvalue()
+
+
+def zipped(name: str, text: str | bytes) -> bytes:
+    """An archive with one file in it."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, text)
+    return file.getvalue()
+
+
+def docx(*paragraphs: str, before: str = "") -> bytes:
+    """A text as Word keeps it."""
+    body = "".join(f"<w:p><w:r><w:t>{one}</w:t></w:r></w:p>" for one in paragraphs)
+    return zipped("word/document.xml", f'<?xml version="1.0"?>{before}<w:document xmlns:w="x">{body}</w:document>')
+
+
+def odt(*paragraphs: str) -> bytes:
+    """A text as LibreOffice keeps it."""
+    body = "".join(f"<text:p>{one}</text:p>" for one in paragraphs)
+    return zipped("content.xml", f'<?xml version="1.0"?><office:d xmlns:office="o" xmlns:text="t">{body}</office:d>')

@@ -1,0 +1,226 @@
+"""What is asked of notes: by words and meaning, by category, what is due for review, and which links lead where."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from scrubjay.app.indexes import make_index
+from scrubjay.engine import Engine
+from scrubjay.errors import NotFound
+from scrubjay.model.draft import Caller, Edit
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.query import Filter, Question
+from scrubjay.model.relation import Relation
+from scrubjay.notes.categories import Branch, category_tree
+from scrubjay.notes.linkage import backlinks, broken_links
+from scrubjay.notes.note import Link
+from scrubjay.notes.reviewing import due, review
+from scrubjay.notes.searching import search
+from scrubjay.ports import Edge
+from scrubjay.recalling.mirror import Mirrors
+from scrubjay.recalling.visits import Visits
+from scrubjay.settings import Settings
+from scrubjay.testing import FakeClock, FakeEmbedder, FakeStore
+from scrubjay.testing.build import START, a_commit, a_memory
+from scrubjay.writing.dispose import Selection
+
+SPACE = "default"
+WHO = Caller()
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    store, embedder, clock = FakeStore(), FakeEmbedder(), FakeClock(START + 100 * DAY, step=timedelta(0))
+    settings = Settings(home=str(tmp_path), vector_index="scan")
+    made = Engine(
+        store=store, embedder=embedder, index=make_index(settings, store, embedder), clock=clock,
+        limits=settings.limits, visits=Visits(store, clock=clock), data=tmp_path,
+    )  # fmt: skip
+    yield made
+    await made.close()
+
+
+def a_note(name: str, content: str = "Some text.", **fields: object) -> Memory:
+    return a_memory(content, name=name, **{"title": name.title(), **fields})  # type: ignore[arg-type]
+
+
+async def keep(engine: Engine, *notes: Memory) -> None:
+    await engine.store.commit(a_commit(*notes))
+    await engine.embed_missing()
+
+
+# ---- search ----
+
+
+async def test_notes_are_found_by_their_words_and_told_where(engine: Engine) -> None:
+    here = a_note("plan", "The otter plan is ready.", category="work/rivers", tags=("otters",))
+    await keep(engine, here, a_note("other", "Nothing about the plan.", category="home"))
+    found = await search("otter plan", engine=engine, who=WHO, category="work", tags=("otters",))
+    (hit,) = found.results
+    assert (hit.id, hit.title, hit.category, hit.tags) == (here.id, "Plan", "work/rivers", ("otters",))
+    assert hit.snippet == "The **otter** **plan** is ready."
+    assert hit.matched == ("title", "tags", "content")
+    assert not found.more
+    assert (await search("plan", engine=engine, who=WHO, limit=1)).more
+    assert len((await search("plan", engine=engine, who=WHO, limit=1, offset=1)).results) == 1
+
+
+async def test_what_is_found_by_its_meaning_is_marked_and_comes_after_words(engine: Engine) -> None:
+    # To the embedder of the tests what shares a word means something near.
+    words, other = a_note("words", "jay and nest"), a_note("other", "a jay alone")
+    refused = a_note("refused", "a jay with salt")
+    attached = a_note("scan", "the nest of a jay", kind="attachment")
+    await keep(engine, words, other, refused, attached)
+    plain = await search("jay nest -salt", engine=engine, who=WHO)
+    assert {hit.title: hit.matched for hit in plain.results} == {"Words": ("content",), "Scan": ("attachment",)}
+    found = await search("jay nest -salt", engine=engine, who=WHO, semantic=True)
+    matched = {hit.title: hit.matched for hit in found.results}
+    assert matched == {
+        "Words": ("content", "meaning"), "Scan": ("attachment", "meaning"), "Other": ("meaning",),
+    }  # fmt: skip
+    scores = [hit.score for hit in found.results]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    again = [await search("jay nest", engine=engine, who=WHO, semantic=True, limit=1, offset=at) for at in range(4)]
+    assert len({one.results[0].id for one in again}) == 4
+    assert [one.more for one in again] == [True, True, True, False]
+    assert len((await search("*", engine=engine, who=WHO, semantic=True)).results) == 4
+
+
+# ---- categories ----
+
+
+async def test_categories_are_a_tree_with_counts(engine: Engine) -> None:
+    categories = ("work", "Work/Meetings", "work/meetings/weekly", "work/plans", "", "home", "a/b/c")
+    await keep(engine, *(a_note(f"n{number}", category=one) for number, one in enumerate(categories)))
+    await keep(engine, a_note("gone", category="trash", state=State.TRASHED))
+    tree = await category_tree(engine=engine, space=SPACE)
+    assert [(one.path, one.notes, one.total) for one in tree] == [("a", 0, 1), ("home", 1, 1), ("work", 1, 4)]
+    work = tree[-1]
+    weekly = Branch(path="work/meetings/weekly", name="weekly", notes=1, total=1)
+    assert work.children == (
+        Branch(path="work/meetings", name="meetings", notes=1, total=2, children=(weekly,)),
+        Branch(path="work/plans", name="plans", notes=1, total=1),
+    )
+    assert await category_tree(engine=engine, space="nowhere") == ()
+
+
+async def test_a_very_deep_category_is_a_tree_too(engine: Engine) -> None:
+    await keep(engine, a_note("deep", category="/".join("x" * 40)))
+    (top,) = await category_tree(engine=engine, space=SPACE)
+    depth = 0
+    while top.children:
+        (top,), depth = top.children, depth + 1
+    assert (depth, top.notes, top.total) == (39, 1, 1)
+
+
+async def test_who_asks_for_a_category_finds_what_is_below_and_changes_it_alone(engine: Engine) -> None:
+    above, below = a_note("above", "otters", category="Work"), a_note("below", "otters", category="work/meetings")
+    await keep(engine, above, below, a_note("workshop", "otters", category="workshop"))
+    for query in ("otters", ""):
+        found = await engine.recall(Question(query=query, filter=Filter(category="work")), who=WHO)
+        assert {hit.id for hit in found.hits} == {above.id, below.id}
+    assert set(await engine.store.list_ids(SPACE, Filter(category="WORK "), limit=9)) == {above.id, below.id}
+    done = await engine.forget(Selection(wanted=Filter(category="work")), who=WHO)
+    assert [one.id for one in done.done] == [above.id]
+    assert await engine.store.list_ids(SPACE, Filter(category="work"), limit=9) == [below.id]
+    back = await engine.restore(Selection(wanted=Filter(category="Work/")), who=WHO)
+    assert [one.id for one in back.done] == [above.id]
+
+
+# ---- review ----
+
+
+async def test_notes_are_due_that_nobody_has_looked_through(engine: Engine) -> None:
+    old = a_note("old", category="work/plans", created_at=START)
+    seen = a_note("seen", last_reviewed=START + 40 * DAY)
+    fresh = a_note("fresh", created_at=START + 95 * DAY, updated_at=START + 95 * DAY)
+    ancient = a_note("ancient", created_at=START - 30_000 * DAY)
+    expired = a_note("expired", expires_at=START + DAY)
+    picture = a_note("picture", kind="attachment")
+    await keep(engine, seen, old, fresh, ancient, expired, picture)
+    found = await due(engine=engine, space=SPACE, days=30)
+    assert [one.title for one in found.notes] == ["Ancient", "Old", "Seen"]
+    assert [one.days for one in found.notes] == [30_100, 100, 60]
+    assert [one.title for one in (await due(engine=engine, space=SPACE, days=0)).notes][-1] == "Fresh"
+    assert [one.title for one in (await due(engine=engine, space=SPACE, days=1, limit=2)).notes] == ["Ancient", "Old"]
+    assert [one.title for one in (await due(engine=engine, space=SPACE, days=1, category="Work")).notes] == ["Old"]
+    assert (await due(engine=engine, space=SPACE, days=40_000)).notes == ()
+
+
+async def test_a_review_is_noted_and_embeds_nothing(engine: Engine) -> None:
+    note = a_note("old", "Long ago.")
+    await keep(engine, note)
+    assert isinstance(engine.embedder, FakeEmbedder)
+    engine.embedder.embedded.clear()
+    assert len((await due(engine=engine, space=SPACE)).notes) == 1
+    done = await review("Old", engine=engine, who=WHO)
+    assert (done.id, done.action, done.version) == (note.id, "updated", 2)
+    kept = (await engine.store.get(SPACE, [note.id]))[note.id]
+    assert kept.last_reviewed == engine.clock.now()
+    assert kept.content == note.content
+    assert engine.embedder.embedded == []
+    assert (await due(engine=engine, space=SPACE)).notes == ()
+    await engine.revise("Old", Edit(fields={"last_reviewed": ""}), who=WHO)
+    assert len((await due(engine=engine, space=SPACE)).notes) == 1
+    with pytest.raises(NotFound):
+        await review("nobody", engine=engine, who=WHO)
+
+
+# ---- links ----
+
+
+async def test_who_links_to_a_note_is_told_with_words_and_place(engine: Engine) -> None:
+    target = a_note("target", metadata={"aliases": ["The Goal"]})
+    mentioning = a_note("mentioning", f"First. See [[target|the target]] and [[x-target-{target.id}]]. Last.")
+    by_file = a_note("by file", "In [[Folder/My Target.md#Part]] it is.")
+    by_alias = a_note("by alias", "`[[not]]` but ![[the goal]]")
+    related, linked, apart = a_note("related"), a_note("linked"), a_note("apart", "`[[target]]` in code")
+    gone = a_note("gone", "[[target]]", state=State.TRASHED)
+    await keep(engine, target, mentioning, by_file, by_alias, related, linked, apart, gone)
+    edges = [
+        Relation(source=related.id, target=target.id, type="depends_on", text="needs it", created_at=START),
+        Relation(source=target.id, target=linked.id, text="from here", created_at=START),
+        Relation(source=target.id, target=apart.id, type="depends_on", created_at=START),
+    ]
+    await engine.store.commit(a_commit(*(Edge(relation=one, present=True) for one in edges)))
+    found = await backlinks("Target", engine=engine, space=SPACE, names=("Folder/My Target",))
+    told = {one.title: (one.text, one.snippet) for one in found.backlinks}
+    assert told == {
+        "By Alias": ("the goal", "`[[not]]` but **![[the goal]]**"),
+        "By File": ("Folder/My Target.md", "In **[[Folder/My Target.md#Part]]** it is."),
+        "Linked": ("", ""),
+        "Mentioning": ("the target", f"First. See **[[target|the target]]** and [[x-target-{target.id}]]. Last."),
+        "Related": ("needs it", ""),
+    }
+    assert [one.title for one in found.backlinks] == sorted(told)
+    assert [one.title for one in (await backlinks("linked", engine=engine, space=SPACE)).backlinks] == ["Target"]
+
+
+@pytest.mark.parametrize("most_bytes", [128_000_000, 1])
+async def test_links_that_lead_nowhere_are_told_with_what_may_be_meant(engine: Engine, most_bytes: int) -> None:
+    object.__setattr__(engine, "mirrors", Mirrors(most_bytes=most_bytes))
+    target = a_note("target")
+    fine = a_note("fine", f"[[Target]] [[TARGET#x]] [[a-{target.id}]] [[#here]] [[files/known.md]] `[[code]]`")
+    broken = a_note("broken", "[[Tarqet|that one]] [[gone]] ![[picture.png]] ![[lost.png]] [[tarqet]]")
+    gone = a_note("gone", state=State.TRASHED)
+    await keep(engine, target, fine, broken, gone)
+    known = ["files/known", "picture.png"]
+    wanted = [
+        (target.id, Link(target="Future Note", text="soon")),
+        (target.id, Link(target="fine")),
+        (gone.id, Link(target="x")),
+    ]
+    found = await broken_links(engine=engine, space=SPACE, wanted=wanted, known=known)
+    assert {(one.title, one.target, one.text) for one in found.links} == {
+        ("Broken", "Tarqet", "that one"), ("Broken", "gone", ""), ("Broken", "lost.png", ""),
+        ("Target", "Future Note", "soon"),
+    }  # fmt: skip
+    assert next(one for one in found.links if one.target == "Tarqet").suggestions == ("target",)
+    assert len((await broken_links(engine=engine, space=SPACE, wanted=wanted, known=known, limit=2)).links) == 2
+    # Without a folder nobody knows which files there are.
+    alone = await broken_links(engine=engine, space=SPACE)
+    assert {one.target for one in alone.links} == {"Tarqet", "gone", "files/known.md"}

@@ -1,0 +1,267 @@
+"""Watching the folder: every change is told once it has settled, storms in few batches, and silence in none."""
+
+import asyncio
+import gc
+import logging
+import os
+import resource
+import shutil
+import threading
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from scrubjay.notes import watch
+from scrubjay.notes.folder import Folder, digest
+from scrubjay.notes.watch import EVERYTHING, watching
+
+
+class Watcher:
+    """Gathers what is told, in the background."""
+
+    def __init__(self, root: Path, *, quick: int = 10) -> None:
+        self.batches: list[set[str]] = []
+        self._news = asyncio.Condition()
+        self._task = asyncio.create_task(self._gather(root, quick))
+
+    @property
+    def told(self) -> set[str]:
+        return {path for batch in self.batches for path in batch}
+
+    async def until(self, *paths: str, batches: int = 0) -> None:
+        """Wait for paths, and for so many batches."""
+        async with self._news, asyncio.timeout(30):
+            await self._news.wait_for(lambda: self.told.issuperset(paths) and len(self.batches) >= batches)
+
+    async def close(self) -> None:
+        self._task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await self._task
+
+    async def _gather(self, root: Path, quick: int) -> None:
+        async for batch in watching(root, quick=quick):
+            async with self._news:
+                self.batches.append(batch)
+                self._news.notify_all()
+
+
+@asynccontextmanager
+async def watched(root: Path) -> AsyncGenerator[Watcher]:
+    """A watcher that has begun."""
+    watcher = Watcher(root)
+    try:
+        await watcher.until(EVERYTHING)
+        watcher.batches.clear()
+        yield watcher
+    finally:
+        await watcher.close()
+
+
+async def test_files_are_told_however_they_are_saved(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "old.md").write_text("one")
+    async with watched(tmp_path) as watcher:
+        (tmp_path / "old.md").write_text("two")
+        (tmp_path / "sub" / "new.md").write_text("new")
+        (tmp_path / "sub" / ".by-rename.md.swp").write_text("saved")
+        (tmp_path / "sub" / ".by-rename.md.swp").rename(tmp_path / "sub" / "by rename ü.md")
+        (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+        await watcher.until("old.md", "sub/new.md", "sub/by rename ü.md", "picture.png")
+        watcher.batches.clear()
+        (tmp_path / "old.md").unlink()
+        (tmp_path / "picture.png").rename(tmp_path / "sub" / "moved.png")
+        await watcher.until("old.md", "picture.png", "sub/moved.png")
+        assert EVERYTHING not in watcher.told
+
+
+async def test_what_is_hidden_or_only_for_a_moment_is_not_told(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "vault")
+    folder.open(store_id="s", space="d")
+    async with watched(folder.root) as watcher:
+        folder.write("a.md", b"one", over=None)
+        folder.write("a.md", b"two", over=digest(b"one"))
+        (folder.root / ".obsidian").mkdir()
+        (folder.root / ".obsidian" / "app.json").write_text("{}")
+        (folder.root / ".scrubjay" / "lock").write_text("")
+        (folder.root / "b.md~").write_text("")
+        (folder.root / "b.md.tmp").write_text("")
+        (folder.root / "last.md").write_text("")
+        await watcher.until("last.md")
+        assert watcher.told <= {"a.md", "last.md"}
+
+
+async def test_of_a_folder_that_comes_all_files_are_told_and_of_one_that_goes_its_name(tmp_path: Path) -> None:
+    root, away = tmp_path / "vault", tmp_path / "away"
+    (away / "deep").mkdir(parents=True)
+    (away / ".hidden").mkdir()
+    for name in ("one.md", "deep/two.md", ".hidden/three.md"):
+        (away / name).write_text(name)
+    root.mkdir()
+    async with watched(root) as watcher:
+        away.rename(root / "came")
+        await watcher.until("came", "came/one.md", "came/deep/two.md")
+        (root / "came" / "deep" / "two.md").write_text("changed")
+        watcher.batches.clear()
+        await watcher.until("came/deep/two.md")
+        (root / "came").rename(away)
+        await watcher.until("came")
+        watcher.batches.clear()
+        for number in range(20):
+            (root / f"made-{number}").mkdir()
+            (root / f"made-{number}" / "at once.md").write_text("x")
+        await watcher.until(*(f"made-{number}/at once.md" for number in range(20)))
+        assert not [path for path in watcher.told if "hidden" in path]
+
+
+async def test_a_thousand_saves_come_in_few_batches(tmp_path: Path) -> None:
+    async with watched(tmp_path) as watcher:
+
+        def save() -> None:
+            for number in range(1000):
+                with (tmp_path / f"{number % 10}.md").open("a") as file:
+                    file.write(str(number))
+            (tmp_path / "last.md").write_text("")
+
+        await asyncio.to_thread(save)
+        await watcher.until("last.md", *(f"{number}.md" for number in range(10)))
+        assert len(watcher.batches) < 50
+
+
+async def test_what_changes_while_a_batch_is_worked_on_is_in_the_next(tmp_path: Path) -> None:
+    told = watching(tmp_path, quick=10)
+    try:
+        assert await anext(told) == {EVERYTHING}
+        for number in range(50):
+            (tmp_path / f"{number}.md").write_text("")
+        found: set[str] = set()
+        batches = 0
+        while len(found) < 50:
+            found |= await anext(told)
+            batches += 1
+        assert found == {f"{number}.md" for number in range(50)}
+        assert batches < 10
+    finally:
+        await told.aclose()
+
+
+async def test_silence_wakes_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(100):
+        (tmp_path / f"{number}.md").write_text("")
+    monkeypatch.setattr(watch, "_GLANCE_MS", 20)
+    looks: list[int] = []
+    seen = asyncio.Event()
+    real = watch._Sentry.wait
+    loop = asyncio.get_running_loop()
+
+    def wait(self: watch._Sentry, quick: int, settle: int) -> set[str] | None:
+        found = real(self, quick, settle)
+        looks.append(len(found or ()))
+        if len(looks) >= 10:
+            loop.call_soon_threadsafe(seen.set)
+        return found
+
+    monkeypatch.setattr(watch._Sentry, "wait", wait)
+    async with watched(tmp_path) as watcher:
+        await asyncio.wait_for(seen.wait(), 30)
+        assert watcher.batches == []
+        # Reading is no change.
+        assert all((tmp_path / f"{number}.md").read_text() == "" for number in range(100))
+        (tmp_path / "1.md").write_text("x")
+        await watcher.until("1.md")
+        assert watcher.told == {"1.md"}
+
+
+async def test_a_folder_may_go_and_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_ABSENCE_SECONDS", 0.02)
+    root = tmp_path / "vault"
+    root.mkdir()
+    async with watched(root) as watcher:
+        # So quickly that it may be the same number again.
+        root.rmdir()
+        root.mkdir()
+        await watcher.until(batches=2)
+        (root / "first.md").write_text("x")
+        await watcher.until("first.md")
+        watcher.batches.clear()
+        for returns in (lambda: (tmp_path / "away").rename(root), root.mkdir):
+            if root.exists():
+                root.rename(tmp_path / "away")
+            await watcher.until(EVERYTHING)
+            watcher.batches.clear()
+            returns()
+            await watcher.until(EVERYTHING)
+            watcher.batches.clear()
+            (root / "again.md").write_text("x")
+            await watcher.until("again.md")
+            watcher.batches.clear()
+            shutil.rmtree(tmp_path / "away", ignore_errors=True)
+            shutil.rmtree(root)
+
+
+async def test_a_folder_that_is_not_there_yet_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_ABSENCE_SECONDS", 0.02)
+    (tmp_path / "vault").write_text("a file in its place")
+    watcher = Watcher(tmp_path / "vault")
+    await asyncio.sleep(0.1)
+    assert watcher.batches == []
+    (tmp_path / "vault").unlink()
+    (tmp_path / "vault").mkdir()
+    await watcher.until(EVERYTHING)
+    await watcher.close()
+
+
+async def test_the_mark_of_the_folder_concerns_everything(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "vault")
+    folder.open(store_id="s", space="d")
+    async with watched(folder.root) as watcher:
+        (folder.root / ".scrubjay" / "vault.json").unlink()
+        await watcher.until(EVERYTHING)
+
+
+async def test_without_notifications_the_folder_is_looked_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(watch, "_POLL_MS", 50)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    class Relief(logging.Handler):
+        """Gives files back as soon as it is said that they ran out."""
+
+        def emit(self, record: logging.LogRecord) -> None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    relief = Relief()
+    logging.getLogger(watch.__name__).addHandler(relief)
+    descriptors = [os.dup(0) for _ in range(8)]
+    try:
+        # No further file may be opened, and so no notifications be asked for.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors[0], hard))
+        async with watched(tmp_path) as watcher:
+            (tmp_path / "polled.md").write_text("x")
+            await watcher.until("polled.md")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        logging.getLogger(watch.__name__).removeHandler(relief)
+        for descriptor in descriptors:
+            os.close(descriptor)
+    assert "looked through every 2 s" in caplog.text
+
+
+async def test_nothing_is_left_of_a_watcher_that_ended(tmp_path: Path) -> None:
+    before = _held()
+    async with watched(tmp_path):
+        assert _held() > before
+    told = watching(tmp_path)
+    await anext(told)
+    await told.aclose()
+    gc.collect()
+    assert _held() <= before
+
+
+def _held() -> int:
+    """Threads, and open notifications where the system tells of them."""
+    open_files = Path("/proc/self/fd")
+    links = [one.readlink().name for one in open_files.iterdir() if one.is_symlink()] if open_files.exists() else []
+    return sum("inotify" in one for one in links) + sum("scrubjay-notes" in one.name for one in threading.enumerate())

@@ -1,0 +1,140 @@
+"""What somebody looks for is taken apart, found in texts, and shown."""
+
+import re
+import unicodedata
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrubjay.text.clauses import clauses_of, forms_beginning
+from scrubjay.text.folding import fold, fold_in_place
+from scrubjay.text.matching import counts_of, places_of
+from scrubjay.text.snippets import snippet_of
+
+some = settings(max_examples=150, deadline=None)
+texts = st.text(max_size=300) | st.text(alphabet='ab "*-[]|#é漢字\u0301\u200d🏳🇩🇪\n', max_size=300)
+
+
+def asked(query: str) -> list[tuple[str, tuple[str, ...]]]:
+    return [(clause.text, clause.terms) for clause in clauses_of(query).wanted]
+
+
+def shown(query: str, text: str) -> str:
+    clauses = clauses_of(query).wanted
+    return snippet_of(text, places_of(text, clauses))
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted", "unwanted"),
+    [
+        ("Q4 goals", ["Q4", "goals"], []),
+        ('"new product" launch', ["new product", "launch"], []),
+        ("„deutsch“ «français» “English”", ["deutsch", "français", "English"], []),
+        ("rev* -cost -“two words” -be*", ["rev*"], ["cost", "two words", "be*"]),
+        ("well-known e-mail --force", ["well-known", "e-mail", "--force"], []),
+        ('an "unfinished phrase', ["unfinished", "phrase"], []),
+        ("**bold** *light* plan*", ["bold", "light", "plan*"], []),
+        ("word word WORD", ["word"], []),
+        ("-the the cat", ["cat"], ["the"]),
+        ("the of", ["the of"], []),
+        ('* ** - "" "  " !', [], []),
+    ],
+)
+def test_a_query_is_taken_apart(query: str, wanted: list[str], unwanted: list[str]) -> None:
+    looked = clauses_of(query)
+    assert [clause.text for clause in looked.wanted] == wanted
+    assert [clause.text for clause in looked.unwanted] == unwanted
+
+
+def test_words_have_the_terms_that_texts_have() -> None:
+    assert asked("Meetings") == [("Meetings", ("meet",))]
+    assert asked("c++") == [("c++", ("cplusplus",))]
+    assert asked("3.11") == [("3.11", ("3·11",))]
+    assert asked("東京都") == [("東京都", ("東京", "京都"))]
+    assert asked("🎉") == [("🎉", ("🎉",))]
+    assert clauses_of("the cat of us").ignored == ("the", "of", "us")
+    assert clauses_of("the cat").words == "cat"
+    assert {"run", "runn"} <= set(forms_beginning("runni"))
+    assert "stori" in forms_beginning("story")
+
+
+def test_too_many_words_are_cut() -> None:
+    looked = clauses_of(" ".join(f"w{number} -v{number}" for number in range(100)))
+    assert (len(looked.wanted), len(looked.unwanted), looked.too_many) == (32, 32, True)
+    assert not clauses_of("a few words").too_many
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "expected"),
+    [
+        ("goal", "Our Goals: goals!", "Our **Goals**: **goals**!"),
+        ("cafe", "Im Café CAFE\u0301 ca\u0301fe", "Im **Café** **CAFE\u0301** **ca\u0301fe**"),
+        (
+            '"new product"',
+            "A new, *product*; newproduct",
+            "A **new, *product**\u200b*; newproduct".replace("\u200b", ""),
+        ),
+        ("東京", "私は東京都に住む", "私は**東京**都に住む"),
+        ("c++", "In C++ and c", "In **C++** and c"),
+        ("3.11", "Python 3.11.2", "Python **3.11**.2"),
+        ("meet*", "Meeting, meets, unmeet", "**Meeting**, **meets**, unmeet"),
+        ("wen* go", "She went", "She **went**"),
+        ("getUser user", "call getUserName()", "call **getUserName**()"),
+        ("bold", "It is **bold** here", "It is **bold** here"),
+        ("ﬁne", "ﬁne fine", "**ﬁne** **fine**"),
+        ("नमस्ते", "वह नमस्ते कहता है", "वह **नमस्ते** कहता है"),
+        ("zebra", "Nothing here", "Nothing here"),
+    ],
+)
+def test_what_is_found_is_shown(query: str, text: str, expected: str) -> None:
+    assert shown(query, text) == expected
+
+
+def test_a_snippet_is_where_the_most_different_words_are() -> None:
+    filler = "lorem ipsum dolor sit amet " * 12
+    text = f"alpha alpha alpha {filler} alpha and beta {filler} beta beta"
+    found = shown("alpha beta", text)
+    assert "**alpha** and **beta**" in found
+    assert found.startswith("…")
+    assert found.endswith("…")
+    assert len(found.replace("*", "")) <= 162
+    assert shown("zebra", text).startswith("alpha alpha")
+    assert shown("zebra", "  \n short \n ") == "short"
+
+
+@pytest.mark.parametrize("cluster", ["e\u0301", "👩\u200d🚀", "🇩🇪", "👍🏽", "नि", "ก็"])
+def test_nothing_that_belongs_together_is_cut_apart(cluster: str) -> None:
+    for before in range(8):
+        for needle in ("", " needle "):
+            whole = shown("needle", f"{'x' * before}{cluster * 90}{needle}{cluster * 200}")
+            inner = whole.strip("…").replace("**needle**", "").replace("x", "").replace(" ", "")
+            assert inner == cluster * (len(inner) // len(cluster))
+
+
+@given(texts, texts)
+@some
+def test_any_text_is_a_query_and_any_is_searched(query: str, text: str) -> None:
+    looked = clauses_of(query)
+    clauses = (*looked.wanted, *looked.unwanted)
+    counts, _ = counts_of(text, clauses)
+    assert len(counts) == len(clauses)
+    places = places_of(text, clauses)
+    assert all(0 <= one.start < one.end <= len(text) for one in places)
+    assert all(one.end <= other.start for one, other in pairwise(places))
+    snippet = snippet_of(text, places)
+    if not places:
+        assert snippet.strip("…").strip() in text
+
+
+@given(texts)
+@some
+def test_folding_in_place_keeps_places(text: str) -> None:
+    folded = fold_in_place(text)
+    assert len(folded.places) == len(folded.text) + 1
+    assert list(folded.places) == sorted(folded.places)
+    assert folded.places[-1] == len(text)
+    plain = unicodedata.normalize("NFC", text)
+    if re.fullmatch(r"[\x00-\x7fé漢字]*", plain):
+        assert fold_in_place(plain).text == fold(plain)

@@ -1,0 +1,1 @@
+# What Scrubjay uses of reportlab, whose own types are not known to a checker.

@@ -1,0 +1,3 @@
+# What Scrubjay uses of ruamel.yaml, whose own types are not known to a checker.
+
+class Tag: ...
