@@ -15,8 +15,8 @@ from scrubjay.paths import data_folder, index_folder, notes_folder
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
 _AT_LEAST_ONE = (
-    "embedding_threads", "readers", "max_text_bytes", "max_attachment_bytes", "max_body_bytes", "max_requests", "operation_seconds",
-    "llm_seconds", "database_connections", "qdrant_shards", "qdrant_replicas", "rerank_top",
+    "embedding_threads", "readers", "max_text_bytes", "max_attachment_bytes", "max_body_bytes", "max_requests",
+    "operation_seconds", "llm_seconds", "database_connections", "qdrant_shards", "qdrant_replicas", "rerank_top",
 )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """What is written on one side is found on the other."""
 
+import re
 from pathlib import Path
 
 from scrubjay.model.draft import Edit
@@ -160,6 +161,14 @@ async def test_links_that_are_taken_out_of_a_file_are_taken_out_of_the_store(des
     assert await desk.links(one) == set()
     assert "[[" not in (await desk.file(other)).read_text()
     assert "links: []" in path.read_text() or "links:" not in path.read_text()
+    # In the frontmatter, too, the last one can be taken out; what is no id was none of ours.
+    await desk.engine.relate(one, other, who=AGENT)
+    for listed, left in (("[Somebody]", {other}), ("[]", set[str]())):
+        await desk.sync()
+        desk.save(path, re.sub("links: .*", f"links: {listed}", path.read_text()))
+        await desk.sync()
+        assert await desk.links(one) == left
+        assert await desk.vault.drift() == ()
 
 
 async def test_a_copy_of_a_note_is_a_note_of_its_own(desk: Desk) -> None:
@@ -183,6 +192,17 @@ async def test_an_id_that_nobody_has_is_kept(desk: Desk) -> None:
     assert (memory.title, memory.metadata) == ("Mine", {"frontmatter": "colour: blue\n"})
     desk.save("y.md", "---\nid: 42\ntitle: Other\n---\n\nText.\n")
     assert (await desk.sync()).created == 1
+    # One that nobody can have does not make another note of a file that is known.
+    desk.save("x.md", (desk.root / "x.md").read_text().replace(own, "mistyped"))
+    await desk.sync()
+    assert ((await desk.get(own)).state, f"id: {own}" in (desk.root / "x.md").read_text()) == (State.LIVE, True)
+    # A file that says everything already needs no word more to be known.
+    whole = (desk.root / "x.md").read_text().replace(own, own.replace("6", "7", 1))
+    (desk.root / "x.md").unlink()
+    desk.save("z.md", whole)
+    await desk.sync()
+    assert ((desk.root / "z.md").read_text(), desk.files()) == (whole, ["y.md", "z.md"])
+    assert await desk.vault.drift() == ()
 
 
 async def test_what_we_know_nothing_of_survives_in_its_place(desk: Desk) -> None:

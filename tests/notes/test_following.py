@@ -142,3 +142,30 @@ async def test_a_file_that_is_moved_while_an_agent_edits_it_stays_one(desk: Desk
             await until(lambda: f"Here {number}." in path.read_text())  # noqa: B023 - it is waited for
     assert len(await desk.engine.store.list_ids(SPACE, Filter(), limit=9)) == 2
     assert desk.files() == ["moved 4.md", "watched.md"]
+
+
+async def test_a_file_that_a_program_keeps_open_is_written_once_that_has_closed_it(desk: Desk) -> None:
+    one, two = await desk.write("First.", title="One"), await desk.write("Second.", title="Two")
+    await desk.sync()
+    path, other = await desk.file(one), await desk.file(two)
+    with path.open("r+"), other.open("r+"):
+        await desk.edit(one, content="First, by an agent.")
+        await desk.edit(two, content="Second, by an agent.")
+        await desk.vault.settle([one])
+        await desk.vault.follow()
+        assert all("open in a program" in problem for problem in await desk.vault.problems())
+        assert (path.read_text().count("agent"), other.read_text().count("agent")) == (0, 0)
+    # Who follows comes back to it, and whoever compares everything does.
+    await desk.sync()
+    assert (path.read_text().count("agent"), other.read_text().count("agent")) == (1, 1)
+    async with running(desk):
+        with path.open("r+"):
+            await desk.edit(one, content="First, once more.")
+            await desk.vault.settle([one])
+        await until(lambda: "once more" in path.read_text())
+        # Two names of one file are two notes, like a copy.
+        (desk.root / "linked.md").hardlink_to(path)
+        await until(lambda: (desk.root / "linked.md").stat().st_ino != path.stat().st_ino)
+    await desk.sync()
+    assert (await desk.vault.problems(), await desk.vault.drift(), len(desk.files())) == ((), (), 4)
+    assert await desk.file(one) == path

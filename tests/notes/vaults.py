@@ -94,12 +94,19 @@ async def _lines(store: RecordStore, memory_id: str) -> list[str]:
 
 
 @asynccontextmanager
-async def open_desk(home: Path, *, rules: Rules = PLAIN, house: House | None = None) -> AsyncGenerator[Desk]:
-    """Open a data folder with its notes."""
+async def open_desk(
+    home: Path, *, rules: Rules = PLAIN, house: House | None = None, root: Path | None = None, adopt: bool = False
+) -> AsyncGenerator[Desk]:
+    """Open a data folder with its notes, which are in it unless `root` says where."""
     if house is None:
-        async with open_house(home, index=False, rules=rules) as opened, open_desk(home, house=opened) as desk:
+        async with (
+            open_house(home, index=False, rules=rules) as opened,
+            open_desk(home, house=opened, root=root, adopt=adopt) as desk,
+        ):
             yield desk
         return
-    root = home / "notes"
-    async with open_vault(house.engine, folder=root, ledger=home / "index" / "notes.db", space=SPACE) as vault:
+    root = root or home / "notes"
+    async with open_vault(
+        house.engine, folder=root, ledger=home / "index" / "notes.db", space=SPACE, home=str(home), adopt=adopt
+    ) as vault:
         yield Desk(house=house, vault=vault, root=root)

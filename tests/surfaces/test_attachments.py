@@ -34,6 +34,12 @@ def test_a_file_is_attached_on_the_command_line(tmp_path: Path) -> None:
     assert list(Path(str(read["file_path"])).parent.glob("*.md")) == [Path(str(read["file_path"]))]
     again = run("notes", "attach", "Harvest", str(paper), *options)
     assert again.out.startswith("known Report 2026.docx (")
+    # Another caption is that of the embed, which stays one.
+    told("notes", "attach", "Harvest", str(paper), "--caption", "For all", *options)
+    content = str(told("notes", "read", "Harvest", *options)["content"])
+    assert (content.count("![["), content.endswith("|For all]]")) == (1, True)
+    told("notes", "attach", "Harvest", str(paper), "--caption", "For the board", *options)
+    assert told("notes", "attachments", "Harvest", *options)["note"] == note["id"]
     listed = run("notes", "attachments", "Harvest", *options)
     assert "Report 2026.docx" in listed.out
     assert "For the board" in listed.out
@@ -67,7 +73,7 @@ async def test_a_file_is_sent_and_fetched_over_http(tmp_path: Path) -> None:
             assert got.headers["x-content-type-options"] == "nosniff"
             assert "sandbox" in got.headers["content-security-policy"]
             kind, _, name = got.headers["content-disposition"].partition("; filename*=UTF-8''")
-            assert (kind, unquote(name)) == ("attachment", "Köln .svg")
+            assert (kind, unquote(name)) == ('attachment; filename="K_ln .svg"', "Köln .svg")
             picture = await visitor.ask("POST", place, status=201, params={"name": "a.png"}, content=png("x"))
             shown = await visitor.ask("GET", f"/attachments/{picture.json()['attachment']['id']}")
             assert shown.headers["content-type"] == "image/png"

@@ -123,7 +123,7 @@ def test_bare_curl_and_an_agent_by_a_pipe_keep_notes_in_one_folder(home: Path, t
         assert "3. Knowledge graph builder" in file.read_text()
         assert made["created_at"].endswith("Z")
         assert unknown["isError"]
-        assert "no memory answers to '550e8400" in unknown["content"][0]["text"]
+        assert "no note answers to '550e8400" in unknown["content"][0]["text"]
         (hit,) = found["structuredContent"]["results"]
         assert (hit["id"], hit["title"], hit["file_path"]) == (made["id"], "Project Ideas", str(file))
         assert hit["score"] > 0
@@ -247,7 +247,7 @@ def test_bad_input_is_refused_in_words(home: Path) -> None:
         (("write", "x", "--file", "/nowhere"), "cannot be read"),
         (("read", "x", "--format", "html"), "format must be one of"),
         (("read", "nobody"), "no note answers to 'nobody'"),
-        (("edit", "nobody", "--title", "x"), "no memory answers"),
+        (("edit", "nobody", "--title", "x"), "no note answers"),
         (("date", "--format", "roman"), "format must be one of"),
         (("date", "--timezone", "../../etc/passwd"), "there is no time zone"),
         (("due", "--days", "-1"), "days must be at least 0"),

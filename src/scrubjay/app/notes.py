@@ -3,8 +3,10 @@
 import asyncio
 import json
 import logging
+import os
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +36,7 @@ async def open_notes(settings: Settings, engine: Engine) -> AsyncGenerator[Notes
     if claimed and settings.notestore_path and claimed != settings.space:
         _log.warning("the folder of notes is another space's", extra={"fields": {"space": claimed}})
 
-    def opens() -> "AbstractAsyncContextManager[Vault]":
+    def opens(*, adopt: bool = False) -> "AbstractAsyncContextManager[Vault]":
         # What watches files and reads YAML is loaded by those who keep notes.
         from scrubjay.notes.attachments import Attachments  # noqa: PLC0415
         from scrubjay.notes.vault import open_vault  # noqa: PLC0415
@@ -44,7 +46,7 @@ async def open_notes(settings: Settings, engine: Engine) -> AsyncGenerator[Notes
         )  # fmt: skip
         return open_vault(
             engine, folder=settings.notestore, ledger=notes_ledger(settings.index), space=space,
-            store_id=engine.store.store_id, attachments=attachments,
+            home=_home(settings), adopt=adopt, attachments=attachments,
         )  # fmt: skip
 
     cabinet = Cabinet(
@@ -55,6 +57,15 @@ async def open_notes(settings: Settings, engine: Engine) -> AsyncGenerator[Notes
         yield Notes(engine=engine, cabinet=cabinet)
     finally:
         await cabinet.close()
+
+
+def _home(settings: Settings) -> str:
+    """What tells a data folder from others without naming it; a database elsewhere is in none."""
+    return (
+        ""
+        if settings.database_url
+        else sha256(os.path.realpath(settings.data).encode("utf-8", "surrogateescape")).hexdigest()
+    )
 
 
 def _claimed(folder: Path) -> str:

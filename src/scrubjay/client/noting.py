@@ -110,6 +110,10 @@ class Noting(Carrying):
         """The forms that a new note can begin with."""
         return await (await self._noting()).note_templates(who=self._who)
 
-    async def sync_notes(self, *, deletions: bool = False, progress: Progress | None = None) -> NotesSynced:
+    async def sync_notes(
+        self, *, deletions: bool = False, adopt: bool = False, progress: Progress | None = None
+    ) -> NotesSynced:
         """Compare the store with the whole folder and bring them in step."""
-        return await (await self._noting()).sync_notes(who=self._who, deletions=deletions, progress=progress)
+        return await (await self._noting()).sync_notes(
+            who=self._who, deletions=deletions, adopt=adopt, progress=progress
+        )

@@ -67,6 +67,8 @@ class Draft:
     dry_run: bool = False
     # What a language model may improve is waited for, instead of being done later.
     wait_for_llm: bool = False
+    # It is the caller's own unit, as a file is: what the rules would make of its tags is told, and not done.
+    fixed: bool = False
     # From here on it is the stages that write.
     suggested_tags: tuple[str, ...] = ()
     suggested_entities: tuple[str, ...] = ()

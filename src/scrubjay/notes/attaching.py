@@ -50,7 +50,8 @@ class Attaching(Bench):
         attachments = await self._attachments(who, make=False)
         ref = await self._ref(note, who=who)
         with told_as_notes():
-            return NoteAttachments(note=note, attachments=await attachments.attachments_of(ref, who=who))
+            memory_id = await attachments.note(ref)
+        return NoteAttachments(note=memory_id, attachments=await attachments.attachments_of(memory_id, who=who))
 
     async def orphaned_files(self, *, who: Caller) -> Orphans:
         """Attachments that no note embeds or whose file is gone, and files that nothing knows of."""

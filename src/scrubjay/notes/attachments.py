@@ -40,7 +40,7 @@ from scrubjay.notes.wiki import key_of, mentions
 from scrubjay.ports import Edge
 from scrubjay.references import resolve
 from scrubjay.writing.together import Together
-from scrubjay.writing.validate import label, text
+from scrubjay.writing.validate import text
 
 __all__ = ["Attachments"]
 
@@ -89,9 +89,8 @@ class Attachments:
     ) -> Attached:
         """Keep a file beside the notes and embed it in one of them; the same bytes are kept once."""
         self._require_own(who)
-        limits = self._engine.limits
-        name = label(name, field="name", limits=limits)
-        caption = text(caption, field="caption", limit=limits.text_bytes)
+        for field, given in (("name", name), ("caption", caption)):
+            text(given, field=field, limit=self._engine.limits.text_bytes)
         source = await asyncio.to_thread(_opened, path, data)
         with source:
             called = _called(name or (path.name if path is not None else ""))
@@ -118,6 +117,10 @@ class Attachments:
             if known is None and await self._cards.by_hash(stored.sha256) is None:
                 await asyncio.to_thread(self._depot.remove, stored)
             raise
+
+    async def note(self, ref: str) -> str:
+        """The id of the note that answers to a reference."""
+        return (await self._note(ref)).id
 
     async def attachments_of(self, note: str, *, who: Caller) -> tuple[Attachment, ...]:
         """What a note embeds, in the order in which it came to it."""
@@ -347,14 +350,20 @@ class Attachments:
         return Attached(action=action, note=note.id, attachment=told, warnings=odd)
 
     def _embedding(self, note: Memory, card: Card) -> tuple[tuple[Memory, Edit], ...]:
-        """The edit that puts the embed at the end of a note, unless it stands there."""
+        """The edit that puts the embed at the end of a note; one that stands there gets the caption, if any."""
         target = card.stored.file.rpartition("/")[2]
-        named = {one.target.rpartition("/")[2].casefold() for one in mentions(note.content) if one.embeds}
-        if target.casefold() in named:
-            return ()
         embed = f"![[{target}|{card.caption}]]" if card.caption else f"![[{target}]]"
+        known = [
+            one
+            for one in mentions(note.content)
+            if one.embeds and one.target.rpartition("/")[2].casefold() == target.casefold()
+        ]
+        if known and (not card.caption or any(caption_of(one.text) == card.caption for one in known)):
+            return ()
         before = note.content.rstrip("\n")
         content = f"{before}\n\n{embed}" if before else embed
+        if known:
+            content = f"{note.content[: known[0].start]}{embed}{note.content[known[0].end :]}"
         return ((note, Edit(fields={"content": content}, message=f"attached {card.title}"[:300])),)
 
     async def _card(self, stored: Stored, *, title: str, caption: str) -> Card:

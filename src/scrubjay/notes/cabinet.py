@@ -18,7 +18,7 @@ __all__ = ["Cabinet"]
 # So often it is looked for where nobody here makes it.
 _LOOK = 5.0
 _log = logging.getLogger(__name__)
-OpenVault = Callable[[], "AbstractAsyncContextManager[Vault]"]
+OpenVault = Callable[..., "AbstractAsyncContextManager[Vault]"]
 
 
 class Cabinet:
@@ -59,11 +59,11 @@ class Cabinet:
             self.problem = str(error)
             return None
 
-    async def require(self) -> "Vault":
-        """The vault, made where there is none; raises what keeps it from being opened."""
+    async def require(self, *, adopt: bool = False) -> "Vault":
+        """The vault, made where there is none, or with `adopt` taken over; raises what keeps it from being opened."""
         async with self._lock:
             if self._vault is None:
-                self._vault = await self._stack.enter_async_context(self._opens())
+                self._vault = await self._stack.enter_async_context(self._opens(adopt=True) if adopt else self._opens())
                 self.problem = ""
                 self._opened.set()
             return self._vault

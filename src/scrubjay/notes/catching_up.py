@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
 from scrubjay.notes.folder import Odd
-from scrubjay.notes.hands import Hands, has_file
+from scrubjay.notes.hands import Hands, has_file, last_path
 from scrubjay.notes.marking import is_marked
 from scrubjay.notes.standing import is_note
 
-__all__ = ["VANISHED", "Found", "drift_of", "look_through", "marked", "missing_too_many", "unwritten"]
+__all__ = ["VANISHED", "Found", "drift_of", "look_through", "missing_too_many", "unsettled", "unwritten"]
 
 _PAGE = 200
 VANISHED = "."
@@ -36,9 +36,9 @@ async def look_through(hands: Hands) -> Found:
     return await hands.do(_look_through, hands)
 
 
-async def marked(hands: Hands) -> list[str]:
-    """The memories that link a note which is called otherwise now."""
-    return await hands.do(lambda: [one.memory_id for one in hands.ledger.all() if is_marked(one)])
+async def unsettled(hands: Hands) -> list[str]:
+    """The memories that link a note which is called otherwise now, and those whose files something was wrong with."""
+    return await hands.do(_unsettled, hands)
 
 
 def missing_too_many(missing: int, *, of: int) -> bool:
@@ -78,6 +78,11 @@ async def drift_of(hands: Hands) -> tuple[str, ...]:
         memories = await hands.store.get(hands.space, ids)
         told += [f"{one.name} has no file" for one in memories.values() if is_note(one)]
     return tuple(told)
+
+
+def _unsettled(hands: Hands) -> list[str]:
+    wrong = {one.path for one in hands.ledger.problems()}
+    return [one.memory_id for one in hands.ledger.all() if is_marked(one) or last_path(one) in wrong]
 
 
 def _look_through(hands: Hands) -> Found:

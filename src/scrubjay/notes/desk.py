@@ -44,6 +44,7 @@ __all__ = ["Notes"]
 _NAMED = 5
 # So many names that look like half a title are weighed before one is taken for the only one.
 _LOOKED_AT = 50
+_FEWEST_WORDS = 2
 
 
 class Notes(Carrying):
@@ -67,7 +68,7 @@ class Notes(Carrying):
         """Write a new note; what is like it is told, and never merged with it."""
         draft = Draft(
             text=await self._text(content, template=template, title=_titled(title), space=who.space), title=title,
-            tags=tuple(tags), category=tidy_category(category), project=project, intent="new",
+            tags=tuple(tags), category=tidy_category(category), project=project, intent="new", fixed=True,
             source=source or Source(agent=who.agent), idempotency_key=idempotency_key,
         )  # fmt: skip
         done = await self.engine.remember(draft, who=who)
@@ -237,16 +238,19 @@ class Notes(Carrying):
         )
 
     async def sync_notes(
-        self, *, who: Caller, deletions: bool = False, progress: Progress | None = None
+        self, *, who: Caller, deletions: bool = False, adopt: bool = False, progress: Progress | None = None
     ) -> NotesSynced:
-        """Bring the store and the whole folder in step; `deletions` confirms that many files are gone."""
+        """Bring the store and the whole folder in step; `deletions` confirms that many files are gone.
+
+        `adopt`: a folder of another store's is this one's from now on.
+        """
         if self.cabinet is None or self.cabinet.space != who.space:
             raise InvalidInput(
                 f"the space {who.space!r} has no folder of notes",
                 hint="Its notes are in the store alone; the folder is that of the server's own space",
                 field="space",
             )
-        vault = await self.cabinet.require()
+        vault = await self.cabinet.require(adopt=adopt)
         done = await vault.sync(progress=progress, deletions=deletions)
         return NotesSynced(
             folder=str(self.cabinet.folder), checked=done.checked, taken=done.taken, created=done.created,
@@ -321,11 +325,13 @@ class Notes(Carrying):
         return templates.BUILT_IN[name]
 
     async def _with_words(self, identifier: str, *, who: Caller) -> str:
-        """The name of the only note whose title has all of these words, or nothing."""
+        """The name of the only note whose title has all of these words, if they are half of it; or nothing."""
         words = set(slug(identifier).split("-"))
+        if len(words) < _FEWEST_WORDS:
+            return ""
         names = await self.engine.store.nearest(who.space, identifier, limit=_LOOKED_AT)
-        fitting = [name for name in names if words <= set(name.split("-"))]
-        return fitting[0] if len(fitting) == 1 else ""
+        fitting = [parts for name in names if words <= set(parts := name.split("-"))]
+        return "-".join(fitting[0]) if len(fitting) == 1 and len(words) * 2 >= len(fitting[0]) else ""
 
     async def _alike(self, memory: Memory, known: tuple[Similar, ...]) -> tuple[Similar, ...]:
         """What is like a new note: what was found to be, and what says the very same, which needs no vectors."""

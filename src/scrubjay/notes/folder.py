@@ -3,10 +3,13 @@
 import os
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from scrubjay.errors import NotFound, PathRefused, ScrubjayError
+from scrubjay.locking import FileLock
 from scrubjay.notes import leftovers, marker, replacing
+from scrubjay.notes.marker import Mark
 from scrubjay.notes.places import new_parts, parts_of, shown
 from scrubjay.notes.replacing import Spot
 from scrubjay.notes.seen import Odd, Seen, digest, seen_as
@@ -19,6 +22,7 @@ LARGEST = 16 * 1024 * 1024
 TEMPLATES = "templates"
 ATTACHMENTS = "attachments"
 _NOTE = ".md"
+_LOCK = Path(marker.FOLDER, "lock")
 
 
 class Folder:
@@ -28,8 +32,18 @@ class Folder:
         # The folder itself may be reached through links, for its owner chose it; below it none is followed.
         self.root = Path(os.path.realpath(root.expanduser()))
 
-    def open(self, *, store_id: str, space: str) -> None:
-        """Make the folder if it is missing, and mark it as this store's and space's."""
+    @property
+    def lock(self) -> FileLock:
+        """What the one process holds that may write here."""
+        return FileLock(self.root / _LOCK)
+
+    def open(self, *, store_id: str, space: str, home: str = "", adopt: bool = False) -> str:
+        """Make the folder if it is missing, and mark it as this store's and space's; tells its own id.
+
+        Another store's is taken over if that was at the same `home`, or if somebody says so by `adopt`; it has a new
+        id then.
+        """
+        ours = Mark(store=store_id, space=space, home=home)
         with told(self.root):
             try:
                 self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -41,7 +55,9 @@ class Folder:
                 ) from None
             try:
                 with opened(self.root) as root:
-                    marker.claim(root, store_id=store_id, space=space, folder=self.root)
+                    found = marker.claim(root, ours, folder=self.root)
+                    marker.require_fit(found, ours, folder=self.root, adopt=adopt)
+                    return self._kept(root, found, ours).vault
             except (PathRefused, NotADirectoryError):
                 raise unavailable(
                     f"{marker.FOLDER} in {self.root} is no plain folder", root=self.root, reason="in_the_way"
@@ -83,6 +99,11 @@ class Folder:
                 return seen_as(path, status_of(path, spot.name, folder=spot.folder))
         except NotFound:
             return None
+
+    def is_spelled(self, path: str) -> bool:
+        """Whether there is a file of that very name, where others may lead to it as well."""
+        with self._spot(path, parts_of(path), reads=True, missing=_absent(path)) as spot:
+            return spot.name in os.listdir(spot.folder)  # noqa: PTH208 - it is open already
 
     def read(self, path: str, *, most: int = LARGEST) -> tuple[Seen, bytes]:
         """A file and all its bytes; raises NotFound, TooLarge, or PathRefused for what is no file."""
@@ -126,6 +147,25 @@ class Folder:
             # A folder that went meanwhile has no names to keep.
             with self._opened() as root, told(self.root), suppress(FileNotFoundError), below(root, parent) as folder:
                 sync_folder(folder)
+
+    def _kept(self, root: int, found: Mark, ours: Mark) -> Mark:
+        """The mark of a folder that is ours from now on."""
+        is_ours = found.store == ours.store
+        if is_ours and found.vault and found.home == ours.home:
+            return found
+        lock = self.lock
+        if not lock.acquire(exclusive=True):
+            if is_ours:
+                return found
+            raise unavailable(
+                f"the notes in {self.root} belong to another store, and a process keeps them in step with it",
+                root=self.root,
+                reason="in_use",
+            )
+        try:
+            return marker.rewrite(root, replace(ours, vault=found.vault if is_ours else ""))
+        finally:
+            lock.release()
 
     @contextmanager
     def _spot(

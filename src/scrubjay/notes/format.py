@@ -217,7 +217,9 @@ def _around(content: str, old: Layout, *, is_headed: bool, is_marked: bool) -> t
     """What stands before and after the content: as before if it is read in the same way, else as we write it."""
     usual = ("\n" if is_headed else "", "\n\n" if is_marked else "\n")
     was_empty = not old.content and content
-    for gap, end in () if was_empty else ((old.gap, old.end), (usual[0], old.end), (old.gap, usual[1])):
+    # Before a marker that comes or goes, what ended the content is another's.
+    former = old.end if bool(old.marker) == is_marked else usual[1]
+    for gap, end in () if was_empty else ((old.gap, former), (usual[0], former), (old.gap, usual[1])):
         if _split(gap + content + end, is_headed=is_headed, is_marked=is_marked) == (gap, content, end):
             return gap, end
     return usual

@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 from scrubjay.engine import Engine
 from scrubjay.errors import NoteUnreadable, NotFound
 from scrubjay.model.draft import Caller
-from scrubjay.model.identity import new_id
+from scrubjay.model.identity import is_id, new_id
 from scrubjay.model.memory import Memory
 from scrubjay.notes.attachments import Attachments
 from scrubjay.notes.folder import Folder
@@ -49,6 +49,11 @@ class Opened:
     def note(self) -> Note:
         """What it says."""
         return self.page.note
+
+    @property
+    def own(self) -> str:
+        """The id of the note that it says it is; what can be nobody's id says nothing."""
+        return self.note.id.lower() if is_id(self.note.id) else ""
 
     @property
     def digest(self) -> bytes:
@@ -135,7 +140,7 @@ class Hands:
             found = self.read(path)
         except NoteUnreadable:
             return None
-        return None if found is None else found.note.id
+        return None if found is None else found.own
 
     def rows(self, ids: Sequence[str]) -> dict[str, Agreed]:
         """What was agreed on about some memories. To be called by `do`."""

@@ -6,11 +6,10 @@ from pathlib import PurePosixPath
 from scrubjay.branches import branch_id, branches_of
 from scrubjay.errors import FileChanged, InvalidInput, KeyReused, StaleVersion
 from scrubjay.model.draft import Caller, Draft
-from scrubjay.model.identity import is_id
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import MAIN, Memory, Method, Source
 from scrubjay.notes.clashing import set_apart
-from scrubjay.notes.hands import AGENT, Hands, Opened
+from scrubjay.notes.hands import AGENT, Hands, Opened, has_file
 from scrubjay.notes.ledger import Agreed
 from scrubjay.notes.linking import Links
 from scrubjay.notes.mirror import Mirror
@@ -81,6 +80,8 @@ class Intake:
             done = await self._hands.engine.remember(draft, who=self._hands.who())
         except KeyReused:
             # It was renamed after somebody was cut off here.
+            done = None
+        if done is None or await self._hands.do(self._is_elsewhere, done.id, opened.path):
             draft = replace(draft, idempotency_key="")
             done = await self._hands.engine.remember(draft, who=self._hands.who())
         if not done.id:
@@ -88,11 +89,17 @@ class Intake:
         self._hands.tally["created"] += 1
         return done.id
 
+    def _is_elsewhere(self, memory_id: str, path: str) -> bool:
+        """Whether the memory that a file once became has another file by now. To be called by `do`."""
+        row = self._hands.ledger.get(memory_id)
+        return row is not None and has_file(row) and row.path != path
+
     async def complete(self, memory_id: str, opened: Opened) -> None:
         """Give a new file what only the store knows, after its memory was made."""
         stance = (await stances([memory_id], hands=self._hands))[memory_id]
         agreed = replace(replace(stance, agreed=None).agreement(opened.seen, opened.digest), links=())
-        stance = replace(stance, agreed=agreed)
+        # Nobody has written that down yet, also where the file needs nothing more.
+        stance = replace(stance, agreed=replace(agreed, digest=b""))
         note = completed(opened.page, stance.sheet)
         try:
             await self._settle(stance, note, opened, base="", who=self._hands.who(), is_fresh=True)
@@ -203,7 +210,7 @@ def _draft(opened: Opened, *, known_as: str) -> Draft:
     folder = str(place.parent) if str(place.parent) != "." else ""
     return Draft(
         text=note.content,
-        id=known_as if is_id(known_as) else "",
+        id=known_as,
         title=note.title or place.name,
         # What is called so has no file of its own.
         kind="" if note.kind == ATTACHMENT else note.kind,
@@ -211,6 +218,7 @@ def _draft(opened: Opened, *, known_as: str) -> Draft:
         tags=note.tags,
         category=note.category or folder,
         intent="new",
+        fixed=True,
         pinned=note.pinned,
         source=Source(method=Method.FILE, agent=AGENT, at=note.created_at),
         metadata={EXTRA: note.extra} if note.extra else {},

@@ -65,19 +65,23 @@ class Problem:
 class Ledger:
     """The ledger of one folder of notes. It blocks, and is used from one thread at a time."""
 
-    def __init__(self, connection: apsw.Connection, *, path: Path, is_new: bool) -> None:
+    def __init__(self, connection: apsw.Connection, *, path: Path, is_new: bool, of: str = "") -> None:
         self.path = path
+        self.of = of
         self.is_new = is_new
         self._connection = connection
 
     @classmethod
-    def open(cls, path: Path, *, writes: bool = True) -> Self:
-        """The ledger in a file, begun anew where it cannot be used; without `writes`, nothing is ever changed."""
+    def open(cls, path: Path, *, writes: bool = True, of: str = "") -> Self:
+        """The ledger in a file, begun anew where it cannot be used; without `writes`, nothing is ever changed.
+
+        `of` says what it is the ledger of: what was agreed on about another folder, or with another store, is nothing.
+        """
         if not writes:
-            connection = connect_reader(path)
-            return cls(connection, path=path, is_new=connection.filename == "")
-        connection, is_new = connect(path)
-        return cls(connection, path=path, is_new=is_new)
+            connection = connect_reader(path, of=of)
+            return cls(connection, path=path, is_new=connection.filename == "", of=of)
+        connection, is_new = connect(path, of=of)
+        return cls(connection, path=path, is_new=is_new, of=of)
 
     def close(self) -> None:
         """Let go of the file."""

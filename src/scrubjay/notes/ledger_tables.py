@@ -57,23 +57,29 @@ CREATE TABLE problems(path TEXT PRIMARY KEY, what TEXT NOT NULL, at INTEGER NOT 
 """
 
 
-def connect(path: Path) -> tuple[apsw.Connection, bool]:
+def connect(path: Path, *, of: str = "") -> tuple[apsw.Connection, bool]:
     """A connection for whoever writes, and whether the ledger is new; what is there and unusable is set aside."""
     try:
         with mapped(path):
-            return _sound(path)
+            connection, is_new = _sound(path)
+            if not of or _is_of(connection, of):
+                return connection, is_new
+            if not is_new:
+                _log.info("the ledger of notes %s is another folder's, or another store's, and begun anew", path)
+            _begin(connection, of)
+            return connection, True
     except OSError as error:
         raise _unusable(path, f"it cannot be made ({error.strerror})", "read_only", _ELSEWHERE) from error
 
 
-def connect_reader(path: Path) -> apsw.Connection:
+def connect_reader(path: Path, *, of: str = "") -> apsw.Connection:
     """A connection for whoever only reads; an empty one in memory where there is no sound ledger."""
     with mapped(path):
         connection = None
         with suppress(apsw.CantOpenError, apsw.NotADBError, apsw.CorruptError):
             connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
             connection.set_busy_timeout(_PATIENCE_MS)
-            if _is_ours(connection) and _is_sound(connection):
+            if _is_ours(connection) and _is_sound(connection) and (not of or _is_of(connection, of)):
                 return connection
         if connection is not None:
             connection.close()
@@ -114,7 +120,7 @@ def _sound(path: Path) -> tuple[apsw.Connection, bool]:
 
 
 def _opened(path: Path) -> apsw.Connection:
-    if path.exists() and 0 < path.stat().st_size < _SMALLEST_PAGE:
+    if path.is_file() and 0 < path.stat().st_size < _SMALLEST_PAGE:
         raise _Foreign("it is cut short")
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -147,6 +153,17 @@ def _set_up(connection: apsw.Connection) -> None:
 
 def _is_ours(connection: apsw.Connection) -> bool:
     return (connection.pragma("application_id"), connection.pragma("user_version")) == (_APPLICATION, _SCHEMA)
+
+
+def _is_of(connection: apsw.Connection, of: str) -> bool:
+    return connection.execute("SELECT value FROM meta WHERE key = 'of'").fetchone() == (of,)
+
+
+def _begin(connection: apsw.Connection, of: str) -> None:
+    with connection:
+        for table in ("agreed", "wants", "problems", "meta"):
+            connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
+        connection.execute("INSERT INTO meta VALUES('of', ?)", (of,))
 
 
 def _is_sound(connection: apsw.Connection) -> bool:

@@ -186,7 +186,8 @@ class Links:
         is_live = {one for one, memory in others.items() if memory.state is State.LIVE}
         added |= {one: "" for one in listed & is_live if one not in shown and one not in added and one not in was_named}
         gone = {one for one in shown if one not in texts and one not in named and one not in added}
-        if told and listed:
+        # Also where none is left of them; but who lists something else there has not taken ours out.
+        if told and (listed or not note.links):
             gone |= {one for one in shown if one not in listed}
         wanted = [Link(target=target, text=text) for target, text in section if key_of(target) not in found]
         wanted += [Link(target=one) for one in mentioned if key_of(one) not in found]

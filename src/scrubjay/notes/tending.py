@@ -30,7 +30,7 @@ from scrubjay.writing.dispose import Selection
 
 __all__ = ["Tended", "Tending"]
 
-# Somebody may be faster again and again; what is left is looked at with the next change.
+# Somebody may be faster again and again; what is left is looked at a while later.
 _TRIES = 10
 _AT_ONCE = 16
 _SEVERAL = 4
@@ -43,11 +43,17 @@ _Fresh = tuple[Opened, str]
 
 @dataclass(slots=True, kw_only=True)
 class Tended:
-    """What is left to do: notes whose files are missing, and others that are to be looked at because of these."""
+    """What is left to do: notes whose files are missing, or written to by others now, and who else is to be seen."""
 
     missing: set[str] = field(default_factory=set[str])
+    busy: set[str] = field(default_factory=set[str])
     others: set[str] = field(default_factory=set[str])
     paths: set[str] = field(default_factory=set[str])
+
+    def add(self, further: "Tended") -> None:
+        """Leave also what another look has left for later."""
+        self.missing |= further.missing
+        self.busy |= further.busy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +101,7 @@ class Tending:
             left.others.clear()
             if left.paths:
                 paths, left.paths = left.paths, set()
-                further = await self.attend(paths)
-                left.missing |= further.missing
+                left.add(await self.attend(paths))
         return left
 
     async def attend(self, paths: Iterable[str], *, alone: bool = False) -> Tended:
@@ -121,10 +126,10 @@ class Tending:
                 ids += found
                 displaced += [one.memory_id for one in sight.rows if one.memory_id not in found]
         changed = await self._taken_in(fresh)
-        left.missing |= (await self.tend(ids, deep=True)).missing
-        left.missing |= (await self.tend(displaced)).missing
+        left.add(await self.tend(ids, deep=True))
+        left.add(await self.tend(displaced))
         if not alone:
-            left.missing |= (await self.tend({*changed, *left.others}.difference(ids))).missing
+            left.add(await self.tend({*changed, *left.others}.difference(ids)))
         left.others.clear()
         return left
 
@@ -147,7 +152,7 @@ class Tending:
 
     async def _guarded(self, memory_id: str, left: Tended, how: _How) -> None:
         """Bring one note in step; what is wrong with it is noted, and holds up no other."""
-        path = memory_id
+        path, why = memory_id, "it is being changed too fast"
         for _ in range(_TRIES):
             try:
                 stance = (await stances([memory_id], hands=self._hands))[memory_id]
@@ -157,19 +162,23 @@ class Tending:
             path = last_path(stance.agreed) if stance.agreed else memory_id
             try:
                 await self._one(stance, left, how)
-            except (FileChanged, StaleVersion, NameTaken):
+            except (FileChanged, StaleVersion, NameTaken) as error:
                 how = replace(how, deep=True)
                 if stance.agreed is None and stance.memory is not None and is_note(stance.memory):
                     # There is a file where ours would be: it may be ours.
                     left.paths.add(stance.path)
                     return
+                if error.fields.get("busy"):
+                    why = str(error)
+                    break
                 continue
             except (VaultUnavailable, StoreError):
                 raise
             except ScrubjayError as error:
                 await self._hands.problem(path, str(error))
             return
-        await self._hands.problem(path, "it is being changed too fast")
+        left.busy.add(memory_id)
+        await self._hands.problem(path, why)
 
     async def _one(self, stance: Stance, left: Tended, how: _How) -> None:
         if stance.agreed and stance.record and await self._links.retarget(stance.record, marks_of(stance.agreed)):
@@ -179,7 +188,7 @@ class Tending:
             # What is to be written is read first.
             reads = how.deep or stance.kept in (Kept.CHANGED, Kept.RELABELLED)
             glance = await self._hands.do(self._hands.glance, stance.agreed, deep=reads)
-        if glance.file is File.CHANGED and glance.opened is not None and glance.opened.note.id not in ("", stance.id):
+        if glance.file is File.CHANGED and glance.opened is not None and glance.opened.own not in ("", stance.id):
             # Another note is where this one was.
             left.paths.add(stance.known.path)
             stance = replace(stance, agreed=await self._hands.do(put_away, stance.known, hands=self._hands))
@@ -264,7 +273,7 @@ class Tending:
             raise opened
         if opened is None:
             return [one.memory_id for one in sight.rows]
-        own = opened.note.id
+        own = opened.own
         if sight.rows and own in ("", sight.rows[0].memory_id):
             return [sight.rows[0].memory_id]
         claimed = await self._claimed(opened, left) if own else None
@@ -294,7 +303,7 @@ class Tending:
 
     async def _claimed(self, opened: Opened, left: Tended) -> list[str] | None:
         """What the id in a file's frontmatter leads to; None where the file is a note of its own."""
-        own, path = opened.note.id, opened.path
+        own, path = opened.own, opened.path
         stance = (await stances([own], hands=self._hands))[own]
         if stance.memory is None or stance.memory.trunk:
             return None
@@ -381,7 +390,7 @@ class Tending:
         """Whether a note's file is where it was agreed on to be, and is another than one that was found elsewhere."""
         seen = self._hands.folder.look(agreed.path)
         # Where case does not count, a file is found under its former name, too.
-        if seen is None or seen.inode == other.seen.inode:
+        if seen is None or (seen.inode == other.seen.inode and not self._hands.folder.is_spelled(agreed.path)):
             return False
         return self._hands.owner(agreed.path) in ("", agreed.memory_id)
 

@@ -20,7 +20,11 @@ _HINTS = {
     "read_only": "Check the permissions of the folder and its files, or choose another folder with --notestore_path",
     "gone": "Bring the folder back, or choose another with --notestore_path; no memory is forgotten for it",
     "in_the_way": "Move it away, or choose another folder with --notestore_path",
-    "other_store": "Choose another folder with --notestore_path, or the data folder that these notes belong to",
+    "other_store": (
+        "Choose another folder with --notestore_path, or the data folder that these notes belong to; "
+        "`scrubjay notes sync --adopt` makes them this store's, and loses none"
+    ),
+    "in_use": "Stop the server that has them with `scrubjay service stop` there, and try again",
     "other_space": "Choose another folder with --notestore_path, or the space that these notes belong to",
     "marker": "Remove that file to make the folder this store's; the notes in it stay",
     "io": "Look after the disk, and try again",

@@ -13,13 +13,13 @@ from scrubjay.errors import ScrubjayError, StoreError, VaultUnavailable
 from scrubjay.locking import FileLock
 from scrubjay.model.change import Action, Change
 from scrubjay.notes.attachments import Attachments
-from scrubjay.notes.catching_up import VANISHED, drift_of, look_through, marked, missing_too_many, unwritten
+from scrubjay.notes.catching_up import VANISHED, drift_of, look_through, missing_too_many, unsettled, unwritten
 from scrubjay.notes.folder import ATTACHMENTS, TEMPLATES, Folder
 from scrubjay.notes.hands import Hands, has_file
 from scrubjay.notes.ledger import Agreed, Ledger
 from scrubjay.notes.naming import link_target
 from scrubjay.notes.note import Link
-from scrubjay.notes.tending import Tending
+from scrubjay.notes.tending import Tended, Tending
 from scrubjay.notes.watch import EVERYTHING, watching
 from scrubjay.ports import Progress
 from scrubjay.sharing import Shared, whole_up_to
@@ -27,13 +27,14 @@ from scrubjay.sharing import Shared, whole_up_to
 __all__ = ["Synced", "Vault", "open_vault"]
 
 _log = logging.getLogger(__name__)
-_LOCK = ".scrubjay/lock"
 _PAGE = 500
 _PAGES = 20
 # So many notes are brought in step before others get their turn.
 _CHUNK = 64
 # An editor that saves by renaming has no file for a moment.
 _GRACE = 1.0
+# A program may keep a file open for as long as it runs.
+_BUSY = 2.0
 # Somebody else may write to the store; whoever writes here says so.
 _LOOK = 5.0
 _RETRY = 5.0
@@ -71,6 +72,7 @@ class Vault:
         self._turn = asyncio.Lock()
         self._stir = asyncio.Event()
         self._missing: dict[str, float] = {}
+        self._busy: dict[str, float] = {}
         self._misses = asyncio.Event()
         self._since = hands.now
         self._first = asyncio.Lock()
@@ -100,7 +102,7 @@ class Vault:
             fresh = ids
         async with self._turn:
             left = await self._tending.tend(fresh)
-        self._expect(left.missing)
+        self._expect(left)
 
     async def path_of(self, memory_id: str) -> Path | None:
         """Where the file of a memory is."""
@@ -136,8 +138,11 @@ class Vault:
 
     async def drift(self) -> tuple[str, ...]:
         """In what store and folder differ, in words, without changing anything."""
-        async with self._turn:
-            return await drift_of(self._hands)
+        try:
+            async with self._turn:
+                return await drift_of(self._hands)
+        except VaultUnavailable as error:
+            return (str(error),)
 
     async def sync(self, *, progress: Progress | None = None, deletions: bool = False) -> Synced:
         """Compare all that there is on both sides and bring it in step.
@@ -193,7 +198,7 @@ class Vault:
         """Keep both in step from now on, if nobody else does."""
         if self._lock.acquire(exclusive=True):
             self._ledger.close()
-            self._hands.ledger = Ledger.open(self._ledger.path)
+            self._hands.ledger = Ledger.open(self._ledger.path, of=self._ledger.of)
             self._hands.folder.sweep()
 
     async def follow(self) -> None:
@@ -219,7 +224,7 @@ class Vault:
         for start in range(0, len(waiting), _CHUNK):
             async with self._turn:
                 left = await self._tending.attend(waiting[start : start + _CHUNK])
-            self._expect(left.missing)
+            self._expect(left)
         await self.follow()
 
     async def _caught_up(
@@ -238,17 +243,18 @@ class Vault:
             async with self._turn:
                 left = await self._tending.attend(found.paths[number : number + _CHUNK], alone=True)
             missing |= left.missing
+            self._expect(Tended(busy=left.busy))
             if progress is not None:
                 progress(min(number + _CHUNK, len(found.paths)), len(found.paths))
         if waits:
-            self._expect(missing)
+            self._expect(Tended(missing=missing))
         else:
             await self._lost(sorted(missing), deletions=deletions)
         for odd in found.odd:
             await self._hands.problem(odd.path, odd.why)
         async with self._turn:
             await self._tending.welcome()
-        await self._tend(await marked(self._hands))
+        await self._tend(await unsettled(self._hands))
         async for ids in unwritten(self._hands):
             await self._tend(ids)
         if self.attachments is not None:
@@ -286,7 +292,7 @@ class Vault:
         for start in range(0, len(ids), _CHUNK):
             async with self._turn:
                 left = await self._tending.tend(ids[start : start + _CHUNK], trash=trash, takes=takes)
-            self._expect(left.missing)
+            self._expect(left)
 
     async def _changes(self, *, after: int) -> list[Change]:
         """What is new, several pages at once: whoever is in many of them is looked at once."""
@@ -301,11 +307,14 @@ class Vault:
         found = await self._hands.store.get(self.space, ids) if ids else {}
         return list(dict.fromkeys(found[one].trunk or one if one in found else one for one in ids))
 
-    def _expect(self, missing: Iterable[str]) -> None:
-        """Look again after a while at notes whose files are missing."""
+    def _expect(self, left: Tended) -> None:
+        """Look again after a while at notes whose files are missing, or that somebody else writes to."""
         now = asyncio.get_running_loop().time()
-        for one in missing:
+        for one in left.missing:
             self._missing.setdefault(one, now + _GRACE)
+        for one in left.busy:
+            self._busy.setdefault(one, now + _BUSY)
+        if left.missing or left.busy:
             self._misses.set()
 
     async def _follow_store(self) -> None:
@@ -332,13 +341,11 @@ class Vault:
         while True:
             await self._misses.wait()
             await asyncio.sleep(_GRACE)
-            now = asyncio.get_running_loop().time()
-            due = [one for one, at in self._missing.items() if at <= now]
-            for one in due:
-                del self._missing[one]
-            if not self._missing:
+            gone, busy = _due(self._missing), _due(self._busy)
+            if not self._missing and not self._busy:
                 self._misses.clear()
-            await self._endured(self._lost(due, deletions=False))
+            await self._endured(self._lost(gone, deletions=False))
+            await self._endured(self._tend(busy, takes=False))
 
     async def _endured(self, work: Awaitable[object]) -> None:
         """What cannot be done now is done at the next look: neither side loses anything but time."""
@@ -351,6 +358,15 @@ class Vault:
             _log.warning("a note cannot be kept in step", extra={"fields": {"error": str(error)}})
 
 
+def _due(waiting: dict[str, float]) -> list[str]:
+    """Take out what has waited long enough."""
+    now = asyncio.get_running_loop().time()
+    due = [one for one, at in waiting.items() if at <= now]
+    for one in due:
+        del waiting[one]
+    return due
+
+
 @asynccontextmanager
 async def open_vault(
     engine: Engine,
@@ -358,16 +374,21 @@ async def open_vault(
     folder: Path,
     ledger: Path,
     space: str,
-    store_id: str = "",
+    home: str = "",
+    adopt: bool = False,
     attachments: Attachments | None = None,
 ) -> AsyncGenerator[Vault]:
-    """Open a vault, made where there is none. `ledger` is the file of what both sides agreed on; it can be deleted."""
-    place = Folder(folder)
-    await asyncio.to_thread(place.open, store_id=store_id or engine.store.store_id, space=space)
-    lock = FileLock(place.root / _LOCK)
+    """Open a vault, made where there is none. `ledger` is the file of what both sides agreed on; it can be deleted.
+
+    The notes of another store become this one's if it was kept at the same `home`, or if `adopt` says so; everything is
+    compared afresh then.
+    """
+    place, store_id = Folder(folder), engine.store.store_id
+    own = await asyncio.to_thread(place.open, store_id=store_id, space=space, home=home, adopt=adopt)
+    lock = place.lock
     await asyncio.to_thread(lock.acquire, exclusive=True)
     try:
-        known = await asyncio.to_thread(Ledger.open, ledger, writes=lock.held)
+        known = await asyncio.to_thread(Ledger.open, ledger, writes=lock.held, of=f"{store_id} {own} {place.root}")
         hands = Hands(
             engine=engine, folder=place, ledger=known, space=space,
             attachments=attachments or Attachments(engine, root=place.root, space=space),

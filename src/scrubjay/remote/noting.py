@@ -122,7 +122,7 @@ class Noting(Carrying):
         return await self._told("note_templates", Templates, who)
 
     async def sync_notes(
-        self, *, who: Caller, deletions: bool = False, progress: Progress | None = None
+        self, *, who: Caller, deletions: bool = False, adopt: bool = False, progress: Progress | None = None
     ) -> NotesSynced:
         """Compare the store with the whole folder and bring them in step."""
-        return await self._write("sync_notes", NotesSynced, who, progress=progress, deletions=deletions)
+        return await self._write("sync_notes", NotesSynced, who, progress=progress, deletions=deletions, adopt=adopt)

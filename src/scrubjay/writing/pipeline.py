@@ -137,8 +137,8 @@ async def _prepared(draft: Draft, *, space: str, statutes: Statutes, desk: Desk)
         synonyms=synonyms_from(statutes.tags),
         store=desk.store,
         embedder=desk.embedder,
-        # Records that share a group are the caller's own unit: nothing is changed there that was not asked for.
-        binding=len(draft.entities) < 2,  # noqa: PLR2004
+        # Records that share a group are the caller's own unit, too: nothing is changed there that was not asked for.
+        binding=len(draft.entities) < 2 and not draft.fixed,  # noqa: PLR2004
     )
     # Both at once: neither needs what the other finds.
     tagged, acquaintance = await asyncio.gather(tagging, acquaint(draft, space=space, store=desk.store))

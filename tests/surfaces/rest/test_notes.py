@@ -70,8 +70,8 @@ async def test_notes_are_linked_reviewed_and_looked_around_in(visitor: Visitor) 
 
 async def test_what_cannot_be_done_is_refused(visitor: Visitor) -> None:
     made = await visitor.post("/notes", {"title": TITLE, "content": CONTENT}, status=201)
-    for body, code in (({"title": "x"}, "invalid_input"), ({"title": "x", "content": " "}, "invalid_input")):
-        assert (await visitor.refused("POST", "/notes", 422, code, json=body))["field"] == "content"
+    for body in ({"title": "x"}, {"title": "x", "content": " "}, {"title": "x", "content": "\0"}):
+        assert (await visitor.refused("POST", "/notes", 422, "invalid_input", json=body))["field"] == "content"
     await visitor.refused("POST", "/notes", 422, "invalid_input", json={"title": "x", "content": "y", "kind": "z"})
     await visitor.refused("POST", "/notes", 404, "not_found", json={"title": "x", "template": "nothing"})
     problem = await visitor.refused("GET", "/notes/How%20to%20reach%20Sara", 404, "not_found")

@@ -29,7 +29,7 @@ from scrubjay.testing import FakeEmbedder
 from scrubjay.writing.dispose import Selection
 
 WHO = Caller(agent="tester")
-HOSTILE = ("../../etc/passwd.png", "/etc/shadow", "a\0b.png", "..\\..\\x.png", "%2e%2e%2fx.png", "con.png", "ä" * 400)
+HOSTILE = ("../../etc/passwd.png", "/etc/shadow", "a\nb.png", "..\\..\\x.png", "%2e%2e%2fx.png", "con.png", "ä" * 400)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,6 +254,8 @@ async def test_bad_files_leave_nothing_behind(tmp_path: Path) -> None:
             assert done.attachment.path is not None
             assert done.attachment.path.parent == room.root / "attachments"
             assert done.attachment.path.is_file()
+        with pytest.raises(InvalidInput, match="NUL"):
+            await room.attachments.attach(note.id, data=b"x", name="a\0b.png", who=WHO)
         told = await room.attachments.attach(note.id, data=png("x"), name="a.jpg", who=WHO)
         with pytest.raises(InvalidInput, match="an attachment itself"):
             await room.attachments.attach(told.attachment.id, data=b"x", who=WHO)

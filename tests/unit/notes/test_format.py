@@ -292,3 +292,11 @@ def test_a_note_with_thousands_of_links_is_read_again() -> None:
     assert page.note == note
     fewer = replace(note, links=ids[1:], linked=note.linked[1:])
     assert parse(render(fewer, like=page)).note == fewer
+
+
+def test_a_first_link_is_written_as_in_a_new_file() -> None:
+    for text in ("Some text", "- item", "Ends with lines\n\n"):
+        page = parse(render(Note(title="A", content=text)))
+        linked = replace(page.note, linked=(Link(target="b", text="B"),))
+        assert render(linked, like=page) == render(linked)
+        assert render(page.note, like=parse(render(linked))) == render(page.note)

@@ -64,6 +64,7 @@ class Exporter:
         """Write notes to a file, a folder or a .zip, whichever the target is called like."""
         chosen = require_format(format)
         await asyncio.to_thread(_require_place, target)
+        self._require_outside(target)
         ids = await self._leaves.ids(wish)
         is_one = len(wish.refs) == 1
         done = _Done()
@@ -84,6 +85,13 @@ class Exporter:
             name = f"{link_target(leaf.path).rpartition('/')[2]}.{chosen}"
             return Sheaf(name=name, media_type=MEDIA[chosen], data=data, warnings=warnings)
         raise NotFound(f"{ref[:100]!r} is no note of its own", hint="Attachments are downloaded as they are")
+
+    def _require_outside(self, target: Path) -> None:
+        if self._vault is not None and target.parent.resolve().is_relative_to(self._vault.root):
+            raise InvalidInput(
+                f"{target} is in the folder of notes: it would come back as new ones", hint="Choose another place",
+                field="target",
+            )  # fmt: skip
 
     def _alone(self, leaf: Leaf, format: str) -> tuple[bytes, tuple[str, ...]]:
         if format == "md":
@@ -133,7 +141,7 @@ class Exporter:
 
     async def _html(self, ids: Sequence[str], target: Path, done: _Done, *, is_one: bool, tell: Progress) -> None:
         # Few need it, and what reads Markdown takes a while to load.
-        from scrubjay.notes.exporting.html import STYLE, STYLE_FILE, Pages, page_of  # noqa: PLC0415
+        from scrubjay.notes.exporting.html import FILES, STYLE, STYLE_FILE, Pages, page_of  # noqa: PLC0415
 
         if target.suffix.lower() in _WEB:
             if not is_one:
@@ -143,13 +151,14 @@ class Exporter:
             register = await self._leaves.register(ids)
             await self._one_file(ids, target, done, tell, lambda leaf: self._lone_page(leaf, register))
             return
-        pages = Pages(register=await self._leaves.register(ids))
+        pages = Pages(register=await self._leaves.register(ids), files=done.files)
         async with _in_thread(crate(target)) as box:
 
             def put(page: Sequence[Leaf]) -> None:
+                # A page only links the files that are there.
+                self._pour(box, page, done, FILES)
                 for leaf in page:
                     box.put(page_of(leaf.path), pages.page(leaf), at=leaf.note.updated_at)
-                self._pour(box, page, done, "files/")
 
             async for page in self._pages(ids, done, tell):
                 await asyncio.to_thread(put, page)
@@ -243,7 +252,7 @@ class Exporter:
                 continue
             try:
                 with self._depot.opened(one.file) as stream:
-                    box.pour(f"{prefix}{one.file}", stream)
+                    box.pour(f"{prefix}/{one.file}" if prefix else one.file, stream)
             except ScrubjayError as error:
                 done.warnings.append(f"{one.file} is left out: {error.message}")
                 continue

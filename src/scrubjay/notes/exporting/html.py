@@ -4,6 +4,7 @@ import base64
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import PurePosixPath
@@ -19,7 +20,7 @@ from scrubjay.notes.exporting.leaves import Entry, Leaf, Register
 from scrubjay.notes.exporting.markup import BOX, WIKI, anchor_of, markdown, words_of
 from scrubjay.notes.naming import link_target
 
-__all__ = ["STYLE", "STYLE_FILE", "Pages", "file_place", "page_of"]
+__all__ = ["FILES", "STYLE", "STYLE_FILE", "Pages", "file_place", "page_of"]
 
 STYLE_FILE = "style.css"
 STYLE = """:root { color-scheme: light dark; }
@@ -38,7 +39,7 @@ _POLICY = (
     "style-src 'self' file: 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 )
 _PAGES = "notes"
-_FILES = "files"
+FILES = "files"
 # What a page shows itself; all else is linked. A drawing (SVG) in an image runs nothing.
 _SHOWN = {"image": "img", "audio": "audio", "video": "video"}
 _SCHEMES = ("http", "https", "mailto", "tel")
@@ -54,15 +55,16 @@ def page_of(path: str) -> str:
 
 def file_place(file: str) -> str:
     """Where an embedded file lies in an export."""
-    return f"{_FILES}/{file}"
+    return f"{FILES}/{file}"
 
 
 @dataclass(slots=True, kw_only=True)
 class Pages:
-    """Makes pages. `inlined`: one page that stands alone, and has what it shows in itself."""
+    """Makes pages. `files` are those that lie beside them; `inlined`: one page alone has what it shows in itself."""
 
     register: Register
     inlined: Inlined | None = None
+    files: AbstractSet[str] = frozenset()
     missing: set[str] = field(default_factory=set[str])
 
     def page(self, leaf: Leaf) -> bytes:
@@ -159,6 +161,8 @@ class _Body:
         """An embedded file: shown if a browser can, else linked."""
         tag = _SHOWN.get(found.media_type.partition("/")[0], "") if shows else ""
         if self.pages.inlined is None:
+            if found.file not in self.pages.files:
+                return f'<span class="missing">{escape(text)}</span>'
             address = self.relative(file_place(found.file))
         else:
             data = self.pages.inlined(found) if tag else None
@@ -221,7 +225,7 @@ class _Renderer(RendererHTML):
         if isinstance(found, Entry) and self._body.pages.inlined is None:
             anchor = anchor_of(unquote(href.partition("#")[2]))
             address = self._body.relative(page_of(found.path)) + (f"#{quote(anchor)}" if anchor else "")
-        elif isinstance(found, Attachment) and self._body.pages.inlined is None:
+        elif isinstance(found, Attachment) and found.file in self._body.pages.files:
             address = self._body.relative(file_place(found.file))
         elif address:
             address = escape(address)

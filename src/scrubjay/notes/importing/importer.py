@@ -293,7 +293,7 @@ class _Run:
         return Draft(
             text=note.content, id=card.id, title=note.title, kind="" if note.kind == ATTACHMENT else note.kind,
             observations=tuple(one for one in note.observations if one.strip()), tags=note.tags[:most],
-            category=note.category, intent="new", pinned=note.pinned,
+            category=note.category, intent="new", fixed=True, pinned=note.pinned,
             source=Source(method=Method.IMPORT, agent=self.who.agent, at=note.created_at),
             metadata=self._facts(card, told, digest, None),
         )  # fmt: skip

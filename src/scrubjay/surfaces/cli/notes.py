@@ -205,10 +205,13 @@ async def sync(
     deletions: Annotated[
         bool, typer.Option("--deletions", help="Most files are gone on purpose: their notes go into the trash.")
     ] = False,
+    adopt: Annotated[
+        bool, typer.Option("--adopt", help="Take over a folder that belongs to another store; nothing in it is lost.")
+    ] = False,
 ) -> NotesSynced:
     """Compare the store with the whole folder, and bring both in step. A daemon does so by itself."""
     with progress("looking through the notes") as report:
-        return await client.sync_notes(deletions=deletions, progress=report)
+        return await client.sync_notes(deletions=deletions, adopt=adopt, progress=report)
 
 
 def _content(given: str | None, file: Path | None) -> str | None:

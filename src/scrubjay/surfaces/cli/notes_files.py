@@ -18,6 +18,7 @@ from scrubjay.surfaces.cli.command import verb
 __all__ = ["add_files"]
 
 _SUFFIXES = {"json": ".jsonl"}
+_ENDINGS = {f".{one}": one for one in FORMATS} | {".jsonl": "json", ".htm": "html"}
 
 
 def add_files(notes_app: typer.Typer) -> None:
@@ -36,7 +37,10 @@ async def export_(
         Path,
         typer.Option("--to", metavar="PATH", help="A file, a folder, or a .zip; `-` is standard output."),
     ] = Path("-"),
-    format: Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help=f"{', '.join(FORMATS)}.")] = "md",
+    format: Annotated[
+        str,
+        typer.Option("--format", "-f", metavar="FORMAT", help=f"{', '.join(FORMATS)}. Default: as PATH ends, else md."),
+    ] = "",
     category: Annotated[str, typer.Option(metavar="NAME", help="Only this category and those below it.")] = "",
     tag: Annotated[
         list[str] | None, typer.Option("--tag", "-t", help="Only notes with this tag; all must match.")
@@ -46,7 +50,7 @@ async def export_(
 
     JSON is a document for one note or a .json, else a line for each. PDF needs `pip install 'scrubjay[pdf]'`.
     """
-    chosen = require_format(format)
+    chosen = require_format(format or _ENDINGS.get(to.suffix.lower(), "md"))
     with progress("exporting") as report:
         if str(to) != "-":
             return await client.export_notes(

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Annotated
-from urllib.parse import quote
 
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
@@ -13,7 +12,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
 from scrubjay.notes.attached import Attached, Attachment, NoteAttachments, Orphans
 from scrubjay.surfaces.rest.house import House, Visit, Watching, Writing
-from scrubjay.surfaces.rest.route import Ref, answer, is_head, router
+from scrubjay.surfaces.rest.route import Ref, answer, is_head, router, saved_as
 from scrubjay.surfaces.rest.schemas import gives
 from scrubjay.surfaces.rest.texts import Line, Name
 
@@ -134,8 +133,7 @@ async def _opened(ref: str, visit: Visit, *, stack: AsyncExitStack) -> tuple[Att
 
 
 def _headers(found: Attachment) -> dict[str, str]:
-    return {
-        "content-disposition": f"attachment; filename*=UTF-8''{quote(found.title, safe='')}",
+    return saved_as(found.title) | {
         "content-security-policy": "default-src 'none'; sandbox",
         "x-content-type-options": "nosniff",
         "cache-control": "private, no-store",

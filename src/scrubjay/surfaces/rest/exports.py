@@ -1,7 +1,6 @@
 """Single notes as files, to be saved."""
 
 from typing import Annotated, Literal
-from urllib.parse import quote
 
 from fastapi import Query, Response
 
@@ -9,12 +8,13 @@ from scrubjay.model.memory import Json
 from scrubjay.notes.desk import Notes
 from scrubjay.notes.exporting.results import MEDIA
 from scrubjay.surfaces.rest.house import Watching
-from scrubjay.surfaces.rest.route import Ref, router
+from scrubjay.surfaces.rest.route import Ref, router, saved_as
 
 routes = router("notes")
+_JSON = "application/json"
 _KINDS: dict[str, Json] = {
     kind.partition(";")[0]: {"schema": {"type": "string"}, "example": "The note"} for kind in MEDIA.values()
-}
+} | {_JSON: {"schema": {"type": "object"}, "example": {"title": "The note"}}}
 _RESPONSES: dict[int | str, dict[str, Json]] = {
     200: {"description": "The note as a file, to be saved", "content": _KINDS},
 }
@@ -30,7 +30,7 @@ async def export_note(
     notes = visit.house.notes or Notes(engine=visit.house.engine)
     found = await visit.read("export_note", notes.export_note(ref, who=visit.who, format=format))
     headers = {
-        "content-disposition": f"attachment; filename*=UTF-8''{quote(found.name, safe='')}",
+        **saved_as(found.name),
         "content-security-policy": "default-src 'none'; sandbox",
         "x-content-type-options": "nosniff",
         "cache-control": "private, no-store",

@@ -20,7 +20,7 @@ from scrubjay.text.tokens import terms_of
 _SPOIL = """UPDATE scrubjay.versions v
     SET body = set_byte(body, length(body) - 1, 255 - get_byte(body, length(body) - 1))
     FROM scrubjay.memories m WHERE m.no = v.memory_no AND m.id = %s::uuid"""
-_OLD = f"""SELECT (SELECT count(*) FROM scrubjay.memories WHERE shape < {SHAPE}),
+_OLD = """SELECT (SELECT count(*) FROM scrubjay.memories WHERE shape < %s),
     (SELECT count(*) FROM scrubjay.passages WHERE thread IS NULL)"""
 # Words that are counted and not spelled, or spelled and not counted.
 _OUT_OF_STEP = """SELECT count(*) FROM scrubjay.terms t FULL JOIN scrubjay.vocabulary v USING (space_no, word)
@@ -36,7 +36,7 @@ def a_session(count: int, *, session: str = "s") -> list[Memory]:
 
 async def old_rows(name: str) -> tuple[int, int]:
     async with await psycopg.AsyncConnection.connect(shared_server().url(name)) as connection:
-        ((memories, passages),) = await (await connection.execute(_OLD)).fetchall()
+        ((memories, passages),) = await (await connection.execute(_OLD, (SHAPE,))).fetchall()
         return memories, passages
 
 

@@ -40,6 +40,7 @@ from scrubjay.surfaces.mcp.toolsets.schema import (
 
 _RESULTS = 10
 _SHORT = 40
+_SHORTER = (25, 12)
 _CONFLICTS = 3
 _SIMILAR = 3
 # What the remarks about what was cut cost.
@@ -170,18 +171,22 @@ def _linked(done: NoteLinked, lines: list[str]) -> Answer:
 
 
 def _fitting(hits: Sequence[NoteHit], *, room: int) -> list[Entry]:
-    """As many hits as fit; before one is left out, all say only what they are and where the words stand."""
-    whole = fit([_hit(one) for one in hits], room=room)
-    return whole if len(whole) == len(hits) else fit([_hit(one, brief=True) for one in hits], room=room)
+    """As many hits as fit; before one is left out, all say only what they are and a little of where the words are."""
+    kept = fit([_hit(one) for one in hits], room=room)
+    for words in _SHORTER:
+        if len(kept) == len(hits):
+            break
+        kept = fit([_hit(one, words=words) for one in hits], room=room)
+    return kept
 
 
-def _hit(one: NoteHit, *, brief: bool = False) -> Entry:
+def _hit(one: NoteHit, *, words: int = 0) -> Entry:
     structured = lean(fields_of(one)) | {"score": one.score}
     where = f" [{one.category}]" if one.category else ""
     snippet = " ".join(one.snippet.split())
     head = f"- {one.title}{where} ({one.score:.2f}) {one.id}"
-    if brief:
-        snippet = beginning(snippet, tokens=_SHORT)
+    if words:
+        snippet = beginning(snippet, tokens=words)
         structured = {name: structured[name] for name in _BRIEF if name in structured} | {"snippet": snippet}
     return Entry(
         structured=structured, line=f"{head}\n  {snippet}", short=f"{head}\n  {beginning(snippet, tokens=_SHORT)}"
@@ -330,7 +335,7 @@ TOOLS = (
             tags=TEXTS,
             semantic=FLAG,
             max_tokens=least(LEAST_TOKENS),
-        ),  # fmt: skip
+        ),
         output=gives(results=LIST, degraded=LIST),
         call=search_mem,
         reads=True,
