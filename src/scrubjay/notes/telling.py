@@ -42,9 +42,9 @@ def note_read(memory: Memory, *, links: Sequence[str], path: str, format: str, n
 
 
 def tidy_category(category: str) -> str:
-    """A category, with its parts between single slashes."""
+    """A category, with its parts between single slashes; what would lead to another place is no part."""
     parts = (part.strip() for part in require_text(category, field="category").split("/"))
-    return "/".join(part for part in parts if part)
+    return "/".join(part for part in parts if part not in {"", ".", ".."})
 
 
 def _plain(content: str, observations: Sequence[str]) -> str:
