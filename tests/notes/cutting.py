@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import cast
 
-from scrubjay.notes.folder import Folder
-from scrubjay.notes.ledger import Ledger
+from scrubjay.notes.disk.folder import Folder
+from scrubjay.notes.disk.ledger import Ledger
 from scrubjay.notes.vault import Vault
 
 _DEEDS = ("write", "move", "remove", "put", "drop", "want", "set_cursor")

@@ -10,7 +10,7 @@ import pytest
 from scrubjay.errors import VaultUnavailable
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
-from scrubjay.notes.format import parse
+from scrubjay.notes.page.format import parse
 from tests.notes.cutting import Cut, Shears
 from tests.notes.vaults import AGENT, SPACE, Desk, open_desk
 from tests.scenarios.house import open_house

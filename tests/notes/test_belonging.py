@@ -8,7 +8,7 @@ import pytest
 
 from scrubjay.errors import VaultUnavailable
 from scrubjay.model.memory import State
-from scrubjay.notes.format import parse
+from scrubjay.notes.page.format import parse
 from scrubjay.paths import database_file
 from scrubjay.stores.sqlite import new_store_id
 from tests.notes.vaults import AGENT, open_desk

@@ -7,7 +7,7 @@ from scrubjay.model.draft import Edit
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
-from scrubjay.notes.format import parse
+from scrubjay.notes.page.format import parse
 from scrubjay.writing.dispose import Selection
 from tests.notes.vaults import AGENT, SPACE, Desk, open_desk
 

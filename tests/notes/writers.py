@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scrubjay.model.memory import State
-from scrubjay.notes.format import parse
+from scrubjay.notes.page.format import parse
 from tests.notes.vaults import AGENT, SPACE, Desk
 
 START = "alpha\n\nbeta\n\ngamma"

@@ -46,7 +46,7 @@ def _gallery(settings: Settings) -> Gallery | None:
     """The pictures beside the notes, where the model sees pictures."""
     if settings.embedder != "clip":
         return None
-    from scrubjay.notes.gallery import NotesGallery  # noqa: PLC0415 - for the few whose model sees
+    from scrubjay.notes.media.gallery import NotesGallery  # noqa: PLC0415 - for the few whose model sees
 
     return NotesGallery(settings.notestore)
 

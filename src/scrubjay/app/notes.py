@@ -38,7 +38,7 @@ async def open_notes(settings: Settings, engine: Engine) -> AsyncGenerator[Notes
 
     def opens(*, adopt: bool = False) -> "AbstractAsyncContextManager[Vault]":
         # What watches files and reads YAML is loaded by those who keep notes.
-        from scrubjay.notes.attachments import Attachments  # noqa: PLC0415
+        from scrubjay.notes.media.attachments import Attachments  # noqa: PLC0415
         from scrubjay.notes.vault import open_vault  # noqa: PLC0415
 
         attachments = Attachments(

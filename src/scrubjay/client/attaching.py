@@ -5,7 +5,7 @@ from pathlib import Path
 
 from scrubjay.client.opening import Opening
 from scrubjay.errors import InvalidInput, TooLarge
-from scrubjay.notes.attached import Attached, NoteAttachments, Orphans
+from scrubjay.notes.media.attached import Attached, NoteAttachments, Orphans
 
 __all__ = ["Attaching"]
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Caller
 from scrubjay.model.given import require_text
-from scrubjay.notes.attached import Attached, Attachment, NoteAttachments, Orphans
 from scrubjay.notes.bench import Bench, told_as_notes
+from scrubjay.notes.media.attached import Attached, Attachment, NoteAttachments, Orphans
 
 if TYPE_CHECKING:
-    from scrubjay.notes.attachments import Attachments
+    from scrubjay.notes.media.attachments import Attachments
 
 __all__ = ["Attaching"]
 
@@ -77,7 +77,7 @@ class Attaching(Bench):
 
     async def _attachments(self, who: Caller, *, make: bool = True) -> "Attachments":
         # What reads documents is loaded by those who attach some.
-        from scrubjay.notes.attachments import Attachments  # noqa: PLC0415
+        from scrubjay.notes.media.attachments import Attachments  # noqa: PLC0415
 
         if self.cabinet is None or self.cabinet.space != who.space:
             raise InvalidInput(

@@ -10,7 +10,7 @@ from scrubjay.errors import NotFound, ScrubjayError
 from scrubjay.model.draft import Caller
 from scrubjay.model.given import require_text
 from scrubjay.notes.cabinet import Cabinet
-from scrubjay.notes.naming import SUFFIX, id_in, link_target
+from scrubjay.notes.page.naming import SUFFIX, id_in, link_target
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrubjay.errors import ScrubjayError
-from scrubjay.notes.attached import LARGEST_ATTACHMENT
+from scrubjay.notes.media.attached import LARGEST_ATTACHMENT
 
 if TYPE_CHECKING:
     from scrubjay.notes.vault import Vault

@@ -10,12 +10,14 @@ from scrubjay.model.given import require_text, require_whole
 from scrubjay.model.memory import MAIN, Json, Memory, Source, State
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import Check, Examination, Related, Similar, Status
-from scrubjay.notes import categories, linkage, reviewing, searching, templates
 from scrubjay.notes.bench import no_note, told_as_notes
 from scrubjay.notes.carrying import Carrying
 from scrubjay.notes.dates import current_date
-from scrubjay.notes.naming import file_name, link_target
-from scrubjay.notes.note import Link
+from scrubjay.notes.finding import categories, linkage, reviewing, searching
+from scrubjay.notes.page import templates
+from scrubjay.notes.page.naming import file_name, link_target
+from scrubjay.notes.page.note import Link
+from scrubjay.notes.page.sections import link_syntax
 from scrubjay.notes.results import (
     Backlinks,
     BrokenLinks,
@@ -33,7 +35,6 @@ from scrubjay.notes.results import (
     Template,
     Templates,
 )
-from scrubjay.notes.sections import link_syntax
 from scrubjay.notes.telling import FORMATS, note_read, tidy_category
 from scrubjay.ports import Progress
 from scrubjay.text.slug import slug

@@ -49,7 +49,7 @@ def tidy_category(category: str) -> str:
 
 def _plain(content: str, observations: Sequence[str]) -> str:
     # Few ask for it, and what reads Markdown takes a while to load.
-    from scrubjay.notes.plain import plain_text  # noqa: PLC0415
+    from scrubjay.notes.page.plain import plain_text  # noqa: PLC0415
 
     return "\n".join(part for part in (plain_text(content), *observations) if part)
 

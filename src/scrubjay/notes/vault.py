@@ -12,15 +12,15 @@ from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError, StoreError, VaultUnavailable
 from scrubjay.locking import FileLock
 from scrubjay.model.change import Action, Change
-from scrubjay.notes.attachments import Attachments
-from scrubjay.notes.catching_up import VANISHED, drift_of, look_through, missing_too_many, unsettled, unwritten
-from scrubjay.notes.folder import ATTACHMENTS, TEMPLATES, Folder
-from scrubjay.notes.hands import Hands, has_file
-from scrubjay.notes.ledger import Agreed, Ledger
-from scrubjay.notes.naming import link_target
-from scrubjay.notes.note import Link
-from scrubjay.notes.tending import Tended, Tending
-from scrubjay.notes.watch import EVERYTHING, watching
+from scrubjay.notes.disk.folder import ATTACHMENTS, TEMPLATES, Folder
+from scrubjay.notes.disk.ledger import Agreed, Ledger
+from scrubjay.notes.disk.watch import EVERYTHING, watching
+from scrubjay.notes.media.attachments import Attachments
+from scrubjay.notes.page.naming import link_target
+from scrubjay.notes.page.note import Link
+from scrubjay.notes.syncing.catching_up import VANISHED, drift_of, look_through, missing_too_many, unsettled, unwritten
+from scrubjay.notes.syncing.hands import Hands, has_file
+from scrubjay.notes.syncing.tending import Tended, Tending
 from scrubjay.ports import Progress
 from scrubjay.sharing import Shared, whole_up_to
 

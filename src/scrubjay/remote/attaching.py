@@ -3,7 +3,7 @@
 import base64
 
 from scrubjay.model.draft import Caller
-from scrubjay.notes.attached import Attached, NoteAttachments, Orphans
+from scrubjay.notes.media.attached import Attached, NoteAttachments, Orphans
 from scrubjay.remote.knowing import Knowing
 
 __all__ = ["Attaching"]

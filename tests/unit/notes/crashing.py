@@ -13,8 +13,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from scrubjay.notes import renaming, replacing
-from scrubjay.notes.folder import Folder, digest
+from scrubjay.notes.disk import renaming, replacing
+from scrubjay.notes.disk.folder import Folder, digest
 
 # Where files are made and get other names; the rest only looks.
 _STEPS = {replacing.__file__, renaming.__file__}

@@ -21,9 +21,9 @@ from scrubjay.model.draft import Caller, Draft, Edit
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory, Trust
 from scrubjay.model.query import Filter, Question
-from scrubjay.notes.attachments import Attachments
-from scrubjay.notes.folder import Folder
-from scrubjay.notes.gallery import NotesGallery
+from scrubjay.notes.disk.folder import Folder
+from scrubjay.notes.media.attachments import Attachments
+from scrubjay.notes.media.gallery import NotesGallery
 from scrubjay.settings import Settings
 from scrubjay.testing import FakeEmbedder
 from scrubjay.writing.dispose import Selection

@@ -16,7 +16,7 @@ from tests.unit.notes.rooms import WHO, open_room
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.notes.desk import Notes
 from scrubjay.notes.exporting.rows import COLUMNS, tame
-from scrubjay.notes.format import parse
+from scrubjay.notes.page.format import parse
 
 PLAN = """# The plan
 

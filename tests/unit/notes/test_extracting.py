@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.unit.notes.files import OPEN_DOCUMENT, WORD, docx, odt, pdf, zipped
 
-from scrubjay.notes.extracting import Extractor
-from scrubjay.notes.reading import READERS, Unreadable, decoded
+from scrubjay.notes.media.extracting import Extractor
+from scrubjay.notes.media.reading import READERS, Unreadable, decoded
 
 LAUGHS = '<!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
 PAGE = b"<html><head><title>T</title><style>p{}</style></head><body><p>One <b>two</b></p><script>x()</script>&amp;<td>4"
@@ -96,7 +96,7 @@ async def test_a_child_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.M
 def test_the_extra_is_named_where_it_is_missing() -> None:
     code = (
         "import sys; sys.modules['pypdf'] = None; sys.argv = ['', 'application/pdf', '100']; "
-        "from scrubjay.notes.extracting import main; sys.exit(main())"
+        "from scrubjay.notes.media.extracting import main; sys.exit(main())"
     )
     done = subprocess.run([sys.executable, "-c", code], input=pdf("x"), capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (4, b"the extra `pdf` is not installed: pip install 'scrubjay[pdf]'")

@@ -14,8 +14,8 @@ import pytest
 from tests.unit.notes.payloads import OUTSIDE, TRAVERSALS
 
 from scrubjay.errors import FileChanged, NotFound, PathRefused, TooLarge, VaultUnavailable
-from scrubjay.notes import tree
-from scrubjay.notes.folder import Folder, digest
+from scrubjay.notes.disk import tree
+from scrubjay.notes.disk.folder import Folder, digest
 
 ONE, TWO = b"one\n", b"two\n"
 

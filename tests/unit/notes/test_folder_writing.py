@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from scrubjay.errors import FileChanged, PathRefused
-from scrubjay.notes import renaming, replacing
-from scrubjay.notes.folder import Folder, digest
-from scrubjay.notes.leftovers import new_name, swap_name
+from scrubjay.notes.disk import renaming, replacing
+from scrubjay.notes.disk.folder import Folder, digest
+from scrubjay.notes.disk.leftovers import new_name, swap_name
 
 ONE, TWO, THREE, FOUR = b"one\n", b"two\n", b"three\n", b"four\n"
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.unit.notes.drafting import WORDS, extras, notes, texts
 
 from scrubjay.errors import NoteUnreadable
-from scrubjay.notes.format import MARKER, parse, render
-from scrubjay.notes.note import Link, Note
+from scrubjay.notes.page.format import MARKER, parse, render
+from scrubjay.notes.page.note import Link, Note
 
 ID = "0192f0c4-1111-7222-8333-444455556666"
 NOON = datetime(2024, 1, 15, 12, tzinfo=UTC)

@@ -6,16 +6,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.unit.notes.drafting import WORDS
 
 from scrubjay.errors import NoteUnreadable
-from scrubjay.notes.format import Page, parse, render
-from scrubjay.notes.frontmatter import read_by_parser, read_head
-from scrubjay.notes.note import Note
-from scrubjay.notes.plain_yaml import read_plainly
-from scrubjay.notes.yaml_values import Head, Scalar, quoted, scalar, singly_quoted
+from scrubjay.notes.page.format import Page, parse, render
+from scrubjay.notes.page.frontmatter import read_by_parser, read_head
+from scrubjay.notes.page.note import Note
+from scrubjay.notes.page.plain_yaml import read_plainly
+from scrubjay.notes.page.yaml_values import Head, Scalar, quoted, scalar, singly_quoted
 
 
 def page_of(head: str) -> Page:
@@ -55,6 +55,7 @@ LINES = st.lists(
 
 
 @given(text=LINES)
+@example("a:\na:\n\n")
 @settings(max_examples=250, deadline=None)
 def test_the_quick_reading_agrees_with_the_parser(text: str) -> None:
     quick = read_plainly(text)

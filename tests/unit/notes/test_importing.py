@@ -14,11 +14,11 @@ from scrubjay.model.draft import Edit
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
-from scrubjay.notes.attached import EMBEDS
 from scrubjay.notes.desk import Notes
 from scrubjay.notes.importing.atlas import Atlas
 from scrubjay.notes.importing.reading import inline_tags, understood
 from scrubjay.notes.importing.results import NotesImported
+from scrubjay.notes.media.attached import EMBEDS
 from scrubjay.writing.dispose import Selection
 
 ID = "0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b"

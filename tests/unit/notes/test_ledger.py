@@ -12,10 +12,10 @@ import apsw
 import pytest
 
 from scrubjay.errors import VaultUnavailable
-from scrubjay.notes.folder import Seen
-from scrubjay.notes.ledger import Agreed, Ledger, Problem
-from scrubjay.notes.note import Link
-from scrubjay.notes.wiki import key_of
+from scrubjay.notes.disk.folder import Seen
+from scrubjay.notes.disk.ledger import Agreed, Ledger, Problem
+from scrubjay.notes.page.note import Link
+from scrubjay.notes.page.wiki import key_of
 
 NOW = datetime(2026, 5, 31, 12, 30, 0, 123456, tzinfo=UTC)
 A = Agreed(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.unit.notes.drafting import anything
 
 from scrubjay.model.identity import is_id, new_id
-from scrubjay.notes.naming import file_name, id_in, link_target
+from scrubjay.notes.page.naming import file_name, id_in, link_target
 
 ID = "0192f0c4-1111-7222-8333-444455556666"
 DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)(\..*)?", re.IGNORECASE)

@@ -11,8 +11,8 @@ from ruamel.yaml import YAML
 from tests.unit.notes.drafting import notes
 from tests.unit.notes.test_format import NOON, WHOLE, WRITTEN
 
-from scrubjay.notes.format import MARKER, render
-from scrubjay.notes.note import Link, Note
+from scrubjay.notes.page.format import MARKER, render
+from scrubjay.notes.page.note import Link, Note
 
 TEXT_FIELDS = ("id", "title", "category", "kind")
 

@@ -13,11 +13,11 @@ from scrubjay.model.draft import Caller, Edit
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.relation import Relation
-from scrubjay.notes.categories import Branch, category_tree
-from scrubjay.notes.linkage import backlinks, broken_links
-from scrubjay.notes.note import Link
-from scrubjay.notes.reviewing import due, review
-from scrubjay.notes.searching import search
+from scrubjay.notes.finding.categories import Branch, category_tree
+from scrubjay.notes.finding.linkage import backlinks, broken_links
+from scrubjay.notes.finding.reviewing import due, review
+from scrubjay.notes.finding.searching import search
+from scrubjay.notes.page.note import Link
 from scrubjay.ports import Edge
 from scrubjay.recalling.mirror import Mirrors
 from scrubjay.recalling.visits import Visits

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from scrubjay.model.memory import Memory, Method, Observation, Source
-from scrubjay.notes.format import parse, render
-from scrubjay.notes.note import Link, Note
-from scrubjay.notes.sheet import Linked, completed, dressed, edit_of, joined, sheet_of
+from scrubjay.notes.page.format import parse, render
+from scrubjay.notes.page.note import Link, Note
+from scrubjay.notes.syncing.sheet import Linked, completed, dressed, edit_of, joined, sheet_of
 from scrubjay.testing.build import a_memory, moment
 
 NOW = moment(1000)

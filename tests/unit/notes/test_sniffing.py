@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.notes.files import OPEN_DOCUMENT, WORD, docx, odt, pdf, png
 
-from scrubjay.notes.sniffing import UNKNOWN, extension_of, sniff
+from scrubjay.notes.media.sniffing import UNKNOWN, extension_of, sniff
 
 PNG, SVG, TEXT, ZIP = "image/png", "image/svg+xml", "text/plain", "application/zip"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.notes.templates import BUILT_IN, filled, template_names, template_text
+from scrubjay.notes.page.templates import BUILT_IN, filled, template_names, template_text
 
 NOW = datetime(2024, 3, 1, 15, 4, 5, 678_000, tzinfo=UTC)
 

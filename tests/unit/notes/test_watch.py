@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from scrubjay.notes import watch
-from scrubjay.notes.folder import Folder, digest
-from scrubjay.notes.watch import EVERYTHING, watching
+from scrubjay.notes.disk import watch
+from scrubjay.notes.disk.folder import Folder, digest
+from scrubjay.notes.disk.watch import EVERYTHING, watching
 
 
 class Watcher:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from tests.unit.notes.drafting import texts
 
-from scrubjay.notes.wiki import Mention, key_of, mentions, retargeted
+from scrubjay.notes.page.wiki import Mention, key_of, mentions, retargeted
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
 from scrubjay.model.draft import Caller
-from scrubjay.notes.attached import LARGEST_ATTACHMENT, Attachment
-from scrubjay.notes.depot import Depot
+from scrubjay.notes.disk.folder import Folder
 from scrubjay.notes.exporting.leaves import Leaf, Leaves, Register, Wish
 from scrubjay.notes.exporting.outlets import Crate, crate, sheet
 from scrubjay.notes.exporting.results import MEDIA, NotesExported, Sheaf, require_format
 from scrubjay.notes.exporting.rows import csv_head, csv_rows, json_line
-from scrubjay.notes.folder import Folder
-from scrubjay.notes.format import render
-from scrubjay.notes.naming import link_target
+from scrubjay.notes.media.attached import LARGEST_ATTACHMENT, Attachment
+from scrubjay.notes.media.depot import Depot
+from scrubjay.notes.page.format import render
+from scrubjay.notes.page.naming import link_target
 from scrubjay.ports import Progress
 
 if TYPE_CHECKING:

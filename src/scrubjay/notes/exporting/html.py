@@ -15,10 +15,10 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
 from scrubjay.model.moment import to_iso
-from scrubjay.notes.attached import Attachment
 from scrubjay.notes.exporting.leaves import Entry, Leaf, Register
 from scrubjay.notes.exporting.markup import BOX, WIKI, anchor_of, markdown, words_of
-from scrubjay.notes.naming import link_target
+from scrubjay.notes.media.attached import Attachment
+from scrubjay.notes.page.naming import link_target
 
 __all__ = ["FILES", "STYLE", "STYLE_FILE", "Pages", "file_place", "page_of"]
 

@@ -11,13 +11,13 @@ from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK, Relation
-from scrubjay.notes.attached import EMBEDS, Attachment, attachment_from
-from scrubjay.notes.linking import named_in
-from scrubjay.notes.naming import file_name, id_in, link_target
-from scrubjay.notes.note import Note
-from scrubjay.notes.sheet import Linked, sheet_of
-from scrubjay.notes.standing import is_note
-from scrubjay.notes.wiki import key_of
+from scrubjay.notes.media.attached import EMBEDS, Attachment, attachment_from
+from scrubjay.notes.page.naming import file_name, id_in, link_target
+from scrubjay.notes.page.note import Note
+from scrubjay.notes.page.wiki import key_of
+from scrubjay.notes.syncing.linking import named_in
+from scrubjay.notes.syncing.sheet import Linked, sheet_of
+from scrubjay.notes.syncing.standing import is_note
 
 __all__ = ["Entry", "Leaf", "Leaves", "Register", "Wish"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from scrubjay.errors import InvalidInput
-from scrubjay.notes.places import parts_of
+from scrubjay.notes.disk.places import parts_of
 
 __all__ = ["Crate", "crate", "sheet"]
 

@@ -34,11 +34,11 @@ from reportlab.platypus.doctemplate import BaseDocTemplate, PageTemplate
 from reportlab.platypus.frames import Frame
 
 from scrubjay.model.moment import to_iso
-from scrubjay.notes.attached import Attachment
 from scrubjay.notes.exporting.fonts import FALLBACKS, FAMILIES, font_files
 from scrubjay.notes.exporting.leaves import Entry, Leaf, Register
 from scrubjay.notes.exporting.markup import BOX, WIKI, markdown, words_of
-from scrubjay.notes.naming import link_target
+from scrubjay.notes.media.attached import Attachment
+from scrubjay.notes.page.naming import link_target
 
 __all__ = ["Book"]
 

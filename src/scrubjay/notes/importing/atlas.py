@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from scrubjay.notes.wiki import key_of
+from scrubjay.notes.page.wiki import key_of
 
 __all__ = ["Atlas"]
 

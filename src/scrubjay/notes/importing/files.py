@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from scrubjay.errors import ScrubjayError
-from scrubjay.notes.cards import caption_of
-from scrubjay.notes.depot import Depot
 from scrubjay.notes.importing.atlas import Atlas
 from scrubjay.notes.importing.places import Origin
 from scrubjay.notes.importing.reading import picture_links
-from scrubjay.notes.wiki import mentions
+from scrubjay.notes.media.cards import caption_of
+from scrubjay.notes.media.depot import Depot
+from scrubjay.notes.page.wiki import mentions
 
 __all__ = ["Embeds", "Files"]
 

@@ -14,8 +14,6 @@ from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.identity import is_id, new_id
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory, Method, Source, State
-from scrubjay.notes.attached import LARGEST_ATTACHMENT
-from scrubjay.notes.depot import Depot
 from scrubjay.notes.importing.atlas import Atlas
 from scrubjay.notes.importing.files import Embeds, Files
 from scrubjay.notes.importing.joining import edit_for
@@ -25,8 +23,10 @@ from scrubjay.notes.importing.linking import Linker
 from scrubjay.notes.importing.places import Origin, Survey
 from scrubjay.notes.importing.reading import Understood, understood
 from scrubjay.notes.importing.results import ImportedLink, NotesImported, Skipped
-from scrubjay.notes.note import Link
-from scrubjay.notes.sheet import EXTRA
+from scrubjay.notes.media.attached import LARGEST_ATTACHMENT
+from scrubjay.notes.media.depot import Depot
+from scrubjay.notes.page.note import Link
+from scrubjay.notes.syncing.sheet import EXTRA
 from scrubjay.ports import Progress
 from scrubjay.writing.validate import validate
 

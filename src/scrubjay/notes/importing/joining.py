@@ -9,8 +9,8 @@ from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory
 from scrubjay.notes.importing.known import DIGEST, PATH, VERSION
 from scrubjay.notes.importing.reading import Understood
-from scrubjay.notes.note import Note
-from scrubjay.notes.sheet import EXTRA, edit_of, joined, sheet_of, tag_key
+from scrubjay.notes.page.note import Note
+from scrubjay.notes.syncing.sheet import EXTRA, edit_of, joined, sheet_of, tag_key
 
 __all__ = ["edit_for"]
 

@@ -7,8 +7,8 @@ from scrubjay.model.draft import Caller
 from scrubjay.model.memory import State
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.notes.importing.atlas import Atlas
-from scrubjay.notes.note import Link
-from scrubjay.notes.wiki import key_of
+from scrubjay.notes.page.note import Link
+from scrubjay.notes.page.wiki import key_of
 from scrubjay.ports import Edge
 from scrubjay.writing.together import Together
 

@@ -11,9 +11,9 @@ from typing import cast
 
 from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
 from scrubjay.model.memory import Json
-from scrubjay.notes.places import parts_of, shown
-from scrubjay.notes.templates import FOLDER as TEMPLATES
-from scrubjay.notes.tree import Entry, below, content_of, opened, readable, walk
+from scrubjay.notes.disk.places import parts_of, shown
+from scrubjay.notes.disk.tree import Entry, below, content_of, opened, readable, walk
+from scrubjay.notes.page.templates import FOLDER as TEMPLATES
 
 __all__ = ["Origin", "Survey"]
 

@@ -8,12 +8,12 @@ from pathlib import PurePosixPath
 
 from scrubjay.errors import InvalidInput, NoteUnreadable
 from scrubjay.model.moment import parse_moment
-from scrubjay.notes.format import parse
-from scrubjay.notes.naming import link_target
-from scrubjay.notes.note import Link, Note
-from scrubjay.notes.sheet import tag_key
-from scrubjay.notes.wiki import mentions
-from scrubjay.notes.yaml_values import Entry, Scalar
+from scrubjay.notes.page.format import parse
+from scrubjay.notes.page.naming import link_target
+from scrubjay.notes.page.note import Link, Note
+from scrubjay.notes.page.wiki import mentions
+from scrubjay.notes.page.yaml_values import Entry, Scalar
+from scrubjay.notes.syncing.sheet import tag_key
 
 __all__ = ["Understood", "inline_tags", "outside_code", "picture_links", "understood"]
 

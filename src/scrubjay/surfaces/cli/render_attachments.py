@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from scrubjay.notes.attached import Attached, Attachment, NoteAttachments, Orphans
+from scrubjay.notes.media.attached import Attached, Attachment, NoteAttachments, Orphans
 from scrubjay.surfaces.cli.paint import say
 
 __all__ = ["ATTACHMENT_PRINTERS"]

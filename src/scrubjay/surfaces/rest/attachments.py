@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
-from scrubjay.notes.attached import Attached, Attachment, NoteAttachments, Orphans
+from scrubjay.notes.media.attached import Attached, Attachment, NoteAttachments, Orphans
 from scrubjay.surfaces.rest.house import House, Visit, Watching, Writing
 from scrubjay.surfaces.rest.route import Ref, answer, is_head, router, saved_as
 from scrubjay.surfaces.rest.schemas import gives

@@ -1,0 +1,1 @@
+"""Finding notes: full text, categories, reviews, backlinks and broken links."""

@@ -1,0 +1,1 @@
+"""Attachments: files beside the notes, and what they say."""
