@@ -11,10 +11,10 @@ from scrubjay.surfaces.rest.house import Watching
 from scrubjay.surfaces.rest.route import Ref, router, saved_as
 
 routes = router("notes")
-_JSON = "application/json"
 _KINDS: dict[str, Json] = {
-    kind.partition(";")[0]: {"schema": {"type": "object" if kind == _JSON else "string"}} for kind in MEDIA.values()
+    kind.partition(";")[0]: {"schema": {"type": "string"}, "example": "The note"} for kind in MEDIA.values()
 }
+_KINDS[MEDIA["json"]] = {"schema": {"type": "object"}, "example": {"title": "The note"}}
 _RESPONSES: dict[int | str, dict[str, Json]] = {
     200: {"description": "The note as a file, to be saved", "content": _KINDS},
 }
