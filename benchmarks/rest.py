@@ -21,7 +21,7 @@ from scrubjay.remote.shapes import built, plain
 
 _ROOT = Path(__file__).parent.parent
 _CONNECTIONS = 20
-_SECONDS = 8.0
+_SECONDS = 5.0
 _LEAVING = 30.0
 # The cache of embedded questions holds more than these.
 _QUESTIONS = 200

@@ -12,7 +12,7 @@ from benchmarks.npm_server import Program, Server, Unavailable, session
 from benchmarks.timing import resident_mb, spread
 from scrubjay.settings import Settings
 
-_BRIDGES = 30
+_BRIDGES = 20
 # It takes several times as long to start, and there is a limit to what a run may take.
 _BRIDGES_TO_A_REFERENCE = 2
 _COLD = 3

@@ -36,7 +36,7 @@ _PAGE = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{8}AAZ[A-Za-z0-9_-]{13,}={0,
 _PAGE_HEAD = 14
 # Of a question in a cursor, and of a name that is mentioned: both may be an id.
 _HASH = re.compile(r'(?<=")[0-9a-f]{12}(?=")|(?<=~)[0-9a-f]{16}|(?<=c-)[0-9a-f]{16}')
-_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|\+00:00)?)?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|\+00:00)?)?|(?<=\"timestamp\":)\d+")
 # Readings are counted a while later, and what an answer costs depends on the digits of its ids.
 _COUNTED = re.compile(
     r',(?:\\n|\s)*\\*"(?:access_count|last_accessed|accessed)\\*": *(?:\d+|\\*"[^"\\]*\\*")|(?<="tokens":)\s*\d+'
