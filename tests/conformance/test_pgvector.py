@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.postgres import a_database, address_of
+from tests.postgres import a_database, address_of, builds_an_index
 from tests.unit.vectors.pgvector_shelf import EAGER, Shelved, put_points
 
 from scrubjay.stores.postgres import PostgresStore
@@ -26,6 +26,7 @@ class TestExact(VectorIndexSuite):
         await index.close()
 
 
+@builds_an_index
 class TestIndexed(VectorIndexSuite):
     @pytest.fixture
     async def index(self, store: PostgresStore) -> AsyncIterator[Shelved]:
