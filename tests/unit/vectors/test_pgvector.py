@@ -34,6 +34,9 @@ from scrubjay.testing.build import (
 from scrubjay.vectors.pgvector import PgvectorIndex
 from scrubjay.vectors.pgvector_plan import Layout, Standing, Tuning
 
+# Nearly all of these have an index built, some of them in the background.
+pytestmark = builds_an_index
+
 MANY = 2_500
 FILTERS = {"1 %": Filter(project="hundredth"), "14 %": Filter(kind="seventh"), "100 %": Filter(scope="all")}
 Open = Callable[..., Awaitable[PostgresStore]]
@@ -114,7 +117,6 @@ def share(found: Sequence[tuple[int, float]], truth: Sequence[tuple[int, float]]
     return len({number for number, _ in found} & {number for number, _ in truth}) / len(truth)
 
 
-@builds_an_index
 @pytest.mark.parametrize("precision", ["half", "full"])
 @pytest.mark.parametrize("kind", ["hnsw", "ivfflat"])
 async def test_an_index_finds_what_an_exact_search_finds(store: PostgresStore, kind: str, precision: str) -> None:
@@ -136,7 +138,6 @@ async def test_an_index_finds_what_an_exact_search_finds(store: PostgresStore, k
         assert np.mean(shares) > 0.9, wanted
 
 
-@builds_an_index
 @pytest.mark.parametrize("kind", ["hnsw", "ivfflat"])
 async def test_the_index_is_what_is_searched(store: PostgresStore, kind: str) -> None:
     await put_points(store, "default", many_points(500))
@@ -177,7 +178,6 @@ async def test_what_is_committed_is_found_at_once_and_what_is_trashed_is_not(sto
     await index.close()
 
 
-@builds_an_index
 async def test_partitions_have_an_index_each(open_store: Open) -> None:
     async with a_database(partitions=3) as name:
         store = await open_store(name)
@@ -196,7 +196,6 @@ async def test_partitions_have_an_index_each(open_store: Open) -> None:
         await store.close()
 
 
-@builds_an_index
 async def test_a_login_that_owns_nothing_says_what_to_set(store: PostgresStore, name: str, open_store: Open) -> None:
     await make_logins()
     await put_points(store, "default", many_points(200))
@@ -233,7 +232,6 @@ async def test_the_walls_hold_for_the_login_of_a_server(store: PostgresStore, na
         assert await (await connection.execute(passing)).fetchone() == (0,)
 
 
-@builds_an_index
 async def test_an_index_that_was_left_half_made_is_made_again(store: PostgresStore, name: str) -> None:
     await put_points(store, "default", many_points(200))
     await opened(an_index(store))
@@ -248,7 +246,6 @@ async def test_an_index_that_was_left_half_made_is_made_again(store: PostgresSto
     assert (await index.describe())["building"] is False
 
 
-@builds_an_index
 async def test_servers_that_start_at_once_make_one_index(name: str, open_store: Open) -> None:
     stores = [await open_store(name) for _ in range(3)]
     await put_points(stores[0], "default", many_points(300))
@@ -258,7 +255,6 @@ async def test_servers_that_start_at_once_make_one_index(name: str, open_store: 
     assert [(await index.describe())["kind"] for index in indexes] == ["hnsw"] * 3
 
 
-@builds_an_index
 async def test_rebuilding_leaves_the_index_of_this_kind_alone(store: PostgresStore, name: str) -> None:
     index = an_index(store)
     await index.rebuild()
@@ -270,7 +266,6 @@ async def test_rebuilding_leaves_the_index_of_this_kind_alone(store: PostgresSto
     assert await index_names(name) == [("vectors_hnsw_half_1", True)]
 
 
-@builds_an_index
 async def test_lists_that_were_outgrown_are_made_anew(store: PostgresStore) -> None:
     tuning = replace(EAGER, a_list=20, look_again=0.0)
     await put_points(store, "default", many_points(100))
@@ -282,7 +277,6 @@ async def test_lists_that_were_outgrown_are_made_anew(store: PostgresStore) -> N
     assert '"lists": 20' in index.way
 
 
-@builds_an_index
 async def test_it_can_be_closed_while_an_index_is_being_made(store: PostgresStore) -> None:
     await put_points(store, "default", many_points(300))
     index = an_index(store)
@@ -345,7 +339,6 @@ class _NoTables:
     """Tables that nobody looks at."""
 
 
-@builds_an_index
 async def test_what_waits_for_its_place_is_found_and_gets_it(store: PostgresStore, name: str) -> None:
     points = many_points()
     await put_points(store, "default", points)
