@@ -1,7 +1,7 @@
 """Conflicts in words: the statements of memories, each by its key, and the two that a conflict is about."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from scrubjay.model.conflict import Conflict, Side, ToldConflict, statement_key
@@ -94,12 +94,17 @@ def _lines(memory: Memory, other: Memory) -> tuple[Side, Side]:
     """Two lines of one memory: of long texts what the other one has not."""
     ours, theirs = memory.content.splitlines(), other.content.splitlines()
     if max(len(memory.content), len(other.content)) <= _LONGEST_TOLD or ours == theirs:
-        return _told(memory, _summary(memory)), _told(other, _summary(other))
+        return _line(memory, _summary(memory)), _line(other, _summary(other))
     own = [
         _shortened("\n".join(one for one in side if one.strip() and one not in set(rest)))
         for side, rest in ((ours, theirs), (theirs, ours))
     ]
-    return _told(memory, own[0] or _summary(memory)), _told(other, own[1] or _summary(other))
+    return _line(memory, own[0] or _summary(memory)), _line(other, own[1] or _summary(other))
+
+
+def _line(memory: Memory, statement: str) -> Side:
+    # Both began with the same version: what tells them apart is when each was changed last, as for who settles it.
+    return replace(_told(memory, statement), date=memory.updated_at)
 
 
 def _told(memory: Memory, statement: str, *, observation: Observation | None = None) -> Side:

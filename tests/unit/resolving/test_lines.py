@@ -107,7 +107,11 @@ async def test_it_is_settled_told_and_undone(
 
 async def test_what_was_written_last_supersedes(shop: Workshop) -> None:
     memory, conflict = await parted(shop)
+    shop.clock.set(shop.clock.now() + timedelta(minutes=1))
     await change(shop, memory.id, "Pears are orange.", branch="main")
+    # Who is told which is newer is told what would be kept.
+    (one,) = await told(shop)
+    assert max(one.memory, one.other, key=lambda side: side.date).statement == "Pears are orange."
     await settle(shop, conflict, "supersede")
     assert await texts(shop, memory) == ("Pears are orange.", State.TRASHED)
 

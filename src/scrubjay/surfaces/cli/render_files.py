@@ -14,7 +14,7 @@ _MOST = 50
 
 def _exported(answer: NotesExported) -> None:
     files = f" with {answer.files:,} files" if answer.files else ""
-    say(f"exported {answer.notes:,} notes{files} to {answer.target} ({answer.bytes:,} bytes)")
+    say(f"exported {answer.notes:,} note{'' if answer.notes == 1 else 's'}{files} to {answer.target} ({answer.bytes:,} bytes)")
     for warning in answer.warnings:
         say(f"warning: {warning}")
 
