@@ -13,8 +13,9 @@ _MOST = 50
 
 
 def _exported(answer: NotesExported) -> None:
-    files = f" with {answer.files:,} files" if answer.files else ""
-    say(f"exported {answer.notes:,} note{'' if answer.notes == 1 else 's'}{files} to {answer.target} ({answer.bytes:,} bytes)")
+    notes = f"{answer.notes:,} {'note' if answer.notes == 1 else 'notes'}"
+    files = f" with {answer.files:,} {'file' if answer.files == 1 else 'files'}" if answer.files else ""
+    say(f"exported {notes}{files} to {answer.target} ({answer.bytes:,} bytes)")
     for warning in answer.warnings:
         say(f"warning: {warning}")
 
