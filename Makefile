@@ -81,7 +81,8 @@ bench-writing: $(DONE)/test ## measure what is merged and what that costs (ARGS=
 	@$(BIN)/python -m benchmarks.writing_latency $(WRITING_SIZES)
 
 bench-knowledge: $(DONE)/test ## measure versions, conflicts, extraction and the graph (LOCOMO=locomo10.json)
-	@$(BIN)/python -m benchmarks.conflicts $(if $(LOCOMO),--locomo $(LOCOMO)) --latency $(KNOWLEDGE_SIZES) --scan $(KNOWLEDGE_SIZES)
+	@$(BIN)/python -m benchmarks.conflicts $(if $(LOCOMO),--locomo $(LOCOMO)) $(if $(PAIRS),--pairs $(PAIRS)) \
+		$(if $(MRPC),--mrpc $(MRPC)) --latency $(KNOWLEDGE_SIZES) --scan $(KNOWLEDGE_SIZES)
 	@$(BIN)/python -m benchmarks.extraction $(if $(LOCOMO),--data $(LOCOMO))
 	@$(BIN)/python -m benchmarks.history
 	@$(BIN)/python -m benchmarks.latency_table --entities $(lastword $(KNOWLEDGE_SIZES))
