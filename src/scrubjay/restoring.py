@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,24 +10,12 @@ from scrubjay.app import hold_folder
 from scrubjay.app.stores import postgres_address
 from scrubjay.errors import Conflict, DiskFull, InvalidInput, StoreDamaged
 from scrubjay.keys import encryption_key
+from scrubjay.model.results import Restored
 from scrubjay.paths import database_file
 from scrubjay.settings import Settings
 from scrubjay.stores.sqlite import new_store_id, verify_backup
 
 _PARTS = ("", "-wal", "-shm")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restored:
-    """What a restore did."""
-
-    memories: int
-    store: str
-    kept: str
-
-    def __str__(self) -> str:
-        kept = f"; the store that was there is kept as {self.kept}" if self.kept else ""
-        return f"restored {self.memories} memories to {self.store}{kept}"
 
 
 def restore_backup(settings: Settings, backup: Path, *, force: bool = False) -> Restored:

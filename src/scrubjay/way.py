@@ -4,8 +4,6 @@ import sys
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
-from scrubjay.app import open_engine
-from scrubjay.engine import Engine
 from scrubjay.errors import DaemonUnavailable
 from scrubjay.paths import known_socket
 from scrubjay.remote.engine import RemoteEngine
@@ -14,6 +12,7 @@ from scrubjay.remote.socket import SocketLine
 from scrubjay.settings import Settings
 
 if TYPE_CHECKING:
+    from scrubjay.engine import Engine
     from scrubjay.notes.desk import Notes
 
 
@@ -35,7 +34,7 @@ class Way:
         """Whether it leads to a server by its address, which has other files than this machine."""
         return bool(self._url)
 
-    async def enter(self) -> Engine | RemoteEngine:
+    async def enter(self) -> "Engine | RemoteEngine":
         """An engine, here or afar."""
         if self._url:
             # Loaded by those who need it: the library takes as long to load as a whole command may.
@@ -50,9 +49,12 @@ class Way:
                 # Somebody is there who cannot be understood: the store is theirs.
                 if "version" in error.fields:
                     raise
+        # Here the ways part: the engine takes longer to load than a daemon takes to answer.
+        from scrubjay.app import open_engine  # noqa: PLC0415
+
         return await self._stack.enter_async_context(open_engine(self._settings))
 
-    async def notes(self, engine: Engine) -> "Notes":
+    async def notes(self, engine: "Engine") -> "Notes":
         """The verbs of notes over an engine that was opened here."""
         from scrubjay.app.notes import open_notes  # noqa: PLC0415 - for the few who keep notes
 

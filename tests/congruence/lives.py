@@ -13,7 +13,7 @@ from scrubjay.model.query import Filter, Question
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import Related
 from scrubjay.model.searching import SearchText
-from scrubjay.writing.dispose import Selection
+from scrubjay.model.selection import Selection
 
 _WORDS = "acorn oak jay tea coffee river stone winter hides finds green old the of C++ naïve 日本 don't node.js".split()
 _MISSPELT = "acron cofee rivver wintre hidse greeen".split()

@@ -7,8 +7,8 @@ from scrubjay.model.draft import Edit
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
+from scrubjay.model.selection import Selection
 from scrubjay.notes.page.format import parse
-from scrubjay.writing.dispose import Selection
 from tests.notes.vaults import AGENT, SPACE, Desk, open_desk
 
 
@@ -337,3 +337,21 @@ async def test_templates_and_attachments_are_no_notes(desk: Desk) -> None:
     await desk.sync()
     assert await desk.engine.store.list_ids(SPACE, Filter(), limit=9) == []
     assert await desk.vault.count() == 0
+
+
+async def test_a_file_that_says_nothing_yet_is_no_drift_and_what_is_wrong_is_told_once(desk: Desk) -> None:
+    desk.save("Untitled.md", "")
+    desk.save("Planned.md", "---\ntitle: Planned\n---\n\n")
+    desk.save("odd.md", "---\ntitle: [\n---\nText\n")
+    desk.save("late.md", "Text\n")
+    assert set(await desk.vault.drift()) == {
+        "late.md: changed or new, and not taken in yet",
+        "odd.md: changed or new, and not taken in yet",
+    }
+    await desk.sync()
+    assert await desk.vault.drift() == ()
+    assert [one.partition(":")[0] for one in await desk.vault.problems()] == ["odd.md"]
+    desk.save("Planned.md", "---\ntitle: Planned\n---\n\nNow it says something.\n")
+    assert await desk.vault.drift() == ("Planned.md: changed or new, and not taken in yet",)
+    await desk.sync()
+    assert await desk.vault.drift() == ()

@@ -10,9 +10,10 @@ from scrubjay.engine import Engine
 from scrubjay.model.draft import Caller, Draft, Edit
 from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.rules import Rules
-from scrubjay.notes.vault import Synced, Vault, open_vault
+from scrubjay.model.selection import Selection
+from scrubjay.notes.results import NotesSynced
+from scrubjay.notes.vault import Vault, open_vault
 from scrubjay.ports import RecordStore
-from scrubjay.writing.dispose import Selection
 from tests.scenarios.house import House, open_house
 
 SPACE = "default"
@@ -25,13 +26,9 @@ PLAIN = Rules(gate="off", density="off", tags="off", conflicts="off")
 class Desk:
     """Both sides at hand."""
 
-    house: House
+    engine: Engine
     vault: Vault
     root: Path
-
-    @property
-    def engine(self) -> Engine:
-        return self.house.engine
 
     async def write(self, text: str, *, title: str = "", **fields: object) -> str:
         """The agent writes a memory; tells its id."""
@@ -57,7 +54,7 @@ class Desk:
         ends = {one.target if one.source == memory_id else one.source for one in found}
         return {one for one in ends if (await self.get(one)).state is State.LIVE}
 
-    async def sync(self, *, deletions: bool = False) -> Synced:
+    async def sync(self, *, deletions: bool = False) -> NotesSynced:
         return await self.vault.sync(deletions=deletions)
 
     async def file(self, memory_id: str) -> Path:
@@ -95,10 +92,17 @@ async def _lines(store: RecordStore, memory_id: str) -> list[str]:
 
 @asynccontextmanager
 async def open_desk(
-    home: Path, *, rules: Rules = PLAIN, house: House | None = None, root: Path | None = None, adopt: bool = False
+    home: Path,
+    *,
+    rules: Rules = PLAIN,
+    house: House | None = None,
+    engine: Engine | None = None,
+    root: Path | None = None,
+    adopt: bool = False,
 ) -> AsyncGenerator[Desk]:
     """Open a data folder with its notes, which are in it unless `root` says where."""
-    if house is None:
+    engine = house.engine if house is not None else engine
+    if engine is None:
         async with (
             open_house(home, index=False, rules=rules) as opened,
             open_desk(home, house=opened, root=root, adopt=adopt) as desk,
@@ -107,6 +111,6 @@ async def open_desk(
         return
     root = root or home / "notes"
     async with open_vault(
-        house.engine, folder=root, ledger=home / "index" / "notes.db", space=SPACE, home=str(home), adopt=adopt
+        engine, folder=root, ledger=home / "index" / "notes.db", space=SPACE, home=str(home), adopt=adopt
     ) as vault:
-        yield Desk(house=house, vault=vault, root=root)
+        yield Desk(engine=engine, vault=vault, root=root)

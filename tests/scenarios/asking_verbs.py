@@ -3,7 +3,7 @@
 import json
 
 from scrubjay.model.memory import Json
-from scrubjay.remote.verbs import OWN, READS, VERBS, WHOLE
+from scrubjay.remote.names import OWN, READS, VERBS, WHOLE
 from tests.scenarios.asking_rest import branch_for, import_lines
 from tests.scenarios.parties import Ask, Deed, Given
 
@@ -94,12 +94,16 @@ def _arguments(verb: str, given: Given) -> _Arguments:
         "retry_job": {"job_id": given.ref},
         "cancel_job": {"job_id": given.ref},
         "write_note": {
-            "title": f"Title of {words[4]}", "content": given.text, "tags": [words[5]], "category": words[6],
-            "template": "meeting" if given.every(4) else "", "idempotency_key": given.key,
+            "draft": {
+                "title": f"Title of {words[4]}", "content": given.text, "tags": [words[5]], "category": words[6],
+                "template": "meeting" if given.every(4) else "", "idempotency_key": given.key,
+            },
         },
         "read_note": {"identifier": given.ref, "format": ("markdown", "plain", "json")[given.number % 3]},
-        "edit_note": {"id": given.ref, "title": f"Title of {words[4]}", "tags": [words[5]], "category": words[6]},
-        "search_notes": {"query": given.label if given.every(2) else "the jay hid", "limit": 3},
+        "edit_note": {
+            "id": given.ref, "edit": {"title": f"Title of {words[4]}", "tags": [words[5]], "category": words[6]},
+        },
+        "search_notes": {"asked": {"query": given.label if given.every(2) else "the jay hid", "limit": 3}},
         "link_notes": {"source_id": given.ref, "target_id": given.other, "link_text": words[4]},
         "unlink_notes": {"source_id": given.ref, "target_id": given.other},
         # What changes with every second is asked for by the day.
@@ -111,7 +115,7 @@ def _arguments(verb: str, given: Given) -> _Arguments:
         "attach_file": {"note": given.ref, "name": f"{words[4]}.txt", "data": "d29yZHM=", "caption": words[5]},
         "attach_path": {"note": given.ref, "path": "/dev/null/never"},
         "note_attachments": {"note": given.ref},
-        "export_notes": {"target": "/dev/null/never/x.json", "format": "json"},
+        "export_notes": {"target": "/dev/null/never/x.json", "wanted": {}, "format": "json"},
         "import_notes": {"folder": "/dev/null/never", "dry_run": True},
         **dict.fromkeys(("note_categories", "note_templates", "sync_notes", "orphaned_files"), _NONE),
         **dict.fromkeys(("status", "doctor", "tokens", "embed_missing", "import_", "rules"), _NONE),

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from scrubjay.remote.verbs import VERBS
+from scrubjay.remote.names import VERBS
 from scrubjay.surfaces.daemon.gate import KNOWN
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 from tests.backends import BACKENDS

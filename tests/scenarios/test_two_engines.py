@@ -16,6 +16,7 @@ from scrubjay.indexing.keeper import IndexKeeper, Means
 from scrubjay.model.draft import Caller, Draft, Edit, Limits
 from scrubjay.model.query import Question
 from scrubjay.model.results import Remembered
+from scrubjay.model.selection import Selection
 from scrubjay.model.token import TokenState, TokenWish
 from scrubjay.ports import Profile, VectorIndex
 from scrubjay.recalling.visits import Visits
@@ -27,7 +28,6 @@ from scrubjay.surfaces.mcp.changes import Changes
 from scrubjay.testing import FakeClock, FakeEmbedder
 from scrubjay.vectors.edge import EdgeIndex
 from scrubjay.vectors.scan import ScanIndex
-from scrubjay.writing.dispose import Selection
 from tests.postgres import a_database, address_of, shared_server
 
 WHO = Caller(space="default", agent="tester")

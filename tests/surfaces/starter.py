@@ -113,8 +113,10 @@ def serve() -> None:
 
 
 def _import_all() -> None:
-    for name in ("cli.main", "cli.serving", "rest.app"):
+    for name in ("cli.main", "cli.daemon", "cli.serving", "mcp.lines", "mcp.web", "rest.app"):
         importlib.import_module(f"scrubjay.surfaces.{name}")
+    # Each would lay out its routes anew, which takes longer than all else that it does.
+    importlib.import_module("scrubjay.surfaces.rest.app")._laid_out()
     # A child need not look through what is there to stay.
     gc.freeze()
 

@@ -20,7 +20,8 @@ from scrubjay.notes.desk import Notes
 from scrubjay.paths import socket_file
 from scrubjay.remote.engine import RemoteEngine
 from scrubjay.remote.frames import LineReader, decoded, encoded
-from scrubjay.remote.verbs import BY_NOTES, VERBS
+from scrubjay.remote.names import VERBS
+from scrubjay.remote.verbs import BY_NOTES
 from scrubjay.version import PROTOCOL, VERSION
 
 

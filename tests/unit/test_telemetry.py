@@ -15,8 +15,8 @@ from tests.unit.workshop import Workshop
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Draft
+from scrubjay.model.selection import Selection
 from scrubjay.telemetry import Span, arriving, request_id, trace_parent
-from scrubjay.writing.dispose import Selection
 
 
 def test_nobody_looks_and_nothing_is_made() -> None:

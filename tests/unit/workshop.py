@@ -11,6 +11,7 @@ from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, Written
 from scrubjay.model.rules import Rules
+from scrubjay.model.selection import Selection
 from scrubjay.ports import Commit, Committed, RecordStore, Reranker
 from scrubjay.recalling.answers import Answers
 from scrubjay.recalling.pipeline import Shelf, recall
@@ -20,7 +21,6 @@ from scrubjay.testing import FakeClock, FakeEmbedder, FakeStore
 from scrubjay.testing.build import DIMENSION, MODEL, an_origin
 from scrubjay.vectors.scan import ScanIndex
 from scrubjay.writing import dispose, relate
-from scrubjay.writing.dispose import Selection
 from scrubjay.writing.flights import Flights
 from scrubjay.writing.pipeline import Desk, remember
 from scrubjay.writing.revise import revise
@@ -71,12 +71,13 @@ class Workshop:
     rerank_top: int = 30
     rules: Rules = PLAIN
     flights: Flights = field(default_factory=Flights)
+    defers: bool = False
 
     @property
     def desk(self) -> Desk:
         return Desk(
             store=self.store, embedder=self.embedder, limits=self.limits, index=Nearest(self), rules=self.rules,
-            flights=self.flights,
+            flights=self.flights, defers=self.defers,
         )  # fmt: skip
 
     @property

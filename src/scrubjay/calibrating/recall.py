@@ -6,6 +6,7 @@ from statistics import fmean
 
 from scrubjay.calibrating.embedders import Silent, Weighing
 from scrubjay.calibrating.labels import Cases
+from scrubjay.calibrating.weights import WEIGHTS
 from scrubjay.engine import Engine
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.memory import Source
@@ -14,7 +15,6 @@ from scrubjay.ports import Progress
 from scrubjay.recalling.answers import Answers
 from scrubjay.recalling.visits import Visits
 
-WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0)
 _DEPTH = 10
 _ALL_THERE_IS = 1_000_000
 

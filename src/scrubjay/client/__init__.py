@@ -9,10 +9,10 @@ from scrubjay.client.knowledge import Knowledge
 from scrubjay.client.memories import Memories
 from scrubjay.client.noting import Noting
 from scrubjay.client.past import Past
-from scrubjay.engine import Engine
 from scrubjay.model.draft import Caller
 
 if TYPE_CHECKING:
+    from scrubjay.engine import Engine
     from scrubjay.notes.desk import Notes
     from scrubjay.remote.engine import RemoteEngine
 
@@ -27,7 +27,7 @@ class MemoryClient(Memories, Past, Knowledge, Noting, Customs, Keeping):
     """
 
     @classmethod
-    def over(cls, engine: Engine, who: Caller, *, notes: "Notes | None" = None) -> "MemoryClient":
+    def over(cls, engine: "Engine", who: Caller, *, notes: "Notes | None" = None) -> "MemoryClient":
         """A client over an engine and notes that somebody else has opened, and closes."""
         return _Borrowing(engine, who, notes)
 
@@ -35,9 +35,9 @@ class MemoryClient(Memories, Past, Knowledge, Noting, Customs, Keeping):
 class _Borrowing(MemoryClient):
     """A client that is open as long as its engine is."""
 
-    def __init__(self, engine: Engine, who: Caller, notes: "Notes | None") -> None:
+    def __init__(self, engine: "Engine", who: Caller, notes: "Notes | None") -> None:
         self._who = who
-        self._engine = engine
+        self._engine = self._lent = engine
         self._notes = notes
 
     async def _noting(self) -> "Notes | RemoteEngine":
@@ -45,8 +45,7 @@ class _Borrowing(MemoryClient):
         if self._notes is None:
             from scrubjay.notes.desk import Notes  # noqa: PLC0415 - for the few who keep notes
 
-            assert isinstance(self._engine, Engine)
-            self._notes = Notes(engine=self._engine)
+            self._notes = Notes(engine=self._lent)
         return self._notes
 
     async def __aexit__(

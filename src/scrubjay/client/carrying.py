@@ -5,9 +5,10 @@ from pathlib import Path
 
 from scrubjay.client.attaching import Attaching
 from scrubjay.client.given import as_tuple
+from scrubjay.model.progress import Progress
+from scrubjay.notes.asked import NotesWanted
 from scrubjay.notes.exporting.results import NotesExported
 from scrubjay.notes.importing.results import NotesImported
-from scrubjay.ports import Progress
 
 __all__ = ["Carrying"]
 
@@ -29,11 +30,10 @@ class Carrying(Attaching):
 
         The target is a file, a folder, or a .zip, which is there as a whole when this returns.
         """
-        place = _place(target)
+        wanted = NotesWanted(refs=as_tuple(refs), category=category, tags=as_tuple(tags))
         return await (await self._noting()).export_notes(
-            place, who=self._who, refs=as_tuple(refs), format=format, category=category, tags=as_tuple(tags),
-            progress=progress,
-        )  # fmt: skip
+            _place(target), wanted, who=self._who, format=format, progress=progress
+        )
 
     async def import_notes(
         self, folder: str | Path, *, category: str = "", dry_run: bool = False, progress: Progress | None = None
@@ -43,9 +43,8 @@ class Carrying(Attaching):
         What was taken in before is known again: only what is new or has changed is written. `category` goes before
         the categories that the folders below it are.
         """
-        place = _place(folder)
         return await (await self._noting()).import_notes(
-            place, who=self._who, category=category, dry_run=dry_run, progress=progress
+            _place(folder), who=self._who, category=category, dry_run=dry_run, progress=progress
         )
 
 

@@ -10,8 +10,8 @@ from scrubjay.model.results import (
     Outcome,
 )
 from scrubjay.model.rules import Rules
+from scrubjay.model.selection import Selection
 from scrubjay.model.tags import TagPreview, TagTable
-from scrubjay.writing.dispose import Selection
 
 
 class Customs(Opening):

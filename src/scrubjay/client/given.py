@@ -6,9 +6,9 @@ from pathlib import Path
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.given import require_moment
+from scrubjay.model.imported import Lines
 from scrubjay.model.memory import State
 from scrubjay.model.moment import parse_moment
-from scrubjay.transfer.intake import Lines
 
 Moment = datetime | str | None
 

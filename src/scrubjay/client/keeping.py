@@ -8,12 +8,12 @@ from scrubjay.client.given import reopened
 from scrubjay.client.opening import Opening
 from scrubjay.errors import NotAllowed
 from scrubjay.graph.lines import FORMATS
+from scrubjay.model.imported import Imported
+from scrubjay.model.progress import Progress
 from scrubjay.model.results import (
     Examination,
     Status,
 )
-from scrubjay.ports import Progress
-from scrubjay.transfer.intake import Imported
 
 
 class Keeping(Opening):

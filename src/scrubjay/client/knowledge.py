@@ -11,7 +11,7 @@ from scrubjay.model.fact import Extracted
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json
 from scrubjay.model.network import Network
-from scrubjay.ports import Progress
+from scrubjay.model.progress import Progress
 
 
 class Knowledge(Opening):

@@ -16,7 +16,7 @@ from scrubjay.model.results import (
     Remembered,
     Written,
 )
-from scrubjay.writing.dispose import Selection
+from scrubjay.model.selection import Selection
 
 
 class Memories(Opening):

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, StoreError
 from scrubjay.model.draft import Caller
 from scrubjay.model.given import wrong
@@ -18,6 +17,7 @@ from scrubjay.settings import Settings
 from scrubjay.way import Way
 
 if TYPE_CHECKING:
+    from scrubjay.engine import Engine
     from scrubjay.notes.desk import Notes
 
 
@@ -59,7 +59,7 @@ class Opening:
         await self._way.leave()
 
     @property
-    def _open(self) -> Engine | RemoteEngine:
+    def _open(self) -> "Engine | RemoteEngine":
         if self._engine is None:
             raise StoreError("the client is not open", hint="Use it as `async with MemoryClient() as memory:`")
         return self._engine

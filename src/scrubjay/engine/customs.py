@@ -10,10 +10,10 @@ from scrubjay.model.results import (
     Outcome,
 )
 from scrubjay.model.rules import Rules
+from scrubjay.model.selection import Selection
 from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.writing import review, synonyms
 from scrubjay.writing import rules as ruling
-from scrubjay.writing.dispose import Selection
 
 
 class Customs(House):

@@ -18,11 +18,11 @@ from scrubjay.model.results import (
     Written,
 )
 from scrubjay.model.searching import SearchText, TextsFound
+from scrubjay.model.selection import Selection
 from scrubjay.recalling import fulltext
 from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling import read as reading
 from scrubjay.writing import dispose, pipeline, relate, revise
-from scrubjay.writing.dispose import Selection
 from scrubjay.writing.together import Together, write_together
 
 
@@ -116,14 +116,19 @@ class Memories(House):
         metadata: Mapping[str, Json] | None = None,
     ) -> Related:
         """Set an edge between two memories."""
-        return await relate.relate(
+        done = await relate.relate(
             source, target, relation=relation, text=text, strength=strength, metadata=metadata or {},
             space=who.space, origin=self._origin(who), store=self.store, limits=self.limits, rules=self.default_rules,
         )  # fmt: skip
+        # It has nothing to say to the index, which would seem to be behind until somebody writes or asks.
+        await self.index.after_commit()
+        return done
 
     async def unrelate(self, source: str, target: str, *, who: Caller, relation: str = LINK) -> Related:
         """Remove an edge."""
-        return await relate.unrelate(
+        done = await relate.unrelate(
             source, target, relation=relation, space=who.space, origin=self._origin(who), store=self.store,
             limits=self.limits,
         )  # fmt: skip
+        await self.index.after_commit()
+        return done

@@ -10,10 +10,11 @@ from scrubjay.graph.lines import FORMATS, is_graph, require_format
 from scrubjay.graph.transfer import export_graph, import_graph
 from scrubjay.indexing.backfill import backfill, embed_some
 from scrubjay.model.draft import Caller
+from scrubjay.model.imported import Imported, Lines
 from scrubjay.model.memory import Method, Source
 from scrubjay.ports import Progress
 from scrubjay.transfer.export import export_lines
-from scrubjay.transfer.intake import Imported, Lines, import_lines
+from scrubjay.transfer.intake import import_lines
 from scrubjay.writing.screen import label
 
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.extraction.exports import Talk, talks_in_json, talks_in_json_lines
+from scrubjay.extraction.forms import FORMATS, LONGEST
 from scrubjay.extraction.lines import turns_in_lines
 from scrubjay.model.fact import Turn
 from scrubjay.model.given import require_text
 
-__all__ = ["FORMATS", "Talk", "talks_of", "turns_of"]
+__all__ = ["Talk", "talks_of", "turns_of"]
 
-LONGEST = 50_000_000
 MOST_TURNS = 200_000
 _LOOKED_AT = 4_000
 _BINARY_SHARE = 0.02
@@ -33,8 +33,8 @@ def talks_of(text: str, format: str = "auto") -> list[Talk]:
             f"there is no format {format!r}", hint=f"One of: {', '.join(FORMATS)}", field="format", value=format
         )
     text = _checked(text)
-    read = FORMATS[format] or FORMATS[_form_of(text)]
-    talks = [_cleaned(talk) for talk in read(text)] if read else []
+    read = _READERS[FORMATS[format] or FORMATS[_form_of(text)]]
+    talks = [_cleaned(talk) for talk in read(text)]
     count = sum(len(talk.turns) for talk in talks)
     if not count:
         raise InvalidInput(
@@ -89,16 +89,8 @@ def _clean(turn: Turn) -> Turn:
     return replace(turn, text=require_text(text, field="text"), speaker=speaker, id=said_as)
 
 
-# `auto` looks at the text; the names of programs are kept for those who say where a log comes from.
-FORMATS: dict[str, Callable[[str], list[Talk]] | None] = {
-    "auto": None,
-    "text": _in_lines,
-    "markdown": _in_lines,
-    "whatsapp": _in_lines,
+_READERS: dict[str, Callable[[str], list[Talk]]] = {
+    "lines": _in_lines,
     "json": talks_in_json,
     "jsonl": talks_in_json_lines,
-    "chatgpt": talks_in_json,
-    "claude": talks_in_json,
-    "slack": talks_in_json,
-    "telegram": talks_in_json,
 }

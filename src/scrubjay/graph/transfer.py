@@ -11,9 +11,9 @@ from scrubjay.graph.knowledge import KnowledgeGraph
 from scrubjay.graph.lines import entity_line, parse_line, relation_line
 from scrubjay.graph.walk import Place
 from scrubjay.model.draft import Limits
+from scrubjay.model.imported import Imported, Lines
 from scrubjay.model.memory import Source
 from scrubjay.ports import Progress
-from scrubjay.transfer.intake import Imported, Lines
 from scrubjay.writing.together import require_storable
 from scrubjay.writing.validate import validate
 

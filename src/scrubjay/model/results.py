@@ -239,3 +239,16 @@ class Examination:
     def ok(self) -> bool:
         """Whether nothing needs attention."""
         return all(check.ok for check in self.checks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What a restore did."""
+
+    memories: int
+    store: str
+    kept: str
+
+    def __str__(self) -> str:
+        kept = f"; the store that was there is kept as {self.kept}" if self.kept else ""
+        return f"restored {self.memories} memories to {self.store}{kept}"

@@ -26,6 +26,16 @@ def to_body(memory: Memory) -> dict[str, Json]:
     return body
 
 
+def as_json(memory: Memory) -> dict[str, Json]:
+    """All fields of a memory that are not at their defaults."""
+    beside: dict[str, Json] = {"id": memory.id, "space": memory.space, "version": memory.version}
+    if memory.access_count:
+        beside["access_count"] = memory.access_count
+    if memory.last_accessed:
+        beside["last_accessed"] = to_iso(memory.last_accessed)
+    return beside | to_body(memory)
+
+
 def from_body(
     body: Mapping[str, Json],
     *,

@@ -1,6 +1,6 @@
 """The record store: what the engine asks of it, by subject."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -10,15 +10,13 @@ from scrubjay.model.change import Change, Origin
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.paper import Paper
 from scrubjay.model.passage import Point, StoredPassage, Vector
+from scrubjay.model.progress import Progress
 from scrubjay.model.query import Facet, Filter
 from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
 from scrubjay.model.version import Dossier, Version
 from scrubjay.ports.committing import Commit, Committed, Embedded
 from scrubjay.ports.found import Beside, Handle, Having, Run, StoreStatistics, TermStatistics
-
-Progress = Callable[[int, int], None]
-"""Told how much of how much is done."""
 
 
 class Records(Protocol):

@@ -7,11 +7,11 @@ from datetime import datetime
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.given import require_texts
-from scrubjay.model.memory import MAIN, Json, Memory, Observation, State, Trust
+from scrubjay.model.memory import MAIN, Memory, Observation, State, Trust
 from scrubjay.model.moment import to_iso
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.results import Missing, ReadResult
-from scrubjay.model.snapshot import to_body
+from scrubjay.model.snapshot import as_json
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.bygone import bygone
 from scrubjay.recalling.standing import Standing, as_wanted
@@ -154,16 +154,6 @@ def render(
     lines += [f"- until {_day(end)}: {one.text}{_said_by(one, memory)}" for one, end in ended]
     lines += _links(memory, relations, names)
     return "\n".join(lines).rstrip() + "\n"
-
-
-def as_json(memory: Memory) -> dict[str, Json]:
-    """All fields of a memory that are not at their defaults."""
-    beside: dict[str, Json] = {"id": memory.id, "space": memory.space, "version": memory.version}
-    if memory.access_count:
-        beside["access_count"] = memory.access_count
-    if memory.last_accessed:
-        beside["last_accessed"] = to_iso(memory.last_accessed)
-    return beside | to_body(memory)
 
 
 async def _names(

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TypeVar, cast
 
 from scrubjay.errors import Busy, DaemonUnavailable
-from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.draft import Caller
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json
+from scrubjay.model.progress import Progress
 from scrubjay.model.results import (
     Recalled,
 )
-from scrubjay.ports import Progress
 from scrubjay.remote.answers import Answers
 from scrubjay.remote.line import Line
 from scrubjay.remote.shapes import built, lean
@@ -113,8 +113,7 @@ class Calling:
 
 def _has_key(arguments: Mapping[str, object]) -> bool:
     """Whether a request has an idempotency key, by itself or in what it hands in."""
-    given = [arguments.get("draft"), arguments.get("edit")]
-    keys = [one.idempotency_key for one in given if isinstance(one, Draft | Edit)]
+    keys = [getattr(one, "idempotency_key", "") for one in arguments.values()]
     return any((*keys, arguments.get("idempotency_key")))
 
 

@@ -1,11 +1,10 @@
 """Export and import of notes, asked of a daemon."""
 
-from collections.abc import Sequence
-
 from scrubjay.model.draft import Caller
+from scrubjay.model.progress import Progress
+from scrubjay.notes.asked import NotesWanted
 from scrubjay.notes.exporting.results import NotesExported
 from scrubjay.notes.importing.results import NotesImported
-from scrubjay.ports import Progress
 from scrubjay.remote.attaching import Attaching
 
 __all__ = ["Carrying"]
@@ -15,21 +14,12 @@ class Carrying(Attaching):
     """Export and import, to and from the machine that the daemon runs on."""
 
     async def export_notes(
-        self,
-        target: str,
-        *,
-        who: Caller,
-        refs: Sequence[str] = (),
-        format: str = "md",
-        category: str = "",
-        tags: Sequence[str] = (),
-        progress: Progress | None = None,
+        self, target: str, wanted: NotesWanted, *, who: Caller, format: str = "md", progress: Progress | None = None
     ) -> NotesExported:
         """Write notes to a file or folder."""
         return await self._write(
-            "export_notes", NotesExported, who, progress=progress, target=target, refs=refs, format=format,
-            category=category, tags=tags,
-        )  # fmt: skip
+            "export_notes", NotesExported, who, progress=progress, target=target, wanted=wanted, format=format
+        )
 
     async def import_notes(
         self, folder: str, *, who: Caller, category: str = "", dry_run: bool = False, progress: Progress | None = None

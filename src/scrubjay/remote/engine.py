@@ -8,8 +8,10 @@ from typing import TypeVar, cast
 
 from scrubjay.graph.lines import FORMATS
 from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.imported import Imported, Lines
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json, Memory
+from scrubjay.model.progress import Progress
 from scrubjay.model.query import Question
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import (
@@ -25,13 +27,11 @@ from scrubjay.model.results import (
 )
 from scrubjay.model.rules import Rules
 from scrubjay.model.searching import SearchText, TextsFound
+from scrubjay.model.selection import Selection
 from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.token import NewToken, Token, TokenWish
-from scrubjay.ports import Progress
 from scrubjay.remote.noting import Noting
 from scrubjay.remote.shapes import built, lean
-from scrubjay.transfer.intake import Imported, Lines
-from scrubjay.writing.dispose import Selection
 
 T = TypeVar("T")
 # A daemon that is being restarted is back within these; each nap is twice the one before.

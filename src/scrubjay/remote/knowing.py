@@ -12,11 +12,11 @@ from scrubjay.model.fact import Extracted
 from scrubjay.model.job import Job
 from scrubjay.model.memory import MAIN, Json
 from scrubjay.model.network import Network
+from scrubjay.model.progress import Progress
 from scrubjay.model.results import (
     History,
     Written,
 )
-from scrubjay.ports import Progress
 from scrubjay.remote.calling import Calling
 from scrubjay.remote.shapes import built
 

@@ -5,7 +5,7 @@ from typing import Protocol, cast
 
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
-from scrubjay.ports import Progress
+from scrubjay.model.progress import Progress
 from scrubjay.remote.frames import Frame
 from scrubjay.remote.shapes import error_from
 

@@ -16,8 +16,7 @@ from typing import Union, cast, get_args, get_origin, get_type_hints
 from scrubjay.errors import CODES, InvalidInput, ScrubjayError
 from scrubjay.model.memory import Json, Memory, Source
 from scrubjay.model.moment import parse_moment, to_iso
-from scrubjay.model.snapshot import from_body
-from scrubjay.recalling.read import as_json
+from scrubjay.model.snapshot import as_json, from_body
 
 _Build = Callable[[Json], object]
 _Write = Callable[..., Json]
@@ -159,8 +158,6 @@ def _dataclass_builder(kind: type) -> _Build:
     name = kind.__name__.lower()
 
     def build(value: Json) -> object:
-        if value is None:
-            return None
         if not isinstance(value, dict):
             raise InvalidInput(f"{name} must be an object, not {type(value).__name__}")
         given: dict[str, object] = {}
@@ -188,7 +185,8 @@ def _container_builder(kind: object) -> _Build | None:
         return None if make is None else lambda value: _mapping(value, make)
     if origin in (Union, UnionType):
         others = [one for one in arguments if one is not NoneType]
-        return _builder(others[0]) if len(others) == 1 else None
+        make = _builder(others[0]) if len(others) == 1 else None
+        return None if make is None else lambda value: None if value is None else make(value)
     return None
 
 

@@ -12,7 +12,7 @@ from typing import cast
 from scrubjay.errors import DaemonUnavailable, ScrubjayError
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
-from scrubjay.ports import Progress
+from scrubjay.model.progress import Progress
 from scrubjay.remote.frames import (
     Frame,
     Joiner,
@@ -24,9 +24,9 @@ from scrubjay.remote.frames import (
     require_same_protocol,
 )
 from scrubjay.remote.line import heard
+from scrubjay.remote.names import LONG
 from scrubjay.remote.peers import has_peer, require_peer
 from scrubjay.remote.shapes import error_from, lean
-from scrubjay.remote.verbs import LONG
 
 _HELLO_SECONDS = 10.0
 _KNOCKS = 12

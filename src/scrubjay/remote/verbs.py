@@ -1,4 +1,4 @@
-"""The verbs of the engine and of notes as they are called from afar: which there are, what they take and answer."""
+"""The verbs of the engine and of notes as they are called from afar: what they take, and who does them."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -12,38 +12,9 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.notes.desk import Notes
+from scrubjay.remote.names import VERBS
 from scrubjay.remote.shapes import built, hints_of
 
-READS = frozenset(
-    {
-        "recall", "read", "history", "diff", "status", "outcome", "tokens",
-        "rules", "tags", "preview_tags", "inbox", "jobs", "branches", "graph", "path", "conflicts", "probe_conflicts",
-        "context", "search_text", "search_nodes", "get_memory_status",
-        "read_note", "search_notes", "current_date", "due_notes", "backlinks", "broken_links", "note_categories",
-        "note_templates", "note_attachments", "orphaned_files",
-    }
-)  # fmt: skip
-WRITES = frozenset(
-    {
-        "remember", "revise", "forget", "restore", "relate", "unrelate", "revert", "undo",
-        "create_token", "revoke_token", "set_rules", "add_synonyms", "remove_synonyms", "approve", "decline",
-        "retry_job", "cancel_job", "commit", "branch", "switch", "drop_branch", "merge_branch", "resolve_conflict",
-        "scan_later", "create_entities", "update_entity",
-        "write_note", "edit_note", "link_notes", "unlink_notes", "review_note",
-    }
-)  # fmt: skip
-# These tell how far they are instead of being held to the time of an ordinary call.
-LONG = frozenset(
-    {
-        "purge", "doctor", "backup", "embed_missing", "export", "import_", "scan_conflicts", "extract", "sync_notes",
-        "attach_file", "attach_path", "export_notes", "import_notes",
-    }
-)  # fmt: skip
-VERBS = READS | WRITES | LONG
-# These lead out of the store, or into it: for the owner alone, whatever a token opens.
-OWN = frozenset({"backup", "create_token", "tokens", "revoke_token", "attach_path", "export_notes", "import_notes"})
-# These are about the whole store: for those to whom every space is open.
-WHOLE = frozenset({"doctor", "embed_missing"})
 # These are done by the desk of notes; of the others it does those that tell of its folder, too.
 BY_NOTES = frozenset(verb for verb in VERBS if hasattr(Notes, verb))
 _BESIDE = frozenset({"self", "who", "progress", "return", "lines"})

@@ -9,12 +9,12 @@ import httpx2
 from scrubjay.errors import DaemonUnavailable, InvalidInput
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
-from scrubjay.ports import Progress
+from scrubjay.model.progress import Progress
 from scrubjay.remote.frames import PROTOCOL_HEADER, Frame, Joiner, encoded
 from scrubjay.remote.line import heard
+from scrubjay.remote.names import OWN
 from scrubjay.remote.problems import error_of
 from scrubjay.remote.shapes import lean
-from scrubjay.remote.verbs import OWN
 from scrubjay.version import PROTOCOL
 
 # The daemon gives up on an ordinary call before this; what takes long sends something while it works.

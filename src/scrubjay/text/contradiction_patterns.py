@@ -1,6 +1,7 @@
 """How relations are told that have one value at a time, that such a value is over, and that it was changed."""
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 from scrubjay.text.contradiction_relations import ATTRIBUTES, KINSHIP, ROLES, SETTLED
@@ -17,9 +18,19 @@ class Telling(NamedTuple):
     """
 
     relation: str
-    pattern: re.Pattern[str]
+    expression: str
     loose: bool
     words: tuple[str, ...]
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when it is first tried: all together take longer than some processes live."""
+        return _compiled(self.expression)
+
+
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression)
 
 
 def _one_of(words: frozenset[str]) -> str:
@@ -56,6 +67,12 @@ _NEXT = r"(?:and|to|for) (?:joined |join |started at |work at |work for )?"
 _LOSES = r"(?:sold|lost|gave away|got rid of|cancell?ed|returned|closed|deleted|removed)"
 _STYLE = r"(?:indent|write|format|document|comment|answer|reply|respond|speak|sign|encode)(?: [\w-]+)?"
 _END = r"[.!]?$"
+# What has its place somewhere, and may move as people do.
+_SEATS = (
+    "office", "headquarters", "shop", "store", "school", "studio", "laboratory", "lab", "warehouse", "factory",
+    "clinic", "bakery", "restaurant", "data center", "data centre",
+)  # fmt: skip
+_PASTIMES = r"plays?|drinks?|eats?|smokes?|takes?|uses?|does|do|practi[cs]es?|studies|study|learns?"
 _IN_IS = (" is ", " are ", " am ", " will be ", " has become ", " became ")
 _IN_BECOMES = (*_IN_IS, " = ", " to ")
 
@@ -67,6 +84,7 @@ _DWELLING = (
         ("live", "living", "resid", "based", "located", "stays"),
     ),
     ("lives in", rf"{_DOES}(?i:moved|relocated)(?: back)? (?:to|into) {_NAMED}", True, ("moved", "relocated")),
+    ("lives in", rf"^(?P<who>{_OWNED} (?:[\w-]+ )?(?:{'|'.join(_SEATS)})) {_IS} in {_NAMED}", True, _SEATS),
     ("works for", rf"{_DOES}(?i:works?|working|employed) (?:at|for|by) {_NAMED}", True, ("work", "employed")),
     ("works for", rf"{_DOES}(?i:{_JOB}) {_NAMED}", True, ("started", "job", "position", "role")),
     ("works for", rf"{_DOES}(?i:left|quit) [\w'&. -]{{1,30}}? {_NEXT}{_NAMED}", True, ("left ", "quit ")),
@@ -136,14 +154,15 @@ _OVER = (
         ("sold ", "lost ", "gave ", "got rid", "cancel", "returned ", "closed ", "deleted ", "removed "),
     ),
     ("is in", rf"{_DOES}(?i:left|quit) the {_ANY}{_END}", True, ("left the ", "quit the ")),
+    ("does", rf"{_DOES}(?i:quit|gave up|given up) {_ANY}{_END}", True, ("quit ", "gave up ", "given up ")),
 )
 _LASTING = (
     *_DWELLING,
     (
         "has",
-        rf"^{_SOMEBODY}(?i:has|have|owns?|got) an? {_ANY}{_REST}",
+        rf"^{_SOMEBODY}(?i:has|have|owns?|got|drives?|rides?) an? {_ANY}{_REST}",
         True,
-        ("has a", "have a", "own a", "owns a", "got a"),
+        ("has a", "have a", "own a", "owns a", "got a", "drive", "ride"),
     ),
     (
         "is in",
@@ -157,11 +176,17 @@ _LASTING = (
         True,
         ("part of ", "member of "),
     ),
+    (
+        "does",
+        rf"^{_SOMEBODY}(?i:{_PASTIMES}) {_ANY}{_REST}",
+        True,
+        ("play", "drink", "eat", "smoke", "take", "use", "does ", "do ", "practi", "stud", "learn"),
+    ),
 )
 # Relations with one value, those that are over, and what such an end contradicts.
 SINGLE, ENDED, HELD = (
-    tuple(Telling(relation, re.compile(pattern), loose, words) for relation, pattern, loose, words in patterns)
-    for patterns in (_SINGLE, _OVER, _LASTING)
+    tuple(Telling(relation, expression, loose, words) for relation, expression, loose, words in tellings)
+    for tellings in (_SINGLE, _OVER, _LASTING)
 )
 CHANGED = re.compile(
     r"\b(?:switch\w*|mov\w+|migrat\w+|chang\w+|convert\w*|transition\w*|upgrad\w+|downgrad\w+) (?:\w+ ){0,3}?"
@@ -176,4 +201,5 @@ IN_CHANGED = ("from ", "replac", "instead of", "rather than")
 WAYS = {
     "lives in": "live lives living moved relocated resides based located wohne wohnt gezogen".split(),
     "works for": "work works working joined employed started job arbeite arbeitet".split(),
+    "prefers": "prefer prefers".split(),
 }

@@ -1,18 +1,18 @@
 """Relations that have one value at a time: where somebody lives, whom they work for, what they like best."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from scrubjay.text.contradiction_pairs import clash, lies_in, same_name
 from scrubjay.text.contradiction_patterns import CHANGED, ENDED, HELD, IN_CHANGED, SINGLE, WAYS, Telling
 from scrubjay.text.contradiction_reading import DATE, LABEL, NUMBER, WORD, Token, reading_of
-from scrubjay.text.contradiction_relations import OCCUPATIONS
+from scrubjay.text.contradiction_relations import OCCUPATIONS, ROLES
 from scrubjay.text.contradiction_saying import said
 from scrubjay.text.contradiction_words import OTHERS, is_quality, opposite
 
-__all__ = ["clash_of_slots", "told_otherwise"]
+__all__ = ["clash_of_slots", "slots_of", "told_otherwise"]
 
 _LONGEST = 400
 _REMEMBERED = 2_048
@@ -28,6 +28,9 @@ _IN_ADVERBS = (
 )  # fmt: skip
 _LABELLED = re.compile(r"^([\w' -]{2,40}?) ?[:=] ?(?=\w)")
 _AM = re.compile(r"\b(I|[Hh]e|[Ss]he|[Ii]t|[Ww]e|[Tt]hey)'(?:m|s|re)\b")
+_NEW = re.compile(r"\b(?:new|current) ", re.IGNORECASE)
+# Of a version, a plan or a model the new one is mostly one more.
+_ONE_AT_A_TIME = ROLES | frozenset("address phone email mail number job password home salary rent".split())
 # Whose memory it is, needs not be said.
 _SELF = frozenset({"user"})
 
@@ -74,11 +77,23 @@ def told_otherwise(text: str) -> tuple[str, ...] | None:
     They need not stand in the text itself: who moved to Rome does not live in Paris any more.
     """
     plain = said(text)[:_LONGEST]
-    slot = _slot(plain) or _ended(plain)
+    slot = _slot(plain) or next(iter(_ended(plain)), None)
     if slot is not None:
         return (*sorted(slot.who), *WAYS.get(slot.relation, ()))
     changed = _changed(plain)
     return (_left(changed),) if changed else None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def slots_of(text: str) -> tuple[str, ...]:
+    """What a statement tells of, without the value: a relation and of whom, spelled as in whatever contradicts it."""
+    plain = said(text)[:_LONGEST]
+    single, held = _slot(plain), _held(plain)
+    keys = [] if single is None else [(single.relation, single.how, *sorted(single.who))]
+    # Of an end and of what it ends only these are compared.
+    lasting = (*_ended(plain), *([] if held is None else [held]))
+    keys += [(one.relation, "until", *sorted(one.who)) for one in lasting]
+    return tuple(dict.fromkeys("\n".join(key) for key in keys))
 
 
 def _values(one: _Slot, other: _Slot | None) -> str:
@@ -119,11 +134,15 @@ def _sorts_of_one_thing(one: _Slot, other: _Slot) -> bool:
 
 def _over(ended: str, other: str) -> str:
     """That one tells of the end of what the other still says."""
-    over = _ended(ended)
-    held = _held(other) if over else None
-    if over is None or held is None or (over.relation, over.who) != (held.relation, held.who):
+    endings = _ended(ended)
+    held = _held(other) if endings else None
+    if held is None:
         return ""
-    return f"{over.relation}: no more {over.value}" if over.keys <= held.keys and not over.times else ""
+    for over in endings:
+        same = (over.relation, over.who) == (held.relation, held.who)
+        if same and over.keys <= held.keys and not over.times:
+            return f"{over.relation}: no more {over.value}"
+    return ""
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -139,22 +158,27 @@ def _held(text: str) -> _Slot | None:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _ended(text: str) -> _Slot | None:
-    return _read(text, ENDED)
+def _ended(text: str) -> tuple[_Slot, ...]:
+    # Who left Rome may have lived there, or worked for it.
+    return tuple(_readings(text, ENDED))
 
 
 def _read(text: str, tellings: tuple[Telling, ...]) -> _Slot | None:
+    return next(_readings(text, tellings), None)
+
+
+def _readings(text: str, tellings: tuple[Telling, ...]) -> Iterator[_Slot]:
+    """What a statement tells of, in all ways in which it can be read."""
     plain = _plain(text)
     # The letters of other scripts may be what is meant by one of these.
     low = plain.lower() if plain.isascii() else ""
-    for relation, pattern, loose, words in tellings:
-        if low and not _has_one_of(words, low):
+    for telling in tellings:
+        if low and not _has_one_of(telling.words, low):
             continue
-        found = pattern.match(plain)
-        slot = _filled(relation, found, loose=loose) if found else None
+        found = telling.pattern.match(plain)
+        slot = _filled(telling.relation, found, loose=telling.loose) if found else None
         if slot is not None:
-            return slot
-    return None
+            yield slot
 
 
 def _has_one_of(words: Iterable[str], text: str) -> bool:
@@ -187,7 +211,7 @@ def _filled(relation: str, found: re.Match[str], *, loose: bool) -> _Slot | None
     after = reading_of(f"is {found.string[found.end('value') :]}").tokens
     return _Slot(
         relation=relation,
-        who=_who(who),
+        who=_who(_NEW.sub("", who) if relation == "is" and _is_one_at_a_time(who) else who),
         # Is on Monday, was moved to Friday.
         how="" if tokens[0].kind == DATE else (parts.get("how") or "").strip(),
         value=value,
@@ -196,6 +220,11 @@ def _filled(relation: str, found: re.Match[str], *, loose: bool) -> _Slot | None
         rest=frozenset(token.key for token in reading_of(f"is {rest}").tokens),
         loose=loose,
     )
+
+
+def _is_one_at_a_time(who: str) -> bool:
+    """Whether there is one of it, so that a new one takes its place: the boss, the address."""
+    return not _ONE_AT_A_TIME.isdisjoint(who.lower().split()[-1:])
 
 
 def _who(text: str) -> frozenset[str]:

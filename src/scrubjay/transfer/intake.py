@@ -1,10 +1,11 @@
 """Reading an export: everything is checked before anything is stored."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.change import Origin
+from scrubjay.model.imported import Imported, Lines
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
@@ -13,19 +14,6 @@ from scrubjay.text.slug import suffixed
 from scrubjay.transfer.lines import parse_line
 
 _BATCH = 200
-Lines = Callable[[], Iterable[str]]
-"""Opens the file anew: it is read once to be checked and once to be stored."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """What an import did. `duplicates` tells what stood more than once in the file, and is stored once."""
-
-    imported: int
-    known: int
-    relations: int
-    renamed: tuple[str, ...] = ()
-    duplicates: tuple[str, ...] = ()
 
 
 async def import_lines(

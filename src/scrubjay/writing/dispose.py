@@ -1,7 +1,7 @@
 """`forget`, `restore` and `purge`: to the trash, back again, and gone for good."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from enum import Enum
 
 from scrubjay import telemetry
@@ -9,9 +9,10 @@ from scrubjay.branches import branch_id, branch_of, branches_of, no_branch, requ
 from scrubjay.errors import InvalidInput, NameTaken, StaleVersion, WrongState
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.given import require_flag, require_remark, require_text, wrong
-from scrubjay.model.memory import Flag, Memory, State
+from scrubjay.model.memory import MAIN, Flag, Memory, State
 from scrubjay.model.query import Filter, category_path, facet
 from scrubjay.model.results import Missing, Outcome, Written
+from scrubjay.model.selection import Selection
 from scrubjay.ports import Commit, RecordStore, Write
 from scrubjay.references import resolve_all
 from scrubjay.text.secrets import redact
@@ -22,22 +23,6 @@ from scrubjay.writing.slicing import slice_memory
 
 _PAGE = 200
 _TRIES = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """Which memories: by reference, or all that pass a filter; `group` takes their siblings along.
-
-    `branch`: not they themselves, but their branches of this name.
-    """
-
-    refs: tuple[str, ...] = ()
-    wanted: Filter | None = None
-    group: bool = False
-    branch: str = ""
-    reason: str = ""
-    dry_run: bool = False
-    missing: tuple[Missing, ...] = field(default=())
 
 
 class Move(Enum):
@@ -137,6 +122,7 @@ async def _move_one(
         if memory.state is _target(memory, way):
             return _told("unchanged", memory)
         _require_open(memory, way)
+        memory = await _alone(memory, way, store=store)
         warnings = _told_of_whole(memory, await _whole_of(memory, store=store), way)
         at = max(origin.at, memory.updated_at)
         moved = replace(_moved(memory, way), version=memory.version + 1, updated_at=at)
@@ -159,6 +145,13 @@ async def _move_one(
             told = _told(action.value, moved, waits=moved.state is State.WAITING, warnings=warnings)
             return replace(told, conflicts=found.told)
     raise StaleVersion(f"{memory.name!r} is being changed too fast", hint="Try again", memory_id=memory.id)
+
+
+async def _alone(memory: Memory, way: Move, *, store: RecordStore) -> Memory:
+    """A branch whose memory is gone comes back as a memory of its own: as a branch nobody would find it."""
+    if way is not Move.RESTORE or not memory.trunk or await store.get(memory.space, [memory.trunk]):
+        return memory
+    return replace(memory, trunk="", branch=MAIN, forked=0)
 
 
 def _moved(memory: Memory, way: Move) -> Memory:

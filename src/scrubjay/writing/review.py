@@ -10,9 +10,10 @@ from scrubjay.model.memory import Flag, Memory, Method, State
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Outcome
 from scrubjay.model.rules import Rules
+from scrubjay.model.selection import Selection
 from scrubjay.ports import RecordStore
 from scrubjay.references import SoundReader
-from scrubjay.writing.dispose import Move, Selection, move
+from scrubjay.writing.dispose import Move, move
 from scrubjay.writing.lookout import Lookout
 
 __all__ = ["approve", "decline", "inbox", "must_wait", "put_aside", "require_no_review"]

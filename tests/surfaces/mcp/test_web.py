@@ -18,6 +18,7 @@ from tests.surfaces.mcp.speaking import ERAS, HELLO, SECONDS, House, call, house
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
+from scrubjay.surfaces.mcp.routes import mcp_routes
 from scrubjay.surfaces.mcp.web import mcp_site
 
 _JSON = {"content-type": "application/json"}
@@ -42,7 +43,7 @@ class Site:
 @asynccontextmanager
 async def _site(home: House, tools: str = "") -> AsyncGenerator[Site]:
     served = mcp_site(tools, desk=home.desk(), gate=home.gate, changes=home.changes)
-    app = Starlette(routes=served.routes, lifespan=served.lifespan)
+    app = Starlette(routes=mcp_routes(served), lifespan=lambda _: served.open())
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", timeout_graceful_shutdown=5))
     task = asyncio.create_task(server.serve())
     try:

@@ -11,7 +11,7 @@ from scrubjay.errors import Ambiguous, InvalidInput, NotFound, WrongState
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import MAIN, State
 from scrubjay.model.query import Filter
-from scrubjay.writing.dispose import Selection
+from scrubjay.model.selection import Selection
 
 OF_PROJECT = Filter(project="tearoom")
 

@@ -11,9 +11,9 @@ from scrubjay.model.conflict import PENDING_DRAWER, ConflictType, ToldConflict
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.job import CONFLICTS, Job
 from scrubjay.model.memory import MAIN, Method, Source
+from scrubjay.model.selection import Selection
 from scrubjay.resolving.scanning import scan_memory
 from scrubjay.testing import FakeStore
-from scrubjay.writing.dispose import Selection
 from scrubjay.writing.review import approve
 
 TUESDAY, THURSDAY = "The release meeting is on Tuesday at 10:00", "The release meeting is on Thursday at 10:00"

@@ -15,10 +15,10 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.memory import MAIN, State
 from scrubjay.model.paper import Paper
 from scrubjay.model.query import Filter
+from scrubjay.model.selection import Selection
 from scrubjay.model.version import Version
 from scrubjay.testing import FakeStore
 from scrubjay.testing.build import a_commit, a_rewrite
-from scrubjay.writing.dispose import Selection
 
 
 async def test_a_branch_is_a_record_of_its_own(orchard: Orchard) -> None:

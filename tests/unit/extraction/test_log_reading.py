@@ -11,7 +11,8 @@ from tests.unit.extraction.exported import AT, CHATGPT, CLAUDE, CODE, CODEX, SLA
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.extraction import reading
-from scrubjay.extraction.reading import FORMATS, talks_of, turns_of
+from scrubjay.extraction.forms import FORMATS
+from scrubjay.extraction.reading import talks_of, turns_of
 
 SAID = [("user", "I prefer tabs."), ("assistant", "Noted.")]
 

@@ -11,8 +11,8 @@ from scrubjay.graph.entity import Entity, Link
 from scrubjay.graph.lines import entity_line, is_graph, parse_line, relation_line, require_format
 from scrubjay.graph.transfer import export_graph, import_graph
 from scrubjay.model.draft import Limits
+from scrubjay.model.imported import Imported
 from scrubjay.ports import Progress
-from scrubjay.transfer.intake import Imported
 
 ADA = '{"type":"entity","name":"Ada","entityType":"person","observations":["likes tea",""]}'
 BOB = '{"type":"entity","name":" Bob ","entityType":"","observations":[]}'

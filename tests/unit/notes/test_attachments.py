@@ -21,12 +21,13 @@ from scrubjay.model.draft import Caller, Draft, Edit
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory, Trust
 from scrubjay.model.query import Filter, Question
+from scrubjay.model.selection import Selection
+from scrubjay.notes.asked import NoteDraft
 from scrubjay.notes.disk.folder import Folder
 from scrubjay.notes.media.attachments import Attachments
 from scrubjay.notes.media.gallery import NotesGallery
 from scrubjay.settings import Settings
 from scrubjay.testing import FakeEmbedder
-from scrubjay.writing.dispose import Selection
 
 WHO = Caller(agent="tester")
 HOSTILE = ("../../etc/passwd.png", "/etc/shadow", "a\nb.png", "..\\..\\x.png", "%2e%2e%2fx.png", "con.png", "ä" * 400)
@@ -294,7 +295,7 @@ async def test_words_find_a_picture_with_a_model_that_sees(tmp_path: Path) -> No
     async with open_engine(settings) as engine, open_notes(settings, engine) as notes:
         for text in ("The rent is due at the end of the month", "Something green grows in the garden"):
             await engine.remember(Draft(text=text, intent="new"), who=WHO)
-        note = await notes.write_note("Pictures", "All pictures that we have", who=WHO)
+        note = await notes.write_note(NoteDraft(title="Pictures", content="All pictures that we have"), who=WHO)
         for name, colour in (("0001.png", (250, 20, 20)), ("0002.png", (20, 20, 250))):
             await notes.attach_file(note.id, name, png(colour=colour), who=WHO)
         for question, first in (("red", "0001.png"), ("blue", "0002.png")):

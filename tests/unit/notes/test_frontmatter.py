@@ -12,8 +12,9 @@ from tests.unit.notes.drafting import WORDS
 
 from scrubjay.errors import NoteUnreadable
 from scrubjay.notes.page.format import Page, parse, render
-from scrubjay.notes.page.frontmatter import read_by_parser, read_head
+from scrubjay.notes.page.frontmatter import read_head
 from scrubjay.notes.page.note import Note
+from scrubjay.notes.page.parsed_yaml import read_by_parser
 from scrubjay.notes.page.plain_yaml import read_plainly
 from scrubjay.notes.page.yaml_values import Head, Scalar, quoted, scalar, singly_quoted
 
@@ -193,6 +194,21 @@ def test_a_value_of_the_wrong_kind_stays_and_is_not_told() -> None:
         "# title: [1]\ntitle: Tea\ntags: {a: b}\n# created_at: garbage\ncreated_at: 2024-01-15T10:30:00Z\n" in written
     )
     assert parse(written.encode()).note == now
+
+
+def test_what_others_keep_in_keys_that_are_called_as_ours_can_still_be_read() -> None:
+    page = page_of("id: 202401151030 # Zettel\nlinks:\n- https://example.org\n- '[[Tea]]'\nsource: x\n")
+    own, other = "0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b", "0197f3c2-7a10-7c2f-8d11-0b1c2d3e4f5a"
+    now = replace(page.note, id=own, links=(other,))
+    written = render(now, like=page).decode()
+    assert f"# id: 202401151030 # Zettel\nid: {own}\n" in written
+    assert f"# links:\n# - https://example.org\n# - '[[Tea]]'\nlinks: [\"{other}\"]\nsource: x\n" in written
+    assert parse(written.encode()).note == now
+    # Of what was ours nothing is left: a copy has an id of its own.
+    again = render(replace(now, id=other, links=()), like=parse(written.encode())).decode()
+    assert f"Zettel\nid: {other}\n" in again
+    assert "links: []" in again
+    assert own not in again
 
 
 @pytest.mark.parametrize(

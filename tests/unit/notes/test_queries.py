@@ -13,6 +13,8 @@ from scrubjay.model.draft import Caller, Edit
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.relation import Relation
+from scrubjay.model.selection import Selection
+from scrubjay.notes.asked import NoteSearch
 from scrubjay.notes.finding.categories import Branch, category_tree
 from scrubjay.notes.finding.linkage import backlinks, broken_links
 from scrubjay.notes.finding.reviewing import due, review
@@ -24,7 +26,6 @@ from scrubjay.recalling.visits import Visits
 from scrubjay.settings import Settings
 from scrubjay.testing import FakeClock, FakeEmbedder, FakeStore
 from scrubjay.testing.build import START, a_commit, a_memory
-from scrubjay.writing.dispose import Selection
 
 SPACE = "default"
 WHO = Caller()
@@ -58,14 +59,14 @@ async def keep(engine: Engine, *notes: Memory) -> None:
 async def test_notes_are_found_by_their_words_and_told_where(engine: Engine) -> None:
     here = a_note("plan", "The otter plan is ready.", category="work/rivers", tags=("otters",))
     await keep(engine, here, a_note("other", "Nothing about the plan.", category="home"))
-    found = await search("otter plan", engine=engine, who=WHO, category="work", tags=("otters",))
+    found = await search(NoteSearch(query="otter plan", category="work", tags=("otters",)), engine=engine, who=WHO)
     (hit,) = found.results
     assert (hit.id, hit.title, hit.category, hit.tags) == (here.id, "Plan", "work/rivers", ("otters",))
     assert hit.snippet == "The **otter** **plan** is ready."
     assert hit.matched == ("title", "tags", "content")
     assert not found.more
-    assert (await search("plan", engine=engine, who=WHO, limit=1)).more
-    assert len((await search("plan", engine=engine, who=WHO, limit=1, offset=1)).results) == 1
+    assert (await search(NoteSearch(query="plan", limit=1), engine=engine, who=WHO)).more
+    assert len((await search(NoteSearch(query="plan", limit=1), engine=engine, who=WHO, offset=1)).results) == 1
 
 
 async def test_what_is_found_by_its_meaning_is_marked_and_comes_after_words(engine: Engine) -> None:
@@ -74,9 +75,9 @@ async def test_what_is_found_by_its_meaning_is_marked_and_comes_after_words(engi
     refused = a_note("refused", "a jay with salt")
     attached = a_note("scan", "the nest of a jay", kind="attachment")
     await keep(engine, words, other, refused, attached)
-    plain = await search("jay nest -salt", engine=engine, who=WHO)
+    plain = await search(NoteSearch(query="jay nest -salt"), engine=engine, who=WHO)
     assert {hit.title: hit.matched for hit in plain.results} == {"Words": ("content",), "Scan": ("attachment",)}
-    found = await search("jay nest -salt", engine=engine, who=WHO, semantic=True)
+    found = await search(NoteSearch(query="jay nest -salt", semantic=True), engine=engine, who=WHO)
     matched = {hit.title: hit.matched for hit in found.results}
     assert matched == {
         "Words": ("content", "meaning"), "Scan": ("attachment", "meaning"), "Other": ("meaning",),
@@ -84,10 +85,11 @@ async def test_what_is_found_by_its_meaning_is_marked_and_comes_after_words(engi
     scores = [hit.score for hit in found.results]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
-    again = [await search("jay nest", engine=engine, who=WHO, semantic=True, limit=1, offset=at) for at in range(4)]
+    one = NoteSearch(query="jay nest", semantic=True, limit=1)
+    again = [await search(one, engine=engine, who=WHO, offset=at) for at in range(4)]
     assert len({one.results[0].id for one in again}) == 4
     assert [one.more for one in again] == [True, True, True, False]
-    assert len((await search("*", engine=engine, who=WHO, semantic=True)).results) == 4
+    assert len((await search(NoteSearch(query="*", semantic=True), engine=engine, who=WHO)).results) == 4
 
 
 # ---- categories ----
@@ -198,6 +200,14 @@ async def test_who_links_to_a_note_is_told_with_words_and_place(engine: Engine) 
     }
     assert [one.title for one in found.backlinks] == sorted(told)
     assert [one.title for one in (await backlinks("linked", engine=engine, space=SPACE)).backlinks] == ["Target"]
+
+
+async def test_a_note_is_linked_by_its_title_behind_its_category_too(engine: Engine) -> None:
+    target = a_note("target", category="work/plans")
+    linking = a_note("linking", "[[Work/Plans/Target]] and [[plans/Target]], but no [[work/Target]]")
+    await keep(engine, target, linking)
+    assert [one.title for one in (await backlinks("target", engine=engine, space=SPACE)).backlinks] == ["Linking"]
+    assert [one.target for one in (await broken_links(engine=engine, space=SPACE)).links] == ["work/Target"]
 
 
 @pytest.mark.parametrize("most_bytes", [128_000_000, 1])

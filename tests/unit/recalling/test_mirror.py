@@ -9,10 +9,10 @@ from scrubjay.errors import BodyDamaged
 from scrubjay.model.change import Change
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
+from scrubjay.model.selection import Selection
 from scrubjay.recalling.mirror import Mirrors, View
 from scrubjay.testing import FakeStore
 from scrubjay.testing.build import a_commit, a_memory
-from scrubjay.writing.dispose import Selection
 
 CONTENTS = View(Filter(), lambda memory: memory.content)
 SOME = View(Filter(), lambda memory: memory.content if memory.content != "hidden" else None)

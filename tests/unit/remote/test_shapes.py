@@ -9,6 +9,7 @@ import pytest
 
 from scrubjay.errors import CODES, InvalidInput, NotFound, ScrubjayError
 from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.imported import Imported
 from scrubjay.model.memory import Json, Memory, Observation, Source, State, Trust
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.relation import Relation
@@ -30,11 +31,10 @@ from scrubjay.model.results import (
     Undone,
     Written,
 )
+from scrubjay.model.selection import Selection
 from scrubjay.model.version import FieldDiff, Version
 from scrubjay.remote.shapes import built, error_from, lean, plain, plain_error
 from scrubjay.testing.build import START, a_memory
-from scrubjay.transfer.intake import Imported
-from scrubjay.writing.dispose import Selection
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
 MEMORY = a_memory(
@@ -114,6 +114,7 @@ def test_what_has_the_wrong_shape_is_left_for_the_engine_to_name() -> None:
     ("kind", "value", "words"),
     [
         (Draft, [], "draft must be an object, not list"),
+        (Draft, None, "draft must be an object, not NoneType"),
         (Draft, {"text": "t", "colour": 1}, "draft has no field 'colour'"),
         (Draft, {}, "draft is not whole"),
         (Memory, "x", "a memory must be an object"),
@@ -126,8 +127,8 @@ def test_what_cannot_be_made_is_told(kind: type, value: Json, words: str) -> Non
         built(kind, value)
 
 
-def test_nothing_is_nothing_whatever_was_expected() -> None:
-    for kind in (Draft, Memory, datetime, State, Path, tuple[str, ...], str | None):
+def test_nothing_is_nothing_where_it_may_be() -> None:
+    for kind in (Draft | None, Memory, datetime, State, Path, tuple[str, ...], str | None):
         assert built(kind, None) is None
     assert built(Path, "/x") == Path("/x")
     assert built(Mapping[str, State], {"a": "live"}) == {"a": State.LIVE}

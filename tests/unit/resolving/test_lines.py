@@ -15,9 +15,10 @@ from scrubjay.branching.weaving import weave
 from scrubjay.model.conflict import Conflict, ConflictStatus, ConflictType, Strategy, ToldConflict
 from scrubjay.model.draft import Edit
 from scrubjay.model.memory import Memory, Observation, State
+from scrubjay.model.selection import Selection
 from scrubjay.resolving.telling import conflicts
 from scrubjay.testing.build import a_commit, a_memory, moment
-from scrubjay.writing.dispose import Selection, forget
+from scrubjay.writing.dispose import forget
 from scrubjay.writing.revise import revise
 
 COMMON = "Apples are red.\n\nPears are green.\n\nPlums are blue."

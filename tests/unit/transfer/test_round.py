@@ -8,6 +8,7 @@ from tests.unit.workshop import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Draft
+from scrubjay.model.imported import Imported
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.version import Version
@@ -16,7 +17,7 @@ from scrubjay.testing import FakeStore
 from scrubjay.testing.build import START, a_commit, a_memory, an_edge, an_origin
 from scrubjay.transfer import export, intake
 from scrubjay.transfer.export import export_lines
-from scrubjay.transfer.intake import Imported, check_lines, import_lines
+from scrubjay.transfer.intake import check_lines, import_lines
 from scrubjay.transfer.lines import dossier_line, header
 
 

@@ -9,11 +9,11 @@ from scrubjay.errors import Ambiguous, InvalidInput, NotFound, StaleVersion, Wro
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
+from scrubjay.model.selection import Selection
 from scrubjay.ports import Commit, Committed
 from scrubjay.testing import FakeStore
 from scrubjay.testing.build import START, a_commit, a_memory, a_rewrite, an_origin, revised
 from scrubjay.writing import dispose
-from scrubjay.writing.dispose import Selection
 
 
 async def states(shop: Workshop, *ids: str) -> list[str]:

@@ -13,9 +13,9 @@ from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.memory import Memory, Method, Source, State
 from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
+from scrubjay.model.selection import Selection
 from scrubjay.ports import Commit, Committed
 from scrubjay.testing import FakeStore
-from scrubjay.writing.dispose import Selection
 from scrubjay.writing.pipeline import remember
 from scrubjay.writing.review import approve, decline, inbox
 from scrubjay.writing.rules import set_rules

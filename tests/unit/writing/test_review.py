@@ -11,8 +11,8 @@ from scrubjay.history.undo import undo
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, Method, Source, State
 from scrubjay.model.rules import Rules
+from scrubjay.model.selection import Selection
 from scrubjay.testing.build import a_commit, a_memory
-from scrubjay.writing.dispose import Selection
 from scrubjay.writing.review import approve, decline, inbox, must_wait
 
 

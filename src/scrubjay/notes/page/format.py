@@ -16,7 +16,7 @@ from scrubjay.notes.page.sections import (
     strays_of,
     with_sections,
 )
-from scrubjay.notes.page.yaml_events import unreadable
+from scrubjay.notes.page.unreadable import unreadable
 from scrubjay.notes.page.yaml_values import Head
 
 __all__ = ["MARKER", "Layout", "Page", "parse", "render"]

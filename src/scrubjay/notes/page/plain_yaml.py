@@ -4,6 +4,8 @@ Whatever is not certain to mean the same to a real parser is left to it.
 """
 
 import re
+from functools import cache
+from typing import NamedTuple
 
 from scrubjay.notes.page.yaml_values import PRINTABLE, Entry, Scalar
 
@@ -17,12 +19,10 @@ _PLAIN_ITEM = r"\w(?:[\w./+-]|[ ](?=[\w./+-]))*+"
 _ITEM = rf"(?:{_DOUBLE}|{_SINGLE}|{_PLAIN_ITEM})"
 _LIST = rf"\[[ ]?(?:{_ITEM}(?:,[ ]?{_ITEM})*+)?[ ]?\]"
 _ONE = rf"(?P<double>{_DOUBLE})|(?P<single>{_SINGLE})"
-_PAIR = re.compile(
-    rf"(?P<key>[A-Za-z_][A-Za-z0-9_-]{{0,100}}):(?:[ ]+(?:{_ONE}|(?P<list>{_LIST})|(?P<plain>{_PLAIN})))?[ ]*"
-)
-_DASH = re.compile(rf"(?P<indent>[ ]*)-[ ]+(?:{_ONE}|(?P<plain>{_PLAIN}))[ ]*")
-_EACH = re.compile(rf"{_ONE}|(?P<plain>{_PLAIN_ITEM})")
-_COMMENT = re.compile(rf"#[{PRINTABLE}]*")
+_PAIR = rf"(?P<key>[A-Za-z_][A-Za-z0-9_-]{{0,100}}):(?:[ ]+(?:{_ONE}|(?P<list>{_LIST})|(?P<plain>{_PLAIN})))?[ ]*"
+_DASH = rf"(?P<indent>[ ]*)-[ ]+(?:{_ONE}|(?P<plain>{_PLAIN}))[ ]*"
+_EACH = rf"{_ONE}|(?P<plain>{_PLAIN_ITEM})"
+_COMMENT = rf"#[{PRINTABLE}]*"
 _ESCAPE = re.compile(r"\\(?:u(.{4})|U(.{8})|(.))")
 _SHORT = {"n": "\n", "r": "\r", "t": "\t"}
 
@@ -31,16 +31,17 @@ def read_plainly(text: str) -> tuple[tuple[Entry, ...], str] | None:
     """The entries of a frontmatter and the lines after the last of them; None where it takes a parser to tell."""
     if text and not text.endswith("\n"):
         return None
+    grammar = _grammar()
     entries: list[Entry] = []
     lines = text.split("\n")
     at, lead = 0, ""
     while at < len(lines) - 1:
         line = lines[at]
         at += 1
-        if not line or _COMMENT.fullmatch(line):
+        if not line or grammar.comment.fullmatch(line):
             lead += line + "\n"
             continue
-        found = _PAIR.fullmatch(line)
+        found = grammar.pair.fullmatch(line)
         if not found:
             return None
         entry = _pair(found, lead)
@@ -57,19 +58,33 @@ def read_plainly(text: str) -> tuple[tuple[Entry, ...], str] | None:
     return tuple(entries), lead
 
 
+class _Grammar(NamedTuple):
+    pair: re.Pattern[str]
+    dash: re.Pattern[str]
+    each: re.Pattern[str]
+    comment: re.Pattern[str]
+
+
+@cache
+def _grammar() -> _Grammar:
+    """Compiled for the first note: that takes a while, and not everybody has notes."""
+    return _Grammar(*map(re.compile, (_PAIR, _DASH, _EACH, _COMMENT)))
+
+
 def _pair(found: re.Match[str], lead: str) -> Entry:
     kind = found.lastgroup or ""
     raw = found[0] + "\n"
     if kind == "key":
         return Entry(key=found["key"], raw=raw, value=Scalar("", is_plain=True), lead=lead)
     start, end = found.span(kind)
-    value = tuple(_one(one) for one in _EACH.finditer(found[kind])) if kind == "list" else _one(found)
+    value = tuple(_one(one) for one in _grammar().each.finditer(found[kind])) if kind == "list" else _one(found)
     return Entry(key=found["key"], raw=raw, value=value, lead=lead, start=start, end=end)
 
 
 def _with_items(entry: Entry, lines: list[str]) -> Entry | None:
     """A key whose value is a list, an item to a line; None if one of them may be more than that."""
-    items = [found for line in lines if (found := _DASH.fullmatch(line))]
+    dash = _grammar().dash
+    items = [found for line in lines if (found := dash.fullmatch(line))]
     if len(items) < len(lines) or len({found["indent"] for found in items}) > 1:
         return None
     raw = entry.raw + "".join(line + "\n" for line in lines)

@@ -19,9 +19,9 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.reader import ReaderError
 
-from scrubjay.errors import NoteUnreadable
+from scrubjay.notes.page.unreadable import HINT, unreadable
 
-__all__ = ["Sign", "signs_of", "unreadable"]
+__all__ = ["Sign", "signs_of"]
 
 _LARGEST = 64 * 1024
 _MOST_EVENTS = 5_000
@@ -30,8 +30,7 @@ _MOST_ALIASES = 100
 _DEEPEST = 40
 _BRACKETS = re.compile(r"[\[{]")
 _SPACES = re.compile(r"\s+")
-_HINT = "Correct it in an editor; the file and what is stored of it stay as they are until then"
-_QUOTE = f"A value with `: ` or ` #` in it, or with a sign before it, needs quotes, and a tab is no space. {_HINT}"
+_QUOTE = f"A value with `: ` or ` #` in it, or with a sign before it, needs quotes, and a tab is no space. {HINT}"
 
 
 class Sign(NamedTuple):
@@ -63,11 +62,6 @@ def signs_of(text: str, *, first: int) -> Iterator[Sign]:
         if depth > _DEEPEST:
             raise unreadable(f"the frontmatter is nested deeper than {_DEEPEST} levels", line=line)
         yield sign
-
-
-def unreadable(reason: str, *, line: int, hint: str = _HINT) -> NoteUnreadable:
-    """The error for a file that is no note: the reason, and the line of the file."""
-    return NoteUnreadable(f"line {line}: {reason}", hint=hint, line=line, reason=reason)
 
 
 def _refuse_bombs(text: str, *, first: int) -> None:

@@ -1,6 +1,7 @@
 """Each note brought in step, whichever side has changed: the one place where it is decided and done."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,8 +16,10 @@ from scrubjay.errors import (
 )
 from scrubjay.model.draft import Edit
 from scrubjay.model.memory import MAIN, State
+from scrubjay.model.selection import Selection
 from scrubjay.notes.disk.ledger import Agreed
 from scrubjay.notes.page.naming import link_target
+from scrubjay.notes.syncing.ahead import Ahead
 from scrubjay.notes.syncing.clashing import settle_up
 from scrubjay.notes.syncing.hands import Glance, Hands, Opened, has_file, last_path
 from scrubjay.notes.syncing.intake import Intake
@@ -26,7 +29,6 @@ from scrubjay.notes.syncing.mirror import Mirror
 from scrubjay.notes.syncing.reconcile import File, Kept, Step, decide
 from scrubjay.notes.syncing.sheet import FILE
 from scrubjay.notes.syncing.standing import Stance, is_note, stances
-from scrubjay.writing.dispose import Selection
 
 __all__ = ["Tended", "Tending"]
 
@@ -34,6 +36,7 @@ __all__ = ["Tended", "Tending"]
 _TRIES = 10
 _AT_ONCE = 16
 _SEVERAL = 4
+_PAGE = 100
 
 _LEAVING = (Step.TRASH, Step.REMOVE, Step.RESCUE, Step.DROP)
 
@@ -89,15 +92,15 @@ class Tending:
         Without `takes` what changed in files alone is left to whoever watches them, who waits until it is whole.
         """
         left = Tended()
-        done: set[str] = set()
+        looks = Counter[str]()
+        how = _How(trash=trash, deep=deep, takes=takes)
         waiting = list(dict.fromkeys(ids))
         while waiting:
-            idle = set[str]() if deep or len(waiting) < _SEVERAL else await self._idle(waiting)
-            for one in waiting:
-                if one not in idle:
-                    await self._guarded(one, left, _How(trash=trash, deep=deep, takes=takes))
-            done |= set(waiting)
-            waiting = [*(left.others - done)]
+            for start in range(0, len(waiting), _PAGE):
+                await self._page(waiting[start : start + _PAGE], left, how)
+            looks.update(waiting)
+            # Also who was looked at before something that it links was called otherwise.
+            waiting = sorted(one for one in left.others if looks[one] < _TRIES)
             left.others.clear()
             if left.paths:
                 paths, left.paths = left.paths, set()
@@ -137,25 +140,34 @@ class Tending:
         """Link what came to be while nobody looked with all that wanted it."""
         return await self.tend(await self._links.welcome_all())
 
-    async def _idle(self, ids: Sequence[str]) -> set[str]:
+    async def _page(self, ids: Sequence[str], left: Tended, how: _How) -> None:
+        """Bring some notes in step, of which it is asked at once where they stand."""
+        ahead = Ahead(self._hands)
+        idle = set[str]()
+        if len(ids) >= _SEVERAL:
+            found = await ahead.look(ids)
+            idle = idle if how.deep else await self._idle(found.values())
+        for one in ids:
+            if one in idle and one not in left.others:
+                continue
+            left.others.discard(one)
+            await self._guarded(one, left, how, ahead)
+
+    async def _idle(self, found: Iterable[Stance]) -> set[str]:
         """Those of some notes of which nothing has changed: so many are looked at that most are."""
-        try:
-            found = await stances(ids, hands=self._hands)
-        except BodyDamaged:
-            return set()
-        same = [one for one in found.values() if one.agreed and has_file(one.agreed) and one.kept is Kept.SAME]
-        return await self._hands.do(self._unchanged, same)
+        same = [one for one in found if one.agreed and has_file(one.agreed) and one.kept is Kept.SAME]
+        return await self._hands.do(self._unchanged, same) if same else set()
 
     def _unchanged(self, some: Iterable[Stance]) -> set[str]:
         look = self._hands.folder.look
         return {one.id for one in some if look(one.known.path) == one.known.seen}
 
-    async def _guarded(self, memory_id: str, left: Tended, how: _How) -> None:
+    async def _guarded(self, memory_id: str, left: Tended, how: _How, ahead: Ahead) -> None:
         """Bring one note in step; what is wrong with it is noted, and holds up no other."""
         path, why = memory_id, "it is being changed too fast"
         for _ in range(_TRIES):
             try:
-                stance = (await stances([memory_id], hands=self._hands))[memory_id]
+                stance = await ahead.stance(memory_id)
             except BodyDamaged as error:
                 await self._hands.problem(path, str(error))
                 return
@@ -200,7 +212,9 @@ class Tending:
         after = self._mirror.written(stance)
         if step is not Step.NOTHING:
             await self._tell_others(stance, after, left)
-            left.others |= set(stance.neighbours if step in _LEAVING else ())
+            # One that was away already, or may be back in a moment, is no news to anybody.
+            is_told = after == stance.agreed and (step is Step.DROP or (step is Step.TRASH and not how.trash))
+            left.others |= set(stance.neighbours if step in _LEAVING and not is_told else ())
 
     async def _do(self, step: Step, stance: Stance, glance: Glance, left: Tended, how: _How) -> None:
         match step:
@@ -379,7 +393,7 @@ class Tending:
         """Who links a note that is called otherwise now, is gone or has come back, is looked at next."""
         before = stance.agreed
         was, now = (one if one is not None and has_file(one) else None for one in (before, after))
-        if (was and (was.path, was.title)) == (now and (now.path, now.title)):
+        if (was and (was.path, was.title, was.aliases)) == (now and (now.path, now.title, now.aliases)):
             return
         left.others |= set(stance.neighbours)
         if now is not None and stance.memory is not None:

@@ -3,10 +3,7 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-from scrubjay.ports import Progress as Report
+from scrubjay.model.progress import Progress as Report
 
 __all__ = ["progress"]
 
@@ -14,6 +11,16 @@ __all__ = ["progress"]
 @contextmanager
 def progress(label: str) -> Generator[Report]:
     """Show a bar on a terminal until the block is over; what it gives is told how many of how many are done."""
+    # Only what takes long shows a bar, and nothing else waits until this is loaded.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     # On standard error, so that what is printed can be piped.
     console = Console(stderr=True)

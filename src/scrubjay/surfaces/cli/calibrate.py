@@ -1,23 +1,20 @@
 """`calibrate`: what belongs to an embedding model, found from labelled data."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scrubjay.app.embedders import model_name
-from scrubjay.app.profiles import write_profile
-from scrubjay.app.workbench import open_workbench
-from scrubjay.calibrating.labels import Cases, Pair, read_cases, read_pairs
-from scrubjay.calibrating.recall import WEIGHTS, RecallCurve, calibrate_recall
-from scrubjay.calibrating.same import SameCurve, SameRow, calibrate_same
+from scrubjay.calibrating.weights import WEIGHTS
 from scrubjay.errors import InvalidInput
 from scrubjay.settings import Settings
-from scrubjay.surfaces.cli.bars import progress
 from scrubjay.surfaces.cli.command import bare
+
+if TYPE_CHECKING:
+    from scrubjay.calibrating.recall import RecallCurve
+    from scrubjay.calibrating.same import SameCurve, SameRow
 
 app = typer.Typer()
 calibrate_app = typer.Typer(help="Find what belongs to the chosen embedder from labelled data.", no_args_is_help=True)
@@ -33,7 +30,7 @@ Write = Annotated[bool, typer.Option("--write", help="Note the result in profile
 class RecallCalibrated:
     """What the cosine of a model is worth."""
 
-    curve: RecallCurve
+    curve: "RecallCurve"
     written: str
 
     def __str__(self) -> str:
@@ -61,7 +58,7 @@ class RecallCalibrated:
 class SameCalibrated:
     """From which similarity on a model finds two texts to say the same."""
 
-    curve: SameCurve
+    curve: "SameCurve"
     written: str
 
     def __str__(self) -> str:
@@ -97,10 +94,12 @@ def calibrate_recall_(
     FILE is JSON Lines: memories {"collection", "id", "text", "session", "at"}, of which `id` and `text` are needed, and
     questions {"collection", "query", "relevant": [ids]}. A collection is searched by itself.
     """
-    cases, wanted = read_cases(file), _weights(weights)
-    curve = asyncio.run(_recall(settings, cases, wanted))
-    written = write_profile(settings.data, model_name(settings), {"weight": curve.chosen.weight}) if write else ""
-    return RecallCalibrated(curve=curve, written=str(written))
+    # It works with an engine of its own, for which no other command should wait.
+    from scrubjay.surfaces.cli.curves import note_figure, recall_curve  # noqa: PLC0415
+
+    curve = recall_curve(settings, file, weights=_weights(weights))
+    written = note_figure(settings, "weight", curve.chosen.weight) if write else ""
+    return RecallCalibrated(curve=curve, written=written)
 
 
 @bare(calibrate_app, name="same")
@@ -123,21 +122,11 @@ def calibrate_same_(
     """
     if not 0 <= wrong < 1:
         raise InvalidInput("--wrong must be a share from 0 to below 1", field="wrong")
-    curve = asyncio.run(_same(settings, read_pairs(file, least=least), wrong))
-    written = write_profile(settings.data, model_name(settings), {"same": curve.chosen.threshold}) if write else ""
-    return SameCalibrated(curve=curve, written=str(written))
+    from scrubjay.surfaces.cli.curves import note_figure, same_curve  # noqa: PLC0415 - as above
 
-
-async def _recall(settings: Settings, cases: Cases, weights: Sequence[float]) -> RecallCurve:
-    with progress("calibrating") as report:
-        async with open_workbench(settings) as engine:
-            return await calibrate_recall(cases, engine=engine, weights=weights, progress=report)
-
-
-async def _same(settings: Settings, pairs: Sequence[Pair], wrong: float) -> SameCurve:
-    with progress("embedding") as report:
-        async with open_workbench(settings) as engine:
-            return await calibrate_same(pairs, embedder=engine.embedder, wrong=wrong, progress=report)
+    curve = same_curve(settings, file, least=least, wrong=wrong)
+    written = note_figure(settings, "same", curve.chosen.threshold) if write else ""
+    return SameCalibrated(curve=curve, written=written)
 
 
 def _weights(given: str) -> list[float]:
@@ -150,12 +139,12 @@ def _weights(given: str) -> list[float]:
     return sorted(dict.fromkeys(found))
 
 
-def _with_chosen(curve: SameCurve) -> list[SameRow]:
+def _with_chosen(curve: "SameCurve") -> "list[SameRow]":
     rows = {row.threshold: row for row in (*curve.rows, curve.chosen)}
     return [rows[threshold] for threshold in sorted(rows)]
 
 
-def _cells(row: SameRow) -> list[str]:
+def _cells(row: "SameRow") -> list[str]:
     return [f"{row.threshold:.3f}", f"{row.found:.3f}", f"{row.wrong:.4f}"]
 
 

@@ -1,14 +1,15 @@
 """`scrubjay extract`: the facts of a chat log become memories."""
 
+import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, TooLarge
-from scrubjay.extraction.reading import FORMATS, LONGEST
+from scrubjay.extraction.forms import FORMATS, LONGEST
 from scrubjay.model.fact import Extracted
 from scrubjay.surfaces.cli.bars import progress
 from scrubjay.surfaces.cli.command import verb
@@ -17,6 +18,9 @@ from scrubjay.surfaces.cli.verbs import DryRun
 app = typer.Typer()
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 _ZIP = b"PK\x03\x04"
+# No sign takes more than four bytes.
+_MOST_BYTES = LONGEST * 4
+_AT_ONCE = 1_048_576
 
 
 @verb(app)
@@ -49,19 +53,9 @@ async def extract(
 
 
 def _read(file: Path) -> str:
-    if str(file) == "-":
-        raw = sys.stdin.buffer.read(LONGEST * 4 + 1)
-    elif not file.is_file():
-        raise InvalidInput(f"there is no file {file}", hint="Check the path; - reads standard input", path=str(file))
-    else:
-        try:
-            if file.stat().st_size > LONGEST * 4:
-                raise TooLarge(f"{file} is larger than {LONGEST * 4:,} bytes", hint="Split it", path=str(file))
-            raw = file.read_bytes()
-        except OSError as error:
-            raise InvalidInput(
-                f"{file} cannot be read: {error.strerror}", hint="Check its permissions", path=str(file)
-            ) from error
+    raw = _bytes_of(file)
+    if len(raw) > _MOST_BYTES:
+        raise _too_large(file)
     if raw.startswith(_ZIP):
         raise InvalidInput(
             f"{file} is a ZIP archive", hint="Unpack it, and give the file with the conversations", path=str(file)
@@ -74,3 +68,35 @@ def _read(file: Path) -> str:
             hint="Give a chat log as text or JSON, saved as UTF-8",
             path=str(file),
         ) from None
+
+
+def _bytes_of(file: Path) -> bytes:
+    """All that a file holds, or comes through a pipe until its end; of what is too large a little more than may be."""
+    if str(file) == "-":
+        return b"" if sys.stdin is None else _until_end(sys.stdin.buffer)
+    try:
+        # What a shell makes of `<(…)` is no ordinary file, and is read as one.
+        with file.open("rb") as stream:
+            # Of a file it is known at once, and of a pipe at its end.
+            if os.fstat(stream.fileno()).st_size > _MOST_BYTES:
+                raise _too_large(file)
+            return _until_end(stream)
+    except FileNotFoundError as error:
+        raise InvalidInput(
+            f"there is no file {file}", hint="Check the path; - reads standard input", path=str(file)
+        ) from error
+    except OSError as error:
+        raise InvalidInput(
+            f"{file} cannot be read: {error.strerror}", hint="Check what it is, and its permissions", path=str(file)
+        ) from error
+
+
+def _too_large(file: Path) -> TooLarge:
+    return TooLarge(f"{file} is larger than {_MOST_BYTES:,} bytes", hint="Split it", path=str(file))
+
+
+def _until_end(stream: BinaryIO) -> bytes:
+    read = bytearray()
+    while len(read) <= _MOST_BYTES and (part := stream.read(_AT_ONCE)):
+        read += part
+    return bytes(read)

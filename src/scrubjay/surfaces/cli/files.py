@@ -10,11 +10,11 @@ import typer
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
 from scrubjay.graph.lines import FORMATS, require_format
-from scrubjay.restoring import Restored, restore_backup
+from scrubjay.model.imported import Imported
+from scrubjay.model.results import Restored
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.bars import progress
 from scrubjay.surfaces.cli.command import bare, verb
-from scrubjay.transfer.intake import Imported
 
 app = typer.Typer()
 backup_app = typer.Typer(help="Copies of the whole store, made while it is in use and verified.", no_args_is_help=True)
@@ -98,6 +98,9 @@ def backup_restore(
     force: Annotated[bool, typer.Option("--force", help="Replace the store that is there; it is kept beside.")] = False,
 ) -> Restored:
     """Put a backup in place of the store. The store that was there is kept beside it."""
+    # It knows the stores themselves, which the other commands leave to a daemon.
+    from scrubjay.restoring import restore_backup  # noqa: PLC0415
+
     return restore_backup(settings, file.expanduser().absolute(), force=force)
 
 

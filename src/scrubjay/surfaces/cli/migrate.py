@@ -1,41 +1,18 @@
 """`migrate`: everything of one store goes to another."""
 
-import asyncio
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.text import Text
 
-from scrubjay.app import SystemClock
-from scrubjay.errors import InvalidInput
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare
-from scrubjay.surfaces.cli.houses import House, entered, house_at
-from scrubjay.transfer.moving import Move, Moved, Plan, move_house, plan_move
-from scrubjay.transfer.moving_check import Comparison, compare_stores
-from scrubjay.transfer.moving_pages import Stage
+
+if TYPE_CHECKING:
+    from scrubjay.transfer.moving import Moved, Plan
+    from scrubjay.transfer.moving_check import Comparison
 
 app = typer.Typer()
-_LABELS = {
-    "vectors": "moving vectors",
-    "memories": "moving memories",
-    "relations": "moving relations",
-    "comparing": "comparing",
-}
 _MOST_SHOWN = 50
 
 
@@ -45,7 +22,7 @@ class Planned:
 
     source: str
     target: str
-    plan: Plan
+    plan: "Plan"
 
     def __str__(self) -> str:
         memories = sum(one.memories - one.known for one in self.plan.spaces)
@@ -67,8 +44,8 @@ class Migrated:
     source: str
     target: str
     ok: bool
-    moved: Moved | None
-    compared: Comparison
+    moved: "Moved | None"
+    compared: "Comparison"
 
     def __str__(self) -> str:
         return "\n".join([*self._moved(), *self._compared()])
@@ -136,59 +113,12 @@ def migrate(
     The source is only read. Interrupted, the same command goes on where it stopped. A password in an address is
     visible to others on this machine: leave that option out and set SCRUBJAY_DATABASE_URL.
     """
-    here, there = (
-        house_at(source, settings=settings, option="--from"),
-        house_at(target, settings=settings, option="--to"),
-    )
-    if (here.folder, here.settings.database_url) == (there.folder, there.settings.database_url):
-        raise InvalidInput("--from and --to name the same store", hint="Give the other one with --from or --to")
+    # It opens stores itself, and no other command should wait until that is loaded.
+    from scrubjay.surfaces.cli.moving import planned, two_houses, verified  # noqa: PLC0415
+
+    here, there = two_houses(source, target, settings=settings)
     if dry_run:
-        return asyncio.run(_planned(here, there))
-    return asyncio.run(_migrated(here, there, moving=not verify, merging=into_existing, lenient=skip_damaged))
-
-
-async def _planned(here: House, there: House) -> Planned:
-    async with entered(here, make=False) as source:
-        if not there.is_there:
-            plan = await plan_move(source, None)
-        else:
-            async with entered(there, make=False) as target:
-                plan = await plan_move(source, target)
-    return Planned(source=here.shown, target=there.shown, plan=plan)
-
-
-async def _migrated(here: House, there: House, *, moving: bool, merging: bool, lenient: bool) -> Migrated:
-    moved: Moved | None = None
-    async with entered(here, make=False) as source, entered(there, make=moving) as target:
-        with _progress() as report:
-            if moving:
-                now = SystemClock().now
-                move = Move(source=source, target=target, now=now, merging=merging, report=report)
-                moved, compared = await move_house(move)
-            else:
-                compared = await compare_stores(source, target, merging=merging, report=report)
-    ok = compared.same and (lenient or not compared.damaged) and not (moved and moved.changed)
+        return Planned(source=here.shown, target=there.shown, plan=planned(here, there))
+    moved, compared = verified(here, there, moving=not verify, merging=into_existing)
+    ok = compared.same and (skip_damaged or not compared.damaged) and not (moved and moved.changed)
     return Migrated(source=here.shown, target=there.shown, ok=ok, moved=moved, compared=compared)
-
-
-@contextmanager
-def _progress() -> Generator[Stage]:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
-    # On standard error, so that what is printed can be piped.
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        tasks: dict[str, TaskID] = {}
-
-        def report(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bar.add_task(_LABELS[stage], total=total)
-            bar.update(tasks[stage], completed=done, total=total)
-
-        yield report
-
-
-class _Rate(ProgressColumn):
-    """How many a second."""
-
-    def render(self, task: Task) -> Text:
-        return Text(f"{task.speed:,.0f}/s" if task.speed else "")

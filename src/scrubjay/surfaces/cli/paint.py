@@ -2,10 +2,7 @@
 
 import re
 import sys
-from collections.abc import Sequence
-
-from rich.console import Console
-from rich.text import Text
+from collections.abc import Iterable, Sequence
 
 Span = tuple[str, str]
 """Words and their style, such as `bold` or `green`; an empty style is none."""
@@ -19,11 +16,31 @@ def say(text: str) -> None:
     sys.stdout.write((_harmless(text) if sys.stdout.isatty() else text) + "\n")
 
 
+def say_each(lines: Iterable[str], *, none: str) -> None:
+    """Print lines below each other, and where there are none, that."""
+    is_empty = True
+    for line in lines:
+        say(line)
+        is_empty = False
+    if is_empty:
+        say(none)
+
+
+def say_warnings(warnings: Iterable[str]) -> None:
+    """Print what the caller should know."""
+    for warning in warnings:
+        say(f"warning: {warning}")
+
+
 def paint(spans: Sequence[Span]) -> None:
     """Print one line; in colour where a terminal shows it, which NO_COLOR turns off."""
     if not sys.stdout.isatty():
         say("".join(words for words, _ in spans).rstrip())
         return
+    # Colours are for a terminal alone, and no program that reads us should wait for them.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
     console = Console(file=sys.stdout, highlight=False, emoji=False, markup=False)
     line = Text.assemble(*((_harmless(words), style) for words, style in spans))
     line.rstrip()

@@ -7,6 +7,7 @@ from scrubjay.model.branch import Branches, Joined
 from scrubjay.model.conflict import ToldConflict
 from scrubjay.model.context import Context
 from scrubjay.model.fact import Extracted
+from scrubjay.model.imported import Imported
 from scrubjay.model.memory import MAIN
 from scrubjay.model.results import (
     Examination,
@@ -24,12 +25,11 @@ from scrubjay.model.results import (
     Written,
 )
 from scrubjay.model.rules import Rules
-from scrubjay.surfaces.cli.paint import say
+from scrubjay.surfaces.cli.paint import say, say_warnings
 from scrubjay.surfaces.cli.render_facts import show_extracted
 from scrubjay.surfaces.cli.render_graph import Tree, Way, show_tree, show_way
 from scrubjay.surfaces.cli.render_notes import NOTE_PRINTERS
 from scrubjay.surfaces.cli.render_past import show_branches, show_history, show_joined
-from scrubjay.transfer.intake import Imported
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ def _remembered(answer: Remembered) -> None:
     _conflicts(answer.conflicts)
     if answer.suggested_entities and answer.action == "created":
         say(f"  it seems to be about {', '.join(answer.suggested_entities)}: --entity files it under them")
-    _warnings(answer.warnings)
+    say_warnings(answer.warnings)
 
 
 def _remembered_as(answer: Remembered) -> str:
@@ -108,7 +108,7 @@ def _read(answer: ReadResult) -> None:
 def _written(answer: Written) -> None:
     say(f"{answer.action} {answer.name} ({answer.id}), version {answer.version}{_of_branch(answer)}")
     _conflicts(answer.conflicts)
-    _warnings(answer.warnings)
+    say_warnings(answer.warnings)
 
 
 def _of_branch(answer: Written) -> str:
@@ -120,7 +120,7 @@ def _outcome(answer: Outcome) -> None:
     for one in answer.done:
         say(f"{would}{one.action} {one.name} ({one.id}){_of_branch(one)}")
         _conflicts(one.conflicts)
-        _warnings(one.warnings)
+        say_warnings(one.warnings)
     if not answer.done and not answer.missing:
         say("nothing to do")
     _missing(answer.missing)
@@ -201,11 +201,6 @@ def _rules(answer: Rules) -> None:
     for name, value in answer.as_json.items():
         told = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
         say(f"{'*' if value != usual[name] else ' '} {name:<16}  {told}".rstrip())
-
-
-def _warnings(warnings: tuple[str, ...]) -> None:
-    for warning in warnings:
-        say(f"warning: {warning}")
 
 
 def _missing(missing: tuple[Missing, ...]) -> None:

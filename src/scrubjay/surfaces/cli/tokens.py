@@ -4,17 +4,19 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from scrubjay.engine import Engine
 from scrubjay.model.grant import Access
 from scrubjay.model.token import Token, TokenWish
 from scrubjay.remote.engine import RemoteEngine
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare
 from scrubjay.way import Way
+
+if TYPE_CHECKING:
+    from scrubjay.engine import Engine
 
 app = typer.Typer()
 tokens_app = typer.Typer(help="Tokens, which let programs in by HTTP.", no_args_is_help=True)
@@ -146,7 +148,7 @@ def revoke(
     return Revoked(token=_ask(settings, lambda engine: engine.revoke_token(ref)))
 
 
-def _ask(settings: Settings, question: Callable[[Engine | RemoteEngine], Awaitable[T]]) -> T:
+def _ask(settings: Settings, question: "Callable[[Engine | RemoteEngine], Awaitable[T]]") -> T:
     """Ask the daemon that runs, or else the store: tokens are its owner's business, and no verb of a client."""
 
     async def ask() -> T:

@@ -18,8 +18,9 @@ from scrubjay.model.results import Status
 from scrubjay.notes.desk import Notes
 from scrubjay.ports import Progress
 from scrubjay.remote.frames import Frame, packets
+from scrubjay.remote.names import LONG, READS
 from scrubjay.remote.shapes import lean
-from scrubjay.remote.verbs import BY_NOTES, LONG, READS, arguments_of, caller_from, takes
+from scrubjay.remote.verbs import BY_NOTES, arguments_of, caller_from, takes
 from scrubjay.surfaces.daemon.gate import Gate
 from scrubjay.surfaces.web.spool import Spool
 

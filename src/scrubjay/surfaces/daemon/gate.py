@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from scrubjay import telemetry
 from scrubjay.errors import Busy, ScrubjayError
-from scrubjay.remote.verbs import VERBS
+from scrubjay.remote.names import VERBS
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 
 T = TypeVar("T")

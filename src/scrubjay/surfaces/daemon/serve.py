@@ -22,10 +22,11 @@ from scrubjay.observing.traces import tracing
 from scrubjay.paths import socket_file
 from scrubjay.remote.frames import LineReader
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.agents import Agents
+from scrubjay.surfaces.daemon.agents import Agents, load_protocol
 from scrubjay.surfaces.daemon.calls import Counter
 from scrubjay.surfaces.daemon.conversation import Conversation
 from scrubjay.surfaces.daemon.gate import Gate
+from scrubjay.surfaces.daemon.later import loaded
 from scrubjay.surfaces.daemon.listen import BACKLOG, bound_socket
 from scrubjay.surfaces.daemon.lock import hold_daemon_lock, note_daemon
 from scrubjay.surfaces.daemon.reception import Reception
@@ -93,7 +94,7 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
             http=address_of(web) if web else "",
             leaving=asyncio.Event(),
         )
-        engine = await stack.enter_async_context(open_engine(settings))
+        engine = await stack.enter_async_context(open_engine(settings, is_staffed=True))
         notes = await stack.enter_async_context(open_notes(settings, engine))
         gate = Gate(most=settings.max_requests, seconds=settings.operation_seconds)
         metrics = Metrics(engine=engine, gate=gate)
@@ -157,11 +158,12 @@ async def _beside(*works: Coroutine[object, object, None]) -> AsyncGenerator[Non
 
 
 async def _warm_up(engine: Engine) -> None:
-    """Load words, model and index before somebody waits for them; without the latter searching by words goes on."""
+    """Load words, model, index and protocol before somebody waits; without model and index search by words goes on."""
     await asyncio.to_thread(kin.load)
     with suppress(ScrubjayError):
         await engine.index.open()
         await engine.embedder.embed_query("warm")
+    await loaded(load_protocol)
 
 
 async def _leave_when_idle(seconds: float, running: Running, gate: Gate, *, guests: Callable[[], int]) -> None:

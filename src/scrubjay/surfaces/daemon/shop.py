@@ -19,9 +19,9 @@ from scrubjay.model.token import TokenState
 from scrubjay.observing.prometheus import Metrics
 from scrubjay.settings import Settings
 from scrubjay.sharing import Shared
-from scrubjay.surfaces.daemon.agents import Agents
+from scrubjay.surfaces.daemon.agents import Agents, load_protocol
 from scrubjay.surfaces.daemon.calls import Counter
-from scrubjay.surfaces.daemon.later import made_beside
+from scrubjay.surfaces.daemon.later import made_beside, opened_beside
 from scrubjay.surfaces.daemon.logs import access
 from scrubjay.surfaces.daemon.web import web_app
 from scrubjay.surfaces.web.bodies import Bodies
@@ -54,12 +54,12 @@ class Shop:
         """Serve on a bound socket."""
         host, port = web.getsockname()[:2]
         doorman = await self._doorman(host)
-        site = self.agents.site(doorman.still)
-        async with made_beside(lambda: self._rest(doorman)) as rest:
-            app = web_app(
-                self.counter, rules=self._rules(doorman, host, port), rest=rest, agents=site.routes,
-                lifespan=site.lifespan,
-            )  # fmt: skip
+        async with (
+            # The quicker one first.
+            made_beside(lambda: self._rest(doorman)) as rest,
+            opened_beside(load_protocol, lambda: self.agents.site(doorman.still)) as agents,
+        ):
+            app = web_app(self.counter, rules=self._rules(doorman, host, port), rest=rest, agents=agents)
             async with serve_web(app, web, patience=self.patience) as served:
                 self.metrics.clients("http", lambda: served.connections)
                 _log.info("listening", extra={"fields": {"http": address_of(web)}})

@@ -1,22 +1,23 @@
 """HTTP beside the socket: the verbs, MCP and REST, all behind one door."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Lifespan
+from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from scrubjay.errors import NotAllowed
 from scrubjay.model.grant import Grant
 from scrubjay.remote.frames import PROTOCOL_HEADER, Frame, decoded, encoded, require_same_protocol
+from scrubjay.remote.names import LONG, OWN, WHOLE
 from scrubjay.remote.problems import problem
 from scrubjay.remote.shapes import plain_error
-from scrubjay.remote.verbs import LONG, OWN, WHOLE
 from scrubjay.surfaces.daemon.calls import Call, Counter, call_from, told
+from scrubjay.surfaces.mcp.routes import mcp_routes
 from scrubjay.surfaces.web.door import Door, Rules, grant_of
 from scrubjay.surfaces.web.problems import refusal
 from scrubjay.surfaces.web.problems import told as told_problem
@@ -28,9 +29,7 @@ _GONE = 499
 _NOT_ALLOWED = 405
 
 
-def web_app(
-    counter: Counter, *, rules: Rules, rest: ASGIApp, agents: Sequence[BaseRoute], lifespan: Lifespan[Starlette]
-) -> Starlette:
+def web_app(counter: Counter, *, rules: Rules, rest: ASGIApp, agents: ASGIApp) -> Starlette:
     """Everything that is served over HTTP, behind the door."""
 
     async def call(request: Request) -> Response:
@@ -42,10 +41,9 @@ def web_app(
             return refusal(told(error, verb=request.path_params["verb"]))
 
     app = Starlette(
-        routes=[Route("/call/{verb}", call, methods=["POST"]), *agents],
+        routes=[Route("/call/{verb}", call, methods=["POST"]), *mcp_routes(agents)],
         middleware=[Middleware(Door, rules=rules)],
         exception_handlers={_NOT_ALLOWED: _not_so},
-        lifespan=lifespan,
     )
     app.router.redirect_slashes = False
     app.router.default = rest

@@ -1,9 +1,8 @@
 """Resources: every memory of the caller's own space is `memory://{space}/{name}`, read as Markdown."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from mcp_types import (
@@ -24,6 +23,7 @@ from scrubjay.recalling.collapse import passes
 from scrubjay.references import SoundReader, resolve
 from scrubjay.surfaces.mcp.budget import MOST_TOKENS, beginning, cut, room_for
 from scrubjay.surfaces.mcp.cursors import foreign, pack, unpack
+from scrubjay.surfaces.mcp.fixed import Fixed
 from scrubjay.surfaces.mcp.nearest import shown
 from scrubjay.surfaces.mcp.subscriptions import EVERYTHING
 from scrubjay.surfaces.mcp.tool import Desk
@@ -39,18 +39,6 @@ _DESCRIPTION_TOKENS = 40
 _NOTE_TOKENS = 120
 # What no name may be made of that stands in an address: it would be read as a way to somewhere else.
 _TRICKS = re.compile(r"[/\\\x00-\x1f\x7f]|^\.{1,2}$")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fixed:
-    """A resource that is no memory: a toolset has it at an address of its own, and it tells of the whole space."""
-
-    uri: str
-    name: str
-    title: str
-    description: str
-    mime_type: str
-    read: Callable[[Desk], Awaitable[str]]
 
 
 def uri_of(memory: Memory) -> str:

@@ -8,11 +8,9 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND, JSONRPCMessage, JSONRPCRequest
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 from starlette.types import Message, Receive, Scope, Send
 
 from scrubjay.surfaces.mcp.changes import Changes
@@ -37,17 +35,15 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """The routes, and the context in which they can be served."""
+    """What is served under `/mcp`, and the context in which it can be."""
 
     managers: Mapping[str, Spoken]
 
-    @property
-    def routes(self) -> list[BaseRoute]:
-        """For an application behind a guard: Host and Origin are not looked at here."""
-        return [Route("/mcp", endpoint=_Door(self.managers)), Route("/mcp/{toolset}", endpoint=_Door(self.managers))]
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await _Door(self.managers)(scope, receive, send)
 
     @asynccontextmanager
-    async def lifespan(self, _: Starlette) -> AsyncGenerator[None]:
+    async def open(self) -> AsyncGenerator[None]:
         """As long as requests are taken."""
         async with AsyncExitStack() as stack:
             for spoken in self.managers.values():

@@ -9,6 +9,7 @@ from fastapi import Header, Query, Response
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.results import Missing, Outcome, ReadResult, Remembered, Written
+from scrubjay.model.selection import Selection
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.asked import (
     ReadAsked,
@@ -32,7 +33,6 @@ from scrubjay.surfaces.rest.route import (
 )
 from scrubjay.surfaces.rest.schemas import Described, gives
 from scrubjay.surfaces.rest.texts import LONGEST_LABEL, Label
-from scrubjay.writing.dispose import Selection
 
 routes = router("memories")
 

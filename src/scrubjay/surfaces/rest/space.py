@@ -10,6 +10,7 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import Busy, InvalidInput
+from scrubjay.model.imported import Imported
 from scrubjay.model.results import Status
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.house import House, Visit, Watching, Writing
@@ -17,7 +18,6 @@ from scrubjay.surfaces.rest.route import answer, router
 from scrubjay.surfaces.rest.schemas import gives
 from scrubjay.surfaces.web.bodies import HungUp
 from scrubjay.surfaces.web.spool import Spool, lines_of
-from scrubjay.transfer.intake import Imported
 
 routes = router("space")
 _LINES = "application/x-ndjson"

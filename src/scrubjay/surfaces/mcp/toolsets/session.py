@@ -8,7 +8,7 @@ from scrubjay.model.memory import Json
 from scrubjay.model.moment import to_iso
 from scrubjay.surfaces.mcp.arguments import Given
 from scrubjay.surfaces.mcp.budget import LEAST_TOKENS, cost_of, lean, room_for
-from scrubjay.surfaces.mcp.resources import Fixed
+from scrubjay.surfaces.mcp.fixed import Fixed
 from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
 from scrubjay.surfaces.mcp.toolsets.schema import LIST, TEXT, gives, least, says, takes
 

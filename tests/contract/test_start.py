@@ -1,0 +1,118 @@
+"""A command that a daemon answers loads nothing of what the daemon does; else each call would wait for it."""
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from scrubjay.settings import Settings
+from scrubjay.surfaces.cli.commands import HOMES, commands_of
+from tests.contract.source import ROOT, modules
+from tests.surfaces.daemons import background_daemon
+
+# What only whoever has the store open needs, and what only some commands do.
+ENGINE = (
+    "scrubjay.app", "scrubjay.branching", "scrubjay.curation", "scrubjay.embedding", "scrubjay.engine",
+    "scrubjay.history", "scrubjay.indexing", "scrubjay.llm", "scrubjay.notes.desk", "scrubjay.notes.page",
+    "scrubjay.ports", "scrubjay.recalling", "scrubjay.resolving", "scrubjay.stores", "scrubjay.text",
+    "scrubjay.transfer", "scrubjay.vectors", "scrubjay.writing",
+)  # fmt: skip
+PACKAGES = (
+    "apsw", "fastapi", "httpx2", "jsonschema", "mcp", "mcp_types", "numpy", "prometheus_client", "qdrant_edge",
+    "rapidfuzz", "rich", "ruamel", "starlette", "Stemmer", "uvicorn", "zstandard",
+)  # fmt: skip
+VERBS = (
+    ("remember", "Sarah prefers voice calls", "--name", "Sarah"),
+    ("recall", "how does Sarah like to be called?"),
+    ("read", "Sarah"),
+    ("revise", "Sarah", "--text", "Sarah prefers mail"),
+    ("history", "Sarah"),
+    ("graph", "Sarah"),
+    ("context",),
+    ("tags", "list"),
+    ("rules", "show"),
+    ("inbox", "list"),
+    ("jobs", "list"),
+    ("conflicts", "list"),
+    ("tokens", "list"),
+    ("notes", "search", "mail"),
+    ("status",),
+)
+# What speaks to agents and to browsers, and what reads odd files: a daemon loads it beside, or when it meets one.
+BESIDE = ("fastapi", "mcp", "mcp_types", "onnxruntime", "pydantic", "ruamel")
+RUN = """
+import sys
+from scrubjay.surfaces.cli.main import app
+
+for arguments in {calls!r}:
+    try:
+        app(arguments)
+    except SystemExit as left:
+        assert not left.code, (arguments, left.code)
+print("loaded", *sys.modules)
+"""
+
+
+def test_the_version_is_told_without_any_command() -> None:
+    loaded = _loaded_by([["--version"]])
+    assert not [one for one in loaded if _is_of(one, (*ENGINE, *PACKAGES, "scrubjay.client", "scrubjay.model"))]
+
+
+def test_the_help_of_all_commands_needs_no_engine() -> None:
+    loaded = _loaded_by([["--help"], ["notes", "--help"]])
+    assert loaded >= {f"scrubjay.surfaces.cli.{home}" for home in HOMES}
+    assert not [one for one in loaded if _is_of(one, (*ENGINE, *PACKAGES))]
+
+
+def test_what_a_daemon_answers_needs_no_engine(tmp_path: Path) -> None:
+    settings = Settings(home=str(tmp_path / "data"), embedder="none", vector_index="scan", readers=1)
+    with background_daemon(settings, http=""):
+        loaded = _loaded_by(VERBS, home=settings.home)
+    assert "scrubjay.remote.socket" in loaded
+    assert not [one for one in loaded if _is_of(one, (*ENGINE, *PACKAGES))]
+
+
+def test_a_daemon_begins_without_what_it_loads_beside() -> None:
+    loaded = _modules_after("import sys, scrubjay.surfaces.cli.serving\nprint('loaded', *sys.modules)")
+    assert "scrubjay.engine" in loaded
+    assert not [one for one in loaded if _is_of(one, BESIDE)]
+
+
+@pytest.mark.parametrize("home", HOMES)
+def test_a_command_is_in_the_module_that_it_is_loaded_from(home: str) -> None:
+    assert tuple(commands_of(home)) == HOMES[home]
+
+
+def test_every_module_that_has_commands_is_among_those_they_are_loaded_from() -> None:
+    folder = "src/scrubjay/surfaces/cli/"
+    having = {
+        Path(module.name).stem
+        for module in modules("src")
+        if module.name.startswith(folder)
+        for node in module.tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "app"
+    }
+    assert having - {"main"} == set(HOMES)
+
+
+def _loaded_by(calls: Sequence[Sequence[str]], *, home: str = "") -> set[str]:
+    """The modules that a process has loaded after it has run some commands."""
+    return _modules_after(RUN.format(calls=calls), home=home)
+
+
+def _modules_after(code: str, *, home: str = "") -> set[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=kept | {"SCRUBJAY_HOME": home}, cwd=ROOT / "src", capture_output=True,
+        text=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def _is_of(module: str, names: Sequence[str]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in names)
