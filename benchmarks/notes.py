@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.corpus import load_corpus
 from benchmarks.daemons import connected, daemon, settings_for
 from benchmarks.memories import CALLER
+from benchmarks.notes_reading import reading
 from benchmarks.tables import Table, Verdict, at_most, ms, rows_of
 from benchmarks.timing import spread
 from scrubjay.app import make_embedder, open_engine
@@ -22,6 +23,7 @@ from scrubjay.client import MemoryClient
 from scrubjay.model.draft import Draft
 from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
+from scrubjay.notes.asked import NoteDraft
 from scrubjay.notes.desk import Notes
 from scrubjay.ports import Embedder, Profile
 from scrubjay.settings import Settings
@@ -46,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("notes", nargs="?", type=int, default=2_000, help="how many are imported")
     parser.add_argument("--catch-up", type=int, default=10_000, help="how many files are looked through at start")
-    parser.add_argument("--only", choices=("import", "write", "daemon", "catch-up"), help="one part alone")
+    parser.add_argument("--only", choices=("import", "write", "daemon", "catch-up", "read"), help="one part alone")
     asked = parser.parse_args()
     tables, verdicts = asyncio.run(measure(asked.notes, catch_up=asked.catch_up, only=asked.only))
     for table in tables:
@@ -56,7 +58,7 @@ def main() -> None:
 
 
 async def measure(notes: int, *, catch_up: int, only: str | None) -> tuple[list[Table], list[Verdict]]:
-    """All parts, one after the other."""
+    """All parts, or one alone, one after the other."""
     tables: list[Table] = []
     verdicts: list[Verdict] = []
     with tempfile.TemporaryDirectory(prefix="scrubjay-notes-") as folder:
@@ -64,10 +66,11 @@ async def measure(notes: int, *, catch_up: int, only: str | None) -> tuple[list[
         parts = {
             "import": lambda: _importing(home, notes), "write": lambda: _writing(home),
             "daemon": lambda: _following(home), "catch-up": lambda: _catching_up(home, catch_up),
+            "read": lambda: _reading(home, notes),
         }  # fmt: skip
         for name in [only] if only else parts:
-            table, kept = await parts[name]()
-            tables.append(table)
+            shown, kept = await parts[name]()
+            tables += shown
             verdicts += kept
     return tables, verdicts
 
@@ -86,7 +89,7 @@ def make_vault(root: Path, notes: int) -> Path:
     return root
 
 
-async def _importing(home: Path, notes: int) -> tuple[Table, list[Verdict]]:
+async def _importing(home: Path, notes: int) -> tuple[list[Table], list[Verdict]]:
     """A first import beside the bare embedding of the very texts that it embeds, and another that finds all known."""
     vault = await asyncio.to_thread(make_vault, home / "vault", notes)
     inner = make_embedder(_settings(home / "import"))
@@ -118,13 +121,13 @@ async def _importing(home: Path, notes: int) -> tuple[Table, list[Verdict]]:
         ("the same again, nothing changed", f"{second:.1f}", f"{notes / second:,.0f}"),
     )
     table = Table(title=f"Import of {notes:,} notes", head=("", "seconds", "notes a second"), rows=rows)
-    return table, [
+    return [table], [
         at_most("import against bare embedding", marks["stored"] / bare, _SHARE, "times as long"),
         at_most("import with its files against bare embedding", first / bare, _SHARE, "times as long"),
     ]
 
 
-async def _writing(home: Path) -> tuple[Table, list[Verdict]]:
+async def _writing(home: Path) -> tuple[list[Table], list[Verdict]]:
     """What a file for each note adds to a write, by turns."""
     sentences = load_corpus(sentences=2 * (_WRITES + 10) * 3, questions=1).sentences
     texts = [" ".join(sentences[at : at + 3]) for at in range(0, len(sentences), 3)]
@@ -137,7 +140,7 @@ async def _writing(home: Path) -> tuple[Table, list[Verdict]]:
             await desk.engine.remember(draft, who=CALLER)
             plain.append(time.perf_counter() - began)
             began = time.perf_counter()
-            await desk.write_note(f"Filed {number}", other, who=CALLER, category="bench")
+            await desk.write_note(NoteDraft(title=f"Filed {number}", content=other, category="bench"), who=CALLER)
             filed.append(time.perf_counter() - began)
     low, high = spread(plain[10:]), spread(filed[10:])
     rows = (
@@ -145,10 +148,10 @@ async def _writing(home: Path) -> tuple[Table, list[Verdict]]:
         ("added", ms(high.p50 - low.p50), ""),
     )  # fmt: skip
     table = Table(title="A note with its file beside a plain memory", head=("", "p50, ms", "p95, ms"), rows=rows)
-    return table, [at_most("added by the file of a note, p50", high.p50 - low.p50, _ADDED_MS, "ms")]
+    return [table], [at_most("added by the file of a note, p50", high.p50 - low.p50, _ADDED_MS, "ms")]
 
 
-async def _following(home: Path) -> tuple[Table, list[Verdict]]:
+async def _following(home: Path) -> tuple[list[Table], list[Verdict]]:
     """How soon an edit in the folder is found through a daemon, and what that computes when nobody does anything."""
     # A daemon keeps the notes of the space that it works in.
     settings = replace(settings_for(home / "follow"), space=Settings().space)
@@ -168,7 +171,7 @@ async def _following(home: Path) -> tuple[Table, list[Verdict]]:
         (f"CPU when idle, over {_IDLE_SECONDS:.0f} s", f"{share:.2f} %"),
     )
     table = Table(title="A daemon that follows a folder", head=("", ""), rows=rows)
-    return table, [
+    return [table], [
         at_most("an edit is searchable, p95", found.p95 / 1000, _EDIT_SECONDS, "s"),
         at_most("CPU when idle", share, _IDLE_PERCENT, "%"),
     ]
@@ -187,7 +190,7 @@ async def _edited(memory: MemoryClient, place: Path, number: int) -> float:
     return time.perf_counter() - began
 
 
-async def _catching_up(home: Path, files: int) -> tuple[Table, list[Verdict]]:
+async def _catching_up(home: Path, files: int) -> tuple[list[Table], list[Verdict]]:
     """How long it takes to look through many files of which a few were changed while nobody looked."""
     vault = await asyncio.to_thread(make_vault, home / "many", files)
     settings = replace(_settings(home / "catch-up"), embedder="none")
@@ -199,7 +202,12 @@ async def _catching_up(home: Path, files: int) -> tuple[Table, list[Verdict]]:
         done = await desk.sync_notes(who=CALLER)
         seconds = time.perf_counter() - began
     rows = ((f"{done.checked:,}", f"{done.taken:,}", f"{seconds:.1f}"),)
-    return Table(title="Catching up at start", head=("files", "changed", "seconds"), rows=rows), []
+    return [Table(title="Catching up at start", head=("files", "changed", "seconds"), rows=rows)], []
+
+
+async def _reading(home: Path, notes: int) -> tuple[list[Table], list[Verdict]]:
+    vault = await asyncio.to_thread(make_vault, home / "read-vault", notes)
+    return await reading(_settings(home / "read"), vault, notes, out=home / "out"), []
 
 
 def _touch(folder: Path) -> None:

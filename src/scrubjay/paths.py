@@ -41,6 +41,11 @@ def notes_ledger(index: Path) -> Path:
     return index / "notes.db"
 
 
+def notes_whereabouts(data: Path) -> Path:
+    """Which folder the notes of each space were last kept in."""
+    return data / "notes.json"
+
+
 def lock_file(data: Path) -> Path:
     """Held shared by everyone who has the store open, alone by whoever replaces it."""
     return data / "store.lock"

@@ -40,8 +40,8 @@ class Settings:
     notestore_path: str = _setting(
         "",
         "SCRUBJAY_NOTESTORE_PATH",
-        "Folder of Markdown notes that is kept in step with the memory. Default: `notes` in the data folder, made "
-        "with the first note.",
+        "Folder of Markdown notes that is kept in step with the memory. Default: the one that was used last, else "
+        "`notes` in the data folder, made with the first note.",
     )
     space: str = _setting("default", "SCRUBJAY_SPACE", "The space that commands work in.")
     agent: str = _setting("", "SCRUBJAY_AGENT", "Who writes, as noted with every change; `undo` goes by it.")

@@ -1,19 +1,14 @@
 """A data folder with notes in it."""
 
-import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.notes.vaults import Desk, open_desk
-from tests.scenarios.house import quick_place
+from tests.scenarios.conftest import home
 
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="scrubjay-", dir=quick_place()) as folder:
-        yield Path(folder) / "data"
+__all__ = ["desk", "home"]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from scrubjay.errors import VaultUnavailable
 from scrubjay.model.memory import State
 from scrubjay.notes.page.format import parse
 from scrubjay.paths import database_file
-from scrubjay.stores.sqlite import new_store_id
+from scrubjay.stores.sqlite import SqliteStore, new_store_id
 from tests.notes.vaults import AGENT, open_desk
 from tests.scenarios.house import open_house
 
@@ -19,7 +19,8 @@ async def test_a_store_from_a_backup_gets_its_notes_back_and_none_is_lost(home: 
     async with open_desk(home) as desk:
         edited, kept, gone = [await desk.write(text, title=text) for text in ("Edited", "Kept", "Gone")]
         await desk.sync()
-        await desk.house.store.backup(home / "backup.db")
+        assert isinstance(desk.engine.store, SqliteStore)
+        await desk.engine.store.backup(home / "backup.db")
         path = await desk.file(edited)
         desk.save(path, path.read_text() + "\nSince then.\n")
         (await desk.file(gone)).unlink()

@@ -169,3 +169,19 @@ async def test_a_file_that_a_program_keeps_open_is_written_once_that_has_closed_
     await desk.sync()
     assert (await desk.vault.problems(), await desk.vault.drift(), len(desk.files())) == ((), (), 4)
     assert await desk.file(one) == path
+
+
+async def test_what_was_moved_is_never_in_the_trash_also_where_nobody_tells_where_to(desk: Desk) -> None:
+    names = [f"m{number}" for number in range(3)]
+    for name in names:
+        desk.save(f"many/{name}.md", f"Text of {name}.\n")
+    await desk.sync()
+    ids = [await desk.vault.at(f"many/{name}.md") for name in names]
+    async with running(desk):
+        # A folder that is called so is taken for one of an editor, until its notes are missed.
+        (desk.root / "many").rename(desk.root / "many.tmp")
+        async with asyncio.timeout(20):
+            while not all([await desk.vault.at(f"many.tmp/{name}.md") for name in names]):  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.01)
+    for one in ids:
+        assert [version.action for version in await desk.engine.store.versions(SPACE, one, limit=9)] == ["created"]

@@ -225,6 +225,9 @@ def test_what_was_changed_without_a_daemon_is_found_and_healed(home: Path) -> No
     done = told("notes", "sync")
     assert (done["taken"], done["created"], done["checked"]) == (1, 1, 3)
     assert "broken.md" in str(done["problems"])
+    assert (
+        f"3 files looked at in {file.parent}: all others in step\n  left alone: broken.md" in run("notes", "sync").out
+    )
     assert "$3M" in str(told("notes", "read", TITLE)["content"])
     for ref in ("Pen and paper", "sub/By hand.md", "[[sub/By hand]]", str(by_hand)):
         assert told("notes", "read", ref)["content"] == "Written with a pen.", ref
@@ -248,6 +251,8 @@ def test_bad_input_is_refused_in_words(home: Path) -> None:
         (("read", "x", "--format", "html"), "format must be one of"),
         (("read", "nobody"), "no note answers to 'nobody'"),
         (("edit", "nobody", "--title", "x"), "no note answers"),
+        (("edit", "nobody"), "say what to change"),
+        (("edit", "nobody", "--message", "why"), "say what to change"),
         (("date", "--format", "roman"), "format must be one of"),
         (("date", "--timezone", "../../etc/passwd"), "there is no time zone"),
         (("due", "--days", "-1"), "days must be at least 0"),
@@ -315,3 +320,22 @@ def test_a_folder_that_cannot_be_had_keeps_nobody_from_writing(home: Path, tmp_p
         (check,) = [one for one in memory.doctor().checks if one.name == "notes"]
         assert not check.ok
     assert in_the_way.read_text() == "not a folder"
+
+
+def test_commands_go_on_in_the_folder_that_a_daemon_was_told(home: Path, tmp_path: Path) -> None:
+    vault = tmp_path / "memories"
+    with Daemon(home, f"--notestore_path={vault}") as daemon:
+        made = told("notes", "write", TITLE, CONTENT)
+        assert daemon.stop() == 0
+    done = told("notes", "sync")
+    assert (done["folder"], done["checked"], done["written"], done["problems"]) == (str(vault), 1, 0, [])
+    with Daemon(home) as daemon:
+        assert told("notes", "read", made["id"])["file_path"] == made["file_path"]
+        assert daemon.stop() == 0
+    away = vault.rename(tmp_path / "away")
+    failed = run("notes", "sync", "--json").error()
+    assert failed["code"] == "vault_unavailable"
+    assert str(vault) in str(failed["message"])
+    away.rename(vault)
+    assert told("notes", "sync")["folder"] == str(vault)
+    assert not (home / "notes").exists()

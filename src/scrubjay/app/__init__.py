@@ -11,6 +11,7 @@ from scrubjay.app.indexes import VECTOR_INDEXES, make_index
 from scrubjay.app.llms import make_llm
 from scrubjay.app.rerankers import make_reranker
 from scrubjay.app.stores import open_store
+from scrubjay.app.whereabouts import whereabouts
 from scrubjay.curation.workroom import Workroom
 from scrubjay.engine import Engine
 from scrubjay.ports import Gallery, RecordStore
@@ -29,11 +30,11 @@ class SystemClock:
 
 
 @asynccontextmanager
-async def open_engine(settings: Settings) -> AsyncGenerator[Engine]:
-    """The memory that the settings name, opened, and closed at the end."""
+async def open_engine(settings: Settings, *, is_staffed: bool = False) -> AsyncGenerator[Engine]:
+    """The memory that the settings name, opened, and closed at the end; `is_staffed` where jobs are done meanwhile."""
     lock = hold_folder(settings.data)
     try:
-        engine = await _wired(settings, await open_store(settings))
+        engine = await _wired(settings, await open_store(settings), is_staffed=is_staffed)
         try:
             yield engine
         finally:
@@ -48,10 +49,10 @@ def _gallery(settings: Settings) -> Gallery | None:
         return None
     from scrubjay.notes.media.gallery import NotesGallery  # noqa: PLC0415 - for the few whose model sees
 
-    return NotesGallery(settings.notestore)
+    return NotesGallery(whereabouts(settings).folder)
 
 
-async def _wired(settings: Settings, store: RecordStore) -> Engine:
+async def _wired(settings: Settings, store: RecordStore, *, is_staffed: bool) -> Engine:
     clock = SystemClock()
     try:
         embedder = make_embedder(settings)
@@ -76,5 +77,7 @@ async def _wired(settings: Settings, store: RecordStore) -> Engine:
         default_rules=rules,
         llm=llm,
         gallery=_gallery(settings),
+        is_staffed=is_staffed,
     )
-    return replace(engine, workshop=Workroom(engine)) if llm is not None else engine
+    # There is work also without a model: conflicts that a write has left to be looked for.
+    return replace(engine, workshop=Workroom(engine))

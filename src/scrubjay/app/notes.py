@@ -1,15 +1,15 @@
-"""The verbs of notes over an engine, with the folder that the settings name."""
+"""The verbs of notes over an engine, with the folder that the settings name or that was used last."""
 
 import asyncio
-import json
 import logging
 import os
 from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scrubjay.app.whereabouts import remember, whereabouts
 from scrubjay.engine import Engine
 from scrubjay.notes.cabinet import Cabinet
 from scrubjay.notes.desk import Notes
@@ -22,41 +22,52 @@ if TYPE_CHECKING:
 __all__ = ["open_notes"]
 
 _log = logging.getLogger(__name__)
-_MARKER = Path(".scrubjay", "vault.json")
 
 
 @asynccontextmanager
 async def open_notes(settings: Settings, engine: Engine) -> AsyncGenerator[Notes]:
-    """The notes of an engine; their folder is opened when it is first needed, and closed at the end.
+    """The notes of an engine; their folder is opened when it is first needed, and closed at the end."""
+    place = await asyncio.to_thread(whereabouts, settings)
+    folder, space, home = place.folder, place.space, _home(settings)
+    if place.named and space != settings.space:
+        _log.warning("the folder of notes is another space's", extra={"fields": {"space": space}})
 
-    A folder stays that of the space it was made for, whichever the settings name now.
-    """
-    claimed = await asyncio.to_thread(_claimed, settings.notestore)
-    space = claimed or settings.space
-    if claimed and settings.notestore_path and claimed != settings.space:
-        _log.warning("the folder of notes is another space's", extra={"fields": {"space": claimed}})
-
-    def opens(*, adopt: bool = False) -> "AbstractAsyncContextManager[Vault]":
+    @asynccontextmanager
+    async def opens(*, adopt: bool = False) -> "AsyncGenerator[Vault]":
         # What watches files and reads YAML is loaded by those who keep notes.
         from scrubjay.notes.media.attachments import Attachments  # noqa: PLC0415
         from scrubjay.notes.vault import open_vault  # noqa: PLC0415
 
-        attachments = Attachments(
-            engine, root=settings.notestore, space=space, largest=settings.max_attachment_bytes
-        )  # fmt: skip
-        return open_vault(
-            engine, folder=settings.notestore, ledger=notes_ledger(settings.index), space=space,
-            home=_home(settings), adopt=adopt, attachments=attachments,
-        )  # fmt: skip
+        await asyncio.to_thread(place.require, home=home, adopt=adopt)
+        attachments = Attachments(engine, root=folder, space=space, largest=settings.max_attachment_bytes)
+        async with open_vault(
+            engine, folder=folder, ledger=notes_ledger(settings.index), space=space, home=home, adopt=adopt,
+            attachments=attachments,
+        ) as vault:  # fmt: skip
+            before = await asyncio.to_thread(remember, settings.data, space=space, folder=folder)
+            if before is not None:
+                cabinet.news = (_moved(before, folder),)
+            yield vault
 
     cabinet = Cabinet(
-        settings.notestore, space=space, opens=opens, expected=bool(settings.notestore_path),
-        largest_attachment=settings.max_attachment_bytes,
+        folder, space=space, opens=opens, expected=place.expected, largest_attachment=settings.max_attachment_bytes
     )  # fmt: skip
     try:
         yield Notes(engine=engine, cabinet=cabinet)
     finally:
         await cabinet.close()
+
+
+def _moved(before: Path, folder: Path) -> str:
+    """Say in the log, and for whoever asks next, that the notes go on in another folder."""
+    _log.warning(
+        "the notes are kept in another folder from now on",
+        extra={"fields": {"before": str(before), "folder": str(folder)}},
+    )
+    return (
+        f"{before}: the notes were kept here until now, and are in {folder} from now on; what is here stays as it is, "
+        "and attachments and templates go along when you copy them"
+    )
 
 
 def _home(settings: Settings) -> str:
@@ -66,12 +77,3 @@ def _home(settings: Settings) -> str:
         if settings.database_url
         else sha256(os.path.realpath(settings.data).encode("utf-8", "surrogateescape")).hexdigest()
     )
-
-
-def _claimed(folder: Path) -> str:
-    """The space that a folder was made for, if it was; whether all is well with it is seen when it is opened."""
-    try:
-        space = json.loads((folder / _MARKER).read_bytes())["space"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return ""
-    return space if isinstance(space, str) else ""

@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from scrubjay.notes.media.attachments import Attachments
 
 __all__ = ["Attaching"]
+
+_LISTED_BY = "List those of a note: `GET /api/v1/notes/{id}/attachments`, or `scrubjay notes attachments`"
 
 
 class Attaching(Bench):
@@ -66,7 +68,10 @@ class Attaching(Bench):
         self, ref: str, *, who: Caller
     ) -> AsyncGenerator[tuple[Attachment, AsyncIterator[bytes]]]:
         """An attachment and its bytes, piece by piece."""
-        async with (await self._attachments(who, make=False)).content(ref, who=who) as found:
+        attachments = await self._attachments(who, make=False)
+        async with AsyncExitStack() as stack:
+            with told_as_notes("attachment", hint=_LISTED_BY):
+                found = await stack.enter_async_context(attachments.content(ref, who=who))
             yield found
 
     async def _settled(self, done: Attached) -> Attached:

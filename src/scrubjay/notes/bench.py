@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrubjay.engine import Engine
-from scrubjay.errors import NotFound, ScrubjayError
+from scrubjay.errors import Ambiguous, InvalidInput, NotFound, ScrubjayError
 from scrubjay.model.draft import Caller
 from scrubjay.model.given import require_text
 from scrubjay.notes.cabinet import Cabinet
+from scrubjay.notes.finding.linkage import aliased
 from scrubjay.notes.page.naming import SUFFIX, id_in, link_target
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from scrubjay.notes.vault import Vault
 
 __all__ = ["Bench", "no_note", "told_as_notes"]
+
+_FOUND_BY = "Find it with search_mem, `scrubjay notes search` or `GET /api/v1/notes/search`"
+_DROPPED_BY = "Give it some content; to drop it, delete its file, or `scrubjay forget` it"
 
 Filed = tuple[Mapping[str, str], tuple[str, ...]]
 """Where files are, by the id of their note, and what kept them from being in step."""
@@ -35,12 +39,24 @@ class Bench:
         ref = require_text(identifier, field="identifier").strip()
         if ref.startswith("[[") and ref.endswith("]]"):
             ref = ref[2:-2].partition("|")[0].partition("#")[0].strip()
+        if not ref or any([await self.engine.store.find(space, ref) for space in who.spaces]):
+            return ref
         stem = link_target(ref).rpartition("/")[2]
-        if stem == ref and not id_in(ref):
-            return ref
-        if any([await self.engine.store.find(space, ref) for space in who.spaces]):
-            return ref
-        return id_in(stem) or await self._at(ref, space=who.space) or stem
+        own = "" if stem == ref and not id_in(ref) else id_in(stem) or await self._at(ref, space=who.space)
+        return own or await self._aliased(ref, who=who) or stem
+
+    async def _aliased(self, ref: str, *, who: Caller) -> str:
+        """The note that has something for another name, in the first of the caller's spaces in which one has."""
+        for space in who.spaces:
+            found = await aliased(ref, engine=self.engine, space=space)
+            if len(found) > 1:
+                raise Ambiguous(
+                    f"{len(found)} notes have the other name {ref[:100]!r}",
+                    hint=f"Say which by id: {', '.join(found)}", ref=ref[:200], matches=found,
+                )  # fmt: skip
+            if found:
+                return found[0]
+        return ""
 
     async def _at(self, path: str, *, space: str) -> str:
         """The note whose file is at a path, with the folder's own or within it."""
@@ -70,33 +86,40 @@ class Bench:
         if vault is None:
             problem = self.cabinet.problem if ids and self.cabinet is not None and self.cabinet.space == space else ""
             return {}, (f"it is stored, and has no file: {problem}",) if problem else ()
+        news = self.cabinet.take_news() if self.cabinet is not None else ()
         try:
             await vault.settle(ids)
         except ScrubjayError as error:
-            return await self._paths(ids, space=space), (f"it is stored, and its file is not in step yet: {error}",)
+            problem = f"it is stored, and its file is not in step yet: {error}"
+            return await self._paths(ids, space=space), (*news, problem)
         paths = await self._paths(ids, space=space)
         lost = [one for one in ids if one not in paths]
         if not lost or not vault.follows:
-            return paths, ()
+            return paths, news
         problems = [one for one in await vault.problems() if any(memory_id in one for memory_id in lost)]
-        return paths, (f"it is stored, and its file is not: {'; '.join(problems) or 'scrubjay doctor says more'}",)
+        problem = f"it is stored, and its file is not: {'; '.join(problems) or 'scrubjay doctor says more'}"
+        return paths, (*news, problem)
 
 
 @contextmanager
-def told_as_notes() -> Generator[None]:
-    """What nobody answers to is told of as a note, and looked for as one."""
+def told_as_notes(what: str = "note", *, hint: str = _FOUND_BY) -> Generator[None]:
+    """What nobody answers to is told of as a note, and looked for as one; nor is a verb named that is none of notes."""
     try:
         yield
     except NotFound as error:
         ref, names = error.fields.get("ref"), error.fields.get("suggestions")
         if isinstance(ref, str) and isinstance(names, tuple):
-            raise no_note(ref, names) from error
+            raise no_note(ref, names, what=what, hint=hint) from error
         raise
+    except InvalidInput as error:
+        if "`forget`" not in error.hint:
+            raise
+        raise InvalidInput(error.message.replace("memory", what), hint=_DROPPED_BY, **error.fields) from error
 
 
-def no_note(identifier: str, names: Sequence[str]) -> NotFound:
+def no_note(identifier: str, names: Sequence[str], *, what: str = "note", hint: str = _FOUND_BY) -> NotFound:
     """The error for a note that is not there, with the names most like it."""
-    hint = f"Did you mean {' or '.join(names)}?" if names else "Find it with search_mem, or `scrubjay notes search`"
+    hint = f"Did you mean {' or '.join(names)}?" if names else hint
     return NotFound(
-        f"no note answers to {identifier[:100]!r}", hint=hint, ref=identifier[:200], suggestions=tuple(names)
+        f"no {what} answers to {identifier[:100]!r}", hint=hint, ref=identifier[:200], suggestions=tuple(names)
     )

@@ -24,7 +24,8 @@ OpenVault = Callable[..., "AbstractAsyncContextManager[Vault]"]
 class Cabinet:
     """Holds the vault of one space. `expected`: somebody has named its folder, so it is made before anything is in it.
 
-    What keeps it from being opened is told by `problem`, and tried again with the next verb.
+    What keeps it from being opened is told by `problem`, and tried again with the next verb. `news` are for the next
+    one who asks, and told once.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Cabinet:
         self.largest_attachment = largest_attachment
         self.space = space
         self.problem = ""
+        self.news: tuple[str, ...] = ()
         self._opens = opens
         self._expected = expected
         self._vault: Vault | None = None
@@ -75,6 +77,11 @@ class Cabinet:
                 async with asyncio.timeout(_LOOK):
                     await self._opened.wait()
         return vault
+
+    def take_news(self) -> tuple[str, ...]:
+        """What is to be told once, by whoever answers first."""
+        news, self.news = self.news, ()
+        return news
 
     async def close(self) -> None:
         """Let go of it."""

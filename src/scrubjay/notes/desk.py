@@ -1,40 +1,27 @@
 """The verbs of notes: each is done in the store, and its files are in step before it answers."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
 from scrubjay.model.draft import Caller, Draft, Edit
-from scrubjay.model.given import require_text, require_whole
+from scrubjay.model.given import require_text, require_texts, require_whole
+from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import MAIN, Json, Memory, Source, State
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import Check, Examination, Related, Similar, Status
+from scrubjay.notes import results
+from scrubjay.notes.asked import NoteDraft, NoteEdit, NoteSearch
 from scrubjay.notes.bench import no_note, told_as_notes
 from scrubjay.notes.carrying import Carrying
 from scrubjay.notes.dates import current_date
 from scrubjay.notes.finding import categories, linkage, reviewing, searching
 from scrubjay.notes.page import templates
 from scrubjay.notes.page.naming import file_name, link_target
-from scrubjay.notes.page.note import Link
+from scrubjay.notes.page.note import Link, Note
 from scrubjay.notes.page.sections import link_syntax
-from scrubjay.notes.results import (
-    Backlinks,
-    BrokenLinks,
-    Categories,
-    Category,
-    CurrentDate,
-    DueNotes,
-    NoteChanged,
-    NoteLinked,
-    NoteRead,
-    NoteReviewed,
-    NotesFound,
-    NotesSynced,
-    NoteWritten,
-    Template,
-    Templates,
-)
+from scrubjay.notes.syncing.sheet import EXTRA
 from scrubjay.notes.telling import FORMATS, note_read, tidy_category
 from scrubjay.ports import Progress
 from scrubjay.text.slug import slug
@@ -53,32 +40,24 @@ class Notes(Carrying):
 
     __slots__ = ()
 
-    async def write_note(
-        self,
-        title: str,
-        content: str = "",
-        *,
-        who: Caller,
-        tags: Sequence[str] = (),
-        category: str = "",
-        template: str = "",
-        project: str = "",
-        source: Source | None = None,
-        idempotency_key: str = "",
-    ) -> NoteWritten:
+    async def write_note(self, draft: NoteDraft, *, who: Caller) -> results.NoteWritten:
         """Write a new note; what is like it is told, and never merged with it."""
-        draft = Draft(
-            text=await self._text(content, template=template, title=_titled(title), space=who.space), title=title,
-            tags=tuple(tags), category=tidy_category(category), project=project, intent="new", fixed=True,
-            source=source or Source(agent=who.agent), idempotency_key=idempotency_key,
+        title = _titled(draft.title)
+        form = await self._begun(draft, space=who.space)
+        given = Draft(
+            text=form.content, title=title, tags=(*require_texts(draft.tags, field="tags"), *form.tags),
+            category=tidy_category(draft.category) or tidy_category(form.category), project=draft.project,
+            kind=form.kind, pinned=form.pinned, intent="new", fixed=True,
+            source=draft.source or Source(agent=who.agent), idempotency_key=draft.idempotency_key,
+            metadata={EXTRA: form.extra} if form.extra else {},
         )  # fmt: skip
-        done = await self.engine.remember(draft, who=who)
+        done = await self.engine.remember(given, who=who)
         known = await self.engine.store.get(who.space, [done.id]) if done.id else {}
         memory = known.get(done.id)
         # What waits for a person's yes is no note yet.
         is_kept = memory is not None and memory.state is State.LIVE
         paths, problems = await self._filed([done.id] if is_kept else [], space=who.space)
-        return NoteWritten(
+        return results.NoteWritten(
             action=done.action, id=done.id, name=done.name, title=memory.title if memory else title.strip(),
             file_path=paths.get(done.id, ""), created_at=memory.created_at if memory else None, version=done.version,
             category=memory.category if memory else "", tags=done.tags, conflicts=done.conflicts,
@@ -86,7 +65,7 @@ class Notes(Carrying):
             warnings=(*done.warnings, *problems),
         )  # fmt: skip
 
-    async def read_note(self, identifier: str, *, who: Caller, format: str = "markdown") -> NoteRead:
+    async def read_note(self, identifier: str, *, who: Caller, format: str = "markdown") -> results.NoteRead:
         """A note by id, title, name, file name or half of a title, with its content in a format."""
         if format not in FORMATS:
             raise InvalidInput(f"format must be one of {', '.join(FORMATS)}, not {str(format)[:60]!r}", field="format")
@@ -107,59 +86,32 @@ class Notes(Carrying):
             note_read, memory, links=links, path=path, format=format, now=self.engine.clock.now()
         )
 
-    async def edit_note(
-        self,
-        id: str,
-        *,
-        who: Caller,
-        title: str | None = None,
-        content: str | None = None,
-        tags: Sequence[str] | None = None,
-        category: str | None = None,
-        expected_version: int | None = None,
-        message: str = "",
-        idempotency_key: str = "",
-    ) -> NoteChanged:
+    async def edit_note(self, id: str, edit: NoteEdit, *, who: Caller) -> results.NoteChanged:
         """Change a note; what is not given stays as it is, and the state before stays a version."""
-        fields: dict[str, Json] = {}
-        if title is not None:
-            fields["title"] = _titled(title)
-        if content is not None:
-            fields["content"] = text(content, field="content", limit=self.engine.limits.text_bytes)
-        if tags is not None:
-            fields["tags"] = list(tags)
-        if category is not None:
-            fields["category"] = tidy_category(category)
-        edit = Edit(fields=fields, expected_version=expected_version, message=message, idempotency_key=idempotency_key)
+        given = Edit(
+            fields=self._changed(edit), expected_version=edit.expected_version, message=edit.message,
+            idempotency_key=edit.idempotency_key,
+        )  # fmt: skip
         with told_as_notes():
-            done = await self.engine.revise(await self._ref(id, who=who), edit, who=who)
+            done = await self.engine.revise(await self._ref(id, who=who), given, who=who)
         memory = await self._standing(done.id, branch=done.branch, who=who)
         paths, problems = await self._filed([done.id], space=who.space)
-        return NoteChanged(
+        return results.NoteChanged(
             success=True, action=done.action, id=done.id, name=done.name, title=memory.label,
             updated_at=memory.updated_at, file_path=paths.get(done.id, ""), version=done.version,
             conflicts=done.conflicts, warnings=(*done.warnings, *problems),
         )  # fmt: skip
 
-    async def search_notes(
-        self,
-        query: str,
-        *,
-        who: Caller,
-        limit: int = 10,
-        category: str = "",
-        tags: Sequence[str] = (),
-        semantic: bool = False,
-    ) -> NotesFound:
-        """Notes by their words: `"a phrase"`, `begin*`; with `semantic` by their meaning too."""
-        found = await searching.search(
-            query, engine=self.engine, who=who, limit=limit, category=tidy_category(category), tags=tuple(tags),
-            semantic=semantic,
-        )  # fmt: skip
+    async def search_notes(self, asked: NoteSearch, *, who: Caller) -> results.NotesFound:
+        """Notes by their words; with `semantic` by their meaning too."""
+        tidy = replace(asked, category=tidy_category(asked.category))
+        found = await searching.search(tidy, engine=self.engine, who=who)
         paths = await self._paths([one.id for one in found.results], space=who.space)
         return replace(found, results=tuple(replace(one, file_path=paths.get(one.id, "")) for one in found.results))
 
-    async def link_notes(self, source_id: str, target_id: str, *, who: Caller, link_text: str = "") -> NoteLinked:
+    async def link_notes(
+        self, source_id: str, target_id: str, *, who: Caller, link_text: str = ""
+    ) -> results.NoteLinked:
         """Link two notes with each other; the text is what the link shows, unless that is the other's title."""
         source, target = await self._ref(source_id, who=who), await self._ref(target_id, who=who)
         with told_as_notes():
@@ -169,7 +121,7 @@ class Notes(Carrying):
         link = Link(target=await self._stem(done.target, paths, space=who.space), text=shown)
         return replace(await self._linked(done, who=who), markdown_link=link_syntax(link), warnings=problems)
 
-    async def unlink_notes(self, source_id: str, target_id: str, *, who: Caller) -> NoteLinked:
+    async def unlink_notes(self, source_id: str, target_id: str, *, who: Caller) -> results.NoteLinked:
         """Take the link between two notes away, from both ends."""
         source, target = await self._ref(source_id, who=who), await self._ref(target_id, who=who)
         with told_as_notes():
@@ -177,22 +129,22 @@ class Notes(Carrying):
         _, problems = await self._filed([done.source, done.target], space=who.space)
         return replace(await self._linked(done, who=who), warnings=problems)
 
-    async def current_date(self, *, format: str = "iso", timezone: str = "") -> CurrentDate:
+    async def current_date(self, *, format: str = "iso", timezone: str = "") -> results.CurrentDate:
         """The date and time of now."""
         return current_date(self.engine.clock.now(), format=format, timezone=timezone)
 
-    async def review_note(self, id: str, *, who: Caller) -> NoteReviewed:
+    async def review_note(self, id: str, *, who: Caller) -> results.NoteReviewed:
         """Note that somebody has looked through a note."""
         with told_as_notes():
             done = await reviewing.review(await self._ref(id, who=who), engine=self.engine, who=who)
         memory = await self._standing(done.id, branch=done.branch, who=who)
         paths, _ = await self._filed([done.id], space=who.space)
-        return NoteReviewed(
+        return results.NoteReviewed(
             success=True, id=done.id, title=memory.label, last_reviewed=memory.last_reviewed or memory.updated_at,
             file_path=paths.get(done.id, ""), version=done.version,
         )  # fmt: skip
 
-    async def due_notes(self, *, who: Caller, days: int = 90, limit: int = 20, category: str = "") -> DueNotes:
+    async def due_notes(self, *, who: Caller, days: int = 90, limit: int = 20, category: str = "") -> results.DueNotes:
         """The notes that nobody has looked through for so many days."""
         found = await reviewing.due(
             engine=self.engine, space=who.space, days=require_whole(days, field="days", least=0, most=36_500),
@@ -200,9 +152,9 @@ class Notes(Carrying):
             category=tidy_category(category),
         )  # fmt: skip
         paths = await self._paths([one.id for one in found.notes], space=who.space)
-        return DueNotes(notes=tuple(replace(one, file_path=paths.get(one.id, "")) for one in found.notes))
+        return results.DueNotes(notes=tuple(replace(one, file_path=paths.get(one.id, "")) for one in found.notes))
 
-    async def backlinks(self, id: str, *, who: Caller) -> Backlinks:
+    async def backlinks(self, id: str, *, who: Caller) -> results.Backlinks:
         """The notes that link to one."""
         ref = await self._ref(id, who=who)
         known = await self.engine.store.find(who.space, ref)
@@ -213,7 +165,7 @@ class Notes(Carrying):
         paths = await self._paths([one.id for one in found.backlinks], space=who.space)
         return replace(found, backlinks=tuple(replace(one, file_path=paths.get(one.id, "")) for one in found.backlinks))
 
-    async def broken_links(self, *, who: Caller, limit: int = 100) -> BrokenLinks:
+    async def broken_links(self, *, who: Caller, limit: int = 100) -> results.BrokenLinks:
         """The links that lead to no note, and which may be meant."""
         vault = await self._vault(who.space)
         found = await linkage.broken_links(
@@ -222,25 +174,25 @@ class Notes(Carrying):
             limit=require_whole(limit, field="limit", most=self.engine.limits.results),
         )  # fmt: skip
         paths = await self._paths([one.id for one in found.links], space=who.space)
-        return BrokenLinks(links=tuple(replace(one, file_path=paths.get(one.id, "")) for one in found.links))
+        return results.BrokenLinks(links=tuple(replace(one, file_path=paths.get(one.id, "")) for one in found.links))
 
-    async def note_categories(self, *, who: Caller) -> Categories:
+    async def note_categories(self, *, who: Caller) -> results.Categories:
         """The categories of notes and how many are in each, alone and with those below it."""
         tree = await categories.category_tree(engine=self.engine, space=who.space)
-        return Categories(categories=tuple(_flat(tree)))
+        return results.Categories(categories=tuple(_flat(tree)))
 
-    async def note_templates(self, *, who: Caller) -> Templates:
+    async def note_templates(self, *, who: Caller) -> results.Templates:
         """The forms that a new note can begin with."""
         folder = self._folder(who.space)
         names = await asyncio.to_thread(templates.template_names, folder) if folder else tuple(templates.BUILT_IN)
-        return Templates(
-            templates=tuple(Template(name=name, built_in=name in templates.BUILT_IN) for name in names),
+        return results.Templates(
+            templates=tuple(results.Template(name=name, built_in=name in templates.BUILT_IN) for name in names),
             folder=str(folder / templates.FOLDER) if folder else "",
         )
 
     async def sync_notes(
         self, *, who: Caller, deletions: bool = False, adopt: bool = False, progress: Progress | None = None
-    ) -> NotesSynced:
+    ) -> results.NotesSynced:
         """Bring the store and the whole folder in step; `deletions` confirms that many files are gone.
 
         `adopt`: a folder of another store's is this one's from now on.
@@ -253,10 +205,9 @@ class Notes(Carrying):
             )
         vault = await self.cabinet.require(adopt=adopt)
         done = await vault.sync(progress=progress, deletions=deletions)
-        return NotesSynced(
-            folder=str(self.cabinet.folder), checked=done.checked, taken=done.taken, created=done.created,
-            written=done.written, trashed=done.trashed, moved=done.moved, conflicts=done.conflicts,
-            problems=tuple(done.problems),
+        # As it was named, which may be a link to where it lies.
+        return replace(
+            done, folder=str(self.cabinet.folder), problems=(*self.cabinet.take_news(), *done.problems)
         )  # fmt: skip
 
     async def status(self, *, who: Caller) -> Status:
@@ -303,18 +254,35 @@ class Notes(Carrying):
             fix="`scrubjay doctor --repair` brings them in step; correct the files that it names" if found else "",
         )
 
-    async def _text(self, content: str, *, template: str, title: str, space: str) -> str:
+    def _changed(self, edit: NoteEdit) -> dict[str, Json]:
+        """The fields of a memory that an edit of a note changes."""
+        fields: dict[str, Json] = {}
+        if edit.title is not None:
+            fields["title"] = _titled(edit.title)
+        if edit.content is not None:
+            fields["content"] = text(edit.content, field="content", limit=self.engine.limits.text_bytes)
+        if edit.tags is not None:
+            fields["tags"] = list(require_texts(edit.tags, field="tags"))
+        if edit.category is not None:
+            fields["category"] = tidy_category(edit.category)
+        return fields
+
+    async def _begun(self, draft: NoteDraft, *, space: str) -> Note:
         """What a new note says: what is given, behind the template if one is named."""
-        said = text(content, field="content", limit=self.engine.limits.text_bytes)
-        if template:
-            form = await self._template(require_text(template, field="template"), space=space)
-            filled = templates.filled(form, title=title, now=self.engine.clock.now().astimezone())
-            said = f"{filled.rstrip()}\n\n{said}" if said.strip() else filled
+        said = text(draft.content, field="content", limit=self.engine.limits.text_bytes)
+        form = Note()
+        if draft.template:
+            named = await self._template(require_text(draft.template, field="template"), space=space)
+            filled = templates.filled(named, title=draft.title, now=self.engine.clock.now().astimezone())
+            form = templates.begun(filled)
+            if form.content.strip():
+                said = f"{form.content.rstrip()}\n\n{said}" if said.strip() else form.content
         if not said.strip():
             raise InvalidInput(
                 "a note needs content", hint="Give content, or a template to begin with", field="content"
             )
-        return said
+        # What is called so has no file of its own.
+        return replace(form, content=said, kind="" if form.kind == ATTACHMENT else form.kind)
 
     async def _template(self, name: str, *, space: str) -> str:
         folder = self._folder(space)
@@ -352,14 +320,14 @@ class Notes(Carrying):
             return (await self.engine.store.get(who.space, [memory_id]))[memory_id]
         return (await self.engine.read((memory_id,), who=who, format="json", branch=branch)).memories[0]
 
-    async def _linked(self, done: Related, *, who: Caller) -> NoteLinked:
+    async def _linked(self, done: Related, *, who: Caller) -> results.NoteLinked:
         ends: dict[str, list[str]] = {}
         for end, edges in ((done.source, done.source_links), (done.target, done.target_links)):
             others = [one.target if one.source == end else one.source for one in edges if one.type == LINK]
             ends[end] = list(dict.fromkeys(others))
         both = dict.fromkeys((*ends[done.source], *ends[done.target]))
         live = set(await self._live(both, space=who.space))
-        return NoteLinked(
+        return results.NoteLinked(
             success=True, action=done.action, source_id=done.source, source_title=done.source_name,
             source_links=tuple(one for one in ends[done.source] if one in live), target_id=done.target,
             target_title=done.target_name, target_links=tuple(one for one in ends[done.target] if one in live),
@@ -383,9 +351,9 @@ def _titled(title: str) -> str:
     return title
 
 
-def _flat(tree: Iterable[categories.Branch]) -> Iterator[Category]:
+def _flat(tree: Iterable[categories.Branch]) -> Iterator[results.Category]:
     for one in tree:
-        yield Category(path=one.path, name=one.name, notes=one.notes, total=one.total)
+        yield results.Category(path=one.path, name=one.name, notes=one.notes, total=one.total)
         yield from _flat(one.children)
 
 

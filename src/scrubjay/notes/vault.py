@@ -5,7 +5,6 @@ import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from scrubjay.engine import Engine
@@ -18,13 +17,22 @@ from scrubjay.notes.disk.watch import EVERYTHING, watching
 from scrubjay.notes.media.attachments import Attachments
 from scrubjay.notes.page.naming import link_target
 from scrubjay.notes.page.note import Link
-from scrubjay.notes.syncing.catching_up import VANISHED, drift_of, look_through, missing_too_many, unsettled, unwritten
+from scrubjay.notes.results import NotesSynced
+from scrubjay.notes.syncing.catching_up import (
+    VANISHED,
+    drift_of,
+    look_through,
+    missing_too_many,
+    newcomers,
+    unsettled,
+    unwritten,
+)
 from scrubjay.notes.syncing.hands import Hands, has_file
 from scrubjay.notes.syncing.tending import Tended, Tending
 from scrubjay.ports import Progress
 from scrubjay.sharing import Shared, whole_up_to
 
-__all__ = ["Synced", "Vault", "open_vault"]
+__all__ = ["Vault", "open_vault"]
 
 _log = logging.getLogger(__name__)
 _PAGE = 500
@@ -46,20 +54,6 @@ _TOO_MANY = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Synced:
-    """What was found and done when store and folder were compared; `problems` say what was left as it is, and why."""
-
-    checked: int = 0
-    taken: int = 0
-    created: int = 0
-    written: int = 0
-    trashed: int = 0
-    moved: int = 0
-    conflicts: int = 0
-    problems: tuple[str, ...] = ()
-
-
 class Vault:
     """Keeps a folder and a space in step. Where another process does so already, `follows` is False."""
 
@@ -70,6 +64,8 @@ class Vault:
         self._lock = lock
         self._tending = Tending(hands)
         self._turn = asyncio.Lock()
+        # Files that are being looked at may be those that are missed elsewhere.
+        self._looking = asyncio.Lock()
         self._stir = asyncio.Event()
         self._missing: dict[str, float] = {}
         self._busy: dict[str, float] = {}
@@ -144,7 +140,7 @@ class Vault:
         except VaultUnavailable as error:
             return (str(error),)
 
-    async def sync(self, *, progress: Progress | None = None, deletions: bool = False) -> Synced:
+    async def sync(self, *, progress: Progress | None = None, deletions: bool = False) -> NotesSynced:
         """Compare all that there is on both sides and bring it in step.
 
         `deletions`: also where most files have vanished, the memories of the missing ones go into the trash.
@@ -152,9 +148,10 @@ class Vault:
         before = Counter(self._hands.tally)
         checked = await self._caught_up(progress=progress, deletions=deletions) if self.follows else 0
         done = self._hands.tally - before
-        return Synced(
-            checked=checked, taken=done["taken"], created=done["created"], written=done["written"],
-            trashed=done["trashed"], moved=done["moved"], conflicts=done["conflicts"], problems=await self.problems(),
+        return NotesSynced(
+            folder=str(self.root), checked=checked, taken=done["taken"], created=done["created"],
+            written=done["written"], trashed=done["trashed"], moved=done["moved"], conflicts=done["conflicts"],
+            problems=await self.problems(),
         )  # fmt: skip
 
     def nudge(self) -> None:
@@ -328,10 +325,8 @@ class Vault:
 
     async def _follow_folder(self) -> None:
         async for paths in watching(self.root):
-            if EVERYTHING in paths:
-                await self._endured(self._caught_up_again())
-            else:
-                await self._endured(self.attend(paths))
+            async with self._looking:
+                await self._endured(self._caught_up_again() if EVERYTHING in paths else self.attend(paths))
 
     async def _caught_up_again(self) -> None:
         async with self._first:
@@ -344,8 +339,15 @@ class Vault:
             gone, busy = _due(self._missing), _due(self._busy)
             if not self._missing and not self._busy:
                 self._misses.clear()
-            await self._endured(self._lost(gone, deletions=False))
+            if gone:
+                async with self._looking:
+                    await self._endured(self._missed(gone))
             await self._endured(self._tend(busy, takes=False))
+
+    async def _missed(self, ids: Sequence[str]) -> None:
+        """Put away what is lost, after a look at the files that have come: what was moved is among them."""
+        await self.attend(await newcomers(self._hands))
+        await self._lost(ids, deletions=False)
 
     async def _endured(self, work: Awaitable[object]) -> None:
         """What cannot be done now is done at the next look: neither side loses anything but time."""

@@ -250,3 +250,23 @@ async def test_a_name_of_a_field_is_a_name_whatever_it_looks_like(visitor: Visit
     for name in ("__class__", "model_config", "self", "who", "idempotency_key", "expected_version"):
         problem = await visitor.refused("PATCH", "/memories/x", 422, "invalid_input", json={name: "x"})
         assert problem["field"] == name
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        ({"content": 5}, ["content must be a text"]),
+        ({"title": "x" * 301}, ["title is longer than 300 characters"]),
+        ({"tags": "a"}, ["tags must be a list"]),
+        ({"tags": ["a", 6], "category": 7}, ["category must be a text", "tags.1 must be a text"]),
+    ],
+)
+@pytest.mark.parametrize("path", ["/memories/x", "/notes/x"])
+async def test_what_may_be_left_out_is_refused_by_its_name(
+    visitor: Visitor, path: str, body: dict[str, object], errors: list[str]
+) -> None:
+    is_long = "longer" in errors[0]
+    expected = (413, "too_large") if is_long else (422, "invalid_input")
+    problem = await visitor.refused("PATCH", path, *expected, json=body)
+    assert sorted(problem["errors"]) == errors
+    assert problem["field"] in body or problem["field"] == "tags.1"

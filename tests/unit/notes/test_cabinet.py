@@ -11,6 +11,7 @@ from scrubjay.app import open_engine
 from scrubjay.app.notes import open_notes
 from scrubjay.errors import VaultUnavailable
 from scrubjay.model.draft import Caller
+from scrubjay.notes.asked import NoteDraft
 from scrubjay.notes.cabinet import Cabinet
 from scrubjay.notes.vault import Vault, open_vault
 from scrubjay.settings import Settings
@@ -77,13 +78,14 @@ async def test_a_folder_stays_that_of_the_space_it_was_made_for(tmp_path: Path) 
         vector_index="scan",
         readers=1,
     )
+    tea, coffee = NoteDraft(title="Tea", content="Green tea."), NoteDraft(title="Coffee", content="Black coffee.")
     async with open_engine(settings) as engine:
         async with open_notes(settings, engine) as notes:
-            assert (await notes.write_note("Tea", "Green tea.", who=Caller())).file_path
+            assert (await notes.write_note(tea, who=Caller())).file_path
         async with open_notes(settings.with_given(space="work"), engine) as notes:
-            assert (await notes.write_note("Tea", "Green tea.", who=Caller(space="work"))).file_path == ""
-            assert (await notes.write_note("Coffee", "Black coffee.", who=Caller())).file_path
+            assert (await notes.write_note(tea, who=Caller(space="work"))).file_path == ""
+            assert (await notes.write_note(coffee, who=Caller())).file_path
         (tmp_path / "notes" / ".scrubjay" / "vault.json").write_text("{nonsense")
         async with open_notes(settings, engine) as notes:
-            made = await notes.write_note("Milk", "Oat milk.", who=Caller())
+            made = await notes.write_note(NoteDraft(title="Milk", content="Oat milk."), who=Caller())
             assert (made.file_path, "cannot be read" in made.warnings[-1]) == ("", True)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,10 +15,12 @@ from tests.unit.notes.files import png
 from tests.unit.notes.rooms import WHO, open_room
 
 from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.notes.asked import NoteDraft, NoteEdit, NotesWanted
 from scrubjay.notes.desk import Notes
 from scrubjay.notes.exporting.rows import COLUMNS, tame
 from scrubjay.notes.page.format import parse
 
+ALL = NotesWanted()
 PLAN = """# The plan
 
 See [[Garden|the garden]], [[Garden#Soil]], [[nowhere at all]] and `[[not a link]]`.
@@ -69,11 +72,11 @@ class Page(HTMLParser):
 
 async def furnish(notes: Notes) -> str:
     """Three notes, of which two know each other, and a picture."""
-    await notes.write_note(
-        "Garden", "## Soil\n\nIt is heavy, and [[The plan]] says more.", who=WHO, category="home/out"
-    )
-    plan = await notes.write_note("The plan", PLAN, who=WHO, category="work", tags=("a", "b"))
-    await notes.write_note("=1+1 <b>", "-2 is the first word, says 'quoted'\n", who=WHO)
+    garden = "## Soil\n\nIt is heavy, and [[The plan]] says more."
+    await notes.write_note(NoteDraft(title="Garden", content=garden, category="home/out"), who=WHO)
+    draft = NoteDraft(title="The plan", content=PLAN, category="work", tags=("a", "b"))
+    plan = await notes.write_note(draft, who=WHO)
+    await notes.write_note(NoteDraft(title="=1+1 <b>", content="-2 is the first word, says 'quoted'\n"), who=WHO)
     if notes.cabinet is not None:
         await notes.attach_file(plan.id, "Walnut tree.png", png("x", side=40), who=WHO, caption="A walnut")
     await notes.link_notes(plan.id, "Garden", who=WHO, link_text="where it happens")
@@ -85,7 +88,9 @@ async def test_markdown_is_what_the_folder_has(tmp_path: Path) -> None:
         plan = await furnish(notes)
         told: list[tuple[int, int]] = []
         target = tmp_path / "out"
-        done = await notes.export_notes(str(target), who=WHO, progress=lambda done, total: told.append((done, total)))
+        done = await notes.export_notes(
+            str(target), ALL, who=WHO, progress=lambda done, total: told.append((done, total))
+        )
         assert (done.notes, done.files, done.warnings, told[-1]) == (3, 1, (), (3, 3))
         own = {one.relative_to(tmp_path / "notes"): one for one in (tmp_path / "notes").rglob("*.*") if one.is_file()}
         kept = {str(path) for path in own if not str(path).startswith(".")}
@@ -93,12 +98,12 @@ async def test_markdown_is_what_the_folder_has(tmp_path: Path) -> None:
         for path in kept:
             assert (target / path).read_bytes() == (tmp_path / "notes" / path).read_bytes()
             assert (target / path).stat().st_mode & 0o777 == 0o600
-        await notes.export_notes(str(tmp_path / "out.zip"), who=WHO, category="work")
+        await notes.export_notes(str(tmp_path / "out.zip"), NotesWanted(category="work"), who=WHO)
         with zipfile.ZipFile(tmp_path / "out.zip") as archive:
             assert archive.testzip() is None
             assert sorted(one.split("-")[0] for one in archive.namelist()) == ["attachments/walnut", "work"]
         one = tmp_path / "one.md"
-        await notes.export_notes(str(one), refs=["The plan"], who=WHO)
+        await notes.export_notes(str(one), NotesWanted(refs=("The plan",)), who=WHO)
         assert parse(one.read_bytes()).note.id == plan
         # What is there stays, whatever goes wrong; nothing half-made is left.
         for bad, kind, why in (
@@ -108,13 +113,13 @@ async def test_markdown_is_what_the_folder_has(tmp_path: Path) -> None:
             (tmp_path / "x", "docx", "format must be one of"),
         ):  # fmt: skip
             with pytest.raises(InvalidInput, match=why):
-                await notes.export_notes(str(bad), who=WHO, format=kind)
+                await notes.export_notes(str(bad), ALL, who=WHO, format=kind)
         with pytest.raises(NotFound):
-            await notes.export_notes(str(tmp_path / "x.md"), refs=["nobody of that name"], who=WHO)
+            await notes.export_notes(str(tmp_path / "x.md"), NotesWanted(refs=("nobody of that name",)), who=WHO)
         assert {one.name for one in tmp_path.iterdir()} == {"data", "notes", "notes.db", "one.md", "out", "out.zip"} | {
             one.name for one in tmp_path.glob("notes.db-*")
         }
-        assert (await notes.export_notes(str(tmp_path / "none"), who=WHO, category="nobody")).notes == 0
+        assert (await notes.export_notes(str(tmp_path / "none"), NotesWanted(category="nobody"), who=WHO)).notes == 0
 
 
 async def test_json_and_csv_say_all(tmp_path: Path) -> None:
@@ -125,7 +130,7 @@ async def test_json_and_csv_say_all(tmp_path: Path) -> None:
             (lines, "json", ()), (whole, "json", ()), (one, "json", (plan,)), (table, "csv", ()),
         )  # fmt: skip
         for target, kind, refs in given:
-            await notes.export_notes(str(target), who=WHO, format=kind, refs=refs)
+            await notes.export_notes(str(target), NotesWanted(refs=refs), who=WHO, format=kind)
         told = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
         assert json.loads(whole.read_text(encoding="utf-8")) == told
         by_title = {note["title"]: note for note in told}
@@ -143,14 +148,14 @@ async def test_json_and_csv_say_all(tmp_path: Path) -> None:
         assert not [cell for row in rows for cell in row.values() if cell[:1] in "=+-@\t\r\n" and cell]
         assert [tame(one) for one in ("@x", "\t=1", "a=1", "")] == ["'@x", "'\t=1", "a=1", ""]
         with pytest.raises(InvalidInput, match="Leave one"):
-            await notes.export_notes(str(table), who=WHO, refs=[plan], category="work")
+            await notes.export_notes(str(table), NotesWanted(refs=(plan,), category="work"), who=WHO)
 
 
 async def test_every_link_of_the_pages_leads_somewhere(tmp_path: Path) -> None:
     async with open_room(tmp_path) as notes:
         plan = await furnish(notes)
         target = tmp_path / "web"
-        done = await notes.export_notes(str(target), who=WHO, format="html")
+        done = await notes.export_notes(str(target), ALL, who=WHO, format="html")
         assert [one for one in done.warnings if "nowhere at all" in one]
         pages = {one: Page(one.read_text(encoding="utf-8")) for one in target.rglob("*.html")}
         assert len(pages) == 4
@@ -182,7 +187,7 @@ async def test_a_pdf_is_read_back(tmp_path: Path) -> None:
     async with open_room(tmp_path) as notes:
         plan = await furnish(notes)
         target = tmp_path / "all.pdf"
-        done = await notes.export_notes(str(target), who=WHO, format="pdf")
+        done = await notes.export_notes(str(target), ALL, who=WHO, format="pdf")
         reader = PdfReader(target)
         words = "\n".join(page.extract_text() for page in reader.pages)
         for said in ("The plan", "rake", "walnut", 'print("[[code]]")', "<script>", "Größe", "Москва", "A walnut"):
@@ -213,9 +218,10 @@ HOSTILE = (
 async def test_hostile_markdown_is_only_text(tmp_path: Path, format: str) -> None:
     async with open_room(tmp_path, has_folder=False) as notes:
         for number, text in enumerate(HOSTILE):
-            await notes.write_note(f"{number} {text[:100]}", text, who=WHO, tags=("<i>",), category="a/<b>")
+            draft = NoteDraft(title=f"{number} {text[:100]}", content=text, tags=("<i>",), category="a/<b>")
+            await notes.write_note(draft, who=WHO)
         target = tmp_path / ("x.zip" if format == "html" else "x.pdf")
-        done = await notes.export_notes(str(target), who=WHO, format=format)
+        done = await notes.export_notes(str(target), ALL, who=WHO, format=format)
         assert done.notes == len(HOSTILE)
         if format == "pdf":
             assert len(PdfReader(target).pages) >= len(HOSTILE)
@@ -225,3 +231,18 @@ async def test_hostile_markdown_is_only_text(tmp_path: Path, format: str) -> Non
                 page = Page(archive.read(name).decode()) if name.endswith(".html") else None
                 assert page is None or not [one for one in page.links if one.startswith(("file:", "//", "data:"))]
                 assert page is None or not page.tags & {"img", "i", "para"}
+
+
+async def test_a_picture_has_the_size_that_is_written_behind_the_bar_and_no_caption_of_it(tmp_path: Path) -> None:
+    async with open_room(tmp_path) as notes:
+        made = await notes.write_note(NoteDraft(title="Trees", content="Text"), who=WHO)
+        kept = await notes.attach_file(made.id, "tree.png", png("x", side=40), who=WHO)
+        file = kept.attachment.file.rpartition("/")[2]
+        written = f"![[{file}|200]] ![[{file}|A tree|300x100]] ![A walnut|50]({file}) ![[Trees#Oak|200]] [[Trees|300]]"
+        await notes.edit_note(made.id, NoteEdit(content=written), who=WHO)
+        await notes.export_notes(str(tmp_path / "out.html"), NotesWanted(refs=(made.id,)), who=WHO, format="html")
+        page = (tmp_path / "out.html").read_text()
+        shown = re.findall(r'alt="([^"]*)"(?: width="(\d+)")?(?: height="(\d+)")? loading', page)
+        assert shown == [("A tree", "200", ""), ("A tree", "300", "100"), ("A walnut", "50", "")]
+        assert Page(page).words.count("Trees > Oak") == 1
+        assert Page(page).words.rstrip().endswith("300")

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.unit.notes.drafting import WORDS, extras, notes, texts
 
@@ -163,6 +163,7 @@ def test_any_text_is_a_file_that_stays_as_it_is(text: str, extra: str, other: st
     ),
     edits=st.lists(st.tuples(st.integers(0, 700), st.integers(0, 5), WORDS), min_size=1, max_size=5),
 )
+@example(text="---\n  a: 1\n---\n", edits=[(5, 0, "&a"), (7, 0, "\n---\n")])
 @settings(max_examples=100, deadline=None)
 def test_a_file_that_somebody_has_damaged_is_read_or_refused(text: str, edits: list[tuple[int, int, str]]) -> None:
     for at, size, word in edits:

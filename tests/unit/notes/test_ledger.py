@@ -86,6 +86,19 @@ def test_files_are_found_by_what_links_call_them(ledger: Ledger) -> None:
     assert ledger.by_stem([]) == {}
 
 
+def test_files_are_found_by_their_other_names(ledger: Ledger) -> None:
+    note, other = replace(A, aliases=("The  Big Plan", "B")), replace(_note(1), aliases=("b",))
+    ledger.put(note, other)
+    assert ledger.get("id-a") == note
+    assert ledger.by_alias([key_of("the big plan"), key_of("none")]) == {key_of("the big plan"): [note]}
+    assert ledger.by_alias([key_of("B")]) == {key_of("b"): [other, note]}
+    ledger.put(replace(note, aliases=("C",)))
+    assert ledger.by_alias(map(key_of, ("the big plan", "B"))) == {key_of("b"): [other]}
+    ledger.drop(other.memory_id)
+    assert ledger.by_alias([key_of("b")]) == {}
+    assert ledger.touched == {"id-a", other.memory_id}
+
+
 def test_ten_thousand_rows_are_put_at_once_and_read_while_others_are_written(ledger: Ledger) -> None:
     ledger.put(*map(_note, range(10_000)))
     seen = 0

@@ -1,12 +1,16 @@
 """Templates for new notes."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from tests.unit.notes.rooms import WHO, open_room
 
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.notes.page.templates import BUILT_IN, filled, template_names, template_text
+from scrubjay.notes.asked import NoteDraft
+from scrubjay.notes.page.note import Note
+from scrubjay.notes.page.templates import BUILT_IN, begun, filled, template_names, template_text
 
 NOW = datetime(2024, 3, 1, 15, 4, 5, 678_000, tzinfo=UTC)
 
@@ -57,3 +61,29 @@ def test_the_vaults_own_templates_come_before_those_built_in(tmp_path: Path) -> 
 def test_what_is_built_in_can_be_filled_in() -> None:
     for text in BUILT_IN.values():
         assert "{{" not in filled(text, title="Tea", now=NOW)
+
+
+def test_the_frontmatter_of_a_template_is_the_notes_own() -> None:
+    told = begun("---\ntags: [daily]\ncategory: log\nmood: good\nid: 7\n---\n# Day\n")
+    assert (told.tags, told.category, told.extra) == (("daily",), "log", "mood: good\n# id: 7\n")
+    assert told.content == "# Day"
+    # What is none stays a part of the text, byte for byte.
+    for text in ("# Day\n\n", "---\ntitle: a: b\n---\nText\n", "---\n\nA line above\n", ""):
+        assert begun(text) == Note(content=text)
+
+
+async def test_a_note_that_begins_with_a_template_has_its_properties(tmp_path: Path) -> None:
+    own = tmp_path / "notes" / "templates"
+    own.mkdir(parents=True)
+    (own / "Log.md").write_text("---\ntags: [daily]\ncategory: log\nmood: good\n---\n# {{title}}\n")
+    (own / "Bare.md").write_text("---\ntags: [bare]\n---\n")
+    async with open_room(tmp_path) as notes:
+        draft = NoteDraft(title="Monday", content="It rained.", tags=("wet",), template="Log")
+        done = await notes.write_note(draft, who=WHO)
+        assert (done.tags, done.category) == (("wet", "daily"), "log")
+        assert (await notes.read_note(done.id, who=WHO)).content == "# Monday\n\nIt rained."
+        assert "mood: good\n---\n\n# Monday\n" in Path(done.file_path).read_text()
+        moved = await notes.write_note(replace(draft, category="work", content="  "), who=WHO)
+        assert (moved.category, (await notes.read_note(moved.id, who=WHO)).content) == ("work", "# Monday")
+        with pytest.raises(InvalidInput, match="needs content"):
+            await notes.write_note(NoteDraft(title="Tuesday", template="Bare"), who=WHO)

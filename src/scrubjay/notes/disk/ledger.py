@@ -20,11 +20,11 @@ from scrubjay.notes.page.wiki import key_of
 __all__ = ["Agreed", "Ledger", "Problem"]
 
 _COLUMNS = """memory_id, branch, version, path, size, mtime_ns, inode, digest, links, named_by_us, title, category,
-    reviewed_at, created_at"""
+    reviewed_at, created_at, aliases"""
 _PAGE = 1000
 _Value = str | int | bytes | None
 _Row = tuple[
-    str, str, int, str, int, int, str, bytes, str, int, str, str, int | None, int | None
+    str, str, int, str, int, int, str, bytes, str, int, str, str, int | None, int | None, str
 ]  # as _COLUMNS has them
 
 
@@ -46,6 +46,7 @@ class Agreed:
     category: str = ""
     reviewed_at: datetime | None = None
     created_at: datetime | None = None
+    aliases: tuple[str, ...] = ()
 
     @property
     def seen(self) -> Seen:
@@ -69,6 +70,8 @@ class Ledger:
         self.path = path
         self.of = of
         self.is_new = is_new
+        # Of whom something was written down, until whoever wants to know clears it.
+        self.touched: set[str] = set()
         self._connection = connection
 
     @classmethod
@@ -138,6 +141,7 @@ class Ledger:
         """Write down what is agreed on now. A file shows one note: another that was at the same path is dropped."""
         paths = json.dumps([one.path for one in agreed])
         ids = json.dumps([one.memory_id for one in agreed])
+        self.touched |= {one.memory_id for one in agreed}
         with self.batch():
             self._connection.execute(
                 """DELETE FROM agreed WHERE memory_id IN (
@@ -145,13 +149,18 @@ class Ledger:
                      SELECT a.memory_id FROM json_each(?) asked JOIN agreed a ON a.path = asked.value)""",
                 (ids, paths),
             )
-            marks = ", ".join("?" * 18)
+            marks = ", ".join("?" * 19)
             self._connection.executemany(f"INSERT OR REPLACE INTO agreed VALUES({marks})", map(_row, agreed))
+            self._connection.execute("DELETE FROM aliases WHERE memory_id IN (SELECT value FROM json_each(?))", (ids,))
+            called = [(key, one.memory_id) for one in agreed for name in one.aliases if (key := key_of(name))]
+            if called:
+                self._connection.executemany("INSERT OR REPLACE INTO aliases VALUES(?, ?)", called)
 
     def drop(self, *memory_ids: str) -> None:
         """Forget what was agreed on about some memories, and what they wanted to link."""
+        self.touched |= set(memory_ids)
         with self.batch():
-            for table in ("agreed", "wants"):
+            for table in ("agreed", "wants", "aliases"):
                 self._connection.execute(
                     f"DELETE FROM {table} WHERE memory_id IN (SELECT value FROM json_each(?))",
                     (json.dumps(memory_ids),),
@@ -168,6 +177,20 @@ class Ledger:
     def by_title(self, keys: Iterable[str]) -> dict[str, list[Agreed]]:
         """Files by the keys of their titles."""
         return self._keyed(keys, ("titled",))
+
+    def by_alias(self, keys: Iterable[str]) -> dict[str, list[Agreed]]:
+        """Files by the keys of their notes' other names."""
+        with mapped(self.path):
+            rows = self._connection.execute(
+                "SELECT key, memory_id FROM aliases WHERE key IN (SELECT value FROM json_each(?)) ORDER BY memory_id",
+                (json.dumps(sorted(set(keys))),),
+            ).fetchall()
+        known = self.get_many({str(memory_id) for _, memory_id in rows}) if rows else {}
+        found: dict[str, list[Agreed]] = {}
+        for key, memory_id in rows:
+            if memory_id in known:
+                found.setdefault(key, []).append(known[memory_id])
+        return found
 
     # ---- how far the change log was read ----
 
@@ -263,7 +286,7 @@ def _row(one: Agreed) -> tuple[_Value, ...]:
         # Some file systems number their files with more bits than SQLite's integers have.
         str(one.inode),
         one.digest, json.dumps(one.links, ensure_ascii=False), one.named_by_us, one.title, one.category,
-        _micros(one.reviewed_at), _micros(one.created_at), _micros(due),
+        _micros(one.reviewed_at), _micros(one.created_at), json.dumps(one.aliases, ensure_ascii=False), _micros(due),
         key_of(PurePosixPath(one.path).name), key_of(one.path), key_of(one.title),
     )  # fmt: skip
 
@@ -271,7 +294,7 @@ def _row(one: Agreed) -> tuple[_Value, ...]:
 def _agreed(row: _Row) -> Agreed:
     (
         memory_id, branch, version, path, size, mtime_ns, inode, digest, links, named_by_us, title, category,
-        reviewed_at, created_at,
+        reviewed_at, created_at, aliases,
     ) = row  # fmt: skip
     return Agreed(
         memory_id=memory_id,
@@ -288,6 +311,7 @@ def _agreed(row: _Row) -> Agreed:
         category=category,
         reviewed_at=_moment(reviewed_at),
         created_at=_moment(created_at),
+        aliases=tuple(json.loads(aliases)),
     )
 
 

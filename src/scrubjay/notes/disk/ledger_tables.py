@@ -14,7 +14,7 @@ __all__ = ["connect", "connect_reader", "mapped"]
 
 _log = logging.getLogger(__name__)
 _APPLICATION = 0x53_4A_4C_47  # "SJLG"
-_SCHEMA = 1
+_SCHEMA = 2
 _PATIENCE_MS = 30_000
 _ASIDE = ".set-aside"
 _ELSEWHERE = "Check the folder's permissions, or choose another with --index_path"
@@ -39,6 +39,7 @@ CREATE TABLE agreed(
   category TEXT NOT NULL,
   reviewed_at INTEGER,
   created_at INTEGER,
+  aliases TEXT NOT NULL,
   due_at INTEGER,
   stem TEXT NOT NULL,
   place TEXT NOT NULL,
@@ -48,6 +49,8 @@ CREATE INDEX agreed_stem ON agreed(stem);
 CREATE INDEX agreed_place ON agreed(place);
 CREATE INDEX agreed_titled ON agreed(titled);
 CREATE INDEX agreed_due ON agreed(due_at, memory_id);
+CREATE TABLE aliases(key TEXT NOT NULL, memory_id TEXT NOT NULL, PRIMARY KEY(key, memory_id)) WITHOUT ROWID;
+CREATE INDEX aliases_memory ON aliases(memory_id);
 CREATE TABLE wants(
   memory_id TEXT NOT NULL, place INTEGER NOT NULL, key TEXT NOT NULL, target TEXT NOT NULL, text TEXT NOT NULL,
   PRIMARY KEY(memory_id, place)
@@ -161,7 +164,7 @@ def _is_of(connection: apsw.Connection, of: str) -> bool:
 
 def _begin(connection: apsw.Connection, of: str) -> None:
     with connection:
-        for table in ("agreed", "wants", "problems", "meta"):
+        for table in ("agreed", "aliases", "wants", "problems", "meta"):
             connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
         connection.execute("INSERT INTO meta VALUES('of', ?)", (of,))
 

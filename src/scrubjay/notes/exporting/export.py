@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
 from scrubjay.model.draft import Caller
+from scrubjay.notes.asked import NotesWanted
 from scrubjay.notes.disk.folder import Folder
-from scrubjay.notes.exporting.leaves import Leaf, Leaves, Register, Wish
+from scrubjay.notes.exporting.leaves import Leaf, Leaves, Register
 from scrubjay.notes.exporting.outlets import Crate, crate, sheet
 from scrubjay.notes.exporting.results import MEDIA, NotesExported, Sheaf, require_format
 from scrubjay.notes.exporting.rows import csv_head, csv_rows, json_line
@@ -59,14 +60,14 @@ class Exporter:
         self._depot = Depot(vault.root, largest=LARGEST_ATTACHMENT) if vault is not None else None
 
     async def export(
-        self, wish: Wish, *, format: str, target: Path, progress: Progress | None = None
-    ) -> NotesExported:  # fmt: skip
+        self, wanted: NotesWanted, *, format: str, target: Path, progress: Progress | None = None
+    ) -> NotesExported:
         """Write notes to a file, a folder or a .zip, whichever the target is called like."""
         chosen = require_format(format)
         await asyncio.to_thread(_require_place, target)
         self._require_outside(target)
-        ids = await self._leaves.ids(wish)
-        is_one = len(wish.refs) == 1
+        ids = await self._leaves.ids(wanted)
+        is_one = len(wanted.refs) == 1
         done = _Done()
         writers = {"md": self._markdown, "json": self._json, "csv": self._csv, "html": self._html, "pdf": self._pdf}
         await writers[chosen](ids, target, done, is_one=is_one, tell=progress or _silent)
@@ -79,7 +80,7 @@ class Exporter:
     async def sheaf(self, ref: str, *, format: str) -> Sheaf:
         """One note as a file that is handed out."""
         chosen = require_format(format)
-        ids = await self._leaves.ids(Wish(refs=(ref,)))
+        ids = await self._leaves.ids(NotesWanted(refs=(ref,)))
         async for leaf in self._each(ids, _Done(), _silent):
             data, warnings = await asyncio.to_thread(self._alone, leaf, chosen)
             name = f"{link_target(leaf.path).rpartition('/')[2]}.{chosen}"

@@ -16,7 +16,7 @@ from markdown_it.utils import EnvType, OptionsDict
 
 from scrubjay.model.moment import to_iso
 from scrubjay.notes.exporting.leaves import Entry, Leaf, Register
-from scrubjay.notes.exporting.markup import BOX, WIKI, anchor_of, markdown, words_of
+from scrubjay.notes.exporting.markup import BOX, WIKI, anchor_of, markdown, sized, words_of
 from scrubjay.notes.media.attached import Attachment
 from scrubjay.notes.page.naming import link_target
 
@@ -30,7 +30,7 @@ pre { overflow-x: auto; padding: .75rem 1rem; background: #8881; border-radius: 
 code { font-family: ui-monospace, monospace; font-size: .95em; }
 blockquote { margin: 1rem 0; padding-left: 1rem; border-left: .25rem solid #8886; }
 table { border-collapse: collapse; } th, td { border: 1px solid #8886; padding: .3rem .6rem; }
-img, video { max-width: 100%; height: auto; } audio { width: 100%; }
+img, video { max-width: 100%; } img:not([height]), video { height: auto; } audio { width: 100%; }
 header p, footer, .missing { color: #777; } .tag { margin-right: .5rem; }
 li.task { list-style: none; margin-left: -1.3rem; }
 """
@@ -150,14 +150,15 @@ class _Body:
         found = self.leaf.attachment(target) if target else None
         if found is not None:
             caption = found.caption if meta["embeds"] else text
-            return self.file(found, text=caption or text or found.title, shows=bool(meta["embeds"]))
+            said, size = caption or text or found.title, str(meta["size"])
+            return self.file(found, text=said, shows=bool(meta["embeds"]), size=size)
         entry = self.pages.register.find(target) if target else self.pages.register.entries.get(self.leaf.note.id)
         if entry is None:
             self.pages.missing.add(target)
         said = text or " > ".join(part for part in (target, heading.replace("#", " > ")) if part)
         return self.to_note(entry, said, heading=heading)
 
-    def file(self, found: Attachment, *, text: str, shows: bool) -> str:
+    def file(self, found: Attachment, *, text: str, shows: bool, size: str = "") -> str:
         """An embedded file: shown if a browser can, else linked."""
         tag = _SHOWN.get(found.media_type.partition("/")[0], "") if shows else ""
         if self.pages.inlined is None:
@@ -170,7 +171,9 @@ class _Body:
                 return f'<span class="missing">{escape(text)}</span>'
             address = f"data:{escape(found.media_type)};base64,{base64.b64encode(data).decode('ascii')}"
         if tag == "img":
-            return f'<img src="{address}" alt="{escape(text)}" loading="lazy">'
+            wide, _, high = size.partition("x")
+            large = (f' width="{wide}"' if wide else "") + (f' height="{high}"' if high else "")
+            return f'<img src="{address}" alt="{escape(text)}"{large} loading="lazy">'
         if tag:
             return f'<{tag} src="{address}" controls>{escape(text)}</{tag}>'
         return f'<a href="{address}" download>{escape(text)}</a>'
@@ -239,10 +242,10 @@ class _Renderer(RendererHTML):
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         """A picture beside the notes; one from elsewhere would tell others who reads, so it is linked."""
         del options, env
-        words = words_of(tokens[idx].children or ())
+        words, size = sized(words_of(tokens[idx].children or ()))
         address, found = self._body.address(str(tokens[idx].attrGet("src") or ""))
         if isinstance(found, Attachment):
-            return self._body.file(found, text=words or found.title, shows=True)
+            return self._body.file(found, text=words or found.title, shows=True, size=size)
         if address and not self._open:
             return f'<a href="{escape(address)}" rel="noreferrer">{escape(words or address)}</a>'
         return f'<span class="missing">{escape(words)}</span>'

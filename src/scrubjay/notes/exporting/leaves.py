@@ -11,28 +11,20 @@ from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK, Relation
+from scrubjay.notes.asked import NotesWanted
 from scrubjay.notes.media.attached import EMBEDS, Attachment, attachment_from
 from scrubjay.notes.page.naming import file_name, id_in, link_target
 from scrubjay.notes.page.note import Note
 from scrubjay.notes.page.wiki import key_of
-from scrubjay.notes.syncing.linking import named_in
+from scrubjay.notes.syncing.mentioning import named_in
 from scrubjay.notes.syncing.sheet import Linked, sheet_of
 from scrubjay.notes.syncing.standing import is_note
 
-__all__ = ["Entry", "Leaf", "Leaves", "Register", "Wish"]
+__all__ = ["Entry", "Leaf", "Leaves", "Register"]
 
 _PAGE = 200
 Paths = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 """Where the files of some notes lie in their folder."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """Which notes: those that are named, else all of a category and with all of some tags."""
-
-    refs: tuple[str, ...] = ()
-    category: str = ""
-    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,13 +83,13 @@ class Leaves:
         self._who = who
         self._paths = paths
 
-    async def ids(self, wish: Wish) -> list[str]:
+    async def ids(self, wanted: NotesWanted) -> list[str]:
         """Who is exported, in the order in which they came to be; raises NotFound for a name that nobody has."""
-        if wish.refs:
-            return await self._named(wish.refs)
-        wanted = Filter(category=wish.category, tags=wish.tags)
-        files = await self._listed(replace(wanted, kind=ATTACHMENT))
-        return sorted(await self._listed(wanted) - files)
+        if wanted.refs:
+            return await self._named(wanted.refs)
+        among = Filter(category=wanted.category, tags=wanted.tags)
+        files = await self._listed(replace(among, kind=ATTACHMENT))
+        return sorted(await self._listed(among) - files)
 
     async def register(self, ids: Sequence[str]) -> Register:
         """What links may lead to. What is no note of its own is left out."""

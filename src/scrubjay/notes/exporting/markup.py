@@ -11,14 +11,16 @@ from markdown_it.token import Token
 
 from scrubjay.text.slug import slug
 
-__all__ = ["BOX", "WIKI", "anchor_of", "markdown", "words_of"]
+__all__ = ["BOX", "WIKI", "anchor_of", "markdown", "sized", "words_of"]
 
 WIKI = "wiki"
-"""The kind of token that a wiki link is; its `meta` has target, heading, text, and whether it embeds."""
+"""The kind of token that a wiki link is; its `meta` has target, heading, text, and whether and how large it embeds."""
 BOX = "task_box"
 """The kind of token that the box of a task is; its `meta` says whether it is `done`."""
 _LINK = re.compile(r"(!?)\[\[(?!\[)((?:[^\[\]\n]|\[(?!\[)|\](?!\]))++)\]\]")
 _TASK = re.compile(r"\[([ xX])\][ \t]+")
+# How wide, and how high: the last of what stands behind a bar.
+_SIZE = re.compile(r"(?:(.*)\|)?[ \t]*(\d{1,5}(?:x\d{1,5})?)[ \t]*", re.DOTALL)
 _BEFORE_PARAGRAPH = 2
 
 
@@ -52,6 +54,12 @@ def anchor_of(heading: str) -> str:
     return "" if last.startswith("^") else slug(last)
 
 
+def sized(text: str) -> tuple[str, str]:
+    """What is said of something embedded, and the size at which it is to be shown, as `300` or `300x200`."""
+    found = _SIZE.fullmatch(text)
+    return ((found[1] or "").strip(), found[2]) if found else (text, "")
+
+
 def _wiki(state: StateInline, silent: bool) -> bool:
     sign = state.src[state.pos]
     if sign not in "![":
@@ -62,9 +70,10 @@ def _wiki(state: StateInline, silent: bool) -> bool:
     if not silent:
         place, _, text = found[2].partition("|")
         target, _, heading = place.removesuffix("\\").partition("#")
+        said, size = sized(text.strip()) if found[1] else (text.strip(), "")
         token = state.push(WIKI, "", 0)
         token.meta = {
-            "target": target.strip(), "heading": heading.strip(), "text": text.strip(), "embeds": bool(found[1]),
+            "target": target.strip(), "heading": heading.strip(), "text": said, "embeds": bool(found[1]), "size": size,
         }  # fmt: skip
     state.pos = found.end()
     return True

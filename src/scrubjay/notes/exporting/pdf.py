@@ -36,7 +36,7 @@ from reportlab.platypus.frames import Frame
 from scrubjay.model.moment import to_iso
 from scrubjay.notes.exporting.fonts import FALLBACKS, FAMILIES, font_files
 from scrubjay.notes.exporting.leaves import Entry, Leaf, Register
-from scrubjay.notes.exporting.markup import BOX, WIKI, markdown, words_of
+from scrubjay.notes.exporting.markup import BOX, WIKI, markdown, sized, words_of
 from scrubjay.notes.media.attached import Attachment
 from scrubjay.notes.page.naming import link_target
 
@@ -394,7 +394,8 @@ class _Setter:
                 case "link_close":
                     said.append(closing.pop())
                 case "image":
-                    said.append(self._picture(str(token.attrGet("src") or ""), words_of(token.children or ())))
+                    words = sized(words_of(token.children or ()))[0]
+                    said.append(self._picture(str(token.attrGet("src") or ""), words))
                 case _ if token.type == BOX:
                     said.append(self.type.marked("☑ " if token.meta["done"] else "☐ "))
                 case _ if token.type == WIKI:

@@ -7,6 +7,7 @@ from scrubjay.engine import Engine
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK, Relation
+from scrubjay.notes.page.aliases import aliases_of
 from scrubjay.notes.page.naming import id_in
 from scrubjay.notes.page.note import Link
 from scrubjay.notes.page.wiki import Mention, key_of, mentions
@@ -16,7 +17,7 @@ from scrubjay.references import SoundReader, resolve
 from scrubjay.text.matching import Place
 from scrubjay.text.snippets import snippet_of
 
-__all__ = ["backlinks", "broken_links"]
+__all__ = ["aliased", "backlinks", "broken_links"]
 
 # Keeps the parts of what is mirrored apart: no text that is stored has it.
 _APART = "\x00"
@@ -24,7 +25,6 @@ _EMBEDS = "!"
 _SUGGESTIONS = 3
 # So many are looked at for what may be meant; each is a question of its own.
 _MOST_GUESSED = 50
-_MOST_ALIASES = 64
 
 
 async def backlinks(ref: str, *, engine: Engine, space: str, names: Sequence[str] = ()) -> Backlinks:
@@ -71,6 +71,13 @@ async def broken_links(
         if source in called and not _is_there(key_of(link.target), there, called):
             broken[source, key_of(link.target)] = link
     return BrokenLinks(links=await _told(dict(islice(sorted(broken.items()), limit)), engine=engine, space=space))
+
+
+async def aliased(name: str, *, engine: Engine, space: str) -> tuple[str, ...]:
+    """The ids of the notes that are called something."""
+    key = key_of(name)
+    called = await _mirrored(_CALLED, engine=engine, space=space) if key else {}
+    return tuple(sorted(one for one, names in called.items() if key in names and key in names.split(_APART)))
 
 
 async def _told(broken: Mapping[tuple[str, str], Link], *, engine: Engine, space: str) -> tuple[BrokenLink, ...]:
@@ -126,9 +133,14 @@ def _has(text: str, keys: set[str], memory_id: str) -> bool:
 
 def _keys(memory: Memory) -> set[str]:
     """All that a note is linked by besides its file."""
-    aliases = memory.metadata.get("aliases")
-    others = [one for one in aliases[:_MOST_ALIASES] if isinstance(one, str)] if isinstance(aliases, list) else []
-    return {key_of(one) for one in (memory.id, memory.name, memory.title, *others) if one}
+    names = (memory.id, memory.name, memory.title, *aliases_of(memory.metadata), *_paths(memory))
+    return {key_of(one) for one in names if one}
+
+
+def _paths(memory: Memory) -> list[str]:
+    """Its title behind its category, or behind the end of that: whoever kept notes in folders links by these."""
+    folders = memory.category.split("/") if memory.category and memory.title else []
+    return ["/".join((*folders[at:], memory.title)) for at in range(len(folders))]
 
 
 async def _mirrored(view: View, *, engine: Engine, space: str) -> dict[str, str]:

@@ -5,10 +5,12 @@ from dataclasses import replace
 
 from scrubjay.engine import Engine
 from scrubjay.model.draft import Caller
+from scrubjay.model.given import require_whole
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.results import Hit
 from scrubjay.model.searching import SearchText, TextHit, TextsFound
+from scrubjay.notes.asked import NoteSearch
 from scrubjay.notes.results import NoteHit, NotesFound
 from scrubjay.recalling.fields import has_any
 from scrubjay.references import SoundReader
@@ -21,34 +23,29 @@ _MEANT, _MEANT_TOO = 0.5, 0.3
 _PLENTY = 1_000_000
 
 
-async def search(
-    query: str,
-    *,
-    engine: Engine,
-    who: Caller,
-    limit: int = 10,
-    offset: int = 0,
-    category: str = "",
-    tags: Sequence[str] = (),
-    semantic: bool = False,
-) -> NotesFound:
-    """The notes that have all the words, or the most of them; with `semantic` also those that mean something near."""
-    wanted, who = Filter(category=category, tags=tuple(tags)), replace(who, also=())
-    if not semantic:
-        found = await engine.search_text(
-            SearchText(query=query, filter=wanted, limit=limit, offset=offset), who=who
-        )  # fmt: skip
+async def search(asked: NoteSearch, *, engine: Engine, who: Caller, offset: int = 0) -> NotesFound:
+    """The notes that have all the words, or the most of them; with `semantic` also those that mean something near.
+
+    So many of the best as `offset` says are passed over: they were told before.
+    """
+    words = SearchText(
+        query=asked.query, filter=Filter(category=asked.category, tags=asked.tags), limit=asked.limit, offset=offset
+    )
+    who = replace(who, also=())
+    if not asked.semantic:
+        found = await engine.search_text(words, who=who)
         return NotesFound(results=tuple(map(_told, found.hits)), more=found.more, degraded=found.degraded)
-    count = min(offset + limit, engine.limits.results)
-    found = await engine.search_text(SearchText(query=query, filter=wanted, limit=count), who=who)
+    end = offset + require_whole(asked.limit, field="limit")
+    count = min(end, engine.limits.results)
+    found = await engine.search_text(replace(words, limit=count, offset=0), who=who)
     if not found.words:
         return NotesFound(results=tuple(map(_told, found.hits[offset:])), more=found.more, degraded=found.degraded)
-    question = Question(query=found.words, filter=wanted, limit=count, max_tokens=_PLENTY)
+    question = Question(query=found.words, filter=words.filter, limit=count, max_tokens=_PLENTY)
     meant = await engine.recall(question, who=who)
-    results = await _merged(found, meant.hits, unwanted=query, engine=engine, space=who.space)
+    results = await _merged(found, meant.hits, unwanted=asked.query, engine=engine, space=who.space)
     return NotesFound(
-        results=tuple(results[offset : offset + limit]),
-        more=found.more or bool(meant.cursor) or len(results) > offset + limit,
+        results=tuple(results[offset:end]),
+        more=found.more or bool(meant.cursor) or len(results) > end,
         degraded=(*found.degraded, *meant.degraded),
     )
 
@@ -73,7 +70,7 @@ async def _merged(
             updated_at=memory.updated_at, matched=("meaning",),
         )
         for memory in read
-        if not has_any(memory, refused)
+        if not has_any(memory, refused, now=engine.clock.now())
     ]  # fmt: skip
     return sorted([*worded, *by_meaning], key=lambda one: -one.score)
 

@@ -28,10 +28,13 @@ class Embeds:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
+    """Where something is embedded; `part` is which of it, such as `#page=2`."""
+
     start: int
     end: int
     target: str
     caption: str
+    part: str = ""
 
 
 class Files:
@@ -62,8 +65,8 @@ class Files:
                 continue
             files.append(file)
             if kept and place.start >= done:
-                embed = f"![[{kept}|{place.caption}]]" if place.caption else f"![[{kept}]]"
-                parts += [content[done : place.start], embed]
+                caption = f"|{place.caption}" if place.caption else ""
+                parts += [content[done : place.start], f"![[{kept}{place.part}{caption}]]"]
                 done = place.end
         changed = "".join([*parts, content[done:]])
         return Embeds(content=changed, files=tuple(files), missing=tuple(missing), warnings=tuple(warnings))
@@ -91,7 +94,7 @@ def _places(content: str) -> Iterator[_Place]:
     """All that a text embeds and that is no note; what is elsewhere stays there."""
     for one in mentions(content):
         if one.embeds and "." in one.target:
-            yield _Place(one.start, one.end, one.target, one.text)
+            yield _Place(one.start, one.end, one.target, one.text, f"#{one.heading}" if one.heading else "")
     for start, end, target, said in picture_links(content):
         if "://" not in target and not target.startswith(("data:", "#")):
             yield _Place(start, end, unquote(target), caption_of(said))

@@ -49,6 +49,7 @@ class _Card:
     digest: str
     id: str
     links: tuple[Link, ...]
+    typed: frozenset[str] = frozenset()
     before: Before | None = None
 
 
@@ -90,7 +91,8 @@ class Importer:
         run.files = Files(origin, atlas=run.atlas, depot=depot)
         await run.take(cards, dry_run=dry_run)
         linker = Linker(self._engine, who=self._who, atlas=run.atlas, ids=run.tally.ids, dry_run=dry_run)
-        linked = await linker.link([(card.path, card.links) for card in cards if card.path in run.tally.ids])
+        known = [card for card in cards if card.path in run.tally.ids]
+        linked = await linker.link([(card.path, card.links, card.typed) for card in known])
         run.tally.broken |= dict.fromkeys(linker.broken)
         if not dry_run:
             await self._settle(run)
@@ -175,7 +177,17 @@ class _Run:
             done += len(page)
             self.tell(done, self.tally.found)
 
-        await _at_once([cards[start : start + _PAGE] for start in range(0, len(cards), _PAGE)], some)
+        try:
+            await _at_once([cards[start : start + _PAGE] for start in range(0, len(cards), _PAGE)], some)
+        finally:
+            # Also after it was cut off: what is there is not looked at by another run.
+            if keeper.is_to_be_looked_at:
+                await self._have_looked_at()
+
+    async def _have_looked_at(self) -> None:
+        """Have somebody look later for what the new notes do not go with."""
+        if (await self.engine.rules(who=self.who)).conflicts != "off":
+            await self.engine.scan_later(who=self.who)
 
     @contextmanager
     def _skipping(self, path: str) -> Generator[None]:
@@ -208,7 +220,8 @@ class _Run:
         self.warn(told.warnings, path)
         own = told.note.id.lower()
         return _Card(
-            path=path, digest=hashlib.sha256(data).hexdigest(), id=own if is_id(own) else "", links=told.links
+            path=path, digest=hashlib.sha256(data).hexdigest(), id=own if is_id(own) else "", links=told.links,
+            typed=told.typed,
         )  # fmt: skip
 
     async def _by_id(self, cards: Sequence[_Card]) -> list[_Card]:
@@ -256,7 +269,8 @@ class _Run:
         validate(draft, limits=self.engine.limits)
         if dry_run:
             self.tally.created += 1
-            self.tally.ids[card.path] = ""
+            # No id is like this: it stands for the one that the note would get.
+            self.tally.ids[card.path] = f"/{card.path}"
         return draft
 
     def _note(self, path: str, kept: Kept) -> None:

@@ -9,6 +9,7 @@ from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory
 from scrubjay.notes.importing.known import DIGEST, PATH, VERSION
 from scrubjay.notes.importing.reading import Understood
+from scrubjay.notes.page.aliases import ALIASES, aliases_in, aliases_of, with_aliases
 from scrubjay.notes.page.note import Note
 from scrubjay.notes.syncing.sheet import EXTRA, edit_of, joined, sheet_of, tag_key
 
@@ -31,12 +32,28 @@ async def edit_for(
     if clashes:
         return None, clashes
     edit = edit_of(memory, ours, note, message="")
+    facts = _with_frontmatter(memory, told, facts, before=ours.extra, after=note.extra)
     if edit is None and all(memory.metadata.get(name) == facts.get(name) for name in (DIGEST, PATH, EXTRA)):
         return None, ()
     fields = dict(edit.fields) if edit is not None else {}
     message = f"imported from {path}"[:_LONGEST_REMARK]
     whole = edit or Edit(expected_version=memory.version, branch=memory.branch)
     return replace(whole, fields=fields | {"metadata": dict(facts)}, message=message), ()
+
+
+def _with_frontmatter(
+    memory: Memory, told: Understood, facts: Mapping[str, Json], *, before: str, after: str
+) -> dict[str, Json]:
+    """What is known of a note, with the frontmatter that both have made of it and the other names that this gives."""
+    own = set(aliases_in(told.note.extra))
+    known = aliases_of(with_aliases(memory.metadata, before=before, after=after))
+    names = dict.fromkeys((*known, *(one for one in told.aliases if one not in own)))
+    rest: dict[str, Json] = {name: value for name, value in facts.items() if name not in (EXTRA, ALIASES)}
+    if after:
+        rest[EXTRA] = after
+    if names:
+        rest[ALIASES] = list(names)
+    return rest
 
 
 def _completed(note: Note, ours: Note) -> Note:

@@ -10,7 +10,7 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Flag
 from scrubjay.text.slug import suffixed
 from scrubjay.writing.compose import derived_name
-from scrubjay.writing.together import New, Together
+from scrubjay.writing.together import MOST_LOOKED_AT, New, Together
 
 __all__ = ["Keeper", "Kept"]
 
@@ -33,6 +33,8 @@ class Keeper:
         self._engine = engine
         self._who = who
         self._names: set[str] = set()
+        # Whether some were stored that nobody has compared with what is there.
+        self.is_to_be_looked_at = False
 
     async def keep(self, drafts: Mapping[str, Draft]) -> dict[str, Kept]:
         """Store some drafts, by where they come from; one that cannot be stored keeps no other from it."""
@@ -63,6 +65,7 @@ class Keeper:
 
     async def _write(self, new: Mapping[str, New]) -> None:
         await self._engine.write_together(Together(new=tuple(new.values()), message=_MESSAGE), who=self._who)
+        self.is_to_be_looked_at |= len(new) > MOST_LOOKED_AT
 
     async def _alone(self, draft: Draft) -> Kept:
         try:

@@ -1,6 +1,7 @@
 """The second pass of an import: what the files link is related, wherever in the folder it came."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from scrubjay.engine import Engine
 from scrubjay.model.draft import Caller
@@ -9,17 +10,30 @@ from scrubjay.model.relation import LINK, Relation
 from scrubjay.notes.importing.atlas import Atlas
 from scrubjay.notes.page.note import Link
 from scrubjay.notes.page.wiki import key_of
+from scrubjay.notes.syncing.mentioning import typed_as
 from scrubjay.ports import Edge
 from scrubjay.writing.together import Together
 
-__all__ = ["Linker"]
+__all__ = ["Linker", "Linking"]
 
 _PAGE = 200
 _LONGEST = 300
 
 
+Linking = tuple[str, tuple[Link, ...], frozenset[str]]
+"""A file, what it links, and those of the targets that only its text names."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Wish:
+    """What a link says, and what the text calls its target if nothing but a text has it."""
+
+    text: str
+    typed: str
+
+
 class Linker:
-    """Relates notes; `ids` are those of the files by path, empty in a dry run for what would be new."""
+    """Relates notes; `ids` are those of the files by path. In a dry run it only counts, also what has no id yet."""
 
     def __init__(
         self, engine: Engine, *, who: Caller, atlas: Atlas, ids: Mapping[str, str], dry_run: bool
@@ -30,30 +44,39 @@ class Linker:
         self._ids = ids
         self._dry_run = dry_run
         self._elsewhere: dict[str, str] = {}
+        self._counted: set[frozenset[str]] = set()
         self.broken: list[tuple[str, str]] = []
 
-    async def link(self, files: Sequence[tuple[str, tuple[Link, ...]]]) -> int:
+    async def link(self, files: Sequence[Linking]) -> int:
         """Relate what is not related yet; tells how many links that made."""
         made = 0
         for start in range(0, len(files), _PAGE):
             made += await self._page(files[start : start + _PAGE])
         return made
 
-    async def _page(self, files: Iterable[tuple[str, tuple[Link, ...]]]) -> int:
-        wanted: dict[tuple[str, str], str] = {}
-        count = 0
-        for path, links in files:
+    async def _page(self, files: Iterable[Linking]) -> int:
+        wanted: dict[tuple[str, str], _Wish] = {}
+        for path, links, typed in files:
             for link in links:
                 other = await self._meant(link.target, path)
                 if other is None:
                     self.broken += [(path, link.target)] if not self._is_file(link.target, path) else []
-                elif self._ids[path] and other and other != self._ids[path]:
-                    wanted.setdefault((self._ids[path], other), link.text)
-                else:
-                    count += other == "" and self._dry_run
-        if self._dry_run:
-            return count + len(wanted)
-        return await self._relate(wanted)
+                elif other != self._ids[path]:
+                    wish = wanted.setdefault((self._ids[path], other), _Wish(text=link.text, typed=link.target))
+                    wish.typed = wish.typed if link.target in typed else ""
+        return await (self._count(wanted) if self._dry_run else self._relate(wanted))
+
+    async def _count(self, pairs: Iterable[tuple[str, str]]) -> int:
+        """How many links would be made: two notes have one, however often and from whichever side."""
+        new = {frozenset(pair) for pair in pairs} - self._counted
+        self._counted |= new
+        return len(new - await self._related(new))
+
+    async def _related(self, pairs: Iterable[Iterable[str]]) -> set[frozenset[str]]:
+        """Those notes that are linked with each other."""
+        ends = list({end for pair in pairs for end in pair})
+        found = await self._engine.store.relations(self._who.space, ends) if ends else []
+        return {frozenset((one.source, one.target)) for one in found if one.type == LINK}
 
     async def _meant(self, target: str, path: str) -> str | None:
         """The id of the note that a link means; None where there is none."""
@@ -69,12 +92,12 @@ class Linker:
     def _is_file(self, target: str, path: str) -> bool:
         return self._atlas.file(target, beside=path) is not None
 
-    async def _relate(self, wanted: Mapping[tuple[str, str], str]) -> int:
+    async def _relate(self, wanted: Mapping[tuple[str, str], _Wish]) -> int:
         store, space = self._engine.store, self._who.space
         ends = list({end for pair in wanted for end in pair})
         if not ends:
             return 0
-        there = {frozenset((one.source, one.target)) for one in await store.relations(space, ends) if one.type == LINK}
+        there = await self._related(wanted)
         memories = await store.get(space, ends)
         edges = [
             Edge(relation=one, present=True)
@@ -86,14 +109,15 @@ class Linker:
             await self._engine.write_together(Together(edges=tuple(named[start : start + _PAGE])), who=self._who)
         return len(named)
 
-    def _edges(self, wanted: Mapping[tuple[str, str], str], there: set[frozenset[str]]) -> Iterator[Relation]:
+    def _edges(self, wanted: Mapping[tuple[str, str], _Wish], there: set[frozenset[str]]) -> Iterator[Relation]:
         now = self._engine.clock.now()
-        for (source, target), text in wanted.items():
+        for (source, target), wish in wanted.items():
             pair = frozenset((source, target))
             if pair not in there:
                 there.add(pair)
-                words = " ".join(text.split())[:_LONGEST]
-                yield Relation(source=source, target=target, text=words, created_at=now)
+                words = " ".join(wish.text.split())[:_LONGEST]
+                metadata = typed_as(wish.typed)
+                yield Relation(source=source, target=target, text=words, metadata=metadata, created_at=now)
 
 
 def _unsaid(edge: Edge, label: str) -> Edge:
@@ -101,5 +125,4 @@ def _unsaid(edge: Edge, label: str) -> Edge:
     relation = edge.relation
     if key_of(relation.text) != key_of(label):
         return edge
-    bare = Relation(source=relation.source, target=relation.target, created_at=relation.created_at)
-    return Edge(relation=bare, present=True)
+    return Edge(relation=replace(relation, text=""), present=True)

@@ -8,32 +8,36 @@ from pathlib import PurePosixPath
 
 from scrubjay.errors import InvalidInput, NoteUnreadable
 from scrubjay.model.moment import parse_moment
+from scrubjay.notes.page.aliases import MOST_ALIASES, aliases_among, texts_of
 from scrubjay.notes.page.format import parse
+from scrubjay.notes.page.heads import of_others
 from scrubjay.notes.page.naming import link_target
 from scrubjay.notes.page.note import Link, Note
 from scrubjay.notes.page.wiki import mentions
-from scrubjay.notes.page.yaml_values import Entry, Scalar
+from scrubjay.notes.page.yaml_values import Entry, Head
 from scrubjay.notes.syncing.sheet import tag_key
 
 __all__ = ["Understood", "inline_tags", "outside_code", "picture_links", "understood"]
 
 _CREATED = ("created", "date", "date created", "creation date", "created_on", "date_created")
-_ALIASES = ("aliases", "alias")
 _TAG = re.compile(r"(?<![^\s(\[,;])#([\w/-]*[^\W\d_][\w/-]*)")
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _TICKS = re.compile(r"(`+)[^`\n]*\1|<!--.*?-->")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}$")
 _PICTURE = re.compile(r"!\[([^\[\]\n]{0,1000})\]\(<?([^()<>\s\n]{1,1000})>?(?:\s+[\"'][^\"'\n]{0,300}[\"'])?\)")
 _PAGE = re.compile(r"(?<!!)\[([^\[\]\n]{0,1000})\]\(<?([^()<>\n]{1,1000}?\.md)(?:#[^()<>\n]{0,300})?>?\)")
-_MOST_ALIASES = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Understood:
-    """A note, all that it links (with the words of the link), its other names, and what was odd in the file."""
+    """A note, all that it links (with the words of the link), its other names, and what was odd in the file.
+
+    `typed` are those of the targets that only wiki links in the text name.
+    """
 
     note: Note
     links: tuple[Link, ...] = ()
+    typed: frozenset[str] = frozenset()
     aliases: tuple[str, ...] = ()
     warnings: tuple[str, ...] = field(default=())
 
@@ -42,7 +46,10 @@ def understood(data: bytes, *, path: str, category: str = "") -> Understood:
     """What a file says; raises NoteUnreadable for what is no text. Frontmatter that is none stays as it stands."""
     try:
         page = parse(data)
-        note, entries, warnings = page.note, page.layout.head.entries if page.layout.head else (), page.warnings
+        head = page.layout.head or Head()
+        # An `id` or `links` of somebody else's is no key of ours, and is lost with the line that takes its place.
+        note = replace(page.note, extra=page.note.extra + of_others(head).replace("\r\n", "\n"))
+        entries, warnings = head.entries, page.warnings
     except NoteUnreadable as error:
         try:
             text = data.decode("utf-8-sig")
@@ -55,17 +62,19 @@ def understood(data: bytes, *, path: str, category: str = "") -> Understood:
     place = PurePosixPath(link_target(path))
     folder = str(place.parent) if str(place.parent) != "." else ""
     within = "/".join(part for part in (category, note.category or folder) if part)
-    tags = {tag_key(one): one for one in (*note.tags, *_texts(entries, "tag"), *inline_tags(note.content))}
-    named = [one for key in _ALIASES for one in _texts(entries, key)]
+    tags = {tag_key(one): one for one in (*note.tags, *texts_of(entries, "tag"), *inline_tags(note.content))}
+    named = aliases_among(entries)
     others = [place.name, *named] if note.title.strip() and note.title.strip() != place.name else named
+    typed, otherwise = tuple(_typed(note)), tuple(_otherwise(note))
     return Understood(
         note=replace(
             note, title=note.title.strip() or place.name, category=within,
             created_at=note.created_at or _created(entries),
             tags=tuple(one.lstrip("#") for key, one in tags.items() if key),
         ),
-        links=tuple(_links(note)),
-        aliases=tuple(dict.fromkeys(one for one in others if one.strip()))[:_MOST_ALIASES],
+        links=(*typed, *otherwise),
+        typed=frozenset(one.target for one in typed) - {one.target for one in otherwise},
+        aliases=tuple(dict.fromkeys(one for one in others if one.strip()))[:MOST_ALIASES],
         warnings=warnings,
     )  # fmt: skip
 
@@ -107,10 +116,13 @@ def outside_code(content: str) -> Iterator[tuple[int, int]]:
         yield start, at
 
 
-def _links(note: Note) -> Iterator[Link]:
+def _typed(note: Note) -> Iterator[Link]:
     for one in mentions(note.content):
         if one.target:
             yield Link(target=one.target, text=one.text)
+
+
+def _otherwise(note: Note) -> Iterator[Link]:
     if ".md" in note.content:
         for start, end in outside_code(note.content):
             for found in _PAGE.finditer(note.content, start, end):
@@ -125,20 +137,9 @@ def _unquoted(href: str) -> str:
     return unquote(href)
 
 
-def _texts(entries: tuple[Entry, ...], key: str) -> Iterator[str]:
-    for entry in entries:
-        if entry.key.casefold() != key:
-            continue
-        values = (entry.value,) if isinstance(entry.value, Scalar) else entry.value
-        for one in values if isinstance(values, tuple) else ():
-            if not one.is_null:
-                parts = one.text.split(",") if isinstance(entry.value, Scalar) else (one.text,)
-                yield from (part.strip() for part in parts if part.strip())
-
-
 def _created(entries: tuple[Entry, ...]) -> datetime | None:
     for key in _CREATED:
-        for said in _texts(entries, key):
+        for said in texts_of(entries, key):
             try:
                 if _DAY.match(said):
                     return datetime.strptime(said, "%Y-%m-%d").replace(tzinfo=UTC)

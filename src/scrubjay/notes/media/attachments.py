@@ -227,10 +227,13 @@ class Attachments:
             if not mention.embeds:
                 continue
             file = await asyncio.to_thread(self._names.find, mention.target)
+            caption = caption_of(mention.text)
             if file is None:
                 missing += [mention.target] if self._names.names_a_file(mention.target) else []
+                # A file that is away, as in a folder that the notes have just come to, is embedded all the same.
+                if kept := await self._bound(memory.id, mention.target):
+                    captions[kept] = captions.get(kept) or caption
                 continue
-            caption = caption_of(mention.text)
             try:
                 attachment, warning = await self._taken(file, caption=caption)
             except ScrubjayError as error:
@@ -242,6 +245,13 @@ class Attachments:
         for target in missing:
             self._wanted.setdefault(key_of(target.rpartition("/")[2]), set()).add(memory.id)
         return TakenEmbeds(attached=tuple(captions), missing=tuple(missing), warnings=tuple(warnings))
+
+    async def _bound(self, note: str, target: str) -> str:
+        """The attachment that a note has by the name of its file, or nothing."""
+        found = await self._engine.store.get(self._space, [one.target for one in await self._embedded(note)])
+        name = key_of(target.rpartition("/")[2])
+        files = {one.id: str(one.metadata.get("file") or "") for one in found.values()}
+        return next((one for one, file in files.items() if key_of(file.rpartition("/")[2]) == name), "")
 
     async def _bind(self, memory: Memory, captions: dict[str, str]) -> None:
         """Make, change and remove relations until they are those."""

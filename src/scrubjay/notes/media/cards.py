@@ -133,6 +133,8 @@ class Cards:
 
 
 def caption_of(text: str) -> str:
-    """A caption as it is kept: one line, without what would end a link; a size such as `300x200` is none."""
-    tidy = " ".join(text.replace("[", "(").replace("]", ")").replace("|", "/").split())[:_MOST_CAPTION]
-    return "" if all(part.isdecimal() for part in tidy.lower().split("x")) else tidy
+    """A caption as it is kept: one line, without what would end a link; a size such as `300x200` is none of it."""
+    said, _, last = text.rpartition("|")
+    if all(part.isdecimal() for part in last.strip().lower().split("x")):
+        text = said
+    return " ".join(text.replace("[", "(").replace("]", ")").replace("|", "/").split())[:_MOST_CAPTION]

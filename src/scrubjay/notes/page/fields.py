@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import cast
 
 from scrubjay.errors import InvalidInput
+from scrubjay.model.identity import is_id
 from scrubjay.model.moment import parse_moment, to_iso
 from scrubjay.notes.page.note import Note
 from scrubjay.notes.page.yaml_values import Other, Scalar, Value, flow_list, scalar
@@ -27,16 +28,29 @@ class WrongKind(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A key that we know: how its value is read, and how it is written; nothing is written of what is not told."""
+    """A key that we know: how its value is read, and how it is written; nothing is written of what is not told.
+
+    `ids`: it names memories. Others have keys that are called so too, for numbers or addresses of their own.
+    """
 
     key: str
     read: Callable[[Value], Told]
     write: Callable[[Told], str]
     items: Callable[[Sequence[str]], tuple[str, ...]] = tuple
+    ids: bool = False
 
     def of(self, note: Note) -> Told:
         """What a note tells of it."""
         return cast("Told", getattr(note, self.key))
+
+    def is_ours(self, value: Value) -> bool:
+        """Whether a value says something that we keep; what else is written there would be lost with its line."""
+        try:
+            told = self.read(value)
+        except WrongKind:
+            return False
+        named = (told,) if isinstance(told, str) else told if isinstance(told, tuple) else ()
+        return not self.ids or all(is_id(one) for one in named if one)
 
 
 def _text(value: Value) -> str:
@@ -82,14 +96,14 @@ def _hashed(tags: Sequence[str]) -> tuple[str, ...]:
 
 
 FIELDS: tuple[Field, ...] = (
-    Field(key="id", read=_text, write=lambda one: scalar(cast("str", one))),
+    Field(key="id", read=_text, write=lambda one: scalar(cast("str", one)), ids=True),
     Field(key="title", read=_text, write=lambda one: scalar(cast("str", one))),
     Field(key="tags", read=_tags, write=lambda one: flow_list(_hashed(cast("tuple[str, ...]", one))), items=_hashed),
     Field(key="category", read=_text, write=lambda one: scalar(cast("str", one))),
     Field(key="created_at", read=_moment, write=lambda one: to_iso(cast("datetime", one))),
     Field(key="updated_at", read=_moment, write=lambda one: to_iso(cast("datetime", one))),
     Field(key="last_reviewed", read=_moment, write=lambda one: to_iso(cast("datetime", one))),
-    Field(key="links", read=_ids, write=lambda one: flow_list(cast("tuple[str, ...]", one))),
+    Field(key="links", read=_ids, write=lambda one: flow_list(cast("tuple[str, ...]", one)), ids=True),
     Field(key="kind", read=_text, write=lambda one: scalar(cast("str", one))),
     Field(key="pinned", read=_flag, write=lambda one: "true" if one else "false"),
 )

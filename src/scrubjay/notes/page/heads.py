@@ -10,7 +10,7 @@ from scrubjay.notes.page.frontmatter import read_head
 from scrubjay.notes.page.note import Note
 from scrubjay.notes.page.yaml_values import Entry, Head, Scalar, quoted, scalar, singly_quoted
 
-__all__ = ["Read", "changed_head", "fits", "new_head", "read_fields"]
+__all__ = ["Read", "changed_head", "fits", "new_head", "of_others", "read_fields"]
 
 _KNOWN: Mapping[str, Field] = {field.key: field for field in FIELDS}
 _FENCE = re.compile(r"^---[ \t]*$", re.MULTILINE)
@@ -94,6 +94,17 @@ def fits(extra: str) -> bool:
     return stands_apart and not any(entry.key in _KNOWN for entry in others)
 
 
+def of_others(head: Head) -> str:
+    """What a frontmatter has in our keys that is not ours, as the remarks that it becomes in a file of our own."""
+    known = ((entry, _KNOWN.get(entry.key)) for entry in head.entries)
+    return "".join(_remarked(entry) for entry, field in known if field is not None and not field.is_ours(entry.value))
+
+
+def _remarked(entry: Entry) -> str:
+    # What somebody has written is not ours to lose, although it says nothing to us.
+    return "".join(f"# {line}" for line in entry.raw.splitlines(keepends=True))
+
+
 def _others(note: Note, *, was: Note, head: Head) -> tuple[list[tuple[str, str]], str]:
     """The keys that are not ours with their lines, and the lines after the last key."""
     old = [(entry.key, entry.text) for entry in head.entries if entry.key not in _KNOWN]
@@ -120,11 +131,8 @@ def _changed(entry: Entry, field: Field, note: Note) -> str:
     value = field.of(note)
     if value is None or value == "":
         return ""
-    try:
-        field.read(entry.value)
-    except WrongKind:
-        # What somebody has written is not ours to lose, although it says nothing to us.
-        return "".join(f"# {line}" for line in entry.raw.splitlines(keepends=True)) + _line(field, value)
+    if not field.is_ours(entry.value):
+        return _remarked(entry) + _line(field, value)
     if isinstance(entry.value, tuple) and not entry.end and isinstance(value, tuple) and value:
         return _in_lines(entry, field.items(value))
     if not entry.end:

@@ -2,12 +2,16 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.errors import InvalidInput, NoteUnreadable, NotFound
+from scrubjay.notes.page.format import parse
+from scrubjay.notes.page.heads import of_others
+from scrubjay.notes.page.note import Note
 
-__all__ = ["BUILT_IN", "FOLDER", "filled", "template_names", "template_text"]
+__all__ = ["BUILT_IN", "FOLDER", "begun", "filled", "template_names", "template_text"]
 
 FOLDER = "templates"
 BUILT_IN = {
@@ -51,6 +55,18 @@ def template_text(folder: Path, name: str) -> str:
 def filled(template_text: str, *, title: str, now: datetime) -> str:
     """A template with `{{title}}`, `{{date}}`, `{{time}}` and `{{date:YYYY-MM-DD}}` filled in; all else stays."""
     return _FIELD.sub(lambda found: _value(found, title, now), template_text)
+
+
+def begun(text: str) -> Note:
+    """What a note begins with: the frontmatter of a filled template is its own, unless it cannot be read."""
+    try:
+        page = parse(text.encode("utf-8", "replace"))
+    except NoteUnreadable:
+        return Note(content=text)
+    head = page.layout.head
+    if head is None:
+        return Note(content=text)
+    return replace(page.note, extra=page.note.extra + of_others(head).replace("\r\n", "\n"))
 
 
 def _is_plain(path: Path) -> bool:

@@ -1,8 +1,9 @@
 """What changed while nobody looked: the folder and the ledger, file by file, by size and time."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
+from scrubjay.errors import ScrubjayError, VaultUnavailable
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
 from scrubjay.notes.disk.folder import Odd
@@ -10,7 +11,16 @@ from scrubjay.notes.syncing.hands import Hands, has_file, last_path
 from scrubjay.notes.syncing.marking import is_marked
 from scrubjay.notes.syncing.standing import is_note
 
-__all__ = ["VANISHED", "Found", "drift_of", "look_through", "missing_too_many", "unsettled", "unwritten"]
+__all__ = [
+    "VANISHED",
+    "Found",
+    "drift_of",
+    "look_through",
+    "missing_too_many",
+    "newcomers",
+    "unsettled",
+    "unwritten",
+]
 
 _PAGE = 200
 VANISHED = "."
@@ -41,6 +51,12 @@ async def unsettled(hands: Hands) -> list[str]:
     return await hands.do(_unsettled, hands)
 
 
+async def newcomers(hands: Hands) -> list[str]:
+    """Files that nobody has looked at yet: what is missing elsewhere may have been moved there."""
+    found = await look_through(hands)
+    return await hands.do(_newcomers, found.paths, hands)
+
+
 def missing_too_many(missing: int, *, of: int) -> bool:
     """Whether so many files have vanished that it was rather a mistake than meant."""
     return missing > _FEW and missing * 2 > of
@@ -60,7 +76,8 @@ async def unwritten(hands: Hands) -> AsyncIterator[list[str]]:
 async def drift_of(hands: Hands) -> tuple[str, ...]:
     """In what store and folder differ, in words."""
     found = await look_through(hands)
-    told = [f"{path}: changed or new, and not taken in yet" for path in found.paths]
+    untaken = await hands.do(_untaken, found.paths, hands)
+    told = [f"{path}: changed or new, and not taken in yet" for path in untaken]
     rows = await hands.do(lambda: [one for one in hands.ledger.all() if has_file(one)])
     gone = set(found.missing)
     told += [f"{one.path}: the file is missing" for one in rows if one.memory_id in gone]
@@ -78,6 +95,27 @@ async def drift_of(hands: Hands) -> tuple[str, ...]:
         memories = await hands.store.get(hands.space, ids)
         told += [f"{one.name} has no file" for one in memories.values() if is_note(one)]
     return tuple(told)
+
+
+def _newcomers(paths: Sequence[str], hands: Hands) -> list[str]:
+    known = {*hands.ledger.at_many(paths), *(one.path for one in hands.ledger.problems())}
+    return [path for path in paths if path not in known]
+
+
+def _untaken(paths: Sequence[str], hands: Hands) -> list[str]:
+    """Those of some files that are to be taken in: not what is known to be wrong, and not what says nothing yet."""
+    wrong, fresh = {one.path for one in hands.ledger.problems()}, set(_newcomers(paths, hands))
+    return [path for path in paths if path not in wrong and not (path in fresh and _is_blank(path, hands))]
+
+
+def _is_blank(path: str, hands: Hands) -> bool:
+    try:
+        opened = hands.read(path)
+    except VaultUnavailable:
+        raise
+    except ScrubjayError:
+        return False
+    return opened is None or opened.is_blank
 
 
 def _unsettled(hands: Hands) -> list[str]:

@@ -5,12 +5,15 @@ What the file says becomes a branch of the memory, and the file shows that branc
 
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 
 from scrubjay.branches import branch_id, branches_of
 from scrubjay.errors import StaleVersion
 from scrubjay.model.conflict import PENDING_DRAWER, Conflict, ConflictType, Strategy, sound
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Memory, State
+from scrubjay.model.moment import from_micros
+from scrubjay.notes.disk.seen import Seen
 from scrubjay.notes.page.note import Note
 from scrubjay.notes.syncing.hands import AGENT, Hands
 from scrubjay.notes.syncing.sheet import edit_of, sheet_of
@@ -18,7 +21,7 @@ from scrubjay.ports import RecordStore
 from scrubjay.resolving.docket import counterpart, discard, is_decided
 from scrubjay.resolving.ends import End, both_hold
 
-__all__ = ["is_open", "set_apart", "settle_up"]
+__all__ = ["is_open", "saved_at", "set_apart", "settle_up"]
 
 _PREFIX = "file-"
 
@@ -35,7 +38,9 @@ async def is_open(memory: Memory, line: Memory, *, store: RecordStore) -> bool:
         return False
     # Merged into main, it has nothing more to say than main had then.
     base = await store.version(memory.space, memory.id, line.forked)
-    return base is None or both_hold(End(memory=base.memory), End(memory=line), now=line.updated_at)
+    # A file may have been saved long before it was read.
+    now = max(line.updated_at, line.last_confirmed or line.updated_at)
+    return base is None or both_hold(End(memory=base.memory), End(memory=line), now=now)
 
 
 async def settle_up(memory: Memory, branch: str, *, store: RecordStore) -> None:
@@ -49,20 +54,29 @@ async def settle_up(memory: Memory, branch: str, *, store: RecordStore) -> None:
         await discard(waiting, papers=store)
 
 
-async def set_apart(memory: Memory, said: Note, *, at: int, path: str, hands: Hands, who: Caller) -> Memory:
+async def set_apart(memory: Memory, said: Note, *, at: int, seen: Seen, hands: Hands, who: Caller) -> Memory:
     """Keep what a file says on a branch of its memory, begun at a version; tells the branch. The conflict waits."""
+    path = seen.path
     line = await _known(memory, said, at=at, hands=hands)
     line = line or await _begun(memory, at=at, path=path, hands=hands, who=who)
     told = sheet_of(line, now=hands.now)
     edit = edit_of(line, told, said, message=f"edited in {path}")
     if edit is not None:
-        await hands.engine.revise(memory.id, edit, who=who)
+        base = await hands.store.version(hands.space, memory.id, at)
+        saved = saved_at(seen, after=base.memory.updated_at if base else None, now=hands.now)
+        await hands.engine.revise(memory.id, replace(edit, at=saved), who=who)
     line = (await hands.store.get(hands.space, [line.id]))[line.id]
     with suppress(StaleVersion):
         # Who was cut off after this finds it filed.
         await hands.store.file_paper(_conflict(memory, line, hands=hands).paper(at=hands.now), base=None)
     hands.tally["conflicts"] += 1
     return line
+
+
+def saved_at(seen: Seen, *, after: datetime | None, now: datetime) -> datetime | None:
+    """When a file was saved by its own time, unless that cannot be: before what it was made of, or in the future."""
+    saved = from_micros(seen.mtime_ns // 1000)
+    return saved if after is not None and after <= saved <= now else None
 
 
 async def _known(memory: Memory, said: Note, *, at: int, hands: Hands) -> Memory | None:

@@ -56,6 +56,11 @@ class Opened:
         return self.note.id.lower() if is_id(self.note.id) else ""
 
     @property
+    def is_blank(self) -> bool:
+        """Whether it says nothing yet: an editor makes a file before anything is written."""
+        return not self.note.content.strip() and not any(one.strip() for one in self.note.observations)
+
+    @property
     def digest(self) -> bytes:
         """By which it is known when it is written over."""
         return digest(self.data)

@@ -9,9 +9,10 @@ from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import MAIN, Memory, Method, Source
 from scrubjay.notes.disk.ledger import Agreed
+from scrubjay.notes.page.aliases import with_aliases
 from scrubjay.notes.page.naming import link_target
 from scrubjay.notes.page.note import Note
-from scrubjay.notes.syncing.clashing import set_apart
+from scrubjay.notes.syncing.clashing import saved_at, set_apart
 from scrubjay.notes.syncing.hands import AGENT, Hands, Opened, has_file
 from scrubjay.notes.syncing.linking import Links
 from scrubjay.notes.syncing.mirror import Mirror
@@ -48,6 +49,9 @@ class Intake:
             return
         edit = edit_of(stance.shown, stance.sheet, note, message=_edited(opened))
         if edit is not None:
+            if stance.branch != MAIN:
+                # Which of two that differ is the newer, their times tell.
+                edit = replace(edit, at=saved_at(opened.seen, after=base.updated_at, now=self._hands.now))
             await self._hands.engine.revise(stance.id, edit, who=who)
             self._hands.tally["taken"] += 1
         await self._settle(stance, note, opened, base=base.content, who=who)
@@ -65,15 +69,16 @@ class Intake:
             common = sheet_of(base, now=self._hands.now)
             # What the store was never told, such as a secret, stays in the file.
             note, _ = joined(common, note, completed(opened.page, common))
-        if await self._links.mention(stance.shown, before=before, who=self._hands.who()):
-            stance = await self._again(stance)
+        if before != stance.shown.content:
+            was_linked, who = base is not None and bool(stance.neighbours), self._hands.who()
+            if await self._links.mention(stance.shown, before=before, was_linked=was_linked, who=who):
+                stance = await self._again(stance)
         await self._hands.embed(stance.shown, before=before)
         await self._mirror.put(stance, note, opened, is_news=True)
 
     async def create(self, opened: Opened, *, known_as: str = "") -> str:
         """Make a memory of a new file; tells its id, or nothing where the file says nothing yet."""
-        note = opened.note
-        if not note.content.strip() and not any(one.strip() for one in note.observations):
+        if opened.is_blank:
             return ""
         draft = _draft(opened, known_as=known_as)
         try:
@@ -133,7 +138,7 @@ class Intake:
     async def _part(self, stance: Stance, said: Note, opened: Opened, *, base: str = "", who: Caller) -> None:
         """Keep what a file says beside what the store says."""
         at = await self._fork(stance)
-        line = await set_apart(stance.own, said, at=at, path=opened.path, hands=self._hands, who=who)
+        line = await set_apart(stance.own, said, at=at, seen=opened.seen, hands=self._hands, who=who)
         await self._settle(replace(stance, record=line), said, opened, base=base, who=who, is_news=False)
 
     async def _fork(self, stance: Stance) -> int:
@@ -160,7 +165,11 @@ class Intake:
         `is_fresh`: nothing was written to the store since it was looked at.
         """
         told, is_news = "links" in opened.page.told, _is_news(stance) if is_news is None else is_news
-        is_linked = await self._links.take(stance.id, opened.note, base=base, agreed=stance.known, told=told, who=who)
+        # What was in a file of which nobody has kept a note was there before.
+        is_anew = is_fresh or bool(stance.known.digest)
+        is_linked = await self._links.take(
+            stance.id, opened.note, base=base, agreed=stance.known, told=told, is_anew=is_anew, who=who
+        )
         again = stance if is_fresh and not is_linked else await self._again(stance)
         await self._hands.embed(again.shown, before=base)
         await self._mirror.put(again, note, opened, is_news=is_news)
@@ -221,6 +230,6 @@ def _draft(opened: Opened, *, known_as: str) -> Draft:
         fixed=True,
         pinned=note.pinned,
         source=Source(method=Method.FILE, agent=AGENT, at=note.created_at),
-        metadata={EXTRA: note.extra} if note.extra else {},
+        metadata=with_aliases({EXTRA: note.extra}, before="", after=note.extra) if note.extra else {},
         idempotency_key=f"file {opened.digest.hex()} {seen.inode} {seen.mtime_ns}",
     )

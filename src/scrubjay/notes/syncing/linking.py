@@ -1,8 +1,7 @@
 """Links and relations: what a file links becomes related, and what is related is linked, also when either moves."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
+from dataclasses import dataclass, field, replace
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.draft import Caller, Edit
@@ -12,43 +11,44 @@ from scrubjay.model.relation import LINK, Relation
 from scrubjay.notes.disk.ledger import Agreed
 from scrubjay.notes.page.naming import id_in, link_target
 from scrubjay.notes.page.note import Link, Note
-from scrubjay.notes.page.wiki import key_of, mentions, retargeted
+from scrubjay.notes.page.wiki import key_of, retargeted
 from scrubjay.notes.syncing.hands import Hands, has_file
 from scrubjay.notes.syncing.marking import Mark, shown_links
+from scrubjay.notes.syncing.mentioning import (
+    is_attachment,
+    is_typed,
+    keys_of,
+    mentions_any,
+    named_in,
+    stem_of,
+    targets_in,
+    typed_as,
+    typed_by,
+)
 from scrubjay.notes.syncing.sheet import FILE, Linked
+from scrubjay.references import SoundReader
 
-__all__ = ["Links", "keys_of", "named_in", "targets_in", "unresolved"]
+__all__ = ["Links", "unresolved"]
 
 _LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Change:
-    """What somebody has done to the links of a file: those that are new or say something else, and those gone."""
+    """What somebody has done to the links of a note.
 
-    added: Mapping[str, str]
-    gone: frozenset[str]
-    wanted: tuple[Link, ...]
+    `added` are new in the list of links, or say something else there; `typed` are new in the text, with what it calls
+    them; `untied` were taken out of the list, and the text still has them. `texts` are what the note says now, where a
+    link of theirs may have gone. `is_anew`: what the list says was not there before.
+    """
 
-
-def targets_in(content: str) -> tuple[str, ...]:
-    """The notes that a text links, or embeds."""
-    found = (one.target for one in mentions(content) if one.target.strip() and not _is_attachment(one.target))
-    return tuple(dict.fromkeys(found))
-
-
-def named_in(content: str, linked: Sequence[Linked]) -> frozenset[str]:
-    """Those of the linked that a text itself names by their files."""
-    if not linked or "[[" not in content:
-        return frozenset()
-    keys = {key_of(target) for target in targets_in(content)}
-    return frozenset(one.id for one in linked if keys & {key_of(one.target), key_of(_stem(one.target))})
-
-
-def keys_of(memory: Memory, path: str) -> set[str]:
-    """All that a link may call a note by."""
-    names = (memory.label, memory.name, memory.id, link_target(path), _stem(path))
-    return {key for one in names if (key := key_of(one))}
+    added: Mapping[str, str] = field(default_factory=dict[str, str])
+    typed: Mapping[str, str] = field(default_factory=dict[str, str])
+    untied: frozenset[str] = frozenset()
+    gone: frozenset[str] = frozenset()
+    texts: tuple[str, ...] = ()
+    wanted: tuple[Link, ...] = ()
+    is_anew: bool = True
 
 
 class Links:
@@ -57,31 +57,34 @@ class Links:
     def __init__(self, hands: Hands) -> None:
         self._hands = hands
 
-    async def take(self, stance_id: str, note: Note, *, base: str, agreed: Agreed, told: bool, who: Caller) -> bool:
+    async def take(
+        self, stance_id: str, note: Note, *, base: str, agreed: Agreed, told: bool, is_anew: bool, who: Caller
+    ) -> bool:
         """Make relations of what somebody has done to the links of a file; tells whether any has changed.
 
-        `base` is the content that both agreed on, `told` whether the file says what it links in its frontmatter, too.
+        `base` is the content that both agreed on, `told` whether the file says what it links in its frontmatter, too;
+        `is_anew` whether it is known what the file has linked before.
         """
         if not any((note.linked, note.links, agreed.links, "[[" in note.content, "[[" in base)):
             return False
         change = await self._compare(stance_id, note, base=base, agreed=agreed, told=told)
         await self._hands.do(self._hands.ledger.want, stance_id, change.wanted)
-        return await self._apply(stance_id, change, who=who)
+        return await self._apply(stance_id, replace(change, is_anew=is_anew), who=who)
 
-    async def mention(self, memory: Memory, *, before: str, who: Caller) -> bool:
-        """Make relations of what the text of a memory links that it did not before; tells whether there were any."""
-        if "[[" not in memory.content:
-            return False
-        old = set(map(key_of, targets_in(before)))
-        new = [target for target in targets_in(memory.content) if key_of(target) not in old]
-        if not new:
-            return False
+    async def mention(self, memory: Memory, *, before: str, was_linked: bool, who: Caller) -> bool:
+        """Have the relations of a memory follow its text, which was another before; tells whether any has changed."""
+        own = memory.trunk or memory.id
+        old, now = targets_in(before), targets_in(memory.content)
+        known = set(map(key_of, old))
+        new = [target for target in now if key_of(target) not in known]
         found = await self.found(new)
-        wants = [Link(target=one) for one in new if key_of(one) not in found]
-        if wants:
-            await self._hands.do(self._want_also, memory.id, wants)
-        added = {one: "" for one in found.values() if one != memory.id}
-        return await self._apply(memory.id, _Change(added=added, gone=frozenset(), wanted=()), who=who)
+        if old or new:
+            wants = [Link(target=one) for one in new if key_of(one) not in found]
+            await self._hands.do(self._want_anew, own, set(map(key_of, now)), wants)
+        typed = {found[key_of(one)]: one for one in reversed(new) if key_of(one) in found}
+        typed.pop(own, None)
+        texts = (memory.content,) if was_linked else ()
+        return await self._apply(own, _Change(typed=typed, texts=texts), who=who)
 
     async def welcome(self, memory: Memory, path: str) -> tuple[str, ...]:
         """Link a note that has come to be with all that wanted it; tells whose files have changed by it."""
@@ -90,7 +93,13 @@ class Links:
         for source, link in waiting:
             if source == memory.id:
                 continue
-            change = _Change(added={memory.id: self._said(link.text, memory)}, gone=frozenset(), wanted=())
+            # Of what only a text wants no words are kept.
+            is_typed_there = not link.text
+            change = (
+                _Change(typed={memory.id: link.target})
+                if is_typed_there
+                else _Change(added={memory.id: self._said(link.text, memory)})
+            )
             await self._apply(source, change, who=self._hands.who())
             await self._hands.do(self._want_no_more, source, link)
             changed.append(source)
@@ -109,7 +118,8 @@ class Links:
 
     def _called(self, keys: Iterable[str]) -> list[Agreed]:
         ledger = self._hands.ledger
-        found = [*ledger.by_stem(keys).values(), *ledger.by_title(keys).values()] if keys else []
+        looks = (ledger.by_stem, ledger.by_title, ledger.by_alias) if keys else ()
+        found = [some for look in looks for some in look(keys).values()]
         return list({one.memory_id: one for some in found for one in some if has_file(one)}.values())
 
     async def retarget(self, memory: Memory, marks: Sequence[Mark]) -> bool:
@@ -137,7 +147,7 @@ class Links:
                 continue
             if has_file(replace(row, path=mark.path)) and mark.path != row.path:
                 targets[link_target(mark.path)] = link_target(row.path)
-                targets.setdefault(_stem(mark.path), _stem(row.path))
+                targets.setdefault(stem_of(mark.path), stem_of(row.path))
             # Another note may be called so now, and be meant.
             is_own = found.get(key_of(mark.title), mark.id) == mark.id
             if is_own and key_of(mark.title) not in {key_of(row.title), *map(key_of, targets)}:
@@ -149,10 +159,10 @@ class Links:
         keys = {key_of(one): one for one in targets if key_of(one)}
         if not keys:
             return {}
-        rows = await self._hands.do(self._hands.ledger.by_stem, [*keys, *map(_stem, keys)])
+        rows = await self._hands.do(self._hands.ledger.by_stem, [*keys, *map(stem_of, keys)])
         chosen: dict[str, str] = {}
         for key, target in keys.items():
-            at = [one for one in rows.get(key) or rows.get(_stem(key)) or () if has_file(one)]
+            at = [one for one in rows.get(key) or rows.get(stem_of(key)) or () if has_file(one)]
             bare = target.strip().lower()
             if len(at) == 1:
                 chosen[key] = at[0].memory_id
@@ -160,6 +170,9 @@ class Links:
                 chosen[key] = own
         rest = [key for key in keys if key not in chosen]
         chosen |= {key: one for key in rest if (one := await self._titled(keys[key]))}
+        rest = [key for key in rest if key not in chosen]
+        called = await self._hands.do(self._hands.ledger.by_alias, rest) if rest else {}
+        chosen |= {key: some[0].memory_id for key, some in called.items() if len(some) == 1}
         alive = await self._hands.store.get(self._hands.space, list(set(chosen.values()))) if chosen else {}
         return {key: one for key, one in chosen.items() if one in alive and alive[one].state is State.LIVE}
 
@@ -177,58 +190,114 @@ class Links:
         found = await self.found([*(target for target, _ in section), *mentioned, *before])
         shown = shown_links(agreed)
         texts = {found[key_of(target)]: text for target, text in reversed(section) if key_of(target) in found}
-        named = {found[key_of(one)] for one in mentioned if key_of(one) in found}
+        named = {found[key_of(one)]: one for one in reversed(mentioned) if key_of(one) in found}
         was_named = {found[key_of(one)] for one in before if key_of(one) in found}
+        # What the text named by its file was in no list of ours.
+        unlisted = named_in(base, [Linked(id=one, target=link.target, text="") for one, link in shown.items()])
         listed = {one for one in note.links if is_id(one)}
         others = await self._hands.store.get(self._hands.space, list({*texts, *listed})) if texts or listed else {}
-        added = {one: self._said(text, others[one]) for one, text in texts.items() if shown.get(one) != text}
-        added |= {one: "" for one in named - was_named if one not in shown and one not in texts}
+        added = {
+            one: self._said(text, others[one])
+            for one, text in texts.items()
+            if one not in shown or shown[one].text != text or one in unlisted
+        }
         is_live = {one for one, memory in others.items() if memory.state is State.LIVE}
         added |= {one: "" for one in listed & is_live if one not in shown and one not in added and one not in was_named}
-        gone = {one for one in shown if one not in texts and one not in named and one not in added}
+        gone = {one for one in shown if one not in {*texts, *named, *added, *unlisted}}
         # Also where none is left of them; but who lists something else there has not taken ours out.
         if told and (listed or not note.links):
             gone |= {one for one in shown if one not in listed}
-        wanted = [Link(target=target, text=text) for target, text in section if key_of(target) not in found]
+        untied = {one for one in shown if base and one in named and one not in texts and one not in unlisted}
+        typed = {one: target for one, target in named.items() if one in untied or one not in {*was_named, *shown}}
+        wanted = [Link(target=target, text=text or target) for target, text in section if key_of(target) not in found]
         wanted += [Link(target=one) for one in mentioned if key_of(one) not in found]
-        fresh = {one.target: one for one in reversed(wanted) if one.target.strip() and not _is_attachment(one.target)}
-        added = {one: text for one, text in added.items() if one != own and one not in gone}
-        return _Change(added=added, gone=frozenset(gone), wanted=tuple(reversed(fresh.values())))
+        fresh = {one.target: one for one in reversed(wanted) if one.target.strip() and not is_attachment(one.target)}
+        return _Change(
+            added={one: text for one, text in added.items() if one != own and one not in gone},
+            typed={one: target for one, target in typed.items() if one not in {own, *gone, *added}},
+            untied=frozenset(untied),
+            gone=frozenset(gone),
+            texts=(note.content,) if note.content != base else (),
+            wanted=tuple(reversed(fresh.values())),
+        )
 
     def _said(self, text: str, other: Memory) -> str:
         """What a relation is to say: nothing where the link says what the other note is called anyway."""
         return "" if key_of(text) in (key_of(other.label), key_of(other.name)) else " ".join(text.split())[:_LONGEST]
 
     async def _apply(self, own: str, change: _Change, *, who: Caller) -> bool:
-        if not change.added and not change.gone:
+        if not any((change.added, change.typed, change.gone, change.texts)):
             return False
-        engine = self._hands.engine
         relations = [one for one in await self._hands.store.relations(self._hands.space, [own]) if one.type == LINK]
         known = {_other(one, own): one for one in relations}
-        for other in change.gone & set(known):
-            await engine.unrelate(own, other, who=who)
-        changed = bool(change.gone & set(known))
+        gone = change.gone & set(known)
+        kept = {one: edge for one, edge in known.items() if is_typed(edge) and one not in {*gone, *change.added}}
+        gone |= await self._unnamed(own, kept, texts=change.texts) if change.texts else frozenset()
+        for other in gone:
+            await self._hands.engine.unrelate(own, other, who=who)
+        changed = bool(gone)
         for other, text in change.added.items():
             edge = known.get(other)
-            if edge is not None and (not text or edge.text == text):
+            is_told = edge is not None and (not text or edge.text == text)
+            if edge is not None and is_told and not (is_typed(edge) and change.is_anew):
                 continue
-            try:
-                # An edge that is there keeps what nobody has changed.
-                await engine.relate(
-                    own, other, who=who, text=text, strength=edge.strength if edge else 0.5,
-                    metadata=edge.metadata if edge else None,
-                )  # fmt: skip
-            except (NotFound, InvalidInput):
-                continue
-            changed = True
+            # An edge that is there keeps what nobody has changed.
+            words = text or (edge.text if edge else "")
+            changed |= await self._relate(own, other, text=words, edge=edge, typed="", who=who)
+        for other, target in change.typed.items():
+            edge = known.get(other)
+            if edge is None or (other in change.untied and not is_typed(edge)):
+                words = edge.text if edge else ""
+                changed |= await self._relate(own, other, text=words, edge=edge, typed=target, who=who)
         return changed
 
-    def _want_also(self, memory_id: str, links: Sequence[Link]) -> None:
-        known = self._hands.ledger.wants_of(memory_id)
-        keys = {key_of(one.target) for one in known}
-        fresh = [one for one in links if key_of(one.target) not in keys]
-        if fresh:
-            self._hands.ledger.want(memory_id, [*known, *fresh])
+    async def _relate(
+        self, own: str, other: str, *, text: str, edge: Relation | None, typed: str, who: Caller
+    ) -> bool:  # fmt: skip
+        strength = edge.strength if edge else 0.5
+        metadata = typed_as(typed, edge.metadata if edge else None)
+        try:
+            await self._hands.engine.relate(own, other, who=who, text=text, strength=strength, metadata=metadata)
+        except (NotFound, InvalidInput):
+            return False
+        return True
+
+    async def _unnamed(self, own: str, typed: Mapping[str, Relation], *, texts: Sequence[str]) -> frozenset[str]:
+        """Those of the links that came of texts alone which no text names any more, on neither end."""
+        if not typed:
+            return frozenset()
+        sound = await SoundReader(self._hands.store, space=self._hands.space).get([own, *typed])
+        memories = {one.id: one for one in sound}
+        if own not in memories:
+            return frozenset()
+        rows = await self._hands.do(self._hands.rows, list(memories))
+        # A note may be called otherwise already, and those that name it be told of that a moment later.
+        keys = {
+            one: keys_of(memory, rows[one].path) | {key_of(rows[one].title)} if one in rows else keys_of(memory, "")
+            for one, memory in memories.items()
+        }
+        mine = (*texts, memories[own].content)
+        gone: set[str] = set()
+        for other, edge in typed.items():
+            if other not in memories:
+                continue
+            ours, theirs = [
+                keys[one] | {key_of(typed_by(edge))} if one == edge.target else keys[one] for one in (own, other)
+            ]
+            is_named = any(mentions_any(one, theirs, memory_id=other) for one in mine)
+            if not is_named and not mentions_any(memories[other].content, ours, memory_id=own):
+                gone.add(other)
+        return frozenset(gone)
+
+    def _want_anew(self, memory_id: str, named: set[str], fresh: Sequence[Link]) -> None:
+        """Want what a text names that is not there, and no more what it does not name any more."""
+        ledger = self._hands.ledger
+        known = ledger.wants_of(memory_id)
+        kept = [one for one in known if one.text or key_of(one.target) in named]
+        keys = {key_of(one.target) for one in kept}
+        wants = [*kept, *(one for one in fresh if key_of(one.target) not in keys)]
+        if wants != known:
+            ledger.want(memory_id, wants)
 
     def _want_no_more(self, memory_id: str, link: Link) -> None:
         ledger = self._hands.ledger
@@ -243,21 +312,3 @@ def unresolved(note: Note, wanted: Iterable[Link]) -> tuple[Link, ...]:
 
 def _other(relation: Relation, own: str) -> str:
     return relation.target if relation.source == own else relation.source
-
-
-def _stem(target: str) -> str:
-    return PurePosixPath(link_target(target)).name
-
-
-def _is_attachment(target: str) -> bool:
-    suffix = PurePosixPath(target).suffix.lower()
-    return suffix in _MEDIA
-
-
-_MEDIA = frozenset(
-    f".{one}"
-    for one in (
-        "png jpg jpeg gif webp svg bmp avif tif tiff heic mp3 wav m4a ogg flac webm 3gp mp4 mov mkv ogv avi pdf docx "
-        "odt xlsx pptx txt html htm csv json canvas base zip"
-    ).split()
-)

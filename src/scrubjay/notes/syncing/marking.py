@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from scrubjay.notes.disk.ledger import Agreed
+from scrubjay.notes.page.note import Link
 from scrubjay.notes.syncing.hands import Hands, away, has_file
 
 __all__ = ["Mark", "is_marked", "mark", "marks_of", "put", "put_away", "shown_links"]
@@ -36,9 +37,10 @@ def marks_of(agreed: Agreed) -> tuple[Mark, ...]:
     return tuple(Mark(**json.loads(told)) for one, told in agreed.links if one == _MARK)
 
 
-def shown_links(agreed: Agreed) -> dict[str, str]:
-    """The ids of what a file links, with the texts that it shows."""
-    return {one: text.partition("\n")[2] for one, text in agreed.links if one != _MARK}
+def shown_links(agreed: Agreed) -> dict[str, Link]:
+    """The ids of what a file links, with the links that it shows."""
+    told = ((one, text.partition("\n")) for one, text in agreed.links if one != _MARK)
+    return {one: Link(target=target, text=text) for one, (target, _, text) in told}
 
 
 def put(agreed: Agreed, *, before: Agreed | None, neighbours: Sequence[str], hands: Hands) -> None:
@@ -53,6 +55,8 @@ def put(agreed: Agreed, *, before: Agreed | None, neighbours: Sequence[str], han
         hands.ledger.put(agreed)
         if before is None or _called(before) != _called(agreed) or not has_file(agreed):
             mark(before or agreed, neighbours, hands=hands)
+            # Also those that have no file yet.
+            hands.ledger.touched.update(neighbours)
 
 
 def put_away(agreed: Agreed, *, hands: Hands) -> Agreed:

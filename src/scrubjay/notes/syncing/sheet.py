@@ -10,6 +10,7 @@ from scrubjay.model.draft import Edit
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory, Method, Source
 from scrubjay.model.moment import to_iso
+from scrubjay.notes.page.aliases import with_aliases
 from scrubjay.notes.page.format import Page
 from scrubjay.notes.page.note import Link, Note
 
@@ -116,7 +117,8 @@ def edit_of(memory: Memory, told: Note, wanted: Note, *, message: str) -> Edit |
     if wanted.last_reviewed and not _alike(told.last_reviewed, wanted.last_reviewed):
         fields["last_reviewed"] = to_iso(wanted.last_reviewed)
     if told.extra != wanted.extra:
-        rest = {name: value for name, value in memory.metadata.items() if name != EXTRA}
+        rest = with_aliases(memory.metadata, before=told.extra, after=wanted.extra)
+        rest.pop(EXTRA, None)
         fields["metadata"] = rest | ({EXTRA: wanted.extra} if wanted.extra else {})
     before, after = Counter(told.observations), Counter(wanted.observations)
     added, removed = tuple((after - before).elements()), tuple((before - after).elements())

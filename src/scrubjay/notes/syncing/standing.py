@@ -10,11 +10,12 @@ from scrubjay.model.memory import MAIN, Memory, State
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.notes.disk.ledger import Agreed
 from scrubjay.notes.disk.seen import Seen
+from scrubjay.notes.page.aliases import aliases_of
 from scrubjay.notes.page.naming import file_name, link_target
 from scrubjay.notes.page.note import Note
 from scrubjay.notes.syncing.clashing import is_open
 from scrubjay.notes.syncing.hands import Hands, has_file, last_path
-from scrubjay.notes.syncing.linking import named_in
+from scrubjay.notes.syncing.mentioning import named_in
 from scrubjay.notes.syncing.reconcile import Kept
 from scrubjay.notes.syncing.sheet import Linked, moment_of, sheet_of
 from scrubjay.references import SoundReader
@@ -102,6 +103,7 @@ class Stance:
             mtime_ns=seen.mtime_ns, inode=seen.inode, digest=digest, links=self.links, named_by_us=named_by_us,
             title=self.shown.label, category=self.shown.category,
             reviewed_at=self.shown.last_reviewed or created, created_at=created,
+            aliases=aliases_of(self.shown.metadata),
         )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import CODES, Conflict, NotFound, ScrubjayError, codes_of
+from scrubjay.model.results import Undone
 from scrubjay.remote.shapes import plain, plain_error
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.render import show
@@ -105,6 +106,8 @@ def _exit_code(answer: object) -> int:
     if getattr(answer, "missing", ()):
         return CODES[NotFound].exit
     if getattr(answer, "action", "") in ("rejected", "conflict"):
+        return CODES[Conflict].exit
+    if isinstance(answer, Undone) and answer.skipped and not answer.done:
         return CODES[Conflict].exit
     if getattr(answer, "ok", True) is False:
         return CODES[ScrubjayError].exit

@@ -25,7 +25,8 @@ NotestorePath = Annotated[
         "--notestore_path",
         "--notestore-path",
         metavar="DIR",
-        help="Folder of Markdown notes, kept in step with the memory. Default: SCRUBJAY_NOTESTORE_PATH.",
+        help="Folder of Markdown notes, kept in step with the memory. Default: SCRUBJAY_NOTESTORE_PATH, else the one "
+        "that was used last.",
     ),
 ]
 

@@ -9,21 +9,7 @@ import typer
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Trust
-from scrubjay.notes.results import (
-    Backlinks,
-    BrokenLinks,
-    Categories,
-    CurrentDate,
-    DueNotes,
-    NoteChanged,
-    NoteLinked,
-    NoteRead,
-    NoteReviewed,
-    NotesFound,
-    NotesSynced,
-    NoteWritten,
-    Templates,
-)
+from scrubjay.notes import results
 from scrubjay.surfaces.cli.attachments import add_attachments
 from scrubjay.surfaces.cli.bars import progress
 from scrubjay.surfaces.cli.command import verb
@@ -60,7 +46,7 @@ async def write(
     ] = "",
     project: Annotated[str, typer.Option(help="Project.")] = "",
     idempotency_key: Annotated[str, typer.Option(help="Makes a repeated call safe.")] = "",
-) -> NoteWritten:
+) -> results.NoteWritten:
     """Write a new note; what is like it is told, and never merged with it."""
     return await client.write_note(
         title, _content(content, file) or "", tags=tag or (), category=category, template=template, project=project,
@@ -76,7 +62,7 @@ async def read(
     format: Annotated[
         str, typer.Option(metavar="FORMAT", help="markdown (as it was written), plain (without marks) or json.")
     ] = "markdown",
-) -> NoteRead:
+) -> results.NoteRead:
     """Print a note."""
     return await client.read_note(identifier, format=format)
 
@@ -103,8 +89,13 @@ async def edit(
         int | None, typer.Option(metavar="N", help="Refuse unless the note is at this version.")
     ] = None,
     message: Annotated[str, typer.Option("--message", "-m", help="Why, for the history.")] = "",
-) -> NoteChanged:
+) -> results.NoteChanged:
     """Change a note; what is not given stays as it is, and the state before stays a version."""
+    if title is None and content is None and file is None and tag is None and category is None:
+        raise InvalidInput(
+            "say what to change",
+            hint="Give --title, --content, --file, --tag or --category; its file can be changed in any editor",
+        )
     return await client.edit_note(
         id, title=title, content=_content(content, file), tags=tag, category=category,
         expected_version=expected_version, message=message,
@@ -122,7 +113,7 @@ async def search(
         list[str] | None, typer.Option("--tag", "-t", help="Only notes with this tag; all must match.")
     ] = None,
     semantic: Annotated[bool, typer.Option("--semantic", help="Look for what means the same, too.")] = False,
-) -> NotesFound:
+) -> results.NotesFound:
     """Find notes by words in title, content, tags and category."""
     return await client.search_notes(query, limit=limit, category=category, tags=tag or (), semantic=semantic)
 
@@ -134,13 +125,13 @@ async def link(
     target: Ref,
     *,
     text: Annotated[str, typer.Option(help="What the link shows. Default: the target's title.")] = "",
-) -> NoteLinked:
+) -> results.NoteLinked:
     """Link two notes with each other; both show it."""
     return await client.link_notes(source, target, link_text=text)
 
 
 @verb(notes_app)
-async def unlink(client: MemoryClient, source: Ref, target: Ref) -> NoteLinked:
+async def unlink(client: MemoryClient, source: Ref, target: Ref) -> results.NoteLinked:
     """Take the link between two notes away, from both."""
     return await client.unlink_notes(source, target)
 
@@ -151,7 +142,7 @@ async def date(
     *,
     format: Annotated[str, typer.Option(metavar="FORMAT", help="iso, locale, timestamp or date_only.")] = "iso",
     timezone: Annotated[str, typer.Option(metavar="ZONE", help="Such as Europe/Berlin. Default: the server's.")] = "",
-) -> CurrentDate:
+) -> results.CurrentDate:
     """Print the date and time of now, as get_current_date tells it to agents."""
     return await client.current_date(format=format, timezone=timezone)
 
@@ -163,37 +154,37 @@ async def due(
     days: Annotated[int, typer.Option(metavar="N", help="Not looked through for so many days.")] = 90,
     limit: Limit = 20,
     category: Within = "",
-) -> DueNotes:
+) -> results.DueNotes:
     """List the notes that nobody has looked through for a while, the longest first."""
     return await client.due_notes(days=days, limit=limit, category=category)
 
 
 @verb(notes_app)
-async def review(client: MemoryClient, id: Ref) -> NoteReviewed:
+async def review(client: MemoryClient, id: Ref) -> results.NoteReviewed:
     """Say that you have looked through a note: it is not due again for a while."""
     return await client.review_note(id)
 
 
 @verb(notes_app)
-async def backlinks(client: MemoryClient, id: Ref) -> Backlinks:
+async def backlinks(client: MemoryClient, id: Ref) -> results.Backlinks:
     """List the notes that link to one."""
     return await client.backlinks(id)
 
 
 @verb(notes_app)
-async def broken(client: MemoryClient, *, limit: Limit = 100) -> BrokenLinks:
+async def broken(client: MemoryClient, *, limit: Limit = 100) -> results.BrokenLinks:
     """List the links that lead to no note, and which may be meant."""
     return await client.broken_links(limit=limit)
 
 
 @verb(notes_app)
-async def categories(client: MemoryClient) -> Categories:
+async def categories(client: MemoryClient) -> results.Categories:
     """Show the tree of categories, and how many notes are in each."""
     return await client.note_categories()
 
 
 @verb(notes_app)
-async def templates(client: MemoryClient) -> Templates:
+async def templates(client: MemoryClient) -> results.Templates:
     """List the templates that a new note can begin with."""
     return await client.note_templates()
 
@@ -208,7 +199,7 @@ async def sync(
     adopt: Annotated[
         bool, typer.Option("--adopt", help="Take over a folder that belongs to another store; nothing in it is lost.")
     ] = False,
-) -> NotesSynced:
+) -> results.NotesSynced:
     """Compare the store with the whole folder, and bring both in step. A daemon does so by itself."""
     with progress("looking through the notes") as report:
         return await client.sync_notes(deletions=deletions, adopt=adopt, progress=report)

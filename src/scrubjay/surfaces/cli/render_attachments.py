@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from scrubjay.notes.media.attached import Attached, Attachment, NoteAttachments, Orphans
-from scrubjay.surfaces.cli.paint import say
+from scrubjay.surfaces.cli.paint import say, say_each, say_warnings
 
 __all__ = ["ATTACHMENT_PRINTERS"]
 
@@ -11,23 +11,21 @@ __all__ = ["ATTACHMENT_PRINTERS"]
 def _attached(answer: Attached) -> None:
     say(f"{answer.action} {_told(answer.attachment)}")
     say(f"  embedded as {answer.attachment.embed}")
-    for warning in answer.warnings:
-        say(f"warning: {warning}")
+    say_warnings(answer.warnings)
 
 
 def _attachments(answer: NoteAttachments) -> None:
-    for one in answer.attachments:
-        say(_told(one))
-        say(f"  {one.path or f'{one.file} is gone'}{f' - {one.caption}' if one.caption else ''}")
-    if not answer.attachments:
-        say("it embeds no files")
+    say_each(map(_embedded, answer.attachments), none="it embeds no files")
 
 
 def _orphans(answer: Orphans) -> None:
-    for one in answer.orphans:
-        say(f"{one.file}: {one.why}, {one.bytes:,} bytes{f' ({one.id})' if one.id else ''}")
-    if not answer.orphans:
-        say("every attachment is embedded, and every file is known")
+    lines = (f"{one.file}: {one.why}, {one.bytes:,} bytes{f' ({one.id})' if one.id else ''}" for one in answer.orphans)
+    say_each(lines, none="every attachment is embedded, and every file is known")
+
+
+def _embedded(one: Attachment) -> str:
+    where = one.path or f"{one.file} is gone"
+    return f"{_told(one)}\n  {where}{f' - {one.caption}' if one.caption else ''}"
 
 
 def _told(one: Attachment) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from scrubjay.notes.exporting.results import NotesExported
 from scrubjay.notes.importing.results import NotesImported
-from scrubjay.surfaces.cli.paint import say
+from scrubjay.surfaces.cli.paint import say, say_warnings
 
 __all__ = ["FILE_PRINTERS"]
 
@@ -16,8 +16,7 @@ def _exported(answer: NotesExported) -> None:
     notes = f"{answer.notes:,} {'note' if answer.notes == 1 else 'notes'}"
     files = f" with {answer.files:,} {'file' if answer.files == 1 else 'files'}" if answer.files else ""
     say(f"exported {notes}{files} to {answer.target} ({answer.bytes:,} bytes)")
-    for warning in answer.warnings:
-        say(f"warning: {warning}")
+    say_warnings(answer.warnings)
 
 
 def _imported(answer: NotesImported) -> None:

@@ -2,22 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from scrubjay.notes.results import (
-    Backlinks,
-    BrokenLinks,
-    Categories,
-    CurrentDate,
-    DueNotes,
-    NoteChanged,
-    NoteLinked,
-    NoteRead,
-    NoteReviewed,
-    NotesFound,
-    NotesSynced,
-    NoteWritten,
-    Templates,
-)
-from scrubjay.surfaces.cli.paint import say
+from scrubjay.model.conflict import ToldConflict
+from scrubjay.notes import results
+from scrubjay.surfaces.cli.paint import say, say_each, say_warnings
 from scrubjay.surfaces.cli.render_attachments import ATTACHMENT_PRINTERS
 from scrubjay.surfaces.cli.render_files import FILE_PRINTERS
 
@@ -26,7 +13,7 @@ __all__ = ["NOTE_PRINTERS"]
 _SYNCED = ("taken", "created", "written", "moved", "trashed", "conflicts")
 
 
-def _written(answer: NoteWritten) -> None:
+def _written(answer: results.NoteWritten) -> None:
     if not answer.id:
         say("rejected: nothing was stored")
     else:
@@ -34,12 +21,11 @@ def _written(answer: NoteWritten) -> None:
         _file(answer.file_path)
     for one in answer.similar:
         say(f"  like {one.name} ({one.id}), {one.similarity:.2f}")
-    for one in answer.conflicts:
-        say(f"  {one.type.value} of {one.other.name}: {' '.join(one.other.statement.split())} [{one.id}]")
-    _warnings(answer.warnings)
+    _conflicts(answer.conflicts)
+    say_warnings(answer.warnings)
 
 
-def _read(answer: NoteRead) -> None:
+def _read(answer: results.NoteRead) -> None:
     if answer.format == "json":
         say(answer.content)
         return
@@ -49,15 +35,14 @@ def _read(answer: NoteRead) -> None:
             say(f"- {one}")
 
 
-def _changed(answer: NoteChanged) -> None:
+def _changed(answer: results.NoteChanged) -> None:
     say(f"{answer.action} {answer.title} ({answer.id}), version {answer.version}")
     _file(answer.file_path)
-    for one in answer.conflicts:
-        say(f"  {one.type.value} of {one.other.name}: {' '.join(one.other.statement.split())} [{one.id}]")
-    _warnings(answer.warnings)
+    _conflicts(answer.conflicts)
+    say_warnings(answer.warnings)
 
 
-def _found(answer: NotesFound) -> None:
+def _found(answer: results.NotesFound) -> None:
     for number, hit in enumerate(answer.results, start=1):
         where = f" [{hit.category}]" if hit.category else ""
         tags = "".join(f" #{tag}" for tag in hit.tags)
@@ -72,62 +57,59 @@ def _found(answer: NotesFound) -> None:
         say(f"note: {note}")
 
 
-def _linked(answer: NoteLinked) -> None:
+def _linked(answer: results.NoteLinked) -> None:
     say(f"{answer.action} {answer.source_title} ↔ {answer.target_title}")
     if answer.markdown_link:
         say(f"  {answer.markdown_link}")
-    _warnings(answer.warnings)
+    say_warnings(answer.warnings)
 
 
-def _date(answer: CurrentDate) -> None:
+def _date(answer: results.CurrentDate) -> None:
     say(answer.date if answer.format == "timestamp" else f"{answer.date}  ({answer.timezone})")
 
 
-def _reviewed(answer: NoteReviewed) -> None:
+def _reviewed(answer: results.NoteReviewed) -> None:
     say(f"reviewed {answer.title} ({answer.id}) on {answer.last_reviewed.date()}")
 
 
-def _due(answer: DueNotes) -> None:
-    for one in answer.notes:
-        say(f"{one.days:>5} days  {one.title}  {one.file_path or one.id}")
-    if not answer.notes:
-        say("nothing is due")
+def _due(answer: results.DueNotes) -> None:
+    lines = (f"{one.days:>5} days  {one.title}  {one.file_path or one.id}" for one in answer.notes)
+    say_each(lines, none="nothing is due")
 
 
-def _backlinks(answer: Backlinks) -> None:
-    for one in answer.backlinks:
+def _backlinks(answer: results.Backlinks) -> None:
+    def line(one: results.Backlink) -> str:
         text = f"  ({one.text})" if one.text and one.text != answer.title else ""
-        say(f"{one.title}{text}  {one.file_path or one.id}")
-    if not answer.backlinks:
-        say("nothing links to it")
+        return f"{one.title}{text}  {one.file_path or one.id}"
+
+    say_each(map(line, answer.backlinks), none="nothing links to it")
 
 
-def _broken(answer: BrokenLinks) -> None:
-    for one in answer.links:
+def _broken(answer: results.BrokenLinks) -> None:
+    def lines(one: results.BrokenLink) -> str:
         near = f"; did you mean {' or '.join(one.suggestions)}?" if one.suggestions else ""
-        say(f"{one.title}: [[{one.target}]] leads nowhere{near}")
-        say(f"  {one.file_path or one.id}")
-    if not answer.links:
-        say("every link leads to a note")
+        return f"{one.title}: [[{one.target}]] leads nowhere{near}\n  {one.file_path or one.id}"
+
+    say_each(map(lines, answer.links), none="every link leads to a note")
 
 
-def _categories(answer: Categories) -> None:
-    for one in answer.categories:
-        say(f"{'  ' * one.path.count('/')}{one.name}  {one.total}")
-    if not answer.categories:
-        say("no note has a category")
+def _categories(answer: results.Categories) -> None:
+    lines = (f"{'  ' * one.path.count('/')}{one.name}  {one.total}" for one in answer.categories)
+    say_each(lines, none="no note has a category")
 
 
-def _templates(answer: Templates) -> None:
+def _templates(answer: results.Templates) -> None:
     for one in answer.templates:
         say(f"{one.name}{'  (built in)' if one.built_in else ''}")
     if answer.folder:
         say(f"your own go into {answer.folder}")
 
 
-def _synced(answer: NotesSynced) -> None:
+def _synced(answer: results.NotesSynced) -> None:
     done = ", ".join(f"{getattr(answer, name)} {name}" for name in _SYNCED if getattr(answer, name))
-    say(f"{answer.checked:,} notes looked at in {answer.folder}: {done or 'all in step'}")
+    rest = "all others in step" if answer.problems else "all in step"
+    files = "1 file" if answer.checked == 1 else f"{answer.checked:,} files"
+    say(f"{files} looked at in {answer.folder}: {done or rest}")
     for problem in answer.problems:
         say(f"  left alone: {problem}")
 
@@ -137,25 +119,25 @@ def _file(path: str) -> None:
         say(f"  {path}")
 
 
-def _warnings(warnings: Sequence[str]) -> None:
-    for warning in warnings:
-        say(f"warning: {warning}")
+def _conflicts(conflicts: Sequence[ToldConflict]) -> None:
+    for one in conflicts:
+        say(f"  {one.type.value} of {one.other.name}: {' '.join(one.other.statement.split())} [{one.id}]")
 
 
 NOTE_PRINTERS: list[tuple[type, Callable[..., None]]] = [
-    (NoteWritten, _written),
-    (NoteRead, _read),
-    (NoteChanged, _changed),
-    (NotesFound, _found),
-    (NoteLinked, _linked),
-    (CurrentDate, _date),
-    (NoteReviewed, _reviewed),
-    (DueNotes, _due),
-    (Backlinks, _backlinks),
-    (BrokenLinks, _broken),
-    (Categories, _categories),
-    (Templates, _templates),
-    (NotesSynced, _synced),
+    (results.NoteWritten, _written),
+    (results.NoteRead, _read),
+    (results.NoteChanged, _changed),
+    (results.NotesFound, _found),
+    (results.NoteLinked, _linked),
+    (results.CurrentDate, _date),
+    (results.NoteReviewed, _reviewed),
+    (results.DueNotes, _due),
+    (results.Backlinks, _backlinks),
+    (results.BrokenLinks, _broken),
+    (results.Categories, _categories),
+    (results.Templates, _templates),
+    (results.NotesSynced, _synced),
     *ATTACHMENT_PRINTERS,
     *FILE_PRINTERS,
 ]

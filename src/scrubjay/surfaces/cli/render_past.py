@@ -9,7 +9,7 @@ from scrubjay.model.branch import Branches, Clash, Joined
 from scrubjay.model.memory import MAIN
 from scrubjay.model.results import History
 from scrubjay.model.version import FieldDiff, Version
-from scrubjay.surfaces.cli.paint import Span, paint, paint_table, say
+from scrubjay.surfaces.cli.paint import Span, paint, paint_table, say, say_warnings
 
 _WIDTH = 100
 _LEAST_COLUMN = 16
@@ -60,8 +60,7 @@ def show_joined(answer: Joined) -> None:
         say(f"--prefer ours keeps what {answer.into} says, --prefer theirs what {answer.branch} says")
     else:
         paint([(answer.action, "bold"), (f" {ways}, version {answer.version}", "")])
-    for warning in answer.warnings:
-        say(f"warning: {warning}")
+    say_warnings(answer.warnings)
 
 
 def _version(one: Version) -> Sequence[Span]:

@@ -307,7 +307,7 @@ async def undo(
     *,
     run: Annotated[str, typer.Option(help="A named run, or the id of one. Default: this agent's last change.")] = "",
 ) -> Undone:
-    """Take back the last change of this agent."""
+    """Take back the last change of this agent. Where all of it was changed since, nothing is done: exit code 4."""
     return await client.undo(run=run)
 
 

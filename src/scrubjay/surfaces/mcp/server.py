@@ -143,7 +143,7 @@ class _Counter:
         try:
             return result(await self._call(ctx, tool, params))
         except ScrubjayError as error:
-            return failure(str(error), error)
+            return result(tool.refuses(error)) if tool.refuses else failure(str(error), error)
         except Exception as error:  # noqa: BLE001 - the edge of the surface: the log gets the trace, the caller a clear answer.
             _log.exception("a tool failed", extra={"fields": {"tool": tool.name}})
             return failure(f"{tool.name} failed: {type(error).__name__}. The daemon's log says more")

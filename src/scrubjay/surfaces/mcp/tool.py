@@ -6,6 +6,7 @@ from typing import Protocol, TypeVar
 
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
+from scrubjay.errors import ScrubjayError
 from scrubjay.model.draft import Caller
 from scrubjay.model.grant import OWNER, Grant
 from scrubjay.model.memory import Json
@@ -59,7 +60,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One tool. `input` is a JSON Schema of an object without additional properties."""
+    """One tool. `input` is a JSON Schema of an object without additional properties.
+
+    `refuses` makes an answer of what is wrong, for a dialect in which no call fails.
+    """
 
     name: str
     title: str
@@ -70,3 +74,4 @@ class Tool:
     reads: bool = False
     destroys: bool = False
     repeatable: bool = False
+    refuses: Callable[[ScrubjayError], Answer] | None = None

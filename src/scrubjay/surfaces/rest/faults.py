@@ -54,6 +54,7 @@ _WORDS = {
     "literal_error": "must be one of {expected}",
     "recursion_loop": "is nested too deeply",
 }
+_NOT_LEFT_OUT = "none_required"
 _TOO_MUCH = frozenset({"string_too_long", "too_long"})
 
 
@@ -78,7 +79,7 @@ async def _refused(connection: Request | WebSocket, error: Exception) -> Respons
 async def _invalid(_: Request | WebSocket, error: Exception) -> Response:
     """What does not fit the description: the first thing in words, and all of them as a list."""
     known = cast("RequestValidationError | WebSocketRequestValidationError", error)
-    found = cast("Sequence[Mapping[str, object]]", known.errors())
+    found = _named(cast("Sequence[Mapping[str, object]]", known.errors()))
     wrong = [f"{_place(one)} {_words(one)}" for one in found[:_MOST_TOLD]]
     is_too_much = found[0]["type"] in _TOO_MUCH and _where(found[0]) == "body"
     refused = (TooLarge if is_too_much else InvalidInput)(wrong[0], field=_place(found[0]))
@@ -126,6 +127,25 @@ def _allowed(request: Request | WebSocket) -> set[str]:
     return found
 
 
+def _named(found: Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, object]]:
+    """What is wrong, by the names that the caller knows: a field that may be left out fails once for each of its types.
+
+    That it is not left out is one of these failures and no fault; the others have the type behind the name.
+    """
+    left = {_loc(one)[:-1] for one in found if one["type"] == _NOT_LEFT_OUT}
+    named: list[Mapping[str, object]] = []
+    for one in found:
+        if one["type"] == _NOT_LEFT_OUT:
+            continue
+        at = next((len(field) for field in left if _loc(one)[: len(field)] == field), None)
+        named.append(one if at is None else {**one, "loc": (*_loc(one)[:at], *_loc(one)[at + 1 :])})
+    return named or found
+
+
+def _loc(one: Mapping[str, object]) -> tuple[object, ...]:
+    return tuple(cast("Sequence[object]", one["loc"]))
+
+
 def _words(one: Mapping[str, object]) -> str:
     """What is wrong with a field; nothing of what was sent is told again."""
     words = _WORDS.get(str(one["type"]))
@@ -135,10 +155,10 @@ def _words(one: Mapping[str, object]) -> str:
 
 
 def _where(one: Mapping[str, object]) -> str:
-    return str(cast("Sequence[object]", one["loc"])[0])
+    return str(_loc(one)[0])
 
 
 def _place(one: Mapping[str, object]) -> str:
     """The name of a field, as the caller writes it."""
-    parts = cast("Sequence[object]", one["loc"])
+    parts = _loc(one)
     return ".".join(str(part)[:_LONGEST_NAME] for part in parts[1:]) or f"the {parts[0]}"

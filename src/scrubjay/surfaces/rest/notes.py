@@ -8,21 +8,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from scrubjay.errors import InvalidInput
-from scrubjay.notes.results import (
-    Backlinks,
-    BrokenLinks,
-    Categories,
-    CurrentDate,
-    DueNotes,
-    NoteChanged,
-    NoteLinked,
-    NoteRead,
-    NoteReviewed,
-    NotesFound,
-    NotesSynced,
-    NoteWritten,
-    Templates,
-)
+from scrubjay.notes import results
 from scrubjay.surfaces.rest import note_examples as examples
 from scrubjay.surfaces.rest.asked import SourceAsked, Tags
 from scrubjay.surfaces.rest.house import Reading, Visit, Watching, Writing
@@ -72,8 +58,10 @@ class NoteLinkAsked(Asked):
     "/notes",
     summary="Write a note",
     status_code=_CREATED,
-    responses=gives(NoteWritten, examples.WRITTEN, status=_CREATED, what="A new note", headers=("ETag", "Location"))
-    | gives(NoteWritten, examples.WRITTEN, what="Refused by a rule, or written before under this key"),
+    responses=gives(
+        results.NoteWritten, examples.WRITTEN, status=_CREATED, what="A new note", headers=("ETag", "Location")
+    )
+    | gives(results.NoteWritten, examples.WRITTEN, what="Refused by a rule, or written before under this key"),
 )
 async def write_note(asked: NoteAsked, visit: Writing, key: Key = "") -> Response:
     """Write a new note; what is like it is told, and never merged with it."""
@@ -85,7 +73,7 @@ async def write_note(asked: NoteAsked, visit: Writing, key: Key = "") -> Respons
     return answer(done, status=_CREATED, headers=headers)
 
 
-@routes.get("/notes/search", summary="Search notes", responses=gives(NotesFound, examples.FOUND))
+@routes.get("/notes/search", summary="Search notes", responses=gives(results.NotesFound, examples.FOUND))
 async def search_notes(
     visit: Watching,
     q: Annotated[
@@ -101,7 +89,7 @@ async def search_notes(
     return answer(await visit.read("search_notes", work))
 
 
-@routes.get("/notes/due", summary="Notes to review", responses=gives(DueNotes, examples.DUE))
+@routes.get("/notes/due", summary="Notes to review", responses=gives(results.DueNotes, examples.DUE))
 async def due_notes(
     visit: Watching,
     days: Annotated[int, Query(ge=0, le=36_500, description="Not looked through for so many days.")] = 90,
@@ -112,25 +100,29 @@ async def due_notes(
     return answer(await visit.read("due_notes", visit.memory.due_notes(days=days, limit=limit, category=category)))
 
 
-@routes.get("/notes/broken-links", summary="Links that lead nowhere", responses=gives(BrokenLinks, examples.BROKEN))
+@routes.get(
+    "/notes/broken-links", summary="Links that lead nowhere", responses=gives(results.BrokenLinks, examples.BROKEN)
+)
 async def broken_links(visit: Watching, limit: _Thousand = 100) -> Response:
     """The links to notes that do not exist, and which may be meant."""
     return answer(await visit.read("broken_links", visit.memory.broken_links(limit=limit)))
 
 
-@routes.get("/notes/categories", summary="Categories of notes", responses=gives(Categories, examples.CATEGORIES))
+@routes.get(
+    "/notes/categories", summary="Categories of notes", responses=gives(results.Categories, examples.CATEGORIES)
+)
 async def note_categories(visit: Watching) -> Response:
     """The categories and how many notes are in each, alone and with those below it."""
     return answer(await visit.read("note_categories", visit.memory.note_categories()))
 
 
-@routes.get("/notes/templates", summary="Templates for notes", responses=gives(Templates, examples.TEMPLATES))
+@routes.get("/notes/templates", summary="Templates for notes", responses=gives(results.Templates, examples.TEMPLATES))
 async def note_templates(visit: Watching) -> Response:
     """The forms that a new note can begin with."""
     return answer(await visit.read("note_templates", visit.memory.note_templates()))
 
 
-@routes.get("/notes/date", summary="The date of now", responses=gives(CurrentDate, examples.DATE))
+@routes.get("/notes/date", summary="The date of now", responses=gives(results.CurrentDate, examples.DATE))
 async def current_date(
     visit: Watching,
     format: Annotated[Literal["iso", "locale", "timestamp", "date_only"], Query(description="How it is told.")] = "iso",
@@ -142,7 +134,7 @@ async def current_date(
     return answer(await visit.read("current_date", visit.memory.current_date(format=format, timezone=timezone)))
 
 
-@routes.post("/notes/sync", summary="Bring files in step", responses=gives(NotesSynced, examples.SYNCED))
+@routes.post("/notes/sync", summary="Bring files in step", responses=gives(results.NotesSynced, examples.SYNCED))
 async def sync_notes(
     visit: Writing,
     deletions: Annotated[
@@ -154,7 +146,9 @@ async def sync_notes(
 
 
 @routes.get(
-    "/notes/{id}", summary="Read a note", responses=gives(NoteRead, examples.READ, what="The note", headers=("ETag",))
+    "/notes/{id}",
+    summary="Read a note",
+    responses=gives(results.NoteRead, examples.READ, what="The note", headers=("ETag",)),
 )
 async def read_note(
     ref: Ref,
@@ -166,7 +160,9 @@ async def read_note(
     return answer(found, headers=etag(found.version))
 
 
-@routes.patch("/notes/{id}", summary="Edit a note", responses=gives(NoteChanged, examples.CHANGED, headers=("ETag",)))
+@routes.patch(
+    "/notes/{id}", summary="Edit a note", responses=gives(results.NoteChanged, examples.CHANGED, headers=("ETag",))
+)
 async def edit_note(ref: Ref, asked: NoteEditAsked, visit: Writing, match: IfMatch = "", key: Key = "") -> Response:
     """Change a note; the state before stays a version."""
     given = asked.model_dump(mode="json", exclude_unset=True)
@@ -178,26 +174,28 @@ async def edit_note(ref: Ref, asked: NoteEditAsked, visit: Writing, match: IfMat
     return answer(done, headers=etag(done.version))
 
 
-@routes.post("/notes/{id}/review", summary="Review a note", responses=gives(NoteReviewed, examples.REVIEWED))
+@routes.post("/notes/{id}/review", summary="Review a note", responses=gives(results.NoteReviewed, examples.REVIEWED))
 async def review_note(ref: Ref, visit: Writing) -> Response:
     """Note that somebody has looked through a note."""
     return answer(await visit.write("review_note", visit.memory.review_note(ref)))
 
 
-@routes.get("/notes/{id}/backlinks", summary="Who links to a note", responses=gives(Backlinks, examples.BACKLINKS))
+@routes.get(
+    "/notes/{id}/backlinks", summary="Who links to a note", responses=gives(results.Backlinks, examples.BACKLINKS)
+)
 async def backlinks(ref: Ref, visit: Watching) -> Response:
     """The notes that link to one, and with what words."""
     return answer(await visit.read("backlinks", visit.memory.backlinks(ref)))
 
 
-@routes.post("/notes/{id}/links", summary="Link two notes", responses=gives(NoteLinked, examples.LINKED))
+@routes.post("/notes/{id}/links", summary="Link two notes", responses=gives(results.NoteLinked, examples.LINKED))
 async def link_notes(ref: Ref, asked: NoteLinkAsked, visit: Writing) -> Response:
     """Link a note with another; both show it."""
     work = visit.memory.link_notes(ref, asked.target, link_text=asked.text)
     return answer(await visit.write("link_notes", work))
 
 
-@routes.delete("/notes/{id}/links", summary="Unlink two notes", responses=gives(NoteLinked, examples.UNLINKED))
+@routes.delete("/notes/{id}/links", summary="Unlink two notes", responses=gives(results.NoteLinked, examples.UNLINKED))
 async def unlink_notes(
     ref: Ref, visit: Writing, target: Annotated[Label, Query(min_length=1, examples=["sarah"])]
 ) -> Response:

@@ -4,7 +4,7 @@ from scrubjay.model.conflict import Strategy
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.tool import Tool
 from scrubjay.surfaces.mcp.toolsets import enhanced_conflicts, enhanced_entities, enhanced_versions
-from scrubjay.surfaces.mcp.toolsets.enhanced_telling import Call, errors_as_data
+from scrubjay.surfaces.mcp.toolsets.enhanced_telling import Call, refused
 from scrubjay.surfaces.mcp.toolsets.schema import (
     FLAG,
     LIST,
@@ -38,7 +38,7 @@ def _tool(
 ) -> Tool:
     return Tool(
         name=name, title=name.replace("_", " ").capitalize(), description=description, input=input, output=output,
-        call=errors_as_data(call), reads=reads, repeatable=repeatable,
+        call=call, reads=reads, repeatable=repeatable, refuses=refused,
     )  # fmt: skip
 
 

@@ -1,13 +1,14 @@
 """Facts and conflicts of the `enhanced` dialect: found, looked into, resolved."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import cast
 
 from scrubjay.branches import branch_id
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.graph.records import draft_for, entity_named
-from scrubjay.graph.shapes import conflict_json, said_now
+from scrubjay.graph.entity import name_of
+from scrubjay.graph.records import draft_for
+from scrubjay.graph.shapes import conflict_json, said_at
 from scrubjay.model.conflict import Resolved
 from scrubjay.model.fact import StoredFact
 from scrubjay.model.memory import Json, Memory, Method
@@ -34,7 +35,9 @@ async def auto_extract_facts(desk: Desk, arguments: Mapping[str, Json]) -> Answe
     found = await desk.memory.extract(
         given.text("conversation_text"), session=session, store=stores, project=desk.project, trusted=False
     )
-    facts: list[Json] = [_fact(one, session=session) for one in found.facts]
+    # What is stored is called as memories are: by that name it can be asked for.
+    stored = await desk.engine.entities([one.id for one in found.facts if one.id], who=desk.who)
+    facts: list[Json] = [_fact(one, session=session, kept=stored.get(one.id)) for one in found.facts]
     told: dict[str, Json] = {
         "success": True,
         "facts": facts,
@@ -101,7 +104,7 @@ async def _store(desk: Desk, conflict: Mapping[str, Json]) -> dict[str, Json]:
     (record,) = await attributed(desk, [_named(entity)])
     given = cast("dict[str, Json]", record)
     name = str(given["name"])
-    if await entity_named(name, space=desk.who.space, store=desk.engine.store) is not None:
+    if await desk.engine.entity_named(name, who=desk.who) is not None:
         kept = ("source_session", "extraction_method")
         changes = {"add_observations": given["observations"], **{one: given[one] for one in kept if one in given}}
         return await desk.memory.update_entity(name, changes)
@@ -140,24 +143,21 @@ async def _resolved(desk: Desk, done: Resolved) -> dict[str, Json]:
         hint = "Decide yourself: give merge, update, branch, supersede or ignore as strategy"
         return failed(done.why or "it was left pending", hint=hint) | told
     others = [one for one in done.changed if one != done.kept]
-    memories = await _memories(desk, [done.kept, *others])
+    memories = await desk.engine.entities([done.kept, *others], who=desk.who)
     kept, other = memories.get(done.kept), next((memories[one] for one in others if one in memories), None)
     if done.action == "merged":
         told["primary_entity"] = done.kept
         told["merged_entity"] = next(iter(others), "")
-        told["total_observations"] = len(said_now(kept)) if kept else 0
+        told["total_observations"] = len(said_at(kept, desk.engine.clock.now())) if kept else 0
     elif done.action == "updated_scores":
+        # Two statements of one entity have its score.
         told["entity1_score"] = kept.relevance if kept else 0.0
-        told["entity2_score"] = other.relevance if other else 0.0
+        told["entity2_score"] = other.relevance if other else told["entity1_score"]
     elif done.action == "branched":
         told["entity_id"] = done.kept
         told["branch_name"] = done.branch
         told["branch_id"] = branch_id(done.kept, done.branch)
     return {"success": True, **told}
-
-
-async def _memories(desk: Desk, ids: Sequence[str]) -> dict[str, Memory]:
-    return await desk.engine.store.get(desk.who.space, list(dict.fromkeys(ids)))
 
 
 async def _stored(desk: Desk, entity: Mapping[str, Json]) -> Memory | None:
@@ -172,7 +172,8 @@ async def _stored(desk: Desk, entity: Mapping[str, Json]) -> Memory | None:
             return None
         raise
     said = entity.get("observations")
-    is_known = not isinstance(said, list) or {str(one) for one in said} <= set(said_now(memory))
+    known = set(said_at(memory, desk.engine.clock.now()))
+    is_known = not isinstance(said, list) or {str(one) for one in said} <= known
     return memory if is_known else None
 
 
@@ -192,14 +193,14 @@ def _named(entity: Mapping[str, Json]) -> dict[str, Json]:
     }
 
 
-def _fact(stored: StoredFact, *, session: str) -> dict[str, Json]:
+def _fact(stored: StoredFact, *, session: str, kept: Memory | None) -> dict[str, Json]:
     """A fact as an entity, with what is known of it besides."""
     fact = stored.fact
     beside: dict[str, Json] = {
         "speaker": fact.speaker, "subject": fact.subject, "turn": fact.turn, "confidence": fact.confidence,
     }  # fmt: skip
     told: dict[str, Json] = {
-        "name": _name_for(fact.statement, session, fact.turn),
+        "name": name_of(kept) if kept else _name_for(fact.statement, session, fact.turn),
         "entityType": fact.type.value,
         "observations": [fact.statement],
         "source_session": session,

@@ -1,7 +1,6 @@
 """Answers of the `enhanced` dialect: every one says whether it succeeded, and what is wrong is data like the rest."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import wraps
 from typing import cast
 
 from scrubjay.errors import ScrubjayError
@@ -17,19 +16,17 @@ _LONGEST_TEXT = 400
 _FIELDS = 20
 # What the note about what was left out costs.
 _NOTE = 80
+# What hints call by the name of a verb has another name in this dialect.
+_TOOLS = {"`recall`": "`search_nodes`", "`undo`": "`memory_undo`", "`conflicts` lists": "`detect_conflicts` tells"}
+_IN_PART = "what is long is told in part"
 
 
-def errors_as_data(call: Call) -> Call:
-    """A tool that answers with what is wrong, where another would fail."""
-
-    @wraps(call)
-    async def careful(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
-        try:
-            return await call(desk, arguments)
-        except ScrubjayError as error:
-            return Answer(structured=failed(error.message, hint=error.hint, code=error.code))
-
-    return careful
+def refused(error: ScrubjayError) -> Answer:
+    """What is wrong with a call, where another tool would fail."""
+    hint = error.hint
+    for verb, tool in _TOOLS.items():
+        hint = hint.replace(verb, tool)
+    return Answer(structured=failed(error.message, hint=hint, code=error.code))
 
 
 def failed(message: str, *, hint: str = "", code: str = "") -> dict[str, Json]:
@@ -53,8 +50,12 @@ def within_budget(told: Mapping[str, Json], *, lists: Sequence[str] = (), half: 
         return Answer(structured=whole)
     room = room_for(MOST_TOKENS) - _NOTE
     kept: dict[str, Json] = {name: [] if name in lists else value for name, value in whole.items()}
-    left = room - _cost(kept)
     notes: list[str] = []
+    if lists and _cost(kept) > room // 2:
+        # A long question leaves room for what was found.
+        notes.append(_IN_PART)
+        kept = cast("dict[str, Json]", _shortened(kept, room=room // 2))
+    left = room - _cost(kept)
     for name in lists:
         given = whole.get(name)
         items: list[Json] = given if isinstance(given, list) else []
@@ -64,9 +65,9 @@ def within_budget(told: Mapping[str, Json], *, lists: Sequence[str] = (), half: 
         if len(shown) < len(items) or shown != items[: len(shown)]:
             notes.append(f"{len(shown):,} of {len(items):,} {name} are shown, long ones in part")
     if _cost(kept) > room:
-        notes.append("what is long is told in part")
+        notes.append(_IN_PART)
         kept = cast("dict[str, Json]", _shortened(kept, room=room))
-    return Answer(structured={**kept, "note": f"{'; '.join(notes)}: ask more narrowly"})
+    return Answer(structured={**kept, "note": f"{'; '.join(dict.fromkeys(notes))}: ask more narrowly"})
 
 
 def _fitting(items: Sequence[Json], *, room: int) -> list[Json]:

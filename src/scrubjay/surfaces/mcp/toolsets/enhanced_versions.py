@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from scrubjay.branches import branch_id
+from scrubjay.errors import NameTaken
 from scrubjay.graph.entity import name_of
-from scrubjay.graph.shapes import conflict_json, naive, said_now
-from scrubjay.model.branch import Branch, Clash, Joined
+from scrubjay.graph.shapes import conflict_json, naive, said_at
+from scrubjay.model.branch import Branch, Branches, Clash, Joined
 from scrubjay.model.branch_name import spelled
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import MAIN, Json, Memory
@@ -34,7 +35,8 @@ async def memory_diff(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     numbers = [given.whole("version1") or 0, given.whole("version2") or 0]
     history = await desk.memory.history(entity.id, diff=numbers)
     before, after = [(await desk.memory.read(entity.id, version=one)).memories[0] for one in numbers]
-    old, new = said_now(before), said_now(after)
+    # What each said when it was written.
+    old, new = said_at(before, before.updated_at), said_at(after, after.updated_at)
     changed: dict[str, Json] = {
         one.field: [one.before, one.after] for one in history.diff if one.field not in _TOLD_OTHERWISE
     }
@@ -75,14 +77,22 @@ async def memory_branch(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     given = Given(arguments)
     entity = await entity_of(desk, given)
     name = spelled(given.text("branch_name"))
-    known = await desk.memory.branches(entity.id)
-    is_known = name in {one.name for one in known.branches}
-    if is_known:
-        found = await desk.memory.switch(entity.id, name)
-    else:
-        found = await desk.memory.branch(entity.id, name, description=given.text("description"), switch=True)
+    begun = await _begun(desk, entity, name, description=given.text("description"))
+    found = begun or await desk.memory.switch(entity.id, name)
     line = next(one for one in found.branches if one.name == found.current)
-    return _done(entity, {"action": "switched" if is_known else "branched", **_branch(entity, line)})
+    return _done(entity, {"action": "branched" if begun else "switched", **_branch(entity, line)})
+
+
+async def _begun(desk: Desk, entity: Memory, name: str, *, description: str) -> Branches | None:
+    """The branches with a new one, switched to it; None where there is one of that name."""
+    known = await desk.memory.branches(entity.id)
+    if name in {one.name for one in known.branches}:
+        return None
+    try:
+        return await desk.memory.branch(entity.id, name, description=description, switch=True)
+    except NameTaken:
+        # Somebody else has just begun it.
+        return None
 
 
 async def memory_branches(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
@@ -135,6 +145,8 @@ async def memory_undo(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
         "undone": [{"id": one.id, "name": one.name, "version": one.version} for one in done.done],
         "skipped": list[Json](done.skipped),
     }
+    if done.skipped and not done.done:
+        told |= failed("nothing was undone", hint="`memory_revert` brings back a version of one entity")
     return within_budget(told, lists=("undone", "skipped"))
 
 

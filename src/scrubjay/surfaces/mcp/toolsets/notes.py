@@ -13,6 +13,7 @@ from scrubjay.notes.telling import FORMATS
 from scrubjay.surfaces.mcp.arguments import Given
 from scrubjay.surfaces.mcp.budget import (
     LEAST_TOKENS,
+    MOST_TOKENS,
     Entry,
     beginning,
     cost_of,
@@ -25,18 +26,7 @@ from scrubjay.surfaces.mcp.budget import (
 from scrubjay.surfaces.mcp.cursors import foreign, pack, unpack
 from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
 from scrubjay.surfaces.mcp.toolsets.remembered import fields_of, friction, frictions_of, told
-from scrubjay.surfaces.mcp.toolsets.schema import (
-    FLAG,
-    LIST,
-    TEXT,
-    TEXTS,
-    WHOLE,
-    choice,
-    gives,
-    least,
-    says,
-    takes,
-)
+from scrubjay.surfaces.mcp.toolsets.schema import FLAG, LIST, TEXT, TEXTS, WHOLE, choice, gives, least, says, takes
 
 _RESULTS = 10
 _SHORT = 40
@@ -90,7 +80,8 @@ async def read_mem(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     if given.text("cursor"):
         start, seen = cast("tuple[int, int]", unpack(given.text("cursor"), int, int))
         _require_same(note, start=start, seen=seen)
-    return _shown(note, start=start, room=room_for(given.whole("max_tokens")))
+    # Whoever reads a note may be about to write all of it anew: what is not seen would be lost.
+    return _shown(note, start=start, room=room_for(given.whole("max_tokens") or MOST_TOKENS))
 
 
 async def edit_mem(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
@@ -259,8 +250,14 @@ def _require_same(note: NoteRead, *, start: int, seen: int) -> None:
 
 
 _REF = says(TEXT, "id, title, name or file name")
-_CATEGORY = says(TEXT, "such as work or work/meetings")
+_CONTENT = says(TEXT, "Markdown; [[links]] to other notes work")
+_NEW_CONTENT = says(TEXT, "the whole new content")
+_LABELS = {"tags": TEXTS, "category": says(TEXT, "such as work or work/meetings")}
+_TEMPLATE = says(TEXT, "meeting, decision, daily, project or one of the user's")
 _WITHIN = says(TEXT, "with those below it")
+_ENDS = {"source_id": _REF, "target_id": _REF}
+_SHOWN = says(TEXT, "default: the target's title")
+_ROOM = least(LEAST_TOKENS)
 
 _WRITTEN = gives(
     action=TEXT, id=TEXT, file_path=TEXT, created_at=TEXT, name=TEXT, version=WHOLE, similar=LIST, conflicts=LIST,
@@ -283,15 +280,7 @@ TOOLS = (
         name="write_mem",
         title="Write a note",
         description="Create a memory as a Markdown note with a file of its own. Search first; edit what is there.",
-        input=takes(
-            "title",
-            "content",
-            title=TEXT,
-            content=says(TEXT, "Markdown; [[links]] to other notes work"),
-            tags=TEXTS,
-            category=_CATEGORY,
-            template=says(TEXT, "meeting, decision, daily, project or one of the user's"),
-        ),
+        input=takes("title", "content", title=TEXT, content=_CONTENT, **_LABELS, template=_TEMPLATE),
         output=_WRITTEN,
         call=write_mem,
     ),
@@ -299,9 +288,7 @@ TOOLS = (
         name="read_mem",
         title="Read a note",
         description="A note by id, title or half of one.",
-        input=takes(
-            "identifier", identifier=_REF, format=choice(*FORMATS), max_tokens=least(LEAST_TOKENS), cursor=TEXT
-        ),
+        input=takes("identifier", identifier=_REF, format=choice(*FORMATS), max_tokens=_ROOM, cursor=TEXT),
         output=_NOTE_READ,
         call=read_mem,
         reads=True,
@@ -310,15 +297,7 @@ TOOLS = (
         name="edit_mem",
         title="Edit a note",
         description="Change title, content, tags or category of a note; older versions are kept.",
-        input=takes(
-            "id",
-            id=_REF,
-            title=TEXT,
-            content=says(TEXT, "the whole new content"),
-            tags=TEXTS,
-            category=_CATEGORY,
-            expected_version=WHOLE,
-        ),
+        input=takes("id", id=_REF, title=TEXT, content=_NEW_CONTENT, **_LABELS, expected_version=WHOLE),
         output=_CHANGED,
         call=edit_mem,
     ),
@@ -327,15 +306,7 @@ TOOLS = (
         title="Search notes",
         description='Notes by words in title, content, tags and category. "a phrase" and begin* work; semantic looks '
         "for meaning too.",
-        input=takes(
-            "query",
-            query=TEXT,
-            limit=least(1),
-            category=_WITHIN,
-            tags=TEXTS,
-            semantic=FLAG,
-            max_tokens=least(LEAST_TOKENS),
-        ),
+        input=takes("query", query=TEXT, limit=least(1), category=_WITHIN, tags=TEXTS, semantic=FLAG, max_tokens=_ROOM),
         output=gives(results=LIST, degraded=LIST),
         call=search_mem,
         reads=True,
@@ -344,13 +315,7 @@ TOOLS = (
         name="link_mem",
         title="Link two notes",
         description="Link two notes with each other; both show it.",
-        input=takes(
-            "source_id",
-            "target_id",
-            source_id=_REF,
-            target_id=_REF,
-            link_text=says(TEXT, "default: the target's title"),
-        ),
+        input=takes(*_ENDS, **_ENDS, link_text=_SHOWN),
         output=_LINKED,
         call=link_mem,
         repeatable=True,
@@ -359,7 +324,7 @@ TOOLS = (
         name="unlink_mem",
         title="Unlink two notes",
         description="Remove the link between two notes, from both.",
-        input=takes("source_id", "target_id", source_id=_REF, target_id=_REF),
+        input=takes(*_ENDS, **_ENDS),
         output=_LINKED,
         call=unlink_mem,
         repeatable=True,
