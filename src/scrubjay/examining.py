@@ -3,6 +3,7 @@
 import os
 import shutil
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from scrubjay.version import VERSION
 _LITTLE_ROOM = 100 * 1024 * 1024
 _SURVEY = 1000
 _NAMED = 5
+_PAGE = 200
 _RESTORE = "Do what it says, if it says what; else restore a backup: `scrubjay backup restore FILE`"
 Description = dict[str, str | int | bool]
 
@@ -59,8 +61,8 @@ async def status(patient: Patient, *, space: str) -> Status:
     )
 
 
-async def doctor(patient: Patient, *, space: str, deep: bool) -> Examination:
-    """Look at the store, the folder, the model, the vectors and the index."""
+async def doctor(patient: Patient, *, space: str, deep: bool, put_away: Sequence[str] = ()) -> Examination:
+    """Look at the store, the folder, the model, the vectors and the index; `put_away` are branches just trashed."""
     sound = await _store_check(patient.store, deep=deep)
     found = await patient.store.statistics(space)
     return Examination(
@@ -72,10 +74,24 @@ async def doctor(patient: Patient, *, space: str, deep: bool) -> Examination:
             _room_check(patient.data),
             await _embedding_check(patient.embedder),
             await _vectors_check(patient.store, patient.embedder),
-            await _branches_check(patient.store, space=space),
+            await _branches_check(patient.store, space=space, put_away=put_away),
             _index_check(patient.index),
         )
     )
+
+
+async def lost_branches(store: RecordStore, *, space: str) -> list[str]:
+    """The branches whose memory is gone: nobody finds them, and what was purged may stand in them still."""
+    reader = SoundReader(store, space=space)
+    lost: list[str] = []
+    last: str | None = None
+    while ids := await store.list_ids(space, Filter(state=State.BRANCHED), limit=_PAGE, after=last):
+        last = ids[-1]
+        branches = await reader.get(ids)
+        trunks = {memory.id for memory in await reader.get(list(dict.fromkeys(one.trunk for one in branches)))}
+        # One whose body cannot be read is there all the same.
+        lost += [one.id for one in branches if one.trunk not in trunks and one.trunk not in reader.problems]
+    return lost
 
 
 async def _embedding(embedder: Embedder) -> tuple[Description, list[str]]:
@@ -160,19 +176,23 @@ async def _vectors_check(store: RecordStore, embedder: Embedder) -> Check:
     )
 
 
-async def _branches_check(store: RecordStore, *, space: str) -> Check:
-    """Branches whose memory is gone: nobody finds them, and what was purged may stand in them still."""
-    reader = SoundReader(store, space=space)
-    branches = await reader.get(await store.list_ids(space, Filter(state=State.BRANCHED), limit=_SURVEY))
-    trunks = {memory.id for memory in await reader.get(list(dict.fromkeys(one.trunk for one in branches)))}
-    lost = [one for one in branches if one.trunk not in trunks and one.trunk not in reader.problems]
-    first = ", ".join(one.id for one in lost[:_NAMED])
+async def _branches_check(store: RecordStore, *, space: str, put_away: Sequence[str]) -> Check:
+    """Branches whose memory is gone, and those that were put into the trash for it."""
+    lost = await lost_branches(store, space=space)
+    moved = f"; put into the trash, their memories being gone: {_some(put_away)}" if put_away else ""
     return Check(
         name="branches",
         ok=not lost,
-        detail=f"{len(lost)} belong to no memory: {first}" if lost else "each belongs to a memory",
-        fix=f"`scrubjay forget {lost[0].id}` and `scrubjay purge {lost[0].id}` do away with one" if lost else "",
+        detail=f"{len(lost)} belong to no memory: {_some(lost)}" if lost else f"each belongs to a memory{moved}",
+        fix=f"`scrubjay doctor --repair` puts them into the trash; then `scrubjay purge {lost[0]}` destroys one, and"
+        f" `scrubjay restore {lost[0]}` makes it a memory of its own"
+        if lost
+        else "",
     )
+
+
+def _some(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
 
 
 def _index_check(index: Description) -> Check:

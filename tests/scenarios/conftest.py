@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from scrubjay.client import MemoryClient
+from scrubjay.paths import database_file
+from tests.new_files import new_file
 from tests.places import quick_place
 from tests.scenarios.house import House, open_house
 from tests.scenarios.worlds import Twins
@@ -20,6 +22,7 @@ def home() -> Iterator[Path]:
 
 @pytest.fixture
 async def house(home: Path) -> AsyncIterator[House]:
+    new_file(database_file(home))
     async with open_house(home) as opened:
         yield opened
 

@@ -1,6 +1,8 @@
 """One story: a log is read, its facts are found again, the same log changes nothing, and all of it is taken back."""
 
 import json
+import os
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +14,7 @@ from scrubjay.client import MemoryClient
 from scrubjay.model.draft import Caller
 from scrubjay.model.job import Job
 from scrubjay.settings import Settings
+from scrubjay.surfaces.cli import extract as command
 from tests.command_line import invoke
 from tests.unit.extraction.scripted import Scripted
 
@@ -106,3 +109,33 @@ def test_the_command_says_what_is_wrong_with_a_file(folder: Path) -> None:
     assert "there is no file" in invoke(["extract", str(folder / "nowhere")]).output
     assert "no JSON" in invoke(["extract", "-"], stdin='{"messages": [').output
     assert "is empty" in invoke(["extract", "-"], stdin="").output
+
+
+def test_the_command_reads_a_pipe_with_a_name_until_its_end(folder: Path) -> None:
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        with pipe.open("w", encoding="utf-8") as stream:
+            for line in LOG.splitlines(keepends=True):
+                stream.write(line)
+                stream.flush()
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    shown = invoke(["extract", str(pipe), "--dry-run"])
+    writer.join(timeout=10)
+    assert "3 facts in 5 turns" in shown.output
+
+
+def test_the_command_reads_no_more_than_the_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_MOST_BYTES", len(LOG) - 1)
+    log = folder / "chat.txt"
+    log.write_text(LOG, encoding="utf-8")
+    for said in (invoke(["extract", str(log)]), invoke(["extract", "-"], stdin=LOG)):
+        assert (said.code != 0, f"is larger than {len(LOG) - 1} bytes" in said.output) == (True, True)
+    monkeypatch.setattr(command, "_MOST_BYTES", len(LOG))
+    assert "3 facts" in invoke(["extract", str(log), "--dry-run"]).output
+    assert "3 facts" in invoke(["extract", "-", "--dry-run"], stdin=LOG).output
+    # What cannot be read says so, too.
+    assert "cannot be read: Is a directory" in invoke(["extract", str(folder)]).output

@@ -7,6 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from scrubjay.client import MemoryClient
+from scrubjay.model.change import Origin
+from scrubjay.model.memory import State
+from scrubjay.model.query import Filter
 from scrubjay.stores.codec import train
 from tests.scenarios.house import House, files_with, open_house, run_command
 
@@ -142,3 +145,35 @@ async def fill(memory: MemoryClient, house: House, *, space: str = "default", wa
 def dictionaries(house: House) -> dict[int, bytes]:
     rows = house.store._connection.execute("SELECT no, data FROM dictionaries").fetchall()
     return {int(number): bytes(data) for number, data in rows}
+
+
+async def test_a_branch_that_outlived_its_memory_is_put_into_the_trash_and_nothing_of_it_is_lost(
+    house: House, memory: MemoryClient
+) -> None:
+    tea = await memory.remember("Tea is a drink", name="tea", observations=["black"])
+    await memory.branch("tea", "draft")
+    await memory.revise("tea", observations=["green"], branch="draft", message="what if")
+    store = house.engine.store
+    (lost,) = await store.list_ids("default", Filter(state=State.BRANCHED), limit=9)
+    # As whoever purges does who has not seen the branch.
+    await store.purge("default", [tea.id], origin=Origin(at=house.engine.clock.now(), run="race"))
+    assert {one.name: one.ok for one in (await memory.doctor()).checks}["branches"] is False
+    healed = await memory.doctor(repair=True)
+    (check,) = [one for one in healed.checks if one.name == "branches"]
+    assert (check.ok, lost in check.detail) == (True, True)
+    assert (await memory.recall("green drink")).hits == ()
+    # What it says can be read and brought back, and only then is found.
+    (read,) = (await memory.read(lost)).memories
+    assert [one.text for one in read.observations] == ["green"]
+    (back,) = (await memory.restore(lost)).done
+    assert (back.action, back.id, back.branch) == ("restored", lost, "main")
+    assert [hit.id for hit in (await memory.recall("green drink")).hits] == [lost]
+    assert [one.message for one in (await memory.history("tea")).versions][:2] == ["", "its memory is gone"]
+    assert (await memory.revise("tea", text="Tea is hot")).version == back.version + 1
+    assert [one.name for one in (await memory.branch("tea", "draft")).branches] == ["main", "draft"]
+    # It is in no way different from others: it is purged with its branches.
+    await memory.forget(lost)
+    assert [one.id for one in (await memory.purge(lost)).done] == [lost]
+    (check,) = [one for one in (await memory.doctor(deep=True)).checks if one.name == "branches"]
+    assert (check.ok, check.detail) == (True, "each belongs to a memory")
+    assert await store.get("default", [lost]) == {}

@@ -48,6 +48,7 @@ _SIZED = re.compile(
 # How often it is told how far something has come depends on how long it takes.
 _PROGRESS = re.compile(r'\{"progress": *\[\d+, *\d+\]\}\n')
 _TAIL = 6
+_ENDED = re.compile(rf"-([0-9a-f]{{{_TAIL}}})")
 _OWNER = "everywhere"
 
 
@@ -115,8 +116,8 @@ class World:
         text = _PAGE.sub(lambda found: _shown(found[0]), text)
         text = _HASH.sub("hash", _CURSOR.sub(lambda found: _unpacked(found[0]), text))
         text = ID.sub(lambda found: f"<id {self.numbers.setdefault(found[0], len(self.numbers))}>", text)
-        for one, number in self.numbers.items():
-            text = text.replace(f"-{one[-_TAIL:]}", f"-<tail {number}>")
+        tails = {one[-_TAIL:]: number for one, number in reversed(self.numbers.items())}
+        text = _ENDED.sub(lambda found: f"-<tail {tails[found[1]]}>" if found[1] in tails else found[0], text)
         return _SIZED.sub("", _COUNTED.sub("", _PROGRESS.sub("", _TIME.sub("<time>", text))))
 
     def require_clean(self, told: Told, *, party: Party, readable: Sequence[str]) -> None:
@@ -197,7 +198,7 @@ def _world(home: Path, model: str, choice: Choice) -> Generator[World]:
     )  # fmt: skip
     with (
         background_daemon(settings) as running,
-        httpx2.Client(base_url=running.http, timeout=_SECONDS, trust_env=False) as http,
+        httpx2.Client(base_url=running.http, timeout=_SECONDS, trust_env=False, verify=False) as http,
     ):
         world = World(settings=settings, url=running.http, http=http)
         world.make_tokens([TokenWish(name=_OWNER, spaces=("*",), access="write")])

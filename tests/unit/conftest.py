@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.new_files import new_file
 from tests.unit.workshop import Workshop
 
 from scrubjay.ports import RecordStore
@@ -16,7 +17,7 @@ async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
     if request.param == "fake":
         yield FakeStore()
         return
-    opened = await SqliteStore.open(tmp_path / "memory.db", readers=1)
+    opened = await SqliteStore.open(new_file(tmp_path / "memory.db"), readers=1)
     yield opened
     await opened.close()
 

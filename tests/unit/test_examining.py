@@ -166,3 +166,24 @@ async def test_a_branch_without_a_memory_is_found_and_can_be_done_away_with(data
     await shop.forget(lost.id)
     await shop.purge(lost.id)
     assert (await checks(given))["branches"].ok
+
+
+async def test_many_branches_without_memories_are_all_found_and_a_few_named(data: Path) -> None:
+    store = FakeStore()
+    shop = Workshop(store=store)
+    memories = [await shop.kept(f"tea number {number}") for number in range(103)]
+    lost = [(await branched(shop, one, "draft", "what if")).id for one in memories]
+    await store.purge(SPACE, [one.id for one in memories[1:]], origin=shop.origin())
+    check = (await checks(patient(data, store=store)))["branches"]
+    assert check.detail.startswith("102 belong to no memory: ")
+    assert check.detail.endswith(" and 97 more")
+    assert lost[0] not in check.detail
+
+
+async def test_a_branch_is_not_lost_while_its_memory_lies_in_the_trash(data: Path) -> None:
+    store = FakeStore()
+    shop = Workshop(store=store)
+    tea = await shop.kept(Draft(text="tea", name="tea"))
+    await branched(shop, tea, "draft", "what if")
+    await shop.forget("tea")
+    assert (await checks(patient(data, store=store)))["branches"].ok

@@ -5,6 +5,8 @@ from functools import partial
 
 from scrubjay.curation.conflicts import KIND as CONFLICTS
 from scrubjay.curation.conflicts import look_for_conflicts
+from scrubjay.curation.embedding import KIND as EMBEDDING
+from scrubjay.curation.embedding import embed_the_rest
 from scrubjay.curation.polish import polish
 from scrubjay.curation.reconstruct import reconstruct
 from scrubjay.curation.subject import Subject, subject_of
@@ -50,7 +52,10 @@ async def run_now(engine: Engine, jobs: Sequence[Job]) -> tuple[Job, ...]:
 def handlers_of(engine: Engine, *, llm: Llm | None) -> dict[str, Handler]:
     """What does each kind of job: those of one memory, and those of a whole space."""
     about_memories = {kind: _handler(task, engine=engine, llm=llm) for kind, task in KINDS.items()}
-    return about_memories | {CONFLICTS: partial(look_for_conflicts, engine=engine)}
+    return about_memories | {
+        CONFLICTS: partial(look_for_conflicts, engine=engine),
+        EMBEDDING: partial(embed_the_rest, engine=engine),
+    }
 
 
 def _handler(task: Callable[[Subject], Awaitable[str]], *, engine: Engine, llm: Llm | None) -> Handler:

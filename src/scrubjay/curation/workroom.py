@@ -6,7 +6,7 @@ from scrubjay.curation import run_jobs, run_now
 from scrubjay.engine import Engine
 from scrubjay.jobs.bell import Bell
 from scrubjay.jobs.runner import keep_running
-from scrubjay.model.job import Job
+from scrubjay.model.job import EMBEDDING, Job
 
 _SECONDS = 30.0
 
@@ -21,9 +21,9 @@ class Workroom:
     async def take(self, jobs: Sequence[Job], *, waits: bool) -> None:
         """Do these now if somebody waits for them, else let whoever works know."""
         if waits:
-            await run_now(self._engine, jobs)
-        else:
-            self._bell.ring()
+            # The end of a long text is what nobody should have to wait for.
+            await run_now(self._engine, [job for job in jobs if job.kind != EMBEDDING])
+        self._bell.ring()
 
     async def work(self, *, seconds: float = _SECONDS) -> None:
         """Do what is due, whenever there is something; never ends by itself."""

@@ -13,8 +13,10 @@ from scrubjay.model.results import (
     Examination,
     Status,
 )
+from scrubjay.model.selection import Selection
 from scrubjay.model.token import NewToken, Token, TokenWish
 from scrubjay.ports import Progress
+from scrubjay.writing import dispose
 
 
 class Health(Traffic):
@@ -37,15 +39,22 @@ class Health(Traffic):
 
     async def doctor(self, *, who: Caller, deep: bool = False, repair: bool = False) -> Examination:
         """Look at everything, after repairing what can be when asked."""
-        if repair:
-            await self.repair()
-        return await examining.doctor(await self._patient(), space=who.space, deep=deep)
+        put_away = await self.repair(who=who) if repair else ()
+        return await examining.doctor(await self._patient(), space=who.space, deep=deep, put_away=put_away)
 
-    async def repair(self) -> None:
-        """Do the upkeep that is due, embed what is missing, build the index anew."""
+    async def repair(self, *, who: Caller) -> tuple[str, ...]:
+        """Do the upkeep that is due, embed what is missing, build the index anew; tells which branches were lost.
+
+        These go into the trash: what they say was purged perhaps, and perhaps is nowhere else.
+        """
         await self.store.tidy()
+        lost = await examining.lost_branches(self.store, space=who.space)
+        if lost:
+            wanted = Selection(refs=tuple(lost), reason="its memory is gone")
+            await dispose.forget(wanted, space=who.space, origin=self._origin(who), store=self.store)
         await self.embed_missing()
         await self.index.rebuild()
+        return tuple(lost)
 
     async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
         """Copy the store to a file while it is in use; tells where that is."""

@@ -90,6 +90,8 @@ class House:
     llm: Llm | None = None
     workshop: Workshop | None = None
     gallery: Gallery | None = None
+    # Whether somebody does the jobs without being asked, here or on a server that shares the store.
+    is_staffed: bool = False
 
     async def close(self) -> None:
         """Finish what was begun and let go of everything."""
@@ -106,7 +108,7 @@ class House:
     def _desk(self) -> pipeline.Desk:
         return pipeline.Desk(
             store=self.store, embedder=self.embedder, limits=self.limits, index=self.index, rules=self.default_rules,
-            flights=self.flights, has_llm=self.llm is not None,
+            flights=self.flights, has_llm=self.llm is not None, defers=self.is_staffed,
         )  # fmt: skip
 
     @property

@@ -133,6 +133,14 @@ class Knowledge(Memories):
         """The entity of a name or id; what it was called before it was merged leads to it too."""
         return await records.entity_at(ref, space=who.space, store=self.store)
 
+    async def entity_named(self, name: str, *, who: Caller) -> Memory | None:
+        """The entity with exactly this name, or into which the one that had it was merged; None without one."""
+        return await records.entity_named(name, space=who.space, store=self.store)
+
+    async def entities(self, ids: Sequence[str], *, who: Caller) -> dict[str, Memory]:
+        """The entities that there are, by id, whatever has become of them; nobody has read them for that."""
+        return await self.store.get(who.space, list(dict.fromkeys(ids)))
+
     async def create_entities(self, entities: Sequence[Mapping[str, Json]], *, who: Caller) -> dict[str, Json]:
         """Create or update entities by name."""
         done = await records.create_entities(entities, space=who.space, origin=self._origin(who), desk=self._desk)
@@ -154,8 +162,9 @@ class Knowledge(Memories):
                 question, cursor="", spaces=(who.space,), now=self.clock.now(), shelf=self._shelf
             )
         found = await looking.search_nodes(
-            query, limit=limit, meant=meant, space=who.space, store=self.store, mirrors=self.mirrors
-        )
+            query, limit=limit, meant=meant, now=self.clock.now(), space=who.space, store=self.store,
+            mirrors=self.mirrors,
+        )  # fmt: skip
         self.visits.note((who.space, str(one["id"])) for one in cast("list[dict[str, Json]]", found["results"]))
         return found
 

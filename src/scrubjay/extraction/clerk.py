@@ -10,6 +10,7 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.fact import Fact, StoredFact
 from scrubjay.model.memory import Flag, Method, Source, State
 from scrubjay.model.query import Filter
+from scrubjay.writing.ahead import MOST_AHEAD, ahead
 from scrubjay.writing.pipeline import Desk, Kept, remember
 
 __all__ = ["Clerk", "HandOn"]
@@ -36,37 +37,42 @@ class Clerk:
     async def store(self, facts: Sequence[Fact], *, session: str, told: Callable[[int], None]) -> list[StoredFact]:
         """Store what a conversation says; `told` hears how many are done."""
         stored: list[StoredFact] = []
-        for fact in facts:
-            known = (await self._merged_in(session)).get(_key(fact.subject, fact.statement)) or await self._known(fact)
-            stored.append(
-                StoredFact(fact=fact, action="unchanged", id=known) if known else await self._kept(fact, session)
-            )
-            told(len(stored))
-            # Others may want to write, too.
-            await asyncio.sleep(0)
+        for first in range(0, len(facts), MOST_AHEAD):
+            some = facts[first : first + MOST_AHEAD]
+            drafts = [self._draft(fact, session) for fact in some]
+            async with ahead(drafts, space=self.space, origin=self.origin, desk=self.desk) as desk:
+                for fact, draft in zip(some, drafts, strict=True):
+                    same = _key(fact.subject, fact.statement)
+                    known = (await self._merged_in(session)).get(same) or await self._known(fact)
+                    stored.append(
+                        StoredFact(fact=fact, action="unchanged", id=known)
+                        if known
+                        else await self._kept(fact, draft, desk=desk)
+                    )
+                    told(len(stored))
+                    # Others may want to write, too.
+                    await asyncio.sleep(0)
         return stored
 
-    async def _kept(self, fact: Fact, session: str) -> StoredFact:
-        kept = await remember(
-            Draft(
-                text=fact.statement,
-                kind=fact.type.value,
-                entities=(fact.subject,) if fact.subject else (),
-                project=self.project,
-                source=Source(
-                    session=session,
-                    at=fact.at,
-                    method=Method.AUTO,
-                    agent=self.origin.agent,
-                    tool="extract",
-                    trust=self.speakers.trust(fact.speaker),
-                ),
-                metadata={"turn": fact.turn, "confidence": fact.confidence, "extracted_by": fact.method},
+    def _draft(self, fact: Fact, session: str) -> Draft:
+        return Draft(
+            text=fact.statement,
+            kind=fact.type.value,
+            entities=(fact.subject,) if fact.subject else (),
+            project=self.project,
+            source=Source(
+                session=session,
+                at=fact.at,
+                method=Method.AUTO,
+                agent=self.origin.agent,
+                tool="extract",
+                trust=self.speakers.trust(fact.speaker),
             ),
-            space=self.space,
-            origin=self.origin,
-            desk=self.desk,
+            metadata={"turn": fact.turn, "confidence": fact.confidence, "extracted_by": fact.method},
         )
+
+    async def _kept(self, fact: Fact, draft: Draft, *, desk: Desk) -> StoredFact:
+        kept = await remember(draft, space=self.space, origin=self.origin, desk=desk)
         await self.hand_on(kept)
         answer = kept.answer
         # That a sentence is short is no news of what was asked for sentence by sentence.

@@ -83,7 +83,15 @@ _ENGLISH = (
         "must shall has have needs",
         r"\b(?:must|shall|has to|have to|needs to) (?:not |never |always )?(?:be (?!so|very|really|nice|great|"
         r"tough|hard|amazing|proud|fun|such|a |an |quite|pretty)|run|use|support|work (?!so|very)|pass|go "
-        r"through|stay|contain|include|return|follow|match)",
+        r"through|stay|contain|include|return|follow|match|finish|complete|respond|fit|handle|accept|start with|"
+        r"end with)",
+    ),
+    way(
+        FactType.REQUIREMENT, 0.85,
+        "need needs require requires must have has",
+        r"^(?:all|every|each|any) (?:\w+ ){1,4}?(?:must|needs?|requires?|has to|have to) (?!a (?:break|hug)\b)\w+|"
+        r"\bwe need to (?:support|use|run|follow|include|avoid|handle|store) (?!each other|one another|you\b|them\b|"
+        r"him\b|her\b|it\b|this\b|that\b)\w+",
     ),
     way(
         FactType.REQUIREMENT, 0.85,
@@ -101,6 +109,12 @@ _ENGLISH = (
         "every each once twice times",
         r"\b(?:i|we|my|our)\b.*\b(?:every|each|once a|twice a|times a) (?:single |other )?(?:morning|evening|"
         r"night|day|week|weekend|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b",
+    ),
+    way(
+        FactType.HABIT, 0.8,
+        "mondays tuesdays wednesdays thursdays fridays saturdays sundays weekdays weekends",
+        r"\b(?:i|we|my|our)\b.* on (?:\w+ and )?(?:\w+ )?(?:mon|tues|wednes|thurs|fri|satur|sun|week)days\b|"
+        r"\b(?:i|we) \w+ .*\bon weekends\b",
     ),
     way(
         FactType.HABIT, 0.8,

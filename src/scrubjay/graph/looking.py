@@ -1,12 +1,13 @@
 """`search_nodes`: entities by name and type, as written or nearly, and then by what they say."""
 
-import asyncio
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
+from heapq import nlargest
 
 from scrubjay.branches import DRAWER, branch_id, presented
 from scrubjay.graph.entity import entity_of
+from scrubjay.graph.labels import APART, Labels
 from scrubjay.graph.records import ratio
 from scrubjay.graph.shapes import node_json
 from scrubjay.model.given import require_text, require_whole
@@ -16,31 +17,29 @@ from scrubjay.model.results import Recalled
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.mirror import Mirrors, View, scan
 from scrubjay.references import SoundReader
-from scrubjay.text.alike import nearly
 
 MOST_RESULTS = 10_000
+# To know which of those with one type are read most, all must be read.
+_MOST_ORDERED = 500
 # So many of what is always included come with an answer, the oldest first.
 _MOST_PINNED = 20
-_APART = "\x00"
 _PAGE = 500
 # Shorter words are too close to each other for a slip to be told from another word.
 _SHORTEST = 4
-_MOST_AT_ONCE = 20_000
-_MOST_BRANCHES = 10_000
 _JOINTS = re.compile(r"[-_\s]+")
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def _labels(memory: Memory) -> str:
     entity = entity_of(memory)
-    return _APART.join(dict.fromkeys(form for text in (entity.name, entity.type) for form in _forms(text)))
+    return APART.join(dict.fromkeys(form for text in (entity.name, entity.type) for form in _forms(text)))
 
 
 _NODES = View(Filter(), _labels)
 
 
 async def search_nodes(
-    query: str, *, limit: int, meant: Recalled, space: str, store: RecordStore, mirrors: Mirrors
+    query: str, *, limit: int, meant: Recalled, now: datetime, space: str, store: RecordStore, mirrors: Mirrors
 ) -> dict[str, Json]:
     """Entities by name and type, then those that a recall has found by meaning; what is always included comes first.
 
@@ -56,7 +55,8 @@ async def search_nodes(
     for ids in named:
         if len(found) < limit + len(pinned):
             # Of very many the newest are put in order.
-            newest = sorted(ids, reverse=True)[:MOST_RESULTS]
+            most = max(limit + len(pinned), _MOST_ORDERED) if query.strip() else MOST_RESULTS
+            newest = nlargest(most, ids)
             some = [one for one in await _read(newest, reader=reader) if one.state is State.LIVE]
             found |= {one.id: one for one in sorted(some, key=_seldom)}
     for hit in meant.hits if query.strip() else ():
@@ -65,7 +65,7 @@ async def search_nodes(
     # What is always included has places of its own: those that have none are found as the others are.
     first = {one.id: one for one in pinned[:_MOST_PINNED]}
     shown = [*first.values(), *[one for one in found.values() if one.id not in first][:limit]]
-    results = await _told(shown, space=space, store=store)
+    results = await _told(shown, now=now, space=space, store=store)
     told: dict[str, Json] = {"success": True, "query": query, "count": len(results), "results": results}
     told["always_included"] = len(first)
     if len(pinned) > len(first):
@@ -75,39 +75,25 @@ async def search_nodes(
 
 async def _named(
     query: str, *, limit: int, space: str, store: RecordStore, mirrors: Mirrors
-) -> Sequence[Sequence[str]]:
+) -> Sequence[Collection[str]]:
     """Ids of entities whose name or type is like a query, in classes: the same, part of it, nearly."""
-    kept = await mirrors.texts(_NODES, space=space, store=store)
+    kept = await mirrors.kept(_NODES, make=Labels, space=space, store=store)
     if kept is None:
-        reader = SoundReader(store, space=space)
-        kept = {memory_id: text async for memory_id, text in scan(_NODES, reader=reader)}
-    if len(kept) < _MOST_AT_ONCE:
-        return _classes(query, kept, limit=limit)
-    return await asyncio.to_thread(_classes, query, dict(kept), limit=limit)
+        kept = Labels()
+        async for memory_id, text in scan(_NODES, reader=SoundReader(store, space=space)):
+            kept.put(memory_id, text)
+    return _classes(query, kept, limit=limit)
 
 
-def _classes(query: str, texts: Mapping[str, str], *, limit: int) -> Sequence[Sequence[str]]:
+def _classes(query: str, labels: Labels, *, limit: int) -> Sequence[Collection[str]]:
     sought = [form for form in _forms(query) if form]
     if not sought:
-        return (list(texts),)
-    same: list[str] = []
-    part: list[str] = []
-    for memory_id, text in texts.items():
-        if any(form in text for form in sought):
-            (same if any(form in text.split(_APART) for form in sought) else part).append(memory_id)
+        return (labels.ids,)
+    same = set[str]().union(*map(labels.same, sought))
+    part = set[str]().union(*map(labels.containing, sought)) - same
     if len(same) + len(part) >= limit or len(sought[-1]) < _SHORTEST:
         return same, part
-    return same, part, _nearly(sought[-1], texts, but={*same, *part}, limit=limit)
-
-
-def _nearly(sought: str, texts: Mapping[str, str], *, but: set[str], limit: int) -> list[str]:
-    forms: dict[str, list[str]] = {}
-    for memory_id, text in texts.items():
-        if memory_id not in but:
-            for form in text.split(_APART):
-                forms.setdefault(form, []).append(memory_id)
-    best = nearly(sought, list(forms), limit=limit)
-    return list(dict.fromkeys(memory_id for form in best for memory_id in forms[form]))
+    return same, part, labels.nearly(sought[-1], but=same | part, limit=limit)
 
 
 def _forms(text: str) -> tuple[str, ...]:
@@ -128,10 +114,11 @@ async def _read(ids: Sequence[str], *, reader: SoundReader) -> list[Memory]:
     return found
 
 
-async def _told(memories: Iterable[Memory], *, space: str, store: RecordStore) -> list[Json]:
+async def _told(memories: Iterable[Memory], *, now: datetime, space: str, store: RecordStore) -> list[Json]:
     shown = list(memories)
-    sizes = await store.sizes(space, [one.id for one in shown]) if shown else {}
-    papers = await store.papers(space, DRAWER, limit=_MOST_BRANCHES) if shown else []
+    ids = [one.id for one in shown]
+    sizes = await store.sizes(space, ids) if shown else {}
+    papers = await store.papers_about(space, DRAWER, ids, limit=len(ids)) if shown else []
     current = {paper.key: str(paper.value.get("current") or MAIN) for paper in papers}
     switched = {one.id: current[one.id] for one in shown if current.get(one.id, MAIN) != MAIN}
     lines = await store.get(space, [branch_id(*one) for one in switched.items()]) if switched else {}
@@ -141,12 +128,13 @@ async def _told(memories: Iterable[Memory], *, space: str, store: RecordStore) -
         # A branch that is gone since counts for none.
         line = line if line and line.state is State.BRANCHED else None
         seen = one if line is None else presented(line)
-        known = node_json(seen, compression=ratio(sizes.get(one.id)), branch=line.branch if line else MAIN)
-        told.append(known | {key: value for key, value in _reading(one).items() if line is not None})
+        branch = line.branch if line else MAIN
+        known = node_json(seen, compression=ratio(sizes.get(one.id)), branch=branch, now=now)
+        told.append(known | _reading(one, now=now) if line is not None else known)
     return told
 
 
-def _reading(memory: Memory) -> dict[str, Json]:
+def _reading(memory: Memory, *, now: datetime) -> dict[str, Json]:
     """How often a memory was read is counted for all of its branches together."""
-    known = node_json(memory, compression=1.0, branch=MAIN)
+    known = node_json(memory, compression=1.0, branch=MAIN, now=now)
     return {name: known[name] for name in ("accessed", "access_count")}

@@ -1,7 +1,9 @@
 """Entities as records: created or updated by name, each of them for itself."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import cast
 
 from scrubjay.branches import on_branch, presented
@@ -18,6 +20,7 @@ from scrubjay.model.given import require_text, wrong
 from scrubjay.model.memory import MAIN, Json, Memory, Source, State
 from scrubjay.model.results import Similar
 from scrubjay.ports import Commit, RecordStore
+from scrubjay.writing.ahead import MOST_AHEAD, ahead
 from scrubjay.writing.pipeline import Desk, remember
 from scrubjay.writing.revise import revise
 from scrubjay.writing.rules import statutes_of
@@ -26,7 +29,7 @@ from scrubjay.writing.screen import clean
 Record = Mapping[str, Json]
 
 # Whoever was faster has made progress; so many of them in a row are a crowd.
-_TRIES = 20
+_TRIES = 100
 _DIGITS = 4
 _SHOWN = 80
 
@@ -35,15 +38,20 @@ async def create_entities(entities: Sequence[Record], *, space: str, origin: Ori
     """Create or update entities by name; what is wrong with one is told and does not keep the others."""
     if isinstance(entities, str | bytes | Mapping) or not isinstance(entities, Sequence):
         raise wrong("entities", "a list of objects", entities)
-    clerk = _Clerk(space=space, origin=origin, desk=desk)
     results: list[dict[str, Json]] = []
     errors: list[Json] = []
-    for at, record in enumerate(entities):
-        try:
-            results.append(await clerk.keep(wish_for_new(record)))
-        except ScrubjayError as error:
-            errors.append(f"{_label(record, at)}: {error}")
-    await clerk.weigh(results)
+    given = list(entities)
+    for first in range(0, len(given), MOST_AHEAD):
+        some = given[first : first + MOST_AHEAD]
+        async with ahead(_drafts(some, agent=origin.agent), space=space, origin=origin, desk=desk) as ready:
+            clerk = _Clerk(space=space, origin=origin, desk=ready)
+            # One after the other: what the next does not go with may be what this one says.
+            for at, record in enumerate(some, first):
+                try:
+                    results.append(await clerk.keep(wish_for_new(record)))
+                except ScrubjayError as error:
+                    errors.append(f"{_label(record, at)}: {error}")
+    await _Clerk(space=space, origin=origin, desk=desk).weigh(results)
     return {"success": bool(results) or not entities, "results": list[Json](results), "errors": errors}
 
 
@@ -119,7 +127,8 @@ class _Clerk:
             )
         current = presented(await on_branch(self.desk.store, memory))
         edit = replace(
-            _edit(current, wish, source=_source(wish, agent=self.origin.agent)), expected_version=current.version
+            _edit(current, wish, source=_source(wish, agent=self.origin.agent), now=self.origin.at),
+            expected_version=current.version,
         )
         done = await revise(memory.id, edit, space=self.space, origin=self.origin, desk=self.desk)
         warnings = list(done.warnings)
@@ -170,6 +179,15 @@ def ratio(sizes: tuple[int, int] | None) -> float:
     return round(stored / said, _DIGITS) if said else 1.0
 
 
+def _drafts(records: Sequence[Record], *, agent: str) -> list[Draft]:
+    """The drafts of those records that can be read; of the others is told later."""
+    found: list[Draft] = []
+    for record in records:
+        with suppress(ScrubjayError):
+            found.append(draft_for(record, agent=agent))
+    return found
+
+
 def _draft(wish: Wish, *, agent: str) -> Draft:
     entity = Entity(name=wish.name or "", type=wish.type or "", observations=wish.observations or ())
     draft = draft_of(entity, source=_source(wish, agent=agent))
@@ -183,7 +201,7 @@ def _source(wish: Wish, *, agent: str) -> Source:
     return Source(session=wish.session, method=wish.method, agent=agent)
 
 
-def _edit(memory: Memory, wish: Wish, *, source: Source) -> Edit:
+def _edit(memory: Memory, wish: Wish, *, source: Source, now: datetime) -> Edit:
     """The edit after which a memory is as wished. What was superseded stays beside what holds now."""
     fields = relabelled(memory, name=wish.name, type=wish.type, metadata=wish.metadata)
     given: dict[str, Json] = {
@@ -194,7 +212,7 @@ def _edit(memory: Memory, wish: Wish, *, source: Source) -> Edit:
     }
     fields |= {name: value for name, value in given.items() if value is not None}
     content = memory.content if memory.content.strip() else ""
-    current = {one.text for one in memory.observations if one.valid_until is None}
+    current = {one.text for one in memory.said(now)}
     past = {one.text for one in memory.observations} - current
     if wish.observations is None:
         removed = tuple(one for one in wish.removed if not content or one != content)

@@ -7,13 +7,14 @@ from scrubjay.model.conflict import ConflictStatus, Side, ToldConflict
 from scrubjay.model.memory import Json, Memory
 
 
-def node_json(memory: Memory, *, compression: float, branch: str) -> dict[str, Json]:
+def node_json(memory: Memory, *, compression: float, branch: str, now: datetime) -> dict[str, Json]:
     """An entity as `search_nodes` tells it: what it says now, without what was superseded."""
+    entity = entity_of(memory)
     return {
         "id": memory.id,
-        "name": entity_of(memory).name,
-        "type": entity_of(memory).type,
-        "observations": list[Json](said_now(memory)),
+        "name": entity.name,
+        "type": entity.type,
+        "observations": list[Json](said_at(memory, now)),
         "compression": compression,
         "version": memory.version,
         "branch": branch,
@@ -27,10 +28,10 @@ def node_json(memory: Memory, *, compression: float, branch: str) -> dict[str, J
     }
 
 
-def said_now(memory: Memory) -> list[str]:
-    """The content, if there is any, and the observations that still hold."""
+def said_at(memory: Memory, at: datetime) -> list[str]:
+    """The content, if there is any, and the observations that hold at a moment."""
     content = [memory.content] if memory.content.strip() else []
-    return [*content, *(one.text for one in memory.observations if one.valid_until is None)]
+    return [*content, *(one.text for one in memory.said(at))]
 
 
 def conflict_json(told: ToldConflict) -> dict[str, Json]:

@@ -1,5 +1,6 @@
 """Embedding what was stored without vectors: after an import, an outage, or a change of model."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 
 from scrubjay.model.change import Origin
@@ -13,6 +14,8 @@ from scrubjay.text.passages import embedding_text, passages_of, picture_hash
 _AGENT = "scrubjay"
 _SURVEY = 5_000
 _BATCH = 64
+# So many texts are stored at a time: who is cut off in a long one goes on where it was.
+_AT_A_TIME = 128
 
 
 async def backfill(
@@ -51,29 +54,43 @@ async def embed_some(
     embedder: Embedder,
     clock: Clock,
     gallery: Gallery | None = None,
-) -> None:
-    """Embed what has no vector yet of some memories."""
+) -> int:
+    """Embed what has no vector yet of some memories; returns how many vectors were made."""
     profile = await embedder.profile()
-    memories = await SoundReader(store, space=space).get(ids)
-    texts = {digest: text for memory in memories for digest, text in _texts(memory)}
+    reader = SoundReader(store, space=space)
+    memories = await reader.get(ids)
+    # A long text takes long enough to take apart that the event loop should not do it.
+    by_memory = await asyncio.to_thread(_texts_of_each, memories)
+    texts = {digest: text for some in by_memory.values() for digest, text in some.items()}
     known = await store.embedded(space, profile.model, list(texts))
     missing = {digest: text for digest, text in texts.items() if digest not in known}
     if not missing:
-        return
+        return 0
     pictures = {digest: one for one in memories if (digest := picture_hash(one)) in missing}
     seen: dict[bytes, Vector] = {}
     if pictures and "image" in profile.media:
         seen, absent = await _seen(pictures, embedder=embedder, gallery=gallery)
         # One that cannot be read goes by its name for good; one that is not at hand is looked for again.
         missing = {digest: text for digest, text in missing.items() if digest not in seen and digest not in absent}
-    vectors = await embedder.embed(list(missing.values())) if missing else []
-    embedded = Embedded(
-        model=profile.model,
-        dimension=profile.dimension,
-        vectors={**seen, **dict(zip(missing, vectors, strict=True))},
-    )
     origin = Origin(at=clock.now(), run=new_id(), agent=_AGENT)
-    await store.shelve(space, embedded, memory_ids=[memory.id for memory in memories], origin=origin)
+
+    async def keep(vectors: Mapping[bytes, Vector]) -> int:
+        # Making them may have taken long: of what was purged meanwhile nothing must stay.
+        standing = {one.id: by_memory[one.id] for one in await reader.get(list(by_memory))}
+        used = {digest: one for digest, one in vectors.items() if any(digest in some for some in standing.values())}
+        if used:
+            having = [memory_id for memory_id, some in standing.items() if not used.keys().isdisjoint(some)]
+            embedded = Embedded(model=profile.model, dimension=profile.dimension, vectors=used)
+            await store.shelve(space, embedded, memory_ids=having, origin=origin)
+        return len(used)
+
+    count = await keep(seen) if seen else 0
+    waiting = list(missing)
+    for start in range(0, len(waiting), _AT_A_TIME):
+        some = waiting[start : start + _AT_A_TIME]
+        vectors = await embedder.embed([missing[digest] for digest in some])
+        count += await keep(dict(zip(some, vectors, strict=True)))
+    return count
 
 
 async def _seen(
@@ -93,8 +110,12 @@ async def _seen(
     return seen, absent
 
 
-def _texts(memory: Memory) -> list[tuple[bytes, str]]:
-    return [
-        (passage.hash, embedding_text(memory, passage.observation, passage.start, passage.end))
-        for passage in passages_of(memory)
-    ]
+def _texts_of_each(memories: Sequence[Memory]) -> dict[str, dict[bytes, str]]:
+    """What is embedded of each memory, by the hashes of its texts."""
+    return {
+        memory.id: {
+            passage.hash: embedding_text(memory, passage.observation, passage.start, passage.end)
+            for passage in passages_of(memory)
+        }
+        for memory in memories
+    }

@@ -109,6 +109,8 @@ class Edit:
     branch: str = ""
     # Whose word the added observations are; None where it is that of whoever told the memory.
     source: Source | None = None
+    # When it was made, where that was before it is handed in; only an edit of a branch may be older than what is there.
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

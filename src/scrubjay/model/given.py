@@ -65,8 +65,10 @@ def require_whole(value: object, *, field: str, least: int = 1, most: int = _LAR
 
 def require_share(value: object, *, field: str) -> float:
     """A number from 0 to 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise wrong(field, "a number from 0 to 1", value)
+    if not 0 <= value <= 1:
+        raise InvalidInput(f"{field} must be a number from 0 to 1, not {value!r:.40}", field=field)
     return float(value)
 
 

@@ -14,6 +14,8 @@ from scrubjay.model.paper import Paper
 DRAWER = "jobs"
 # A look through a whole space for what does not go together.
 CONFLICTS = "conflicts"
+# What a write has left without vectors.
+EMBEDDING = "embedding"
 
 
 class JobState(StrEnum):

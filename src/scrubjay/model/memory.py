@@ -153,6 +153,10 @@ class Memory:
     last_reviewed: datetime | None = None
     access_count: int = 0
 
+    def said(self, at: datetime) -> tuple[Observation, ...]:
+        """The observations that hold at a moment."""
+        return tuple(one for one in self.observations if one.holds(at))
+
     @property
     def date(self) -> datetime:
         """When what it tells was said: the source's time if known, else when it was stored."""

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -46,10 +46,10 @@ class Answers:
     def put(
         self, key: Key, answer: Recalled, *, places: tuple[int, ...], now: datetime, told: Iterable[Memory]
     ) -> None:
-        """Keep a small answer, until one of the memories that it tells expires or is superseded."""
+        """Keep a small answer, until one of the memories that it tells, or of their observations, comes to its end."""
         if len(answer.hits) + len(answer.pinned) > _LARGEST:
             return
-        ends = [end for memory in told for end in (memory.expires_at, memory.valid_until) if end is not None]
+        ends = [end for memory in told for end in _ends(memory) if end > now]
         self._kept[key] = _Kept(answer, places, min([now + _LONGEST, *ends]))
         self._kept.move_to_end(key)
         while len(self._kept) > self._most:
@@ -59,6 +59,12 @@ class Answers:
         """Keep nothing: some of it has been purged."""
         self._kept.clear()
         self.asides.clear()
+
+
+def _ends(memory: Memory) -> Iterator[datetime]:
+    """When something that a memory tells is over, or was."""
+    ends = (memory.expires_at, memory.valid_until, *(one.valid_until for one in memory.observations))
+    yield from (end for end in ends if end is not None)
 
 
 def key_of(question: Question, *, spaces: Sequence[str], cursor: str) -> Key | None:

@@ -19,13 +19,15 @@ def fit(hits: Sequence[Hit], *, max_tokens: int) -> tuple[list[Hit], int]:
     spent = 0
     for hit in hits:
         room = max_tokens - spent
-        shown = next((shorter for shorter in _shorter(hit) if cost_of(shorter) <= room), None)
-        if shown is None:
-            shown = None if kept else _cut(hit, max_tokens)
+        told = ((shorter, cost_of(shorter)) for shorter in _shorter(hit))
+        shown, cost = next((one for one in told if one[1] <= room), (None, 0))
+        if shown is None and not kept:
+            shown = _cut(hit, max_tokens)
+            cost = cost_of(shown) if shown is not None else 0
         if shown is None:
             break
         kept.append(shown)
-        spent += cost_of(shown)
+        spent += cost
     return kept, spent
 
 

@@ -33,33 +33,46 @@ class Wanted:
 async def collapse(scored: Iterable[Scored], *, wanted: Wanted, reader: SoundReader) -> list[Found]:
     """The best memories, each checked against its record, each group once."""
     found: dict[str, Found] = {}
+    seen: dict[str, list[Scored]] = {}
     # Reading a record costs more than ranking it: as many as asked for, and more only if some do not pass.
-    for best in _portions(scored, wanted):
-        for memory in await reader.get(list(best)):
-            if passes(memory, wanted.filter, now=wanted.now) and wanted.admits(memory):
-                _add(found, memory, best[memory.id])
+    for ids in _portions(scored, wanted, seen):
+        for memory in await reader.get(ids):
+            if not passes(memory, wanted.filter, now=wanted.now) or not wanted.admits(memory):
+                continue
+            best = next((one for one in seen[memory.id] if _is_said(one, memory, now=wanted.now)), None)
+            if best is None:
+                # What was found of it has come to its end; it may say something else, further down.
+                del seen[memory.id]
+            else:
+                _add(found, memory, best)
         if len(found) >= wanted.count:
             break
     answers = list(found.values())[: wanted.count]
     return [await _with_entities(one, wanted=wanted.filter, reader=reader) for one in answers]
 
 
-def _portions(scored: Iterable[Scored], wanted: Wanted) -> Iterator[dict[str, Scored]]:
-    """Memories by their best passages, as many at once as are wanted."""
-    seen: set[str] = set()
-    portion: dict[str, Scored] = {}
+def _portions(scored: Iterable[Scored], wanted: Wanted, seen: dict[str, list[Scored]]) -> Iterator[list[str]]:
+    """Memories by their best passages, as many at once as are wanted; `seen` gets the passages of each."""
+    portion: list[str] = []
     for one in scored:
         memory_id = one.passage.memory_id
         if memory_id in seen:
+            seen[memory_id].append(one)
             continue
-        seen.add(memory_id)
+        seen[memory_id] = [one]
         if not wanted.is_there(memory_id):
-            portion[memory_id] = one
+            portion.append(memory_id)
         if len(portion) == wanted.count:
             yield portion
-            portion = {}
+            portion = []
     if portion:
         yield portion
+
+
+def _is_said(one: Scored, memory: Memory, *, now: datetime) -> bool:
+    """Whether what was found holds still; where the record is newer than the index, nobody knows."""
+    number = one.passage.observation
+    return number is None or number >= len(memory.observations) or memory.observations[number].holds(now)
 
 
 def passes(memory: Memory, wanted: Filter, *, now: datetime) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
@@ -30,9 +31,9 @@ def haystack(parts: Iterable[str]) -> str:
     return APART.join(part.lower() for part in parts)
 
 
-def stands_in(needle: str, memory: Memory) -> bool:
+def stands_in(needle: str, memory: Memory, *, now: datetime) -> bool:
     """Whether a text stands in a memory: in its title, its content or one of the observations that hold."""
-    return _folded(needle) in _said(memory) if needle else True
+    return _folded(needle) in _said(memory, now=now) if needle else True
 
 
 async def contained(needle: str, *, state: State, space: str, store: RecordStore, mirrors: Mirrors) -> Contained:
@@ -63,8 +64,9 @@ async def _sought(sought: str, *, view: View, space: str, store: RecordStore, mi
     )
 
 
-def _said(memory: Memory) -> str:
-    holding = (one.text for one in memory.observations if one.valid_until is None)
+def _said(memory: Memory, *, now: datetime | None = None) -> str:
+    """All that holds; without a moment all that held when it was written, which is kept until it is written again."""
+    holding = (one.text for one in memory.said(now or memory.updated_at))
     return APART.join(map(_folded, (memory.title, memory.content, *holding)))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 from scrubjay.model.memory import Memory
@@ -54,9 +55,9 @@ class Fit:
     has: tuple[bool, ...]
 
 
-def fit_of(memory: Memory, clauses: Sequence[Clause], scale: Scale) -> Fit:
+def fit_of(memory: Memory, clauses: Sequence[Clause], scale: Scale, *, now: datetime) -> Fit:
     """Score a memory by all of its fields."""
-    texts = _texts(memory)
+    texts = _texts(memory, now=now)
     heard = [0.0] * len(clauses)
     fields: list[str] = []
     for name, text in texts.items():
@@ -77,18 +78,18 @@ def fit_of(memory: Memory, clauses: Sequence[Clause], scale: Scale) -> Fit:
     )
 
 
-def has_any(memory: Memory, clauses: Sequence[Clause]) -> bool:
+def has_any(memory: Memory, clauses: Sequence[Clause], *, now: datetime) -> bool:
     """Whether a memory has one of some clauses."""
-    return bool(clauses) and any(any(counts_of(text, clauses)[0]) for text in _texts(memory).values())
+    return bool(clauses) and any(any(counts_of(text, clauses)[0]) for text in _texts(memory, now=now).values())
 
 
-def _texts(memory: Memory) -> Mapping[str, str]:
+def _texts(memory: Memory, *, now: datetime) -> Mapping[str, str]:
     told = {
         "title": memory.title or memory.name,
         "tags": "\n".join(memory.tags),
         "category": memory.category,
         "entity": memory.entity,
-        "observations": "\n".join(one.text for one in memory.observations if one.valid_until is None),
+        "observations": "\n".join(one.text for one in memory.said(now)),
         "content": memory.content,
     }
     return {name: text for name, text in told.items() if text}

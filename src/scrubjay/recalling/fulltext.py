@@ -136,7 +136,7 @@ async def _search(asked: SearchText, *, space: str, now: datetime, store: Record
     with telemetry.stage("search.show"):
         shown = {one.id: one.passage for one in candidates}
         page = found[asked.offset : count]
-        hits = tuple(_hit(one, search.clauses, shown.get(one.memory.id)) for one in page)
+        hits = tuple(_hit(one, search.clauses, shown.get(one.memory.id), now=search.now) for one in page)
     return TextsFound(
         hits=hits,
         more=len(found) > count,
@@ -246,21 +246,22 @@ async def _ranked(search: _Search, candidates: Sequence[_Candidate], *, count: i
 
 def _fitting(search: _Search, memories: Sequence[Memory]) -> list[_Scored]:
     found: list[_Scored] = []
+    now, unwanted = search.now, search.looked.unwanted
     for memory in memories:
-        if passes(memory, search.wanted, now=search.now) and not has_any(memory, search.looked.unwanted):
-            fit = fit_of(memory, search.clauses, search.scale)
+        if passes(memory, search.wanted, now=now) and not has_any(memory, unwanted, now=now):
+            fit = fit_of(memory, search.clauses, search.scale, now=now)
             found += [_Scored(memory=memory, fit=fit)] if any(fit.has) else []
     return found
 
 
-def _hit(one: _Scored, clauses: Sequence[Clause], passage: StoredPassage | None) -> TextHit:
+def _hit(one: _Scored, clauses: Sequence[Clause], passage: StoredPassage | None, *, now: datetime) -> TextHit:
     memory = one.memory
     return TextHit(
         id=memory.id,
         name=memory.name,
         title=memory.label,
         score=round(one.fit.score, 4),
-        snippet=_snippet(memory, clauses, passage),
+        snippet=_snippet(memory, clauses, passage, now=now),
         updated_at=memory.updated_at,
         matched=one.fit.fields,
         missing=tuple(clause.text for clause, has in zip(clauses, one.fit.has, strict=True) if not has),
@@ -271,7 +272,7 @@ def _hit(one: _Scored, clauses: Sequence[Clause], passage: StoredPassage | None)
     )
 
 
-def _snippet(memory: Memory, clauses: Sequence[Clause], passage: StoredPassage | None) -> str:
+def _snippet(memory: Memory, clauses: Sequence[Clause], passage: StoredPassage | None, *, now: datetime) -> str:
     """Where it stands in the content, or else in an observation that holds; or how the memory begins."""
     content = memory.content
     if len(content) > _LONGEST_SHOWN:
@@ -280,7 +281,7 @@ def _snippet(memory: Memory, clauses: Sequence[Clause], passage: StoredPassage |
     places = places_of(content, clauses)
     if places:
         return snippet_of(content, places)
-    holding = [one.text[:_LONGEST_SHOWN] for one in memory.observations if one.valid_until is None]
+    holding = [one.text[:_LONGEST_SHOWN] for one in memory.said(now)]
     told = [(text, found) for text in holding if (found := places_of(text, clauses))]
     if told:
         return snippet_of(*max(told, key=lambda one: len({place.clause for place in one[1]})))
@@ -298,7 +299,7 @@ async def _latest(asked: SearchText, wanted: Filter, *, now: datetime, reader: S
         found += [memory for memory in await reader.get(page) if passes(memory, wanted, now=now)]
         after = page[-1]
     nothing = Fit(score=0.0, fields=(), has=())
-    hits = tuple(_hit(_Scored(memory=one, fit=nothing), (), None) for one in found[asked.offset : count])
+    hits = tuple(_hit(_Scored(memory=one, fit=nothing), (), None, now=now) for one in found[asked.offset : count])
     told = "there is no word in the query: these were changed last"
     return TextsFound(hits=hits, more=len(found) > count, degraded=(told, *reader.problems.values()))
 

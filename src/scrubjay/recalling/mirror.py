@@ -5,6 +5,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar, cast
 
 from scrubjay.model.change import Action
 from scrubjay.model.memory import Memory
@@ -33,15 +34,28 @@ class View:
         return self.said(memory) if memory is not None and memory.state is self.wanted.state else None
 
 
+class Keeping(Protocol):
+    """Keeps what memories say, in whatever order is needed to find it."""
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        ...
+
+    def put(self, memory_id: str, text: str | None) -> None:
+        """Set or remove what a memory says."""
+        ...
+
+
+K = TypeVar("K", bound=Keeping)
+
+
 @dataclass(slots=True)
-class _Mirror:
-    """One view of one space."""
+class Texts:
+    """The texts themselves, by the ids of the memories."""
 
     texts: dict[str, str] = field(default_factory=dict[str, str])
     size: int = _EMPTY_BYTES
-    cursor: int | None = None
-    is_too_large: bool = False
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def put(self, memory_id: str, text: str | None) -> None:
         """Set or remove what a memory says."""
@@ -52,45 +66,60 @@ class _Mirror:
             self.size += _cost(memory_id, text)
 
 
+@dataclass(slots=True)
+class _Mirror(Generic[K]):
+    """One view of one space."""
+
+    kept: K
+    cursor: int | None = None
+    is_too_large: bool = False
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
 class Mirrors:
     """The mirrors of all spaces. Together they stay under a limit: those not asked for lately go first."""
 
     def __init__(self, *, most_bytes: int = 128_000_000) -> None:
         self._most_bytes = most_bytes
-        self._kept: OrderedDict[tuple[View, str], _Mirror] = OrderedDict()
+        self._kept: OrderedDict[tuple[View, str], _Mirror[Keeping]] = OrderedDict()
 
     async def texts(self, view: View, *, space: str, store: RecordStore) -> Mapping[str, str] | None:
         """What every memory says now, by id; None when that is more than may be kept. To be read before any await."""
-        mirror = self._kept.setdefault((view, space), _Mirror())
+        kept = await self.kept(view, make=Texts, space=space, store=store)
+        return None if kept is None else kept.texts
+
+    async def kept(self, view: View, *, make: Callable[[], K], space: str, store: RecordStore) -> K | None:
+        """The same in another order, which `make` begins: always the same one for a view."""
+        mirror = cast("_Mirror[K]", self._kept.setdefault((view, space), _Mirror(make())))
         self._kept.move_to_end((view, space))
         async with mirror.turn:
             if mirror.is_too_large:
                 return None
             if mirror.cursor is None:
-                await self._fill(mirror, view, SoundReader(store, space=space))
+                await self._fill(mirror, view, SoundReader(store, space=space), make=make)
             else:
                 await _follow(mirror, mirror.cursor, view, SoundReader(store, space=space))
-            self._make_room(mirror)
-            return None if mirror.is_too_large else mirror.texts
+            self._make_room(mirror, make=make)
+            return None if mirror.is_too_large else mirror.kept
 
-    async def _fill(self, mirror: _Mirror, view: View, reader: SoundReader) -> None:
+    async def _fill(self, mirror: _Mirror[K], view: View, reader: SoundReader, *, make: Callable[[], K]) -> None:
         # What is committed while we read is told by the log, from here on.
         cursor = await reader.store.last_place(reader.space)
-        filled = _Mirror()
+        filled = make()
         async for memory_id, text in scan(view, reader=reader):
             filled.put(memory_id, text)
             if filled.size > self._most_bytes:
                 mirror.is_too_large = True
                 return
-        mirror.texts, mirror.size, mirror.cursor = filled.texts, filled.size, cursor
+        mirror.kept, mirror.cursor = filled, cursor
 
-    def _make_room(self, newest: _Mirror) -> None:
-        if newest.size > self._most_bytes:
+    def _make_room(self, newest: _Mirror[K], *, make: Callable[[], K]) -> None:
+        if newest.kept.size > self._most_bytes:
             newest.is_too_large = True
-            newest.texts, newest.size = {}, _EMPTY_BYTES
+            newest.kept = make()
         # One that somebody is reading or filling now is left alone: it is the newest to that caller.
         for key, mirror in list(self._kept.items()):
-            if sum(one.size for one in self._kept.values()) <= self._most_bytes:
+            if sum(one.kept.size for one in self._kept.values()) <= self._most_bytes:
                 return
             if mirror is not newest and not mirror.turn.locked():
                 del self._kept[key]
@@ -106,14 +135,14 @@ async def scan(view: View, *, reader: SoundReader) -> AsyncIterator[tuple[str, s
                 yield memory.id, text
 
 
-async def _follow(mirror: _Mirror, cursor: int, view: View, reader: SoundReader) -> None:
+async def _follow(mirror: _Mirror[K], cursor: int, view: View, reader: SoundReader) -> None:
     while cursor < await reader.store.last_place(reader.space):
         changes = await reader.store.changes_in(reader.space, after=cursor, limit=_PAGE)
         changed = list(dict.fromkeys(change.memory_id for change in changes if change.action not in _SILENT))
         found: Sequence[Memory] = await reader.get(changed)
         memories = {memory.id: memory for memory in found}
         for memory_id in changed:
-            mirror.put(memory_id, view.text_of(memories.get(memory_id)))
+            mirror.kept.put(memory_id, view.text_of(memories.get(memory_id)))
         mirror.cursor = cursor = changes[-1].place
 
 

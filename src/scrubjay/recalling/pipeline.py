@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from scrubjay import telemetry
 from scrubjay.model.draft import Limits
@@ -104,7 +105,7 @@ async def _answer(asking: _Asking, *, spaces: Sequence[str]) -> tuple[Recalled, 
     with telemetry.stage("recall.pinned"):
         pinned = [memory for reader in readers for memory in await _pinned(now=asking.now, reader=reader)]
         # Pinned memories come with the first page, up to half of what the answer may cost, and are told once.
-        shown = pinned_hits(pinned, question) if is_first else []
+        shown = pinned_hits(pinned, question, now=asking.now) if is_first else []
         first, spent = fit(shown, max_tokens=max(1, question.max_tokens // 2))
         kept = {hit.id for hit in first}
     # Later pages go by what the cursor tells: what is pinned or unpinned meanwhile stays where it was.
@@ -112,7 +113,10 @@ async def _answer(asking: _Asking, *, spaces: Sequence[str]) -> tuple[Recalled, 
     part = _merged([await _look(asking, skip=skip, reader=reader) for reader in readers])
     part = await _reranked(part, asking)
     with telemetry.stage("recall.budget"):
-        page = [hit_of(one, question, terms=part.terms, added=part.added) for one in part.found[: question.limit]]
+        page = [
+            hit_of(one, question, now=asking.now, terms=part.terms, added=part.added)
+            for one in part.found[: question.limit]
+        ]
         page = await _with_neighbours(page, each=question.around, now=asking.now, readers=readers)
         hits, cost = fit(page, max_tokens=question.max_tokens - spent)
     if not page:
@@ -154,7 +158,9 @@ async def _look(asking: _Asking, *, skip: frozenset[str], reader: AsideReader) -
         now=asking.now,
         is_there=lambda memory_id: memory_id in skip or page.has_id(memory_id),
         admits=lambda memory: (
-            (memory.group or memory.id) not in skip and not page.has(memory) and stands_in(question.contains, memory)
+            (memory.group or memory.id) not in skip
+            and not page.has(memory)
+            and stands_in(question.contains, memory, now=asking.now)
         ),
     )
     used_up = len(skip) + len(page.shown)
@@ -181,7 +187,8 @@ def _merged(parts: Sequence[_Part]) -> _Part:
 async def _reranked(part: _Part, asking: _Asking) -> _Part:
     """The best in the order of a second opinion, if there is one."""
     shelf = asking.shelf
-    done = await rerank(asking.asked.text, part.found, text_of=passage_of, reranker=shelf.second, top=shelf.rerank_top)
+    text_of = partial(passage_of, now=asking.now)
+    done = await rerank(asking.asked.text, part.found, text_of=text_of, reranker=shelf.second, top=shelf.rerank_top)
     scored = [
         replace(one, best=one.best._replace(rerank=score)) for one, score in zip(done.found, done.scores, strict=False)
     ]

@@ -21,14 +21,16 @@ _WORTH_TELLING = 0.005
 _DEPTHS = (1, 4, 24)
 
 
-def hit_of(found: Found, question: Question, *, terms: Sequence[str] = (), added: Sequence[str] = ()) -> Hit:
+def hit_of(
+    found: Found, question: Question, *, now: datetime, terms: Sequence[str] = (), added: Sequence[str] = ()
+) -> Hit:
     """A found memory as it is told."""
     memory, best = found.memory, found.best
     return Hit(
         id=memory.id,
         name=memory.name,
         title=memory.title,
-        passage=passage_of(found),
+        passage=passage_of(found, now=now),
         score=round(best.score, 4),
         date=memory.date,
         entities=found.entities,
@@ -41,18 +43,18 @@ def hit_of(found: Found, question: Question, *, terms: Sequence[str] = (), added
     )
 
 
-def passage_of(found: Found) -> str:
+def passage_of(found: Found, *, now: datetime) -> str:
     """The words of a found memory's best passage."""
-    return _passage_text(found.memory, found.best.passage)
+    return _passage_text(found.memory, found.best.passage, now=now)
 
 
-def pinned_hits(memories: Sequence[Memory], question: Question) -> list[Hit]:
+def pinned_hits(memories: Sequence[Memory], question: Question, *, now: datetime) -> list[Hit]:
     """Memories that come with every answer, each group once."""
     groups: dict[str, list[Memory]] = {}
     for memory in memories:
         groups.setdefault(memory.group or memory.id, []).append(memory)
     return [
-        hit_of(Found(memory=several[0], best=unasked(several[0]), entities=_entities(several)), question)
+        hit_of(Found(memory=several[0], best=unasked(several[0]), entities=_entities(several)), question, now=now)
         for several in groups.values()
     ]
 
@@ -77,7 +79,7 @@ async def with_neighbours(hits: Sequence[Hit], *, each: int, now: datetime, read
             before, after = _sides(memories.get(one), sides, memories, now=now)
             has_all = _is_enough(before, sides.before, each, deeper) and _is_enough(after, sides.after, each, deeper)
             if has_all or deeper == each * _DEPTHS[-1]:
-                told[one] = _neighbours(before[:each], after[:each])
+                told[one] = _neighbours(before[:each], after[:each], now=now)
         if len(told) == len(hits):
             break
     return [replace(hit, around=told[hit.id]) for hit in hits]
@@ -102,14 +104,14 @@ def _sides(
     return sides
 
 
-def _neighbours(before: Sequence[Memory], after: Sequence[Memory]) -> tuple[Neighbour, ...]:
+def _neighbours(before: Sequence[Memory], after: Sequence[Memory], *, now: datetime) -> tuple[Neighbour, ...]:
     placed = [(-place, memory) for place, memory in enumerate(before, start=1)][::-1]
     placed += list(enumerate(after, start=1))
     return tuple(
         Neighbour(
             id=memory.id,
             name=memory.name,
-            passage=_passage_text(memory, unasked(memory).passage),
+            passage=_passage_text(memory, unasked(memory).passage, now=now),
             date=memory.date,
             place=place,
         )
@@ -121,11 +123,11 @@ def _entities(memories: Sequence[Memory]) -> tuple[str, ...]:
     return tuple(memory.entity for memory in memories if memory.entity)
 
 
-def _passage_text(memory: Memory, passage: StoredPassage) -> str:
+def _passage_text(memory: Memory, passage: StoredPassage, *, now: datetime) -> str:
     if passage.observation is not None and passage.observation >= len(memory.observations):
         return memory.label  # The record is newer than the index.
     if passage.observation is None and not memory.content.strip():
-        return "; ".join(one.text for one in memory.observations if one.valid_until is None) or memory.label
+        return "; ".join(one.text for one in memory.said(now)) or memory.label
     return text_of(memory, passage.observation, passage.start, passage.end).strip()
 
 

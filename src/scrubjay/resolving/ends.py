@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from datetime import datetime
+from datetime import UTC, datetime
 
 from scrubjay.branches import OWN_FIELDS
 from scrubjay.model.conflict import Conflict, statement_key
@@ -12,10 +12,11 @@ from scrubjay.recalling.collapse import is_current
 from scrubjay.text.statements import statements_of
 from scrubjay.writing.conflicting import date_of, source_of
 
-__all__ = ["End", "are_lines", "both_hold", "end_of", "ends_of", "standing"]
+__all__ = ["End", "are_lines", "both_hold", "end_of", "ends_of", "in_time", "standing"]
 
 # What was merged may have been merged further; longer chains are a mistake.
 _MOST_STEPS = 8
+_NEVER = datetime.max.replace(tzinfo=UTC)
 # In what a branch may differ from its memory without saying anything else.
 _BESIDES = (*OWN_FIELDS, "updated_at", "resolution", "source", "flags", "merged")
 
@@ -96,6 +97,14 @@ def are_lines(first: End, second: End) -> bool:
     return first.is_line_of(second) or second.is_line_of(first)
 
 
+def in_time(first: End, second: End) -> tuple[End, End]:
+    """The newer of two statements, and the older one."""
+    if are_lines(first, second):
+        # Both began on the same day: what counts is who was changed last.
+        return (first, second) if first.memory.updated_at >= second.memory.updated_at else (second, first)
+    return (first, second) if first.date >= second.date else (second, first)
+
+
 def both_hold(first: End, second: End, *, now: datetime) -> bool:
     """Whether there is anything to decide: both are said still, and are not the same.
 
@@ -113,8 +122,8 @@ def end_of(memory: Memory, key: str) -> End | None:
     if not key:
         return End(memory=memory)
     places = [place for place, one in enumerate(memory.observations) if key in _keys(one.text)]
-    # The same may have been said before, and hold again.
-    places.sort(key=lambda place: memory.observations[place].valid_until is not None)
+    # The same may have been said before, and hold again: it counts where it holds longest.
+    places.sort(key=lambda place: memory.observations[place].valid_until or _NEVER, reverse=True)
     if places:
         return End(memory=memory, observation=places[0])
     sentence = next((one for one in statements_of(memory.content) if statement_key(one) == key), "")

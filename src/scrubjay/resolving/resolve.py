@@ -18,8 +18,8 @@ from scrubjay.ports import Commit, Embedded, Write
 from scrubjay.resolving.choosing import choose
 from scrubjay.resolving.deeds import DEEDS, Case, Combine, Deed
 from scrubjay.resolving.docket import discard, pending_or_raise, reopen, told_by_run
-from scrubjay.resolving.ends import End, are_lines, both_hold, ends_of, standing
-from scrubjay.resolving.lines import DEEDS_OF_LINES, advise_on_lines
+from scrubjay.resolving.ends import End, are_lines, both_hold, ends_of, in_time, standing
+from scrubjay.resolving.lines import DEEDS_OF_LINES
 from scrubjay.text.secrets import redact
 from scrubjay.writing.advising import Advice
 from scrubjay.writing.embed import embed_new
@@ -99,9 +99,7 @@ async def _settle(conflict: Conflict, wish: _Wish, *, desk: Desk) -> Resolved:
     newer, older = await _ends(conflict, now=wish.origin.at, desk=desk)
     choice = Advice(wish.strategy, "")
     if wish.strategy is Strategy.AUTO:
-        choice = (
-            advise_on_lines() if are_lines(newer, older) else choose(conflict, newer=newer, older=older)
-        )  # fmt: skip
+        choice = choose(conflict, newer=newer, older=older)
     if choice.strategy is None:
         return Resolved(
             action=_LEFT, conflict=conflict.id, strategy=Strategy.AUTO, kept=older.memory.id, why=choice.why
@@ -132,10 +130,7 @@ async def _ends(conflict: Conflict, *, now: datetime, desk: Desk) -> tuple[End, 
             hint="It waits again when that is restored",
             conflict=conflict.id,
         )
-    if are_lines(first, second):
-        # Both began on the same day: what counts is who was changed last.
-        return (first, second) if first.memory.updated_at >= second.memory.updated_at else (second, first)
-    return (first, second) if first.date >= second.date else (second, first)
+    return in_time(first, second)
 
 
 async def _case(conflict: Conflict, wish: _Wish, *, newer: End, older: End, desk: Desk) -> Case:

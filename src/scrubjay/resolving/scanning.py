@@ -32,7 +32,7 @@ from scrubjay.writing.pipeline import Desk
 from scrubjay.writing.slicing import slice_memory
 from scrubjay.writing.validate import validate
 
-__all__ = ["probe", "scan", "scan_memory"]
+__all__ = ["probe", "scan", "scan_memory", "survey_of"]
 
 # What is further apart is about something else; each is compared with so many, the nearest.
 _LEAST_COSINE = 0.6
@@ -55,7 +55,7 @@ async def scan(*, limit: int, space: str, origin: Origin, desk: Desk, progress: 
     profile = await _profile(desk)
     await sweep(space=space, store=desk.store)
     with telemetry.stage("conflicts.survey"):
-        survey = await _survey(space, profile=profile, store=desk.store)
+        survey = await survey_of(space, profile=profile, store=desk.store)
     numbers = sorted({one // PASSAGES_PER_MEMORY for one in survey.passages})
     fresh: list[Conflict] = []
     kinds: Counter[str] = Counter()
@@ -142,7 +142,7 @@ async def _profile(desk: Desk) -> Profile | None:
     return None
 
 
-async def _survey(space: str, *, profile: Profile | None, store: RecordStore) -> Survey:
+async def survey_of(space: str, *, profile: Profile | None, store: RecordStore) -> Survey:
     """Read what there is to be compared, and find out what is near to what."""
     numbers = sorted(await store.passing(space, Filter()))
     passages = {
@@ -189,12 +189,15 @@ async def _compared(
     own = {number: next(survey.of_memory(number)).memory_id for number in stretch}
     partners = {one for number in stretch for one in survey.partners(number)}
     survey.memories = await survey.store.get(survey.space, [*own.values(), *(partners - set(own.values()))])
+    looked_at = [(number, memory) for number, one in own.items() if (memory := _live(survey.memories.get(one)))]
+    # What is found by what it tells of is read at once, too, and not one by one.
+    await survey.get(
+        survey.space,
+        list(dict.fromkeys(one for each in looked_at for one in survey.partners_by_slot(*each, now=origin.at))),
+    )
     found: list[Conflict] = []
     began = time.monotonic()
-    for number, memory_id in own.items():
-        memory = survey.memories.get(memory_id)
-        if memory is None or memory.state is not State.LIVE:
-            continue
+    for number, memory in looked_at:
         found += await _conflicts_of(memory, number, survey, profile=profile, origin=origin)
         if time.monotonic() - began > _A_TURN:
             # Others want a turn, too.
@@ -211,9 +214,14 @@ async def _conflicts_of(
     for before in _before_each(memory):
         found += await detect(
             memory, passages, vectors, before=before, store=survey, index=survey, profile=profile, now=origin.at,
-            agent=origin.agent,
+            agent=origin.agent, slots=survey,
         )  # fmt: skip
+    survey.note_slots(number, memory, now=origin.at)
     return found
+
+
+def _live(memory: Memory | None) -> Memory | None:
+    return memory if memory is not None and memory.state is State.LIVE else None
 
 
 def _before_each(memory: Memory) -> Iterator[Memory | None]:

@@ -5,9 +5,11 @@ It answers what a store and its index answer, about memories that are older than
 
 import heapq
 import math
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage, StoredPassage, 
 from scrubjay.model.query import Filter
 from scrubjay.ports import RecordStore
 from scrubjay.resolving.nearness import Matrix, Pairs
+from scrubjay.text.contradiction_slots import slots_of
+from scrubjay.writing.conflicting import of_entity
+from scrubjay.writing.detection_candidates import statements_at
 
 __all__ = ["Survey"]
 
@@ -23,6 +28,9 @@ __all__ = ["Survey"]
 _COMMON = 50
 # Of a statement so many words are looked up, the rarest.
 _WORDS = 8
+# Of what tells of the same relation of the same thing so many are compared, the latest.
+_OF_ONE_SLOT = 8
+_PASSAGES_OF_ONE = 200
 
 
 @dataclass(kw_only=True)
@@ -38,6 +46,8 @@ class Survey:
     memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
     _postings: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     _namesakes: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    # What tells of the same, however common its words are: filled as the memories are looked at, the oldest first.
+    _slots: dict[str, deque[int]] = field(default_factory=dict[str, deque[int]])
     _looked_at: int = 0
     _row_of: dict[bytes, int] = field(default_factory=dict[bytes, int])
 
@@ -69,6 +79,31 @@ class Survey:
         vectors = {one.hash: self.embeddings[self.rows[one.id]] for one in found if one.id in self.rows}
         self._row_of = {vectors[one.hash].tobytes(): one.id for one in found if one.hash in vectors}
         return tuple(_passage(one) for one in found), vectors
+
+    def of_same_slot(self, statement: str, *, memory: Memory) -> list[int]:
+        """The latest older passages that tell of the same relation of the same thing, the last first."""
+        slots = slots_of(of_entity(statement, memory))
+        return list(dict.fromkeys(number for slot in slots for number in reversed(self._slots.get(slot, ()))))
+
+    def partners_by_slot(self, number: int, memory: Memory, *, now: datetime) -> Iterator[str]:
+        """The memories that tell of the same as one."""
+        for _, slots in self._told(number, memory, now=now):
+            yield from (self.passages[one].memory_id for slot in slots for one in self._slots.get(slot, ()))
+
+    def note_slots(self, number: int, memory: Memory, *, now: datetime) -> None:
+        """Have a memory found by what it tells of, by all that come after it."""
+        for passage, slots in self._told(number, memory, now=now):
+            for slot in slots:
+                same = self._slots.setdefault(slot, deque(maxlen=_OF_ONE_SLOT))
+                if passage not in same:
+                    same.append(passage)
+
+    def _told(self, number: int, memory: Memory, *, now: datetime) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """The passages of a memory, each with the slots of its statements."""
+        for passage in islice(self.of_memory(number), _PASSAGES_OF_ONE):
+            for spoken in statements_at(memory, passage, now=now):
+                if slots := slots_of(of_entity(spoken.text, memory)):
+                    yield passage.id, slots
 
     async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
         """The passages near to a vector, which is one of the memory that is looked at."""

@@ -14,6 +14,7 @@ from scrubjay.model.memory import Memory, State
 from scrubjay.model.paper import Paper
 from scrubjay.ports import RecordStore
 from scrubjay.references import resolve
+from scrubjay.resolving.choosing import suggested_now
 from scrubjay.resolving.docket import counterpart, is_decided
 from scrubjay.resolving.ends import both_hold, ends_of, standing
 from scrubjay.writing.conflicting import tell
@@ -161,7 +162,8 @@ async def _told_waiting(
     settled = await counterpart(conflict, papers=store)
     if settled is not None and is_decided(conflict, settled):
         return None
-    return tell(replace(conflict, resolved_at=None), ends[0].memory, ends[1].memory)
+    waiting = replace(conflict, resolved_at=None, suggested=suggested_now(conflict, *ends))
+    return tell(waiting, ends[0].memory, ends[1].memory)
 
 
 async def _told_settled(conflict: Conflict, were: Mapping[str, Memory], *, store: RecordStore) -> ToldConflict | None:

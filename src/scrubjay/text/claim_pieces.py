@@ -1,6 +1,8 @@
 """A text in the pieces that claims are read from: words, figures, days, addresses, code and quoted spans."""
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from scrubjay.text.claim_words import CURRENCIES, MAGNITUDES, UNITS
@@ -10,6 +12,7 @@ __all__ = ["ENDS_SENTENCE", "Piece", "figure_of", "pieces_of"]
 ENDS_SENTENCE = frozenset({".", "!", "?", ":", ";", "\n", "-", "*", "#", '"', "("})
 # Nothing is told apart by more than this; a longer text is a document, whose passages are compared one by one.
 _LONGEST_TEXT = 100_000
+_REMEMBERED, _LONGEST_REMEMBERED = 64, 2_000
 _UNIT = "|".join(sorted(map(re.escape, {*UNITS, *MAGNITUDES, *CURRENCIES} - {"$", "%"}), key=len, reverse=True))
 _PIECE = re.compile(
     rf"""
@@ -52,8 +55,18 @@ class Piece(NamedTuple):
     capital: bool
 
 
-def pieces_of(text: str) -> list[Piece]:
+def pieces_of(text: str) -> Sequence[Piece]:
     """The pieces of a text, in order; what claims nothing, such as commas, is left out."""
+    return _remembered(text) if len(text) <= _LONGEST_REMEMBERED else _read(text)
+
+
+# At a write the same few texts are looked at by who asks whether they say the same, and whether they contradict.
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered(text: str) -> tuple[Piece, ...]:
+    return tuple(_read(text))
+
+
+def _read(text: str) -> list[Piece]:
     pieces: list[Piece] = []
     for found in _PIECE.finditer(text[:_LONGEST_TEXT]):
         kind = found.lastgroup

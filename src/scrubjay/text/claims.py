@@ -172,7 +172,11 @@ def _apart(first: Claims, second: Claims, kind: str) -> tuple[list[str], list[st
     if kind == "names":
         return _names_apart(first, second)
     claims: tuple[str, ...] = getattr(first, kind)
-    mine, others = Counter(claims), Counter[str](getattr(second, kind))
+    its: tuple[str, ...] = getattr(second, kind)
+    # Most texts claim nothing of most kinds.
+    if claims == its:
+        return [], []
+    mine, others = Counter(claims), Counter(its)
     left, right = list((mine - others).elements()), list((others - mine).elements())
     for claim in left[:_MOST_MATCHED]:
         other = next((one for one in right[:_MOST_MATCHED] if _agree(claim, one)), None)

@@ -218,7 +218,8 @@ def _names_subject(pieces: Sequence[Piece], at: int) -> bool:
 def _word(pieces: Sequence[Piece], at: int, piece: Piece) -> Token | None:
     word = piece.low
     if word in NUMBER_WORDS:
-        return Token(NUMBER, NUMBER_WORDS[word], piece.text, _lead(pieces, at))
+        kind = LABEL if _is_one_of_several(pieces, at) else NUMBER
+        return Token(kind, NUMBER_WORDS[word], piece.text, _lead(pieces, at))
     if piece.capital and _is_letter(pieces, at):
         return Token(LABEL if _names_subject(pieces, at) else NAME, word, piece.text, _lead(pieces, at))
     if word in LIGHT or ((word in _MAY_DENY or word.endswith("n't")) and _says_how(pieces, at)):
@@ -239,6 +240,14 @@ def _is_letter(pieces: Sequence[Piece], at: int) -> bool:
     """Whether a letter says which one is meant: team B, room A."""
     text = pieces[at].text
     return len(text) == 1 and text.isupper() and text != "I" and at > 0 and pieces[at - 1].kind == "word"
+
+
+def _is_one_of_several(pieces: Sequence[Piece], at: int) -> bool:
+    """Whether a word says which one of several the statement is about: the second daughter."""
+    if not NUMBER_WORDS[pieces[at].low].endswith("th") or at + 1 == len(pieces):
+        return False
+    leads = at == 0 or pieces[at - 1].low in DETERMINERS or _lead(pieces, at) == "'s"
+    return leads and pieces[at + 1].kind == "word" and _names_subject(pieces, at)
 
 
 def _denies(pieces: Sequence[Piece], at: int) -> bool:

@@ -3,10 +3,12 @@
 import re
 from functools import lru_cache
 
-from scrubjay.text.contradiction_words import VERBS
+from scrubjay.text.contradiction_relations import ATTRIBUTES, ROLES
+from scrubjay.text.contradiction_words import BEINGS, DENIALS, MODALS, VERBS
 from scrubjay.text.fact_words import PAST
+from scrubjay.text.tokens import STOP_WORDS
 
-__all__ = ["has_no_subject", "said"]
+__all__ = ["has_no_subject", "names_its_subject", "said"]
 
 _LONGEST = 2_000
 _REMEMBERED = 4_096
@@ -20,6 +22,17 @@ _OPENING = re.compile(
     r"(?:(?:no longer|never|not|always|currently|now|also|does not|doesn't|is|was|has|had) )?([a-z]+)"
 )
 _BARE = frozenset("is was has had no does doesn't did didn't never located based born married allergic".split())
+_CANNOT_STAND = re.compile(
+    r"\bcan(?:'t|not| not) stand(?= )(?! (?:up|still|in|on|at|by|for|there|here|straight|alone)\b)", re.IGNORECASE
+)
+_OF_SELF = re.compile(r"(?:the )?user\b|(?:i|my|mine)\b", re.IGNORECASE)
+# A name or two, and what comes after: Ada's, Ada Stern lives.
+_NAMED = re.compile(
+    r"(?P<who>[A-Z][\w.-]*)(?P<owner>'s?(?= ))?(?: [A-Z][\w.-]*)*(?P<owners>'s?(?= ))? (?P<does>[\w']+)"
+)
+_DOES = BEINGS | MODALS | DENIALS | frozenset("has have had and no now also always often does did".split())
+# What has such a subject is of whatever the record is about: she, the deadline, birthday.
+_NOBODY = STOP_WORDS | ATTRIBUTES | ROLES
 # German that does not look like English; one of these is enough.
 _GERMAN_WORDS = (
     r"\b(?:ich|und|der|das|ist|sind|nicht|niemals|kein\w{0,2}|ein|eine[mnr]?|mein\w{0,2}|unser\w{0,2}|wir|bei|auf|f\u00fcr|mit"
@@ -143,6 +156,26 @@ def has_no_subject(text: str) -> bool:
     return first in _BARE or word in _BARE or word in PAST or _is_third_person(word)
 
 
+def names_its_subject(text: str) -> bool:
+    """Whether a statement says whom it is about, wherever it stands: I, the user, somebody by name, a speaker."""
+    plain, whole = said(text), _BULLET.sub("", text.strip())
+    spoken = _SPEAKER.match(whole)
+    if _OF_SELF.match(plain) or (spoken and _is_speaker(spoken["who"], whole[spoken.end() :])):
+        return True
+    found = _NAMED.match(plain)
+    if found is None or has_no_subject(plain) or found["who"].casefold() in _NOBODY:
+        return False
+    if found["owner"] or found["owners"]:
+        return True
+    does = found["does"].casefold()
+    return does in _DOES or does in PAST or does.endswith(("n't", "ed")) or _is_third_person(does)
+
+
+def _is_speaker(who: str, rest: str) -> bool:
+    """Whether what stands before a colon is who said the rest: it may be a heading as well."""
+    return who.casefold() in _SELVES or _FIRST_WORD.match(rest) is not None
+
+
 def _is_third_person(word: str) -> bool:
     return word.endswith("s") and (word[:-1] in VERBS or word.removesuffix("es") in VERBS)
 
@@ -153,6 +186,8 @@ def _said(text: str) -> str:
     found = _SPEAKER.match(text)
     if found:
         text = _of_speaker(found["who"], text[found.end() :], whole=text)
+    if "stand" in text:
+        text = _CANNOT_STAND.sub("hates", text)
     return _englished(text) if _is_german(text) else text
 
 

@@ -33,7 +33,7 @@ LABELS = frozenset(
     """
     task step item ticket issue invoice order chapter section part page round game match episode season lesson question
     bug pr case test phase sprint milestone day week night no nr number row line figure table note entry record memory
-    commit build job run message turn session level grade room unit article exercise problem volume track appendix
+    commit build job run message turn session level grade room unit article exercise problem volume track appendix point
     """.split()
 )
 # They add nothing to what is said.
@@ -102,7 +102,7 @@ _QUALITY_ENDINGS = ("ful", "able", "ible", "ous", "less", "ing", "ly")
 _STATES = """
     married/single unmarried divorced
     employed/jobless
-    alive living/dead deceased
+    alive living/dead deceased died
     full/empty
     hire hires hired/fire fires fired
     join joins joined/leave leaves left quit quits

@@ -101,8 +101,10 @@ def _asks(text: str) -> int:
 
 
 def _spans(memory: Memory) -> Iterator[tuple[int | None, int, int]]:
-    # What was superseded is read, not found: whoever asks wants to know what holds.
-    holding = [(index, one) for index, one in enumerate(memory.observations) if one.valid_until is None]
+    # What was superseded is read, not found: whoever asks wants to know what holds. The clock is not asked, for a
+    # version is taken apart in the same way whenever that is; what comes to its end later is left out by who finds it.
+    written = memory.updated_at
+    holding = [(index, one) for index, one in enumerate(memory.observations) if one.holds(written)]
     if memory.content.strip() or not holding:
         for start, end in slices(memory.content):
             yield None, start, end

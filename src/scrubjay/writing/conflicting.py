@@ -7,10 +7,11 @@ from datetime import datetime
 from scrubjay.model.conflict import Conflict, Side, ToldConflict, statement_key
 from scrubjay.model.memory import Memory, Observation, Source
 from scrubjay.text.contradiction import SAME, Finding, compare
-from scrubjay.text.contradiction_saying import has_no_subject
+from scrubjay.text.contradiction_saying import has_no_subject, names_its_subject
 from scrubjay.text.statements import statements_of
+from scrubjay.writing.whom import thing_of
 
-__all__ = ["Spoken", "between", "date_of", "source_of", "spoken_in", "tell"]
+__all__ = ["Spoken", "between", "date_of", "of_entity", "source_of", "spoken_in", "tell"]
 
 _LONGEST_TOLD = 500
 
@@ -33,7 +34,7 @@ def between(
 ) -> Finding | None:
     """What a statement of one memory is to one of another; one that does not say of whom it is, is of the entity."""
     if has_no_subject(statement) != has_no_subject(against):
-        statement, against = _of_entity(statement, memory, beside=against), _of_entity(against, other, beside=statement)
+        statement, against = of_entity(statement, memory, beside=against), of_entity(against, other, beside=statement)
     return compare(statement, against, cosine=cosine, same=same)
 
 
@@ -71,12 +72,14 @@ def spoken_in(memory: Memory) -> Iterator[Spoken]:
     yield from (Spoken(text=one.text, observation=number) for number, one in enumerate(memory.observations))
 
 
-def _of_entity(statement: str, memory: Memory, *, beside: str) -> str:
-    if not memory.entity or not has_no_subject(statement):
+def of_entity(statement: str, memory: Memory, *, beside: str = "") -> str:
+    """A statement with its subject: one that does not say of whom it is, is of what the memory is about."""
+    thing = thing_of(memory)
+    if not thing or not has_no_subject(statement) or (not memory.entity and names_its_subject(statement)):
         return statement
     # Who has two names is mostly called by one of them.
     first = beside.split()[:1]
-    name = first[0] if first and first[0].casefold() in memory.entity.casefold().split() else memory.entity
+    name = first[0] if first and first[0].casefold() in thing.casefold().split() else thing
     return f"{name} {statement[:1].lower()}{statement[1:]}"
 
 

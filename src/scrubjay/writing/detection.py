@@ -21,11 +21,13 @@ from scrubjay.writing.detection_candidates import (
     Candidate,
     Fresh,
     Grounds,
+    Slots,
     candidates_of,
     found_around,
     nearest_in_words,
 )
 from scrubjay.writing.vicinity import Searcher
+from scrubjay.writing.whom import are_of_others
 
 __all__ = ["detect", "says_more", "unsettled"]
 
@@ -57,15 +59,16 @@ async def detect(
     profile: Profile | None,
     now: datetime,
     agent: str = "",
+    slots: Slots | None = None,
 ) -> tuple[Conflict, ...]:
     """The conflicts of a memory that is being written; of one that was there `before`, those of what is new in it."""
-    if memory.state is not State.LIVE or memory.valid_until is not None:
+    if memory.state is not State.LIVE or (memory.valid_until is not None and memory.valid_until <= now):
         return ()
-    fresh = list(islice(_fresh(memory, passages, before=before), _MOST_FRESH))
+    fresh = list(islice(_fresh(memory, passages, before=before, now=now), _MOST_FRESH))
     if not fresh:
         return ()
-    around = await found_around(fresh, vectors, memory=memory, store=store, index=index, now=now)
-    looked = candidates_of(around, fresh)
+    around = await found_around(fresh, vectors, memory=memory, store=store, index=index, now=now, slots=slots)
+    looked = candidates_of(around, fresh, now=now)
     bench = _Bench(memory=memory, same=profile.same + _SURER if profile else 1.0, now=now, agent=agent)
     found = list(bench.wholes(around.memories.values(), namesakes=frozenset(around.namesakes)))
     twins = {conflict.other for conflict in found}
@@ -82,10 +85,10 @@ async def detect(
 
 
 def says_more(
-    memory: Memory, passages: Sequence[Passage], *, before: Memory | None, than: int = _MOST_FRESH
-) -> bool:  # fmt: skip
+    memory: Memory, passages: Sequence[Passage], *, before: Memory | None, now: datetime, than: int = _MOST_FRESH
+) -> bool:
     """Whether more is new in a memory than so much; `detect` looks at no more than that."""
-    return next(islice(_fresh(memory, passages, before=before), than, None), None) is not None
+    return next(islice(_fresh(memory, passages, before=before, now=now), than, None), None) is not None
 
 
 async def unsettled(conflicts: Sequence[Conflict], *, papers: Drawers, space: str) -> tuple[Conflict, ...]:
@@ -106,11 +109,13 @@ def _silences(settled: Paper | None) -> bool:
     return settled is not None and Conflict.of(settled).strategy is not Strategy.SUPERSEDE
 
 
-def _fresh(memory: Memory, passages: Sequence[Passage], *, before: Memory | None) -> Iterator[Fresh]:
+def _fresh(
+    memory: Memory, passages: Sequence[Passage], *, before: Memory | None, now: datetime
+) -> Iterator[Fresh]:  # fmt: skip
     """The statements that are new, those of the content first; of many observations the last are the newest."""
     known = set[str]()
     if before is not None:
-        known.update(one.text for one in before.observations if one.valid_until is None)
+        known.update(one.text for one in before.said(now))
         known.update(statements_of(before.content[:_LONGEST_CONTENT]))
     by_observation = {one.observation: one for one in passages if one.start == 0}
     content = statements_of(memory.content[:_LONGEST_CONTENT])
@@ -121,7 +126,7 @@ def _fresh(memory: Memory, passages: Sequence[Passage], *, before: Memory | None
     order = range(len(memory.observations))
     for number in order if before is None else reversed(order):
         observation = memory.observations[number]
-        if not observation.valid_until and observation.text not in known:
+        if observation.holds(now) and observation.text not in known:
             spoken = Spoken(text=observation.text, observation=number)
             yield Fresh(spoken=spoken, passage=by_observation.get(number), alone=True)
 
@@ -141,9 +146,9 @@ class _Bench:
 
     def wholes(self, others: Iterable[Memory], *, namesakes: frozenset[str]) -> Iterator[Conflict]:
         """The memories whose observations are much the same."""
-        mine = _observed(self.memory)
+        mine = [one.text for one in self.memory.said(self.now)]
         for other in others:
-            theirs = _observed(other)
+            theirs = [one.text for one in other.said(self.now)]
             if not mine or not theirs or max(len(mine), len(theirs)) > _LONGEST_LIST or _strangers(self.memory, other):
                 continue
             found = compare_lists(mine, theirs)
@@ -174,7 +179,7 @@ class _Bench:
         own = [
             Spoken(text=one.text, observation=number)
             for number, one in enumerate(self.memory.observations)
-            if not one.valid_until and (number >= first or one.text in near)
+            if one.holds(self.now) and (number >= first or one.text in near)
         ]
         content = [Spoken(text=one) for one in statements_of(self.memory.content[:_LONGEST_CONTENT])]
         done = set[frozenset[str]]()
@@ -197,7 +202,7 @@ class _Bench:
         if not contradicts and one.memory.id in twins:
             return False
         if not _strangers(self.memory, one.memory):
-            return True
+            return not are_of_others(self.memory, spoken.text, one.memory, one.spoken.text)
         # Of two entities each may be so; unless the statements say themselves whom they are about.
         named = all(reading_of(text).names_somebody for text in (spoken.text, one.spoken.text))
         return contradicts and named and _same_place(self.memory, one.memory)
@@ -235,10 +240,6 @@ def _word(memory: Memory, spoken: Spoken | None) -> Word:
         memory=memory, trust=source_of(memory, observation).trust, date=date_of(memory, observation),
         alone=spoken is None or says_one_thing(memory),
     )  # fmt: skip
-
-
-def _observed(memory: Memory) -> list[str]:
-    return [one.text for one in memory.observations if one.valid_until is None]
 
 
 def _strangers(memory: Memory, other: Memory) -> bool:

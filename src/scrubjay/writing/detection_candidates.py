@@ -19,7 +19,9 @@ from scrubjay.text.tokens import running_terms_of, terms_of
 from scrubjay.writing.conflicting import Spoken
 from scrubjay.writing.vicinity import Searcher, Vicinity
 
-__all__ = ["Candidate", "Fresh", "Grounds", "candidates_of", "found_around", "nearest_in_words"]
+__all__ = [
+    "Candidate", "Fresh", "Grounds", "Slots", "candidates_of", "found_around", "nearest_in_words", "statements_at",
+]  # fmt: skip
 
 _NEAREST = 8
 _NAMESAKES = 6
@@ -49,6 +51,14 @@ class Grounds(Vicinity, Protocol):
         self, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
     ) -> list[tuple[int, float]]:
         """(passage number, weight) of passages that have some of the terms, best first."""
+        ...
+
+
+class Slots(Protocol):
+    """Who knows which statements tell of the same relation of the same thing, however common their words are."""
+
+    def of_same_slot(self, statement: str, *, memory: Memory) -> Sequence[int]:
+        """Passages with statements that have the same slot as one of a memory."""
         ...
 
 
@@ -91,7 +101,7 @@ class Around:
 
 async def found_around(
     fresh: Sequence[Fresh], vectors: Mapping[bytes, Vector], *, memory: Memory, store: Grounds, index: Searcher,
-    now: datetime,
+    now: datetime, slots: Slots | None = None,
 ) -> Around:  # fmt: skip
     """What there is around some new statements, whatever the size of the store; less if an index is not there."""
     space = memory.space
@@ -101,6 +111,8 @@ async def found_around(
     else:
         # Where the store is far away, each look is a journey: what can be asked at once is.
         found, namesakes = await asyncio.gather(asyncio.gather(*looks), _namesakes(memory, store=store))
+    if slots is not None:
+        found = [_with_same_slot(one, some, memory=memory, slots=slots) for one, some in zip(fresh, found, strict=True)]
     numbers = list(dict.fromkeys(number for some in found for number, _ in some))
     passages = {one.id: one for one in (await store.stored_passages(space, numbers) if numbers else [])}
     sought = [_Sought.of(one.spoken.text) for one in fresh]
@@ -124,14 +136,14 @@ async def found_around(
     )
 
 
-def candidates_of(around: Around, fresh: Sequence[Fresh]) -> dict[int, list[Candidate]]:
+def candidates_of(around: Around, fresh: Sequence[Fresh], *, now: datetime) -> dict[int, list[Candidate]]:
     """The statements that each new one is to be compared with, by its number; the nearest first."""
     found: defaultdict[int, dict[tuple[str, str], Candidate]] = defaultdict(dict)
     for hit in around.hits:
         other = around.memories.get(hit.passage.memory_id)
         if other is None:
             continue
-        texts = _statements_at(other, hit.passage)
+        texts = statements_at(other, hit.passage, now=now)
         cosine = hit.cosine if len(texts) == 1 and fresh[hit.fresh].alone else None
         # What the model finds near need share no word, as in a language that is written without spaces.
         near = (cosine is not None and cosine >= _NEAR) or (
@@ -141,7 +153,7 @@ def candidates_of(around: Around, fresh: Sequence[Fresh]) -> dict[int, list[Cand
         for spoken in nearest_in_words(fresh[hit.fresh].spoken, texts, most=_OF_ONE_TEXT, least=least):
             found[hit.fresh].setdefault((other.id, spoken.text), Candidate(memory=other, spoken=spoken, cosine=cosine))
     for other in (around.memories[one] for one in around.namesakes if one in around.memories):
-        texts = _latest(other)
+        texts = _latest(other, now=now)
         for number, one in enumerate(fresh):
             for spoken in nearest_in_words(one.spoken, texts, most=_OF_NAMESAKE, least=_AT_LEAST):
                 found[number].setdefault((other.id, spoken.text), Candidate(memory=other, spoken=spoken))
@@ -218,6 +230,14 @@ class _Sought:
         return shared >= least and shared >= _SHARE * len(self.terms)
 
 
+def _with_same_slot(
+    one: Fresh, found: Sequence[tuple[int, float | None]], *, memory: Memory, slots: Slots
+) -> list[tuple[int, float | None]]:
+    known = {number for number, _ in found}
+    same = slots.of_same_slot(one.spoken.text, memory=memory)
+    return [*found, *((number, None) for number in same if number not in known)]
+
+
 def _has_namesakes(memory: Memory) -> bool:
     return bool(memory.entity and memory.observations)
 
@@ -236,23 +256,23 @@ def _stands(other: Memory, memory: Memory, *, now: datetime) -> bool:
     return other.state is State.LIVE and not ended and not (memory.group and other.group == memory.group)
 
 
-def _statements_at(other: Memory, passage: StoredPassage) -> list[Spoken]:
+def statements_at(other: Memory, passage: StoredPassage, *, now: datetime) -> list[Spoken]:
     """The statements that a passage holds, as its memory is now."""
     if passage.observation is not None:
         if passage.observation >= len(other.observations):
             return []
         observation = other.observations[passage.observation]
-        return [Spoken(text=observation.text, observation=passage.observation)] if not observation.valid_until else []
+        return [Spoken(text=observation.text, observation=passage.observation)] if observation.holds(now) else []
     if len(other.content) > _LONGEST_CONTENT:
         return [Spoken(text=one) for one in statements_of(other.content[passage.start : passage.end])]
     part = other.content[passage.start : passage.end]
     return [Spoken(text=one) for one in statements_of(other.content) if one in part]
 
 
-def _latest(other: Memory) -> list[Spoken]:
+def _latest(other: Memory, *, now: datetime) -> list[Spoken]:
     content = other.content if len(other.content) <= _LONGEST_CONTENT else ""
     first = max(0, len(other.observations) - _LATEST_OBSERVATIONS)
     observed = enumerate(other.observations[first:], first)
     return [Spoken(text=one) for one in statements_of(content)] + [
-        Spoken(text=one.text, observation=number) for number, one in observed if not one.valid_until
+        Spoken(text=one.text, observation=number) for number, one in observed if one.holds(now)
     ]

@@ -16,6 +16,7 @@ from scrubjay.model.rules import Rules
 from scrubjay.ports import Profile, RecordStore
 from scrubjay.writing.conflicting import tell
 from scrubjay.writing.detection import detect, says_more, unsettled
+from scrubjay.writing.detection_candidates import Grounds
 from scrubjay.writing.vicinity import Searcher
 
 
@@ -57,23 +58,28 @@ async def look_for(
     profile: Profile | None,
     store: RecordStore,
     index: Searcher,
+    grounds: Grounds | None = None,
 ) -> Friction:
-    """What a memory that is about to be stored does not go with; of one that was there `before`, what is new in it."""
+    """What a memory that is about to be stored does not go with; of one that was there `before`, what is new in it.
+
+    `grounds`: what is stored, as other stages of the same write have read it.
+    """
     if rules.conflicts == "off" or memory.state is not State.LIVE:
         return Friction()
     with telemetry.stage("write.conflicts"):
         found = await detect(
-            memory, passages, vectors, before=before, store=store, index=index, profile=profile, now=origin.at,
-            agent=origin.agent,
+            memory, passages, vectors, before=before, store=grounds or store, index=index, profile=profile,
+            now=origin.at, agent=origin.agent,
         )  # fmt: skip
         fresh = await unsettled(found, papers=store, space=memory.space)
-        others = await store.get(memory.space, [one.other for one in fresh if one.other != memory.id]) if fresh else {}
+        ids = [one.other for one in fresh if one.other != memory.id]
+        others = await (grounds or store).get(memory.space, ids) if ids else {}
     told = [(one, tell(one, memory, others.get(one.other, memory))) for one in fresh]
     telemetry.count("conflicts", len(told), event="found")
     return Friction(
         conflicts=tuple(one for one, words in told if words is not None),
         told=tuple(words for _, words in told if words is not None),
-        jobs=left_for_later(memory, origin) if says_more(memory, passages, before=before) else (),
+        jobs=left_for_later(memory, origin) if says_more(memory, passages, before=before, now=origin.at) else (),
     )
 
 

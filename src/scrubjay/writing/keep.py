@@ -17,7 +17,7 @@ from scrubjay.ports import Commit, Embedded, Embedder, Profile, RecordStore, Wri
 from scrubjay.text.slug import suffixed
 from scrubjay.writing import answers
 from scrubjay.writing.answers import Request
-from scrubjay.writing.embed import embed_new
+from scrubjay.writing.embed import embed_first, left_to_embed
 from scrubjay.writing.frictions import Friction
 from scrubjay.writing.merge import kept_apart, merge
 from scrubjay.writing.similarity import Verdict
@@ -44,6 +44,9 @@ class Parcel:
     vectors: Mapping[bytes, Vector]
     has_llm: bool
     limits: Limits
+    # Whether the end of a long text may be embedded later, and which of the records lack some of their vectors.
+    defers: bool = False
+    lacking: tuple[str, ...] = ()
     origin: Origin = _NOBODY
     friction: Friction = field(default_factory=Friction)
     once: Request = field(default_factory=lambda: Request(key="", digest=b""))
@@ -78,7 +81,8 @@ async def create(parcel: Parcel, verdict: Verdict, *, store: RecordStore) -> Sto
     draft, sliced = parcel.draft, parcel.sliced
     if draft.dry_run:
         return _created(draft.decided("commit", "skipped", "dry run"), parcel, sliced, verdict), ()
-    jobs = _jobs_after_creation(parcel)
+    later = left_to_embed(parcel.lacking, space=parcel.space, origin=parcel.origin)
+    jobs = (*later, *_jobs_after_creation(parcel))
     for attempt in range(_NAME_TRIES):
         answer = _created(draft.decided("commit", "created"), parcel, sliced, verdict)
         writes = tuple(
@@ -119,10 +123,11 @@ async def merge_into(
         return _merged(draft.decided("commit", "skipped", "dry run"), parcel, target, merged, verdict), ()
     part = replace(incoming, state=State.MERGED, merged_into=target.id)
     slices = await slice_memory(merged)
-    embedded, warning = await embed_new(
-        [(merged, slices), (part, passages)], space=parcel.space, shelf=store, embedder=embedder, made=parcel.embedded
-    )
-    draft = draft.warned(warning) if warning and warning not in draft.warnings else draft
+    begun = await embed_first(
+        [(merged, slices), (part, passages)], space=parcel.space, shelf=store, embedder=embedder, defers=parcel.defers,
+        made=parcel.embedded,
+    )  # fmt: skip
+    draft = draft.warned(begun.warning) if begun.warning and begun.warning not in draft.warnings else draft
     answer = _merged(draft.decided("commit", "merged"), parcel, target, merged, verdict)
     writes = (
         Write(memory=part, base=None, action=Action.CREATED, passages=passages, message=f"merged into {target.name}"),
@@ -131,8 +136,9 @@ async def merge_into(
             message=f"merged with what {incoming.source.agent or 'somebody'} wrote",
         ),
     )  # fmt: skip
-    jobs = (_job("polish", target.id, parcel),) if parcel.leaves_work else ()
-    return await _commit(parcel, writes, answer, jobs=jobs, embedded=embedded, store=store)
+    later = left_to_embed(begun.lacking, space=parcel.space, origin=parcel.origin)
+    jobs = (*later, _job("polish", target.id, parcel)) if parcel.leaves_work else later
+    return await _commit(parcel, writes, answer, jobs=jobs, embedded=begun.embedded, store=store)
 
 
 async def _commit(

@@ -52,7 +52,7 @@ class Lookout:
         self, memory: Memory, passages: Sequence[Passage], *, before: Memory, origin: Origin
     ) -> Friction:  # fmt: skip
         """The same where nobody is to wait for it: what is new in a memory is left to a job."""
-        is_new = says_more(memory, passages, before=before, than=0)
+        is_new = says_more(memory, passages, before=before, now=origin.at, than=0)
         if not is_new or await self._rules_for(memory) is None:
             return Friction()
         return Friction(jobs=left_for_later(memory, origin, after=_SETTLED))

@@ -20,10 +20,11 @@ from scrubjay.writing import answers
 from scrubjay.writing.compose import compose
 from scrubjay.writing.density import weigh
 from scrubjay.writing.duplicate import exact_duplicates, waiting_duplicates
-from scrubjay.writing.embed import embed_new, vectors_of
+from scrubjay.writing.embed import embed_first, vectors_of
 from scrubjay.writing.entities import acquaint, name_entities
 from scrubjay.writing.flights import Flights
 from scrubjay.writing.frictions import Friction, look_for
+from scrubjay.writing.glimpse import Glimpse
 from scrubjay.writing.keep import Parcel, create, free_names, merge_into
 from scrubjay.writing.lookout import Lookout
 from scrubjay.writing.refuse import refuse
@@ -57,7 +58,10 @@ class Nearby(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """What the write path works with. `has_llm`: there is a language model to leave work to."""
+    """What the write path works with. `has_llm`: there is a language model to leave work to.
+
+    `defers`: somebody does the jobs that writes leave, so that no caller has to wait for the end of a long text.
+    """
 
     store: RecordStore
     embedder: Embedder
@@ -66,6 +70,7 @@ class Desk:
     rules: Rules = field(default_factory=Rules)
     flights: Flights = field(default_factory=Flights)
     has_llm: bool = False
+    defers: bool = False
 
     @property
     def lookout(self) -> Lookout:
@@ -127,7 +132,7 @@ async def _prepared(draft: Draft, *, space: str, statutes: Statutes, desk: Desk)
     """The stages that may change the text or refuse it, before anything is compared with it."""
     rules = statutes.rules
     is_long = len(draft.text) + sum(map(len, draft.observations)) > _LONG_TEXT
-    draft = await asyncio.to_thread(_screened, draft, rules) if is_long else _screened(draft, rules)
+    draft = await asyncio.to_thread(screened, draft, rules) if is_long else screened(draft, rules)
     if draft.rejected:
         return draft
     tagging = normalise(
@@ -146,29 +151,36 @@ async def _prepared(draft: Draft, *, space: str, statutes: Statutes, desk: Desk)
     return draft if draft.rejected else name_entities(draft, acquaintance)
 
 
-def _screened(draft: Draft, rules: Rules) -> Draft:
+def screened(draft: Draft, rules: Rules) -> Draft:
+    """A draft as far as it may be kept: refused as a whole, or without its secrets."""
     draft = refuse(draft, rules=rules)
     return draft if draft.rejected else screen(draft, rules=rules)
 
 
 async def _parcel(draft: Draft, memories: tuple[Memory, ...], *, space: str, statutes: Statutes, desk: Desk) -> Parcel:
     sliced = [(memory, await slice_memory(memory)) for memory in memories]
-    embedded, warning = await embed_new(sliced, space=space, shelf=desk.store, embedder=desk.embedder)
-    if warning:
-        draft = draft.warned(warning)
-    draft = draft.decided("embed", f"{len(embedded.vectors) if embedded else 0} new vectors")
+    begun = await embed_first(sliced, space=space, shelf=desk.store, embedder=desk.embedder, defers=desk.defers)
+    embedded = begun.embedded
+    if begun.warning:
+        draft = draft.warned(begun.warning)
+    why = "the others follow" if begun.lacking else ""
+    draft = draft.decided("embed", f"{len(embedded.vectors) if embedded else 0} new vectors", why)
     profile, vectors = await vectors_of(sliced[0][1], embedded, space=space, shelf=desk.store, embedder=desk.embedder)
     return Parcel(
         draft=draft, space=space, rules=statutes.rules, sliced=tuple(sliced), embedded=embedded, profile=profile,
-        vectors=vectors, has_llm=desk.has_llm, limits=desk.limits,
+        lacking=begun.lacking, vectors=vectors, has_llm=desk.has_llm, limits=desk.limits, defers=desk.defers,
     )  # fmt: skip
 
 
 async def _landed(parcel: Parcel, *, desk: Desk) -> Kept:
     """Compare with what is there, and store: as a memory of its own, or as part of another."""
     for _ in range(_TRIES):
+        # Both look at what is near: what one has asked for, the other need not.
+        glimpse = Glimpse(store=desk.store, index=desk.index)
         with telemetry.stage("write.gate"):
-            verdict, friction = await asyncio.gather(_verdict(parcel, desk=desk), _friction(parcel, desk=desk))
+            verdict, friction = await asyncio.gather(
+                _verdict(parcel, glimpse=glimpse), _friction(parcel, glimpse=glimpse, store=desk.store)
+            )
         verdict = _kept_apart(verdict, friction, parcel.draft)
         outcome = "none" if verdict.into is None else "merge"
         draft = parcel.draft.decided("similarity", outcome, verdict.why)
@@ -195,15 +207,15 @@ def _kept_apart(verdict: Verdict, friction: Friction, draft: Draft) -> Verdict:
     return replace(verdict, into=None, why=f"it contradicts {verdict.into.name}")
 
 
-async def _friction(parcel: Parcel, *, desk: Desk) -> Friction:
+async def _friction(parcel: Parcel, *, glimpse: Glimpse, store: RecordStore) -> Friction:
     memory, passages = parcel.sliced[0]
     return await look_for(
         memory, passages, parcel.vectors, rules=parcel.rules, origin=parcel.origin, profile=parcel.profile,
-        store=desk.store, index=desk.index,
+        store=store, index=glimpse, grounds=glimpse,
     )  # fmt: skip
 
 
-async def _verdict(parcel: Parcel, *, desk: Desk) -> Verdict:
+async def _verdict(parcel: Parcel, *, glimpse: Glimpse) -> Verdict:
     memory, passages = parcel.sliced[0]
     draft = parcel.draft
     # Records that share a group, those that wait for a yes and those with a name of their own stay what they are.
@@ -217,7 +229,7 @@ async def _verdict(parcel: Parcel, *, desk: Desk) -> Verdict:
         # As it is stored: where it comes from goes before where it belongs.
         session_hint=memory.source.session if draft.session_hint else "",
         space=parcel.space,
-        store=desk.store,
-        index=desk.index,
+        store=glimpse,
+        index=glimpse,
         profile=parcel.profile,
     )

@@ -16,20 +16,20 @@ def restated(memory: Memory, incoming: Memory, *, at: datetime) -> Memory:
     Where all of the text is said again, in the same words or as one sentence for another, the memory is theirs from
     now on; what they did not say keeps its source. Else only the observations are theirs that they said.
     """
-    said = set(_keys(incoming))
+    said = set(_keys(incoming, at=at))
     source = replace(incoming.source, at=incoming.source.at or at)
     if not source.trust.outranks(memory.source.trust):
-        return _observed_anew(memory, said, source)
-    own = [one for one in memory.observations if one.source is None and one.valid_until is None]
+        return _observed_anew(memory, said, source, at=at)
+    own = [one for one in memory.observations if one.source is None and one.holds(at)]
     text = statements_of(memory.content)
     words = text or tuple(one.text for one in own)
     if words and all(key_of(one) in said for one in words):
-        return _handed_over(memory, said, source)
+        return _handed_over(memory, said, source, at=at)
     if len(text) == len(statements_of(incoming.content)) == 1:
-        theirs = _handed_over(memory, said, source)
+        theirs = _handed_over(memory, said, source, at=at)
         former = Observation(text=memory.content.strip(), recorded_at=memory.date, source=memory.source)
         return replace(theirs, content=incoming.content, observations=(former, *theirs.observations))
-    return _observed_anew(memory, said, source)
+    return _observed_anew(memory, said, source, at=at)
 
 
 def rewritten(before: Memory, after: Memory, source: Source | None) -> Memory:
@@ -44,31 +44,31 @@ def rewritten(before: Memory, after: Memory, source: Source | None) -> Memory:
     return replace(after, source=own, observations=observations)
 
 
-def _handed_over(memory: Memory, said: set[str], source: Source) -> Memory:
+def _handed_over(memory: Memory, said: set[str], source: Source, *, at: datetime) -> Memory:
     """The memory as somebody's word, but for the observations that they did not make."""
     observations = tuple(
         replace(one, source=None)
-        if _is_said(one, said) and source.trust.outranks((one.source or memory.source).trust)
+        if _is_said(one, said, at=at) and source.trust.outranks((one.source or memory.source).trust)
         else replace(one, source=one.source or memory.source)
         for one in memory.observations
     )
     return replace(memory, source=source, observations=observations)
 
 
-def _observed_anew(memory: Memory, said: set[str], source: Source) -> Memory:
+def _observed_anew(memory: Memory, said: set[str], source: Source, *, at: datetime) -> Memory:
     observations = tuple(
         replace(one, source=source)
-        if _is_said(one, said) and source.trust.outranks((one.source or memory.source).trust)
+        if _is_said(one, said, at=at) and source.trust.outranks((one.source or memory.source).trust)
         else one
         for one in memory.observations
     )
     return memory if observations == memory.observations else replace(memory, observations=observations)
 
 
-def _is_said(observation: Observation, said: set[str]) -> bool:
-    return observation.valid_until is None and key_of(observation.text) in said
+def _is_said(observation: Observation, said: set[str], *, at: datetime) -> bool:
+    return observation.holds(at) and key_of(observation.text) in said
 
 
-def _keys(memory: Memory) -> Iterator[str]:
+def _keys(memory: Memory, *, at: datetime) -> Iterator[str]:
     yield from map(key_of, statements_of(memory.content))
-    yield from (key_of(one.text) for one in memory.observations if one.valid_until is None)
+    yield from (key_of(one.text) for one in memory.said(at))

@@ -28,7 +28,7 @@ from scrubjay.once import Ask, asking
 from scrubjay.ports import Commit, Embedded, Write
 from scrubjay.references import resolve
 from scrubjay.writing import validate
-from scrubjay.writing.embed import embed_new, vectors_of
+from scrubjay.writing.embed import embed_first, left_to_embed, vectors_of
 from scrubjay.writing.frictions import Friction, look_for
 from scrubjay.writing.pipeline import Desk
 from scrubjay.writing.refuse import require_allowed_edit
@@ -44,6 +44,7 @@ _TRIES = 100
 async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk) -> Written:
     """Apply an edit to the newest version; a stale `expected_version` is refused."""
     require_remark(edit.message, field="message")
+    require_moment(edit.at, field="at")
     if edit.expected_version is not None:
         require_whole(edit.expected_version, field="expected_version")
     ask = asking(edit.idempotency_key, {"verb": "revise", "ref": ref, "edit": _asked(edit)})
@@ -68,8 +69,7 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
                 return first
             telemetry.count("writes", action="unchanged")
             return _told(memory, "unchanged", warnings)
-        # A clock may have been set back; what is newer is never older.
-        at = max(origin.at, memory.updated_at)
+        at = _made_at(memory, edit, now=origin.at)
         edited = replace(edited, version=memory.version + 1, updated_at=at, last_confirmed=origin.at)
         try:
             return await commit_version(
@@ -128,14 +128,16 @@ async def commit_version(
     `looks`: what is new in it against how it was before may not go with what is stored, and is then told and filed.
     """
     passages = await slice_memory(memory)
-    embedded, warning = await embed_new(
-        [(memory, passages)], space=memory.space, shelf=desk.store, embedder=desk.embedder
+    begun = await embed_first(
+        [(memory, passages)], space=memory.space, shelf=desk.store, embedder=desk.embedder, defers=desk.defers
     )
     write = Write(memory=memory, base=memory.version - 1, action=action, passages=passages, message=message)
-    friction = await _friction(memory, passages, embedded, looks=looks, origin=origin, desk=desk)
-    answer = _told(memory, told, (*warnings, warning) if warning else warnings)
+    friction = await _friction(memory, passages, begun.embedded, looks=looks, origin=origin, desk=desk)
+    answer = _told(memory, told, (*warnings, begun.warning) if begun.warning else warnings)
+    later = left_to_embed(begun.lacking, space=memory.space, origin=origin)
+    papers = (*(job.paper(at=origin.at) for job in later), *friction.papers(at=origin.at))
     commit = Commit(
-        space=memory.space, origin=origin, writes=(write,), embedded=embedded, papers=friction.papers(at=origin.at),
+        space=memory.space, origin=origin, writes=(write,), embedded=begun.embedded, papers=papers,
         once=ask.once(answer.as_json),
     )  # fmt: skip
     with telemetry.stage("write.commit"):
@@ -171,7 +173,7 @@ def apply_edit(memory: Memory, edit: Edit, *, now: datetime, limits: Limits) -> 
     edited = cast("Memory", replace(memory, **changes))  # type: ignore[arg-type]
     # Whose word it is stands beside what is new, unless that is whoever told the memory.
     source = None if edit.source == memory.source else edit.source
-    edited = _with_what_was_known(memory, edited, source=source)
+    edited = _with_what_was_known(memory, edited, source=source, now=now)
     added = validate.texts(edit.add_observations, field="add_observations", limit=limits.observations, limits=limits)
     removed = set(require_texts(edit.remove_observations, field="remove_observations"))
     unknown = removed - {one.text for one in edited.observations}
@@ -217,21 +219,31 @@ def _with_what_is_still_said(memory: Memory) -> Memory:
     return replace(memory, merged=merged) if merged != memory.merged else memory
 
 
-def _with_what_was_known(before: Memory, after: Memory, *, source: Source | None) -> Memory:
+def _with_what_was_known(before: Memory, after: Memory, *, source: Source | None, now: datetime) -> Memory:
     """Observations in place of others: those that stay are what they were, and what once held is kept."""
     if after.observations is before.observations:
         return after
-    known = {one.text: one for one in sorted(before.observations, key=lambda one: one.valid_until is None)}
+    known = {one.text: one for one in sorted(before.observations, key=lambda one: one.holds(now))}
     given = [known.get(one.text, replace(one, source=source)) for one in after.observations]
     stated = set(given)
-    past = [one for one in before.observations if one.valid_until is not None and one not in stated]
+    past = [one for one in before.observations if not one.holds(now) and one not in stated]
     return replace(after, observations=(*past, *given))
+
+
+def _made_at(memory: Memory, edit: Edit, *, now: datetime) -> datetime:
+    """When an edit counts as made. A clock may have been set back; what is newer is never older.
+
+    A branch is begun when a file is read, which may be long after it was saved: there the save counts.
+    """
+    if edit.at is not None and memory.trunk:
+        return max(min(edit.at, now), memory.created_at)
+    return max(now, memory.updated_at)
 
 
 def _asked(edit: Edit) -> dict[str, Json]:
     """All that an edit asks for. What nobody gave is left out, so that earlier requests are still known."""
-    asked: dict[str, Json] = asdict(edit)
-    return {name: value for name, value in asked.items() if value or name not in ("branch", "source")}
+    asked: dict[str, Json] = {**asdict(edit), "at": str(edit.at or "")}
+    return {name: value for name, value in asked.items() if value or name not in ("branch", "source", "at")}
 
 
 def _told(memory: Memory, action: str, warnings: tuple[str, ...]) -> Written:

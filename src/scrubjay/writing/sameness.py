@@ -91,13 +91,16 @@ def _covered(terms: Sequence[str], others: Sequence[str]) -> float:
     # Sunglasses are sun glasses.
     known = {*others, *(one + other for one, other in pairwise(others))}
     written_apart = {part for one, other in pairwise(terms) if one + other in others for part in (one, other)}
-    akin = [_kin(other) for other in others]
+    akin = [(other, _kin(other)) for other in others]
     return sum(
-        1.0
-        if term in known or term in written_apart
-        else max(max(_kin(term).get(other, 0.0), near.get(term, 0.0)) for other, near in zip(others, akin, strict=True))
-        for term in terms
-    ) / len(terms)
+        1.0 if term in known or term in written_apart else _closest(term, akin) for term in terms
+    ) / len(terms)  # fmt: skip
+
+
+def _closest(term: str, akin: Sequence[tuple[str, dict[str, float]]]) -> float:
+    """How near a term is to the nearest of others; each is known to some, and need not know them."""
+    own = _kin(term)
+    return max(max(own.get(other, 0.0), near.get(term, 0.0)) for other, near in akin)
 
 
 def _other_subject(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:

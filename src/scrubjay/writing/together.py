@@ -28,7 +28,8 @@ from scrubjay.writing.validate import label, metadata, validate
 # So much is prepared in a few milliseconds; more would hold up the event loop.
 _MOST_AT_ONCE = 50
 _MOST_CHARACTERS = 20_000
-_MOST_LOOKED_AT = 20
+MOST_LOOKED_AT = 20
+"""More memories than that are not compared with what is there: that is a matter for a look through the whole space."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +84,7 @@ async def _frictions(
     batch: Together, fresh: Sequence[Sliced], embedded: Embedded | None, *, rules: Rules, origin: Origin, desk: Desk
 ) -> list[Friction]:
     """What a few memories do not go with; of many together it is a matter for a look through the whole space."""
-    if len(fresh) > _MOST_LOOKED_AT:
+    if len(fresh) > MOST_LOOKED_AT:
         return []
     before = {memory.id: memory for memory, _ in batch.edits}
     found: list[Friction] = []

@@ -11,6 +11,7 @@ import numpy as np
 from scrubjay import telemetry
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.model.memory import Memory
+from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import Passage, StoredPassage, Vector
 from scrubjay.model.query import Filter
 from scrubjay.text.passages import text_of
@@ -23,6 +24,7 @@ _LATEST = 8
 _MOST_PASSAGES = 64
 # A longer text is a document: it is not compared as a whole.
 MOST_COMPARED = 12
+_ALL = Filter()
 
 
 class Searcher(Protocol):
@@ -99,6 +101,8 @@ async def look_up(
         _nearest(own, around=around, since=since, worth=worth), _of_session(session, around=around)
     )
     found = await store.stored_passages(space, numbers) if numbers else []
+    if since is not None:
+        found = [one for one in found if one.date >= to_micros(since)]
     ids = list(dict.fromkeys((*of_session, *(one.memory_id for one in found))))
     if not ids:
         return [], problem
@@ -139,9 +143,14 @@ async def _nearest(
 ) -> tuple[list[int], str]:
     if not own or since is None:
         return [], ""
+    index, space = around.index, around.space
     try:
         with telemetry.stage("write.similar"):
-            found = await around.index.search(around.space, own[0], Filter(since=since), limit=_NEAREST)
+            # The same is asked by who looks for conflicts. What is older is left out when it is read.
+            found = await index.search(space, own[0], _ALL, limit=_NEAREST)
+            if len(found) == _NEAREST and worth(found[-1][1]):
+                # There are more that are worth it, and some of these may be too old.
+                found = await index.search(space, own[0], Filter(since=since), limit=_NEAREST)
     except (EmbeddingUnavailable, IndexUnavailable) as error:
         return [], f"what is similar could not be looked for: {error.message}"
     return [number for number, cosine in found if worth(cosine)], ""

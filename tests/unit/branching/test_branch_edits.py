@@ -63,7 +63,7 @@ async def test_a_request_from_before_there_were_branches_is_still_known(small: O
     await small.plant()
     edit = Edit(fields={"title": "Tea"}, idempotency_key="k")
     first = await small.shop.revise("tea", edit)
-    before = {name: value for name, value in asdict(edit).items() if name not in ("branch", "source")}
+    before = {name: value for name, value in asdict(edit).items() if name not in ("branch", "source", "at")}
     ask = asking("k", {"verb": "revise", "ref": "tea", "edit": before})
     assert await small.shop.store.answered(SPACE, "k", ask.digest) is not None
     assert first.version == 2

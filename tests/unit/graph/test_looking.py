@@ -1,6 +1,7 @@
 """`search_nodes` and `get_memory_status`."""
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,10 +10,12 @@ from tests.unit.workshop import SPACE, Workshop
 from scrubjay.errors import InvalidInput
 from scrubjay.graph import counting, looking, records
 from scrubjay.model.draft import Draft
-from scrubjay.model.memory import Json
+from scrubjay.model.memory import Json, Memory, Observation
 from scrubjay.model.query import Question
 from scrubjay.model.results import Recalled
 from scrubjay.recalling.mirror import Mirrors
+from scrubjay.testing import FakeStore
+from scrubjay.testing.build import a_commit, a_memory
 
 
 async def _create(shop: Workshop, name: str, type_: str, *observations: str, **more: Json) -> str:
@@ -25,8 +28,9 @@ async def _search(shop: Workshop, query: str, *, limit: int = 10, mirrors: Mirro
     asked = Question(query=query, limit=max(limit, 1), max_tokens=100_000, detail="full")
     meant = await shop.recall(asked) if query.strip() else Recalled(hits=())
     return await looking.search_nodes(
-        query, limit=limit, meant=meant, space=SPACE, store=shop.store, mirrors=mirrors or Mirrors()
-    )
+        query, limit=limit, meant=meant, now=shop.clock.now(), space=SPACE, store=shop.store,
+        mirrors=mirrors or Mirrors(),
+    )  # fmt: skip
 
 
 async def _found(shop: Workshop, query: str, *, limit: int = 10) -> list[str]:
@@ -109,6 +113,27 @@ async def test_what_is_in_the_trash_is_not_found(quick: Workshop) -> None:
     assert await _found(quick, "") == []
 
 
+async def test_of_very_many_with_one_type_only_some_are_read() -> None:
+    class Counting(FakeStore):
+        """A store that counts what is read."""
+
+        read = 0
+
+        async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
+            self.read += len(ids)
+            return await super().get(space, ids)
+
+    store, mirrors = Counting(), Mirrors()
+    await store.commit(a_commit(*(a_memory(name=f"place {number}", kind="city") for number in range(800))))
+    shop = Workshop(store=store)
+    assert len((await _search(shop, "", limit=800, mirrors=mirrors))["results"]) == 800
+    store.read = 0
+    found = await looking.search_nodes(
+        "city", limit=5, meant=Recalled(hits=()), now=shop.clock.now(), space=SPACE, store=store, mirrors=mirrors
+    )
+    assert (found["count"], store.read) == (5, 500)
+
+
 async def test_a_space_too_large_to_be_kept_in_memory_is_read(quick: Workshop) -> None:
     await _create(quick, "Ada", "person", "likes tea")
     (found,) = (await _search(quick, "ada", mirrors=Mirrors(most_bytes=1)))["results"]
@@ -119,8 +144,9 @@ async def test_a_space_too_large_to_be_kept_in_memory_is_read(quick: Workshop) -
 async def test_so_many_results_as_can_be_had(quick: Workshop, limit: int) -> None:
     with pytest.raises(InvalidInput):
         await looking.search_nodes(
-            "x", limit=limit, meant=Recalled(hits=()), space=SPACE, store=quick.store, mirrors=Mirrors()
-        )
+            "x", limit=limit, meant=Recalled(hits=()), now=quick.clock.now(), space=SPACE, store=quick.store,
+            mirrors=Mirrors(),
+        )  # fmt: skip
 
 
 async def test_the_status_counts_by_type_and_tier(shop: Workshop) -> None:
@@ -142,3 +168,12 @@ async def test_the_status_counts_by_type_and_tier(shop: Workshop) -> None:
     assert sizes["total_compressed"] > 0
     assert sizes["total_original"] > 500
     assert found["database_size_mb"] >= 0
+
+
+async def test_an_entity_is_told_with_what_holds_until_a_day_to_come(quick: Workshop) -> None:
+    end = quick.clock.now() + timedelta(days=1)
+    lease = Observation(text="rents a flat", recorded_at=quick.clock.now(), valid_until=end)
+    await quick.store.commit(a_commit(a_memory("", name="Ada", kind="person", observations=(lease,))))
+    assert (await _search(quick, "ada"))["results"][0]["observations"] == ["rents a flat"]
+    quick.clock.set(end)
+    assert (await _search(quick, "ada"))["results"][0]["observations"] == []

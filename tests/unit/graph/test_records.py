@@ -16,7 +16,7 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Json, Memory, Method, Observation, State
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Write
-from scrubjay.testing.build import a_memory
+from scrubjay.testing.build import a_commit, a_memory
 
 PROFILE: dict[str, Json] = {
     "name": "user-profile",
@@ -78,7 +78,7 @@ async def test_what_is_wrong_with_one_does_not_keep_the_others(quick: Workshop) 
         "entities[2]: an entity must be an object, not str",
         "entities[3]: an entity needs a name",
         "Ada: extraction_method must be one of manual, auto, import, not 'guess'. Leave it out for manual",
-        "Bo: relevance_score must be a number from 0 to 1, not int",
+        "Bo: relevance_score must be a number from 0 to 1, not 2",
         "Cy: an entity has no field 'alwaysInclude'. Did you mean always_include?",
         "Di: observations must be a list of texts, not str",
     ]
@@ -171,7 +171,7 @@ async def test_what_was_superseded_stays_beside_what_is_said_anew(quick: Worksho
         a_memory("", name="Ada"),
         kind="person",
         observations=(
-            Observation(text="lives in Rome", recorded_at=now, valid_until=now + timedelta(seconds=1)),
+            Observation(text="lives in Rome", recorded_at=now, valid_until=now),
             Observation(text="lives in Oslo", recorded_at=now),
         ),
     )
@@ -183,6 +183,18 @@ async def test_what_was_superseded_stays_beside_what_is_said_anew(quick: Worksho
     await _one(quick, observations=["lives in Rome"])
     memory = await quick.get(ada.id)
     assert [(one.text, one.valid_until) for one in memory.observations] == [("lives in Rome", None)]
+
+
+async def test_what_holds_until_a_day_to_come_is_replaced_as_all_that_holds(quick: Workshop) -> None:
+    now = quick.clock.now()
+    lease = Observation(text="rents a flat", recorded_at=now, valid_until=now + timedelta(days=1))
+    ada = a_memory("", name="Ada", kind="person", observations=(lease,))
+    await quick.store.commit(a_commit(ada))
+    # It is said already, and its end stays.
+    await _one(quick, observations=["rents a flat"])
+    assert (await quick.get(ada.id)).observations == (lease,)
+    await _one(quick, observations=["lives in Bergen"])
+    assert [one.text for one in (await quick.get(ada.id)).observations] == ["lives in Bergen"]
 
 
 async def test_a_note_of_another_tool_is_an_entity_too(quick: Workshop) -> None:
@@ -233,6 +245,14 @@ async def test_a_rule_that_says_never_is_told_and_secrets_are_not_kept(quick: Wo
     memory = await shop.get(made["id"])
     assert secret not in repr(memory)
     assert (await _one(shop, name=f"key {secret}", observations=["other"]))["id"] == made["id"]
+
+
+async def test_of_many_who_add_at_once_nobody_is_turned_away(quick: Workshop) -> None:
+    await _one(quick)
+    said = [f"was seen by guest {number}" for number in range(40)]
+    done = await asyncio.gather(*(_update(quick, "Ada", add_observations=[one]) for one in said))
+    assert {one["action"] for one in done} == {"updated"}
+    assert sorted(_texts(await quick.get(done[0]["id"]))) == sorted(["likes tea", *said])
 
 
 async def test_two_who_create_the_same_make_one(shop: Workshop) -> None:

@@ -1,14 +1,16 @@
-"""`auto` goes by type, trust and time, and leaves to people what it cannot tell."""
+"""`auto` goes by type, trust and time, and leaves to people what it cannot tell; what is suggested follows it."""
 
 from dataclasses import replace
 
 import pytest
-from tests.unit.resolving.disputes import dispute, fact, settle, thing
-from tests.unit.workshop import Workshop
+from tests.unit.resolving.disputes import dispute, fact, settle, take_back, thing
+from tests.unit.workshop import SPACE, Workshop
 
-from scrubjay.model.conflict import ConflictType, Strategy
+from scrubjay.errors import WrongState
+from scrubjay.model.conflict import Conflict, ConflictType, Strategy
 from scrubjay.model.memory import Flag, Memory, Observation, Source, Trust
-from scrubjay.testing.build import a_memory, moment
+from scrubjay.resolving.telling import conflicts
+from scrubjay.testing.build import a_commit, a_memory, a_rewrite, moment
 
 BERLIN, PARIS = "Ann lives in Berlin.", "Ann lives in Paris."
 
@@ -132,3 +134,69 @@ async def test_who_has_a_document_overrule_the_user_is_told_so(quick: Workshop, 
     assert "the older one (trust user)" in done.warnings[0]
     later = said_by(Trust.USER, at=120, text="Ann lives in Rome.")
     assert (await settle(quick, await dispute(quick, later, newer), strategy)).warnings == ()
+
+
+async def changed(shop: Workshop, memory: Memory) -> None:
+    """Store another version of a memory."""
+    known = await shop.get(memory.id)
+    await shop.store.commit(a_commit(a_rewrite(replace(memory, version=known.version + 1))))
+
+
+async def suggested(shop: Workshop, conflict: Conflict) -> str:
+    """What the list of conflicts suggests for one now."""
+    (told,) = await conflicts(
+        status="pending", ref=conflict.id, limit=1, now=shop.clock.now(), space=SPACE, store=shop.store
+    )
+    return told.suggested_action.value
+
+
+async def test_a_suggestion_follows_the_trust_of_either_side(quick: Workshop) -> None:
+    newer, older = said_by(Trust.DOCUMENT, at=60, text=PARIS), said_by(Trust.USER, at=0)
+    conflict = await dispute(quick, newer, older, suggested=Strategy.IGNORE)
+    assert await suggested(quick, conflict) == "ignore"
+    await changed(quick, replace(newer, source=Source(trust=Trust.USER)))
+    assert await suggested(quick, conflict) == "supersede"
+    await changed(quick, replace(newer, source=Source(trust=Trust.AGENT)))
+    assert await suggested(quick, conflict) == "ignore"
+    assert (await settle(quick, conflict)).action == "left_pending"
+
+
+async def test_a_suggestion_follows_what_else_the_memories_say(quick: Workshop) -> None:
+    first, second = fact(f"Ann is a judge. {BERLIN}"), fact(BERLIN, at=moment(60))
+    conflict = await dispute(
+        quick, second, first, type=ConflictType.DUPLICATE, statement=BERLIN, against=BERLIN, suggested=Strategy.MERGE
+    )
+    assert await suggested(quick, conflict) == "merge"
+    await changed(quick, replace(second, content=f"{BERLIN} Ann has a dog."))
+    assert await suggested(quick, conflict) == "ignore"
+    await changed(quick, second)
+    assert await suggested(quick, conflict) == "merge"
+    assert (await settle(quick, conflict)).strategy == "merge"
+
+
+async def test_a_suggestion_follows_time_and_marks(quick: Workshop) -> None:
+    newer, older = said_by(Trust.USER, at=0, text=PARIS), said_by(Trust.USER, at=0)
+    conflict = await dispute(quick, newer, older, suggested=Strategy.IGNORE)
+    assert await suggested(quick, conflict) == "ignore"
+    later = replace(newer, source=replace(newer.source, at=moment(60)))
+    await changed(quick, later)
+    assert await suggested(quick, conflict) == "supersede"
+    await changed(quick, replace(later, flags=(Flag.SUSPICIOUS,)))
+    assert await suggested(quick, conflict) == "ignore"
+
+
+async def test_what_was_superseded_meanwhile_is_not_suggested_and_what_comes_back_is(quick: Workshop) -> None:
+    newer, older = said_by(Trust.USER, at=60, text=PARIS), said_by(Trust.USER, at=0)
+    conflict = await dispute(quick, newer, older)
+    last = await dispute(
+        quick, said_by(Trust.USER, at=120, text="Ann lives in Rome."), older, suggested=Strategy.IGNORE
+    )
+    done = await settle(quick, last)
+    assert done.action == "superseded"
+    assert (
+        await conflicts(status="pending", ref="", limit=9, now=quick.clock.now(), space=SPACE, store=quick.store) == ()
+    )
+    with pytest.raises(WrongState, match="does not hold"):
+        await settle(quick, conflict)
+    await take_back(quick, done.run)
+    assert (await suggested(quick, conflict), await suggested(quick, last)) == ("supersede", "supersede")

@@ -13,7 +13,8 @@ from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.job import CONFLICTS, DRAWER, Job
 from scrubjay.model.memory import Memory, Observation
 from scrubjay.resolving.docket import all_in
-from scrubjay.resolving.scanning import probe, scan, scan_memory
+from scrubjay.resolving.scanning import probe, scan, scan_memory, survey_of
+from scrubjay.resolving.telling import conflicts
 from scrubjay.testing import FakeEmbedder
 from scrubjay.testing.build import START, a_commit, a_memory, moment
 from scrubjay.text.passages import passages_of
@@ -160,3 +161,57 @@ async def test_a_draft_is_probed_and_nothing_is_kept(shop: Workshop) -> None:
     assert unsure == ((),)
     with pytest.raises(InvalidInput):
         await probe([], threshold=2.0, space=SPACE, origin=shop.origin(), desk=shop.desk)
+
+
+def chatter(*names: str) -> list[str]:
+    """So many facts of some people that no word of theirs is rare any more."""
+    things = ("works late", "lives well", "joined in", "moved a chair", "likes a colour", "has a favourite song")
+    return [f"{name} {thing} on day {number}." for name in names for number in range(30) for thing in things]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "differs"),
+    [
+        ("Ann lives in Berlin.", "Ann moved to Paris last month.", "lives in: Paris or Berlin"),
+        ("Ann works at Initech.", "Ann joined Globex as a clerk.", "works for: Globex or Initech"),
+        ("Ann's favourite colour is blue.", "Ann's favourite colour is green.", "state: green or blue"),
+    ],
+)
+async def test_what_tells_of_the_same_is_compared_though_all_of_its_words_are_common(
+    quick: Workshop, older: str, newer: str, differs: str
+) -> None:
+    # Without a model nothing but words and what they tell of brings two together.
+    shop = replace(quick, embedder=FakeEmbedder(failing=True))
+    memories = facts(older, *chatter("Ann", "Bob"), newer)
+    await shop.store.commit(a_commit(*memories))
+    await looked_through(shop)
+    found = await conflicts(
+        status="pending", ref=memories[-1].id, limit=50, now=shop.clock.now(), space=SPACE, store=shop.store
+    )
+    told = {one.other.statement: one.differs for one in found}
+    assert told[older] == (differs,)
+
+
+async def test_of_what_tells_of_the_same_the_latest_are_compared(quick: Workshop) -> None:
+    shop = replace(quick, embedder=FakeEmbedder(failing=True))
+    cities = ("Rome", "Oslo", "Lima", "Cairo", "Delhi", "Tokyo", "Quito", "Accra", "Dakar", "Perth", "Turin", "Lyon")
+    memories = facts(*(f"Ann lives in {city}." for city in cities[:-1]), *chatter("Ann"), f"Ann lives in {cities[-1]}.")
+    await shop.store.commit(a_commit(*memories))
+    survey = await survey_of(SPACE, profile=None, store=shop.store)
+    for number, memory in enumerate(memories[:-1], start=1):
+        survey.note_slots(number, memory, now=moment(10_000))
+    same = survey.of_same_slot("Ann moved to Lyon.", memory=memories[-1])
+    read = [survey.passages[number].memory_id for number in same]
+    assert read == [one.id for one in reversed(memories[3:11])]
+
+
+async def test_what_does_not_say_of_whom_it_is_tells_of_its_entity(quick: Workshop) -> None:
+    shop = replace(quick, embedder=FakeEmbedder(failing=True))
+    ann, bob = (a_memory("Lives in Berlin.", entity=name) for name in ("Ann", "Bob"))
+    later = a_memory("Moved to Paris last month.", entity="Ann")
+    await shop.store.commit(a_commit(ann, bob, *facts(*chatter("Ann", "Bob")), later))
+    await looked_through(shop)
+    found = await conflicts(
+        status="pending", ref=later.id, limit=50, now=shop.clock.now(), space=SPACE, store=shop.store
+    )
+    assert [one.other.id for one in found] == [ann.id]

@@ -1,6 +1,9 @@
 """A statement leaves its memory, and all others stay as they are."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
+from itertools import permutations
 
 import pytest
 from hypothesis import given, settings
@@ -103,3 +106,13 @@ def test_the_word_of_another_trust_takes_a_place_as_an_observation_with_its_sour
     assert [(one.text, one.source) for one in put.observations] == [("Ann is in Oslo.", document)]
     whole = instead(End(memory=older), End(memory=newer))
     assert (whole.content, whole.source, whole.observations) == (newer.content, document, newer.observations)
+
+
+@pytest.mark.parametrize("order", list(permutations((moment(1), moment(9), None))))
+def test_what_was_said_several_times_is_meant_where_it_holds_longest(order: Sequence[datetime | None]) -> None:
+    for several in (order, [end for end in order if end is not None]):
+        said = tuple(Observation(text="likes tea", recorded_at=START, valid_until=end) for end in several)
+        found = end_of(a_memory("", observations=said), statement_key("likes tea"))
+        assert found is not None
+        assert found.memory.observations[found.observation or 0].valid_until == (None if None in several else moment(9))
+        assert found.holds(moment(5))

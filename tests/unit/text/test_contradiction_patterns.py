@@ -26,7 +26,8 @@ _TOLD = (
     "Ada left the band",
     "quit the team", "Ada has a dog", "Ada owns a boat", "they have an idea", "Ada plays in the band",
     "Ada is on a team",
-    "Ada is a member of the club", "Ada is part of a choir",
+    "Ada is a member of the club", "Ada is part of a choir", "our office is in Rome", "Ada's old lab is in Oslo",
+    "Ada quit chess", "Boris gave up coffee", "they have given up tennis", "Ada plays chess", "Boris drinks tea",
 )  # fmt: skip
 
 

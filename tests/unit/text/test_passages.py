@@ -1,7 +1,7 @@
 """A memory in passages: all of it, each place once, never none."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -219,3 +219,11 @@ def test_a_picture_is_a_passage_of_its_own() -> None:
     for others in ({"sha256": "0" * 64}, facts | {"media_type": "image/svg+xml"}, facts | {"sha256": "../" * 21 + "x"}):
         assert len(passages_of(replace(told, metadata=others))) == 1
     assert len(passages_of(replace(told, kind="note"))) == 1
+
+
+def test_what_held_when_it_was_written_makes_a_passage_though_it_has_an_end() -> None:
+    memory = observed("rents a flat", "has a dog")
+    first, other = memory.observations
+    for end, places in ((memory.updated_at + timedelta(days=1), [0, 1]), (memory.updated_at, [1])):
+        ending = replace(memory, observations=(replace(first, valid_until=end), other))
+        assert [one.observation for one in passages_of(ending)] == places

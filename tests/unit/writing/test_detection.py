@@ -231,6 +231,19 @@ async def test_what_does_not_say_of_whom_it_is_is_of_its_entity(quick: Lookout) 
     assert await quick.look(a_memory("Lives in Oslo", entity="Boris")) == ()
 
 
+async def test_records_of_two_people_say_what_is_so_of_each(quick: Lookout) -> None:
+    ada = a_memory("", name="ada", observations=observed("Lives in Rome", "Likes tea", "Has three children"))
+    await quick.keep(ada)
+    boris = observed("Lives in Oslo", "Likes tea", "Has four children")
+    assert await quick.look(a_memory("", name="boris", observations=boris)) == ()
+    for text in ("Ada lives in Oslo.", "Ada moved to Oslo."):
+        (found,) = await quick.look(a_memory(text))
+        assert (found.type, found.against) == (ConflictType.CONTRADICTION, statement_key("Lives in Rome"))
+    assert await quick.look(a_memory("I live in Oslo.")) == ()
+    (own,) = await quick.look(a_memory("", name="Ada Stern", observations=observed("Lives in Oslo")))
+    assert own.other == ada.id
+
+
 async def test_a_value_told_in_quite_other_words_is_found_among_many(lookout: Lookout) -> None:
     known = a_memory("I live in Rome.")
     crowd = (a_memory(f"Note {n} is of the weather in month {n}.") for n in range(40))

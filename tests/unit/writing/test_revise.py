@@ -52,6 +52,18 @@ async def test_each_field_can_be_revised(shop: Workshop, field: str, value: Json
     assert getattr(old.memory, field) == getattr(before, field)
 
 
+async def test_an_edit_is_never_older_than_what_it_changes_and_never_of_tomorrow(quick: Workshop) -> None:
+    memory = await quick.kept(TEA)
+    made = memory.updated_at - timedelta(hours=1)
+    await quick.revise(memory.id, Edit(fields={"content": "coffee"}, at=made, idempotency_key="k"))
+    edited = await quick.get(memory.id)
+    assert edited.updated_at >= memory.updated_at
+    await quick.revise(memory.id, Edit(fields={"content": "water"}, at=LATER))
+    assert (await quick.get(memory.id)).updated_at < LATER
+    with pytest.raises(InvalidInput, match="at must be a time with a zone"):
+        await quick.revise(memory.id, Edit(fields={"content": "milk"}, at=made.replace(tzinfo=None)))
+
+
 async def test_text_is_another_word_for_content(quick: Workshop) -> None:
     memory = await quick.kept(TEA)
     await quick.revise(memory.id, text="coffee")

@@ -6,6 +6,7 @@ looks them up: PostgreSQL uses no index of this kind for those whose rows it has
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from scrubjay.model.memory import State
 from scrubjay.model.moment import to_micros
@@ -30,6 +31,23 @@ _MOST_OF_EACH = 2_000
 _MOST_COMPARED = 100
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sought:
+    """What passages are sought by: the weighed terms, rarest first, of which so many find any, and the terms' keys."""
+
+    space: str
+    wanted: Filter
+    weighed: Sequence[Weighed]
+    rare: int
+    words: Words
+    limit: int
+
+    @property
+    def keys(self) -> list[int]:
+        """The keys of the terms."""
+        return [self.words[one.term] for one in self.weighed]
+
+
 class Counted:
     """Statistics that were told a moment ago: the candidates for the same question are weighed with them."""
 
@@ -52,11 +70,11 @@ class Counted:
             statistics = await statistics_of(database, space, words, state=wanted.state)
         weighed = weigh(statistics.frequencies, total=statistics.passages)
         rare = len(rare_of(weighed))
-        found = await _candidates(database, space, weighed, wanted, rare=rare, words=words, limit=limit)
+        sought = _Sought(space=space, wanted=wanted, weighed=weighed, rare=rare, words=words, limit=limit)
+        found = await _candidates(database, sought)
         if len(found) < limit and rare < len(weighed) and not wanted.is_empty:
             # The filter leaves few of the rare words' passages: now the common words must help out.
-            rare = len(weighed)
-            found = await _candidates(database, space, weighed, wanted, rare=rare, words=words, limit=limit)
+            found = await _candidates(database, replace(sought, rare=len(weighed)))
         return found
 
     def forget(self) -> None:
@@ -139,59 +157,43 @@ async def statistics_of(database: Database, space: str, words: Words, *, state: 
     )
 
 
-async def _candidates(
-    database: Database,
-    space: str,
-    weighed: Sequence[Weighed],
-    wanted: Filter,
-    *,
-    rare: int,
-    words: Words,
-    limit: int,
-) -> list[tuple[int, float]]:
+async def _candidates(database: Database, sought: _Sought) -> list[tuple[int, float]]:
     """The passages whose words weigh most together, newest first among equals."""
-    if not weighed:
+    if not sought.weighed:
         return []
+    space, wanted = sought.space, sought.wanted
     groups = wanted.facet_groups
     if sum(len(group) > 1 for group in groups) > 1:
-        return await _choosy(database, space, weighed, wanted, rare=rare, words=words, limit=limit)
+        return await _choosy(database, sought)
     singles = labels_of(space, wanted.state, [group[0] for group in groups if len(group) == 1])
     choices = labels_of(space, wanted.state, [one for group in groups if len(group) > 1 for one in group])
     rows = await database.rows(
         """SELECT * FROM scrubjay.candidates_1(%s::bigint[], %s::float8[], %s, %s::bigint[], %s::bigint[], %s::bigint,
              %s::bigint, %s)""",
-        array(words[one.term] for one in weighed), array(one.weight for one in weighed), rare, array(singles),
-        array(choices), _EARLIEST if wanted.since is None else to_micros(wanted.since),
-        _LATEST if wanted.until is None else to_micros(wanted.until), limit, space=space, keeper=True,
+        array(sought.keys), array(one.weight for one in sought.weighed), sought.rare, array(singles), array(choices),
+        _EARLIEST if wanted.since is None else to_micros(wanted.since),
+        _LATEST if wanted.until is None else to_micros(wanted.until), sought.limit, space=space, keeper=True,
     )  # fmt: skip
     return [(int(number), float(total)) for number, total in rows]
 
 
-async def _choosy(
-    database: Database,
-    space: str,
-    weighed: Sequence[Weighed],
-    wanted: Filter,
-    *,
-    rare: int,
-    words: Words,
-    limit: int,
-) -> list[tuple[int, float]]:
+async def _choosy(database: Database, sought: _Sought) -> list[tuple[int, float]]:
     """The same for a filter with several choices of labels, of which the function of the database knows one at most."""
-    test = passing_test(space, wanted)
-    among = array(words[one.term] for one in weighed[:rare])
+    test = passing_test(sought.space, sought.wanted)
+    keys = sought.keys
+    among = array(keys[: sought.rare])
     looks: list[str] = []
     values: list[object] = []
-    for place, one in enumerate(weighed):
-        beside = "AND p.words && %s::bigint[]" if place >= rare else ""
+    for place, one in enumerate(sought.weighed):
+        beside = "AND p.words && %s::bigint[]" if place >= sought.rare else ""
         looks.append(
             f"""SELECT p.id, p.space_no, {one.weight!r}::float8 AS weight FROM (SELECT p.id, p.space_no
                 FROM scrubjay.passages p WHERE p.words @> %s::bigint[] {beside} AND {test.statement} OFFSET 0) AS p"""
         )
-        values += [array([words[one.term]]), *([among] if beside else []), *test.values]
+        values += [array([keys[place]]), *([among] if beside else []), *test.values]
     statement = f"""SELECT f.id, sum(f.weight) FROM ({" UNION ALL ".join(looks)}) AS f
         WHERE f.space_no = scrubjay.here() GROUP BY f.id ORDER BY 2 DESC, 1 DESC LIMIT %s"""
-    rows = await database.rows(statement, *values, limit, space=space, keeper=True)
+    rows = await database.rows(statement, *values, sought.limit, space=sought.space, keeper=True)
     return [(int(number), float(total)) for number, total in rows]
 
 

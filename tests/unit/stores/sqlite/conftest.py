@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.new_files import new_file
 
 from scrubjay.stores.sqlite import SqliteStore
 
@@ -15,6 +16,6 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def store(path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await SqliteStore.open(path, readers=1)
+    opened = await SqliteStore.open(new_file(path), readers=1)
     yield opened
     await opened.close()

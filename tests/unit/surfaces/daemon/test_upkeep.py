@@ -9,10 +9,12 @@ from typing import cast
 
 from tests.unit.curation.desk import SPACE, a_desk
 
+from scrubjay.app import open_engine
 from scrubjay.engine import Engine
 from scrubjay.jobs.queue import Queue
-from scrubjay.model.draft import Caller
+from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.job import Job
+from scrubjay.settings import Settings
 from scrubjay.sharing import Candidate, Leadership, Lease
 from scrubjay.surfaces.daemon.upkeep import keep_up, keep_working
 from scrubjay.testing import FakeStore
@@ -114,6 +116,23 @@ async def test_the_only_server_of_a_store_does_its_jobs_at_its_start(tmp_path: P
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert (await job_of(desk.engine)).outcome == "there is no language model"
+
+
+async def test_without_a_model_too_a_write_has_its_conflicts_looked_for_at_once(tmp_path: Path) -> None:
+    settings = Settings.load(environment={}, home=str(tmp_path), embedder="none")
+    async with open_engine(settings) as engine:
+        task = asyncio.create_task(keep_working(engine))
+        # It has found nothing to do, and now waits.
+        await asyncio.sleep(0.5)
+        text = " ".join(f"Ann has {number} cups in room {number}." for number in range(20))
+        await engine.remember(Draft(text=text), who=Caller(space=SPACE))
+        for _ in range(1_000):
+            if (await job_of(engine)).outcome:
+                break
+            await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert (await job_of(engine)).outcome.startswith("compared 1 memory")
 
 
 async def job_of(engine: Engine) -> Job:

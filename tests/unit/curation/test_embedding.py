@@ -1,0 +1,172 @@
+"""The job `embedding`: what a write has left without vectors gets them, whatever happens in between."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from tests.new_files import new_file
+
+from scrubjay.app.indexes import make_index
+from scrubjay.curation import run_jobs
+from scrubjay.curation.workroom import Workroom
+from scrubjay.engine import Engine
+from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.job import CONFLICTS, EMBEDDING, JobState
+from scrubjay.model.memory import Memory
+from scrubjay.model.passage import Vector
+from scrubjay.model.query import Question
+from scrubjay.model.selection import Selection
+from scrubjay.recalling.visits import Visits
+from scrubjay.settings import Settings
+from scrubjay.stores.sqlite import SqliteStore
+from scrubjay.testing import FakeClock, FakeEmbedder
+from scrubjay.testing.build import MODEL
+from scrubjay.text.passages import passages_of
+
+SPACE = "default"
+WHO = Caller(space=SPACE)
+
+
+class Slow(FakeEmbedder):
+    """Fails after so many calls, and lets somebody do something while it works."""
+
+    def __init__(self, *, calls: int = 1_000) -> None:
+        super().__init__()
+        self.calls = calls
+        self.reached = asyncio.Event()
+        self.may_go_on = asyncio.Event()
+        self.may_go_on.set()
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        if self.calls == 0:
+            raise EmbeddingUnavailable("it is gone")
+        self.calls -= 1
+        self.reached.set()
+        await self.may_go_on.wait()
+        return await super().embed(texts)
+
+
+@asynccontextmanager
+async def opened(folder: Path, embedder: FakeEmbedder, clock: FakeClock | None = None) -> AsyncGenerator[Engine]:
+    """An engine over a file, where somebody does the jobs."""
+    store = await SqliteStore.open(new_file(folder / "memory.db"), readers=1)
+    settings, clock = Settings(home=str(folder), vector_index="scan"), clock or FakeClock()
+    engine = Engine(
+        store=store,
+        embedder=embedder,
+        index=make_index(settings, store, embedder),
+        clock=clock,
+        limits=settings.limits,
+        visits=Visits(store, clock=clock),
+        data=folder,
+        is_staffed=True,
+    )
+    try:
+        yield replace(engine, workshop=Workroom(engine))
+    finally:
+        await engine.close()
+
+
+def pages(count: int) -> str:
+    return "\n\n".join(f"Page {number}. {f'word{number} ' * 120}".strip() for number in range(count))
+
+
+async def lacking(engine: Engine) -> list[str]:
+    return [one for _, one in await engine.store.without_vectors(MODEL, limit=10)]
+
+
+async def memory_of(engine: Engine, memory_id: str) -> Memory:
+    return (await engine.store.get(SPACE, [memory_id]))[memory_id]
+
+
+async def outcomes(engine: Engine, kind: str) -> list[tuple[JobState, str]]:
+    return [(job.state, job.outcome) for job in await engine.jobs(who=WHO) if job.kind == kind]
+
+
+async def test_the_rest_of_a_long_text_is_embedded_afterwards_and_each_part_once(tmp_path: Path) -> None:
+    embedder = FakeEmbedder()
+    async with opened(tmp_path, embedder) as engine:
+        done = await engine.remember(Draft(text=pages(60)), who=WHO)
+        before = len(embedder.embedded)
+        assert await lacking(engine) == [done.id]
+        await run_jobs(engine)
+        assert await lacking(engine) == []
+        passages = passages_of(await memory_of(engine, done.id))
+        assert len(embedder.embedded) == len(set(embedder.embedded)) == len(passages)
+        assert await outcomes(engine, EMBEDDING) == [(JobState.DONE, f"{len(passages) - before} new vectors")]
+        vector = await embedder.embed_query("word59")
+        ((number, cosine),) = await engine.index.search(SPACE, vector, Question(query="").filter, limit=1)
+        (found,) = await engine.store.stored_passages(SPACE, [number])
+        assert (found.memory_id, found.hash) == (done.id, passages[59].hash)
+        assert cosine > 0.9
+
+
+async def test_a_server_that_dies_before_it_is_done_goes_on_after_the_next_start(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with opened(tmp_path, FakeEmbedder(), clock) as engine:
+        done = await engine.remember(Draft(text=pages(60)), who=WHO)
+        assert await lacking(engine) == [done.id]
+    async with opened(tmp_path, FakeEmbedder(), clock) as engine:
+        working = asyncio.create_task(Workroom(engine).work(seconds=3600))
+        for _ in range(1_000):
+            if not await lacking(engine):
+                break
+            await asyncio.sleep(0.01)
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        assert await lacking(engine) == []
+
+
+async def test_what_was_embedded_before_it_failed_is_not_embedded_again(tmp_path: Path) -> None:
+    embedder, clock = Slow(calls=2), FakeClock()
+    async with opened(tmp_path, embedder, clock) as engine:
+        done = await engine.remember(Draft(text=pages(300)), who=WHO)
+        await run_jobs(engine)
+        assert await outcomes(engine, EMBEDDING) == [(JobState.WAITING, "it is gone")]
+        assert await lacking(engine) == [done.id]
+        embedder.calls = 1_000
+        clock.advance(timedelta(minutes=1))
+        await run_jobs(engine)
+        assert await lacking(engine) == []
+        assert len(embedder.embedded) == len(set(embedder.embedded))
+
+
+async def test_of_what_is_purged_while_it_is_embedded_nothing_stays(tmp_path: Path) -> None:
+    embedder = Slow()
+    async with opened(tmp_path, embedder) as engine:
+        done = await engine.remember(Draft(text=pages(60)), who=WHO)
+        passages = passages_of(await memory_of(engine, done.id))
+        embedder.reached.clear()
+        embedder.may_go_on.clear()
+        working = asyncio.create_task(run_jobs(engine))
+        await embedder.reached.wait()
+        await engine.forget(Selection(refs=(done.id,)), who=WHO)
+        await engine.purge(Selection(refs=(done.id,)), who=WHO)
+        embedder.may_go_on.set()
+        await working
+        assert await engine.store.embedded(SPACE, MODEL, [one.hash for one in passages]) == set()
+
+
+async def test_conflicts_are_looked_for_after_the_vectors_are_there(tmp_path: Path) -> None:
+    async with opened(tmp_path, FakeEmbedder()) as engine:
+        await engine.remember(Draft(text=pages(60)), who=WHO)
+        waiting = await engine.store.due_papers("jobs", now=engine.clock.now(), limit=10)
+        assert [one.value["kind"] for one in waiting] == [EMBEDDING, CONFLICTS]
+
+
+async def test_who_waits_for_a_language_model_does_not_wait_for_vectors(tmp_path: Path) -> None:
+    async with opened(tmp_path, FakeEmbedder()) as engine:
+        done = await engine.remember(Draft(text=pages(60), wait_for_llm=True), who=WHO)
+        assert await lacking(engine) == [done.id]
+
+
+async def test_a_job_for_what_has_its_vectors_by_now_has_nothing_to_do(tmp_path: Path) -> None:
+    async with opened(tmp_path, FakeEmbedder()) as engine:
+        await engine.remember(Draft(text=pages(60)), who=WHO)
+        await engine.embed_missing()
+        await run_jobs(engine)
+        assert await outcomes(engine, EMBEDDING) == [(JobState.DONE, "0 new vectors")]

@@ -1,0 +1,98 @@
+"""What holds until a day to come is found and told until then, and not from then on."""
+
+from datetime import timedelta
+
+from tests.unit.workshop import SPACE, Workshop
+
+from scrubjay.model.draft import Limits
+from scrubjay.model.memory import Memory, Observation
+from scrubjay.model.query import Question
+from scrubjay.model.searching import SearchText, TextsFound
+from scrubjay.recalling.containing import contained, stands_in
+from scrubjay.recalling.fulltext import search_text
+from scrubjay.recalling.mirror import Mirrors
+from scrubjay.testing.build import START, a_commit, a_memory, moment
+
+END = moment(86_400)
+LEASE, DOG = "rents a flat in Oslo", "has a brown dog"
+
+
+def tenant(*others: str, content: str = "") -> Memory:
+    """Somebody who rents a flat until a day, of whom more may be known."""
+    lease = Observation(text=LEASE, recorded_at=START, valid_until=END)
+    more = (Observation(text=one, recorded_at=START) for one in others)
+    return a_memory(content, name="sarah", observations=(lease, *more))
+
+
+async def passages(shop: Workshop, query: str) -> list[str]:
+    return [hit.passage for hit in (await shop.recall(query)).hits]
+
+
+async def sought(shop: Workshop, query: str) -> TextsFound:
+    return await search_text(
+        SearchText(query=query), spaces=(SPACE,), now=shop.clock.now(), limits=Limits(), store=shop.store,
+        mirrors=Mirrors(),
+    )  # fmt: skip
+
+
+async def test_an_observation_is_found_until_its_end(shop: Workshop) -> None:
+    await shop.store.commit(a_commit(tenant(DOG)))
+    assert await passages(shop, "flat in Oslo") == [LEASE]
+    shop.clock.set(END)
+    assert LEASE not in await passages(shop, "flat in Oslo")
+
+
+async def test_a_memory_is_found_by_what_else_it_says_when_something_of_it_is_over(shop: Workshop) -> None:
+    await shop.store.commit(a_commit(tenant(DOG, content="Sarah likes the flat with the dog")))
+    shop.clock.set(END)
+    asked = Question(query="flat in Oslo dog", limit=1)
+    assert [hit.passage for hit in (await shop.recall(asked)).hits] == ["Sarah likes the flat with the dog"]
+
+
+async def test_what_is_further_down_counts_when_what_came_first_is_over(quick: Workshop) -> None:
+    memories = [a_memory(f"rents a flat in Oslo, number {number}") for number in range(3)]
+    await quick.store.commit(a_commit(tenant("saw a flat"), *memories))
+    quick.clock.set(END)
+    found = (await quick.recall(Question(query="rents a flat in Oslo", limit=1, max_tokens=5_000))).hits
+    assert len(found) == 1
+    every = (await quick.recall(Question(query="rents a flat in Oslo", limit=9, max_tokens=5_000))).hits
+    assert {hit.name: hit.passage for hit in every}["sarah"] == "saw a flat"
+
+
+async def test_an_answer_is_not_kept_beyond_the_end_of_an_observation(shop: Workshop) -> None:
+    await shop.store.commit(a_commit(tenant(DOG)))
+    shop.clock.set(END - timedelta(seconds=10))
+    assert await passages(shop, "flat in Oslo") == [LEASE]
+    shop.clock.set(END)
+    assert LEASE not in await passages(shop, "flat in Oslo")
+
+
+async def test_a_memory_told_from_its_beginning_tells_what_holds(shop: Workshop) -> None:
+    await shop.store.commit(a_commit(tenant(DOG)))
+    assert await passages(shop, "") == [f"{LEASE}; {DOG}"]
+    shop.clock.set(END)
+    assert await passages(shop, "") == [DOG]
+
+
+async def test_a_text_stands_in_a_memory_until_its_end(shop: Workshop) -> None:
+    memory = tenant(DOG)
+    await shop.store.commit(a_commit(memory))
+    assert stands_in("FLAT", memory, now=START)
+    assert not stands_in("flat", memory, now=END)
+    asked = Question(query="", contains="a flat")
+    assert [hit.id for hit in (await shop.recall(asked)).hits] == [memory.id]
+    found = await contained("a flat", state=memory.state, space=SPACE, store=shop.store, mirrors=Mirrors())
+    assert found.ids == (memory.id,)
+    shop.clock.set(END)
+    assert (await shop.recall(asked)).hits == ()
+
+
+async def test_words_are_searched_in_what_holds(shop: Workshop) -> None:
+    await shop.store.commit(a_commit(tenant(DOG)))
+    (hit,) = (await sought(shop, "flat")).hits
+    assert (hit.name, hit.matched, "flat" in hit.snippet) == ("sarah", ("observations",), True)
+    assert [one.name for one in (await sought(shop, "dog -Oslo")).hits] == []
+    shop.clock.set(END)
+    assert (await sought(shop, "flat")).hits == ()
+    (hit,) = (await sought(shop, "dog -Oslo")).hits
+    assert "flat" not in hit.snippet

@@ -1,0 +1,135 @@
+"""Nobody waits for the end of a long text to be embedded: it is stored at once, and a job for it in the same commit."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from tests.unit.workshop import SPACE, Workshop
+
+from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.job import DRAWER, EMBEDDING, Job
+from scrubjay.testing.build import MODEL
+from scrubjay.text.passages import passages_of
+from scrubjay.writing.ahead import ahead
+from scrubjay.writing.pipeline import remember
+from scrubjay.writing.vicinity import MOST_COMPARED
+
+# What is embedded while somebody waits.
+AT_ONCE = 16_000
+
+
+def pages(count: int, *, of: str = "harbour") -> str:
+    """A text of so many passages, each of which says something else."""
+    return "\n\n".join(f"Page {number} of the {of} book. {f'word{number} ' * 100}".strip() for number in range(count))
+
+
+@pytest.fixture
+def shop(shop: Workshop) -> Workshop:
+    """The write path where somebody does the jobs."""
+    shop.defers = True
+    return shop
+
+
+async def left(shop: Workshop) -> set[str]:
+    """The memories that jobs are to embed."""
+    jobs = [Job.of(one) for one in await shop.store.papers(SPACE, DRAWER, after="", limit=100)]
+    return {str(job.about["memory_id"]) for job in jobs if job.kind == EMBEDDING}
+
+
+def embedded(texts: Sequence[str]) -> int:
+    return sum(map(len, texts))
+
+
+async def test_only_the_beginning_of_a_long_text_is_embedded_before_the_answer(shop: Workshop) -> None:
+    done = await shop.remember(pages(60))
+    passages = passages_of(await shop.get(done.id))
+    made = shop.embedder.embedded
+    assert AT_ONCE - 1_000 < embedded(made) <= AT_ONCE
+    assert MOST_COMPARED < len(made) < len(passages)
+    # The first, which the whole is compared by.
+    known = await shop.store.embedded(SPACE, MODEL, [one.hash for one in passages])
+    assert known == {one.hash for one in passages[: len(made)]}
+    assert any("its end is found by its words only" in one for one in done.warnings)
+    assert [(one.outcome, one.why) for one in done.trace if one.stage == "embed"] == [
+        (f"{len(made)} new vectors", "the others follow")
+    ]
+    assert await left(shop) == {done.id}
+    assert await shop.store.without_vectors(MODEL, limit=10) == [(SPACE, done.id)]
+
+
+async def test_the_end_of_a_long_text_is_found_by_its_words_at_once(shop: Workshop) -> None:
+    done = await shop.remember(pages(60))
+    found = await shop.recall("word59")
+    assert [hit.id for hit in found.hits] == [done.id]
+
+
+@pytest.mark.parametrize("draft", [Draft(text=pages(15)), Draft(text="", observations=("likes tea", "hates milk"))])
+async def test_what_is_not_long_is_embedded_whole(shop: Workshop, draft: Draft) -> None:
+    done = await shop.remember(draft)
+    assert done.warnings == ()
+    assert await left(shop) == set()
+    assert await shop.store.without_vectors(MODEL, limit=10) == []
+
+
+async def test_many_short_texts_count_by_their_length_and_not_by_their_number(shop: Workshop) -> None:
+    await shop.remember(Draft(text="", observations=tuple(f"lamp {number} burns oil" for number in range(300))))
+    assert len(shop.embedder.embedded) == 300
+    assert await left(shop) == set()
+
+
+async def test_where_nobody_does_jobs_a_long_text_is_embedded_whole(shop: Workshop) -> None:
+    shop.defers = False
+    done = await shop.remember(pages(60))
+    assert done.warnings == ()
+    assert await left(shop) == set()
+    assert await shop.store.without_vectors(MODEL, limit=10) == []
+
+
+async def test_each_record_of_a_long_text_has_a_job_and_a_dry_run_none(shop: Workshop) -> None:
+    draft = Draft(text=pages(40), entities=("Ada", "Bo", "Cy"))
+    await shop.remember(replace(draft, dry_run=True))
+    assert await left(shop) == set()
+    done = await shop.remember(draft)
+    assert await left(shop) == set(done.ids)
+
+
+async def test_a_memory_that_becomes_long_is_embedded_later_too(shop: Workshop) -> None:
+    memory = await shop.kept("The harbour book.")
+    shop.embedder.embedded.clear()
+    done = await shop.revise(memory.id, content=pages(60))
+    assert embedded(shop.embedder.embedded) <= AT_ONCE
+    assert any("its end is found by its words only" in one for one in done.warnings)
+    assert await left(shop) == {memory.id}
+
+
+async def test_what_is_new_in_a_long_memory_is_embedded_at_once(shop: Workshop) -> None:
+    shop.defers = False
+    memory = await shop.kept(Draft(text=pages(60)))
+    shop.defers = True
+    shop.embedder.embedded.clear()
+    done = await shop.revise(memory.id, Edit(add_observations=("The lighthouse is red.",)))
+    assert shop.embedder.embedded == ["The lighthouse is red."]
+    assert done.warnings == ()
+    assert await left(shop) == set()
+
+
+async def test_what_a_long_text_continues_and_the_text_itself_are_both_embedded_later(shop: Workshop) -> None:
+    first = await shop.remember(Draft(text=pages(60), session_hint="s", intent="continue"))
+    shop.embedder.embedded.clear()
+    done = await shop.remember(Draft(text=pages(60, of="river"), session_hint="s", intent="continue"))
+    assert done.merged_into == first.id
+    assert embedded(shop.embedder.embedded) <= AT_ONCE
+    assert len(done.warnings) == 1
+    lacking = {one for _, one in await shop.store.without_vectors(MODEL, limit=10)}
+    assert len(lacking) == 2
+    assert await left(shop) == lacking
+
+
+async def test_of_several_drafts_no_more_is_begun_than_is_embedded_at_once(shop: Workshop) -> None:
+    drafts = [Draft(text=pages(40, of=name)) for name in ("harbour", "river")]
+    async with ahead(drafts, space=SPACE, origin=shop.origin(), desk=shop.desk) as desk:
+        kept = [await remember(one, space=SPACE, origin=shop.origin(), desk=desk) for one in drafts]
+    made = shop.embedder.embedded
+    assert len(set(made)) == len(made)
+    assert AT_ONCE < embedded(made) <= 2 * AT_ONCE
+    assert await left(shop) == {one.answer.id for one in kept}
