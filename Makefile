@@ -52,6 +52,7 @@ coverage: $(DONE)/test ## hold the branch coverage of the rooms in COVERED
 		$(BIN)/python -m coverage report --include="src/scrubjay/$$package/*" --fail-under=$(COVERAGE) || exit 1; \
 	done
 
+# What has no folder has no store, and needs no second run: tests/surfaces/conftest.py leaves it out.
 test-postgres: $(DONE)/test ## run the tests of all surfaces once more, on PostgreSQL
 	SCRUBJAY_TEST_BACKEND=postgres $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal --durations=5 --durations-min=1 tests/surfaces $(ARGS)
 

@@ -3,16 +3,27 @@
 import gc
 import os
 from collections.abc import Generator
+from functools import cache
 
+import httpcore2
 import pytest
+from hypothesis import settings
 
 from tests.places import quick_place
 
 
 def pytest_configure() -> None:
-    """Keep the folders of tests where nobody waits for a disk; whoever has chosen another place gets that."""
+    """Keep the folders of tests where nobody waits for a disk, unless another place is chosen; time no example."""
     if (place := quick_place()) is not None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(place))
+    # Machines are busy: how long one example takes says nothing of the code.
+    settings.register_profile("untimed", deadline=None)
+    settings.load_profile("untimed")
+
+
+def pytest_sessionstart() -> None:
+    """Read the certificates of the authorities once: every client would, and takes longer for it than for all else."""
+    httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 
 @pytest.hookimpl(wrapper=True)

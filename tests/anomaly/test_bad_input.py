@@ -97,6 +97,24 @@ REFUSED: dict[str, dict[str, list[object]]] = {
     },
     "revert": {"id": TEXT, "to": WHOLE, "message": TEXT},
     "undo": {"run": TEXT},
+    "write_note": {
+        **each(("title", "content", "category", "project", "idempotency_key"), TEXT),
+        "template": [one for one in TEXT if one not in (None, [])],
+        "tags": TEXTS,
+        "source": OBJECT,
+    },
+    "edit_note": {
+        **each(("title", "content", "category"), [one for one in TEXT if one is not None]),
+        **each(("id", "message", "idempotency_key"), TEXT),
+        "tags": [one for one in TEXTS if one is not None],
+        "expected_version": MAYBE_WHOLE,
+    },
+    "search_notes": {
+        "query": [one for one in TEXT if one != "\ud800"],
+        "limit": WHOLE,
+        "category": TEXT,
+        "tags": TEXTS,
+    },
 }
 # What makes each verb a sound call otherwise.
 SOUND: dict[str, dict[str, object]] = {
@@ -112,6 +130,9 @@ SOUND: dict[str, dict[str, object]] = {
     "history": {"id": "one"},
     "revert": {"id": "one", "to": 1},
     "undo": {},
+    "write_note": {"title": "A new note", "content": "a new text"},
+    "edit_note": {"id": "one"},
+    "search_notes": {"query": "bird", "semantic": True},
 }
 
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.new_files import new_file
 
 from scrubjay.ports import RecordStore
 from scrubjay.stores.sqlite import SqliteStore
@@ -25,7 +26,7 @@ from scrubjay.testing.conformance import (
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[RecordStore]:
-    opened = await SqliteStore.open(tmp_path / "memory.db")
+    opened = await SqliteStore.open(new_file(tmp_path / "memory.db"))
     yield opened
     await opened.close()
 

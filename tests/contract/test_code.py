@@ -57,6 +57,16 @@ def test_nothing_runs_data_as_code() -> None:
     assert not found
 
 
+def test_no_tool_of_mcp_reaches_past_the_engine_into_the_store() -> None:
+    found = [
+        f"{module.name}:{node.lineno}"
+        for module in modules("src/scrubjay/surfaces/mcp/toolsets")
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute) and dotted(node).endswith("engine.store")
+    ]
+    assert not found
+
+
 def test_only_settings_and_paths_read_the_environment() -> None:
     found = [
         f"{module.name}:{node.lineno}"

@@ -9,6 +9,8 @@ from tests.surfaces.backend import IS_EMBEDDED, database_of, drop_database_of
 
 from scrubjay.settings import Settings
 
+_HERE = Path(__file__).parent
+
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -30,6 +32,12 @@ def settings(home: Path) -> Settings:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is about the embedded file itself is left out where there is none."""
+    """What is about the embedded file itself is left out where there is none, and what never comes near a store."""
     if not IS_EMBEDDED:
-        items[:] = [item for item in items if item.get_closest_marker("embedded") is None]
+        items[:] = [item for item in items if item.get_closest_marker("embedded") is None and _may_remember(item)]
+
+
+def _may_remember(item: pytest.Item) -> bool:
+    """Whether a test of a surface has a folder, its own or that of a daemon: without one, it has no store either."""
+    asked_for = getattr(item, "fixturenames", ())
+    return _HERE not in item.path.parents or "tmp_path" in asked_for or "tmp_path_factory" in asked_for

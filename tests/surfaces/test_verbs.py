@@ -343,6 +343,7 @@ def test_undo_says_what_it_left_alone() -> None:
     run("revise", "tea", "--text", "black tea", "--agent", "bob")
     answer = run("undo", "--agent", "alice")
     assert answer.out.startswith("left alone: 'tea' was changed since")
+    assert answer.code == CODES[WrongState].exit
     assert run("read", memory_id, "-f", "plain").out == "black tea\n"
 
 

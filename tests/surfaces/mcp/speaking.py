@@ -3,22 +3,26 @@
 import asyncio
 import json
 import socket
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import anyio
+from jsonschema.protocols import Validator
 from mcp.client._transport import TransportStreams
 from mcp.client.client import Client
-from mcp.client.session import IncomingMessage
+from mcp.client.session import ClientSession, IncomingMessage
 from mcp.shared.message import SessionMessage
 from mcp_types import CallToolResult, TextContent, jsonrpc_message_adapter
+from tests.new_files import new_file
 
 from scrubjay.app import open_engine
 from scrubjay.engine import Engine
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
+from scrubjay.paths import database_file
 from scrubjay.remote.frames import LineReader
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.gate import Gate
@@ -90,7 +94,8 @@ class House:
             self.raw(tools=tools, beat=beat, desk=desk) as raw,
             Client(_streams(raw), mode=era, message_handler=handler, read_timeout_seconds=SECONDS) as client,
         ):
-            yield client
+            with _acquainted(client.session, tools):
+                yield client
 
     async def _serve(self, end: socket.socket, tools: tuple[Tool, ...] | str, beat: float, desk: Desk) -> None:
         reader, writer = await asyncio.open_connection(sock=end)
@@ -140,6 +145,8 @@ class Raw:
 @asynccontextmanager
 async def house(settings: Settings) -> AsyncGenerator[House]:
     """An engine on a fresh folder."""
+    if not settings.database_url:
+        new_file(database_file(Path(settings.home)))
     async with open_engine(settings) as engine, Changes(engine.store, seconds=0.05) as changes:
         yield House(engine=engine, changes=changes)
 
@@ -178,6 +185,24 @@ READY: dict[str, Json] = {"jsonrpc": "2.0", "method": "notifications/initialized
 def request(method: str, number: int = 1, /, **params: Json) -> dict[str, Json]:
     """A request as it stands on a line."""
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+_LISTED: dict[str, dict[str, dict[str, Any] | None]] = {}
+_CHECKED: dict[str, dict[str, Validator]] = {}
+
+
+@contextmanager
+def _acquainted(session: ClientSession, tools: tuple[Tool, ...] | str) -> Generator[None]:
+    """Have a client know of a toolset what another one was told: to list and check all schemas takes the longest."""
+    if not isinstance(tools, str):
+        yield
+        return
+    schemas, validators = _LISTED.setdefault(tools, {}), _CHECKED.setdefault(tools, {})
+    session._tool_output_schemas.update(schemas)
+    session._tool_output_validators.update(validators)
+    yield
+    schemas.update(session._tool_output_schemas)
+    validators.update(session._tool_output_validators)
 
 
 @asynccontextmanager

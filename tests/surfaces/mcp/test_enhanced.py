@@ -1,5 +1,6 @@
 """The tools of `enhanced`, through the SDK's client: every answer says whether it succeeded."""
 
+import asyncio
 import json
 from dataclasses import replace
 from typing import Any
@@ -132,6 +133,8 @@ async def test_branches_are_listed_merged_dropped_and_brought_back(settings: Set
         assert ada["observations"] == ["likes tea", "lives in Rome"]
         back = await _ask(client, "memory_undo", run=done["run"])
         assert len(back["undone"]) == 2
+        late = await _fails(client, "memory_undo", run=done["run"])
+        assert (late["undone"], len(late["skipped"])) == ([], 2)
         gone = await _ask(client, "memory_drop_branch", entity_name="Ada", branch_name="what-if")
         assert (gone["action"], gone["branches"], gone["current_branch"]) == ("dropped", ["main"], "main")
         assert len((await _ask(client, "memory_branches", entity_name="Ada"))["branches"]) == 1
@@ -178,10 +181,34 @@ async def test_what_is_wrong_is_data(settings: Settings) -> None:
             ("resolve_conflict", {"conflict_data": {}}),
             ("resolve_conflict", {"conflict_data": {"conflict_id": "c-nothing"}}),
             ("detect_conflicts", {"entity_data": {"name": "nobody"}}),
+            ("memory_diff", {"entity_name": "ada-notes", "version1": 0, "version2": 1}),
+            ("memory_branch", {"entity_name": "ada-notes", "branch": "x"}),
+            ("search_nodes", {}),
+            ("create_entities", {"entities": ["ada"]}),
         ]
         for tool, arguments in wrong:
             answer = await _fails(client, tool, **arguments)
             assert answer["error"], (tool, answer)
+        far = await _fails(client, "memory_commit", entity_name="quite another", message="x")
+        assert far["hint"] == "Find it with `search_nodes`"
+
+
+async def test_a_long_question_leaves_room_for_what_is_found(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+        await _create(client, "harbour", "the harbour master keeps a ledger")
+        found = await _ask(client, "search_nodes", query="who keeps the ledger of the harbour? " * 2_000)
+        assert [one["name"] for one in found["results"]] == ["harbour"]
+        assert "in part" in found["note"]
+
+
+async def test_two_who_begin_one_branch_at_once_both_stand_on_it(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+        await _create(client, "Ada", "lives in Oslo")
+        done = await asyncio.gather(
+            *(_ask(client, "memory_branch", entity_name="Ada", branch_name="what-if") for _ in range(4))
+        )
+        assert sorted(one["action"] for one in done) == ["branched", *["switched"] * 3]
+        assert {one["branch_name"] for one in done} == {"what-if"}
 
 
 async def test_no_answer_is_longer_than_a_model_can_bear(settings: Settings) -> None:
@@ -230,6 +257,16 @@ async def test_who_was_given_a_space_is_told_the_size_of_that_alone(settings: Se
             assert (found["total_entities"], found["versioning"]["total_versions"]) == (1, 1)
             assert found["database_size_mb"] == round(found["compression"]["total_compressed"] / 1e6, 4)
             assert (await _ask(client, "search_nodes", query="tea"))["count"] == 1
+
+
+async def test_two_statements_of_one_entity_have_one_score(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+        await _create(client, "Ada", "lives in Oslo")
+        done = await _ask(client, "update_entity", entity="Ada", updates={"add_observations": ["moved to Rome"]})
+        (conflict,) = done["conflicts"]
+        settled = await _ask(client, "resolve_conflict", conflict_data=conflict, strategy="update")
+        assert (settled["entity1_score"], settled["entity2_score"]) == (1.0, 1.0)
+        assert settled["warnings"]
 
 
 async def test_what_waits_for_a_yes_waits_whatever_an_agent_calls_it(settings: Settings) -> None:

@@ -114,3 +114,12 @@ async def test_the_same_conversation_twice_adds_nothing(settings: Settings) -> N
         assert again["success"] is True
         assert (await call(client, "get_memory_status"))["total_entities"] == before
         assert len((await home.desk().memory.recall("phone call over email")).hits) >= 1
+
+
+async def test_a_fact_that_is_stored_is_told_by_the_name_it_is_found_by(settings: Settings) -> None:
+    async with house(settings) as home, home.client("auto", tools="enhanced") as client:
+        told = await call(client, "auto_extract_facts", conversation_text=MONDAY, session_id="monday")
+        assert told["facts_stored"] == told["facts_extracted"] > 0
+        for fact in told["facts"]:
+            done = await call(client, "update_entity", entity=fact["name"], updates={"tags": ["heard"]})
+            assert (done["success"], done["id"]) == (True, fact["id"])

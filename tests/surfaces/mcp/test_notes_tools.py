@@ -80,7 +80,8 @@ async def test_a_long_note_is_told_in_parts_within_the_budget(settings: Settings
     async with house(settings) as home, home.client("auto", tools="notes") as client:
         made = await call(client, "write_mem", title="Acorns", content=long, tags=["acorns"])
         parts: list[str] = []
-        cursor, given = "", {"identifier": "Acorns"}
+        cursor = ""
+        given: dict[str, object] = {"identifier": "Acorns", "max_tokens": 1_500}
         while not parts or cursor:
             result = await client.call_tool("read_mem", {**given, **({"cursor": cursor} if cursor else {})})
             told = result.structured_content
@@ -90,7 +91,11 @@ async def test_a_long_note_is_told_in_parts_within_the_budget(settings: Settings
             cursor = told.get("cursor", "")
         assert "".join(parts) == long
         assert len(parts) > 4
-        first = (await call(client, "read_mem", **given, max_tokens=400))["cursor"]
+        # Unless less is asked for, one is told as much as can be: whoever writes it anew should have seen it whole.
+        most = await call(client, "read_mem", identifier="Acorns")
+        assert len(most["content"]) > 4 * len(parts[0])
+        given["max_tokens"] = 400
+        first = (await call(client, "read_mem", **given))["cursor"]
         await call(client, "edit_mem", id=made["id"], tags=["oak"])
         assert "has changed since" in await refusal(client, "read_mem", **given, cursor=first)
         for number in range(20):
@@ -137,7 +142,7 @@ async def test_what_is_wrong_is_said_in_words(settings: Settings) -> None:
             ("read_mem", {"identifier": "Meeting with Jane"}, "no note answers"),
             ("read_mem", {"identifier": "../../etc/passwd"}, "no note answers"),
             ("edit_mem", {"id": made["id"]}, "say what to change"),
-            ("edit_mem", {"id": made["id"], "content": ""}, "leave nothing"),
+            ("edit_mem", {"id": made["id"], "content": ""}, "leave nothing of the note. Give it some content"),
             ("edit_mem", {"id": made["id"], "title": "y", "expected_version": 7}, "is at version 1, not 7"),
             ("link_mem", {"source_id": made["id"], "target_id": made["id"]}, "cannot be related to itself"),
             ("get_current_date", {"timezone": "Nowhere"}, "there is no time zone"),

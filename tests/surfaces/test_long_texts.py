@@ -1,0 +1,30 @@
+"""A long text over a daemon: it is answered before all of it is embedded, and the rest follows by itself."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from tests.surfaces.daemons import background_daemon
+
+from scrubjay import MemoryClient, Settings
+from scrubjay.model.job import JobState
+
+# A little more than is embedded while somebody waits.
+TEXT = "\n\n".join(f"Page {number} tells of pier {number}. {'Gulls sit on it. ' * 40}" for number in range(30))
+
+
+async def test_the_end_of_a_long_text_follows_by_itself(settings: Settings) -> None:
+    settings = replace(settings, embedder="minilm")
+    with background_daemon(settings):
+        async with MemoryClient(settings=settings) as memory:
+            done = await memory.remember(TEXT)
+            assert any("its end is found by its words only" in one for one in done.warnings)
+            for _ in range(600):
+                (job,) = [one for one in await memory.jobs() if one.kind == "embedding"]
+                if job.state is JobState.DONE:
+                    break
+                await asyncio.sleep(0.1)
+            else:
+                pytest.fail("nobody has embedded it")
+            assert job.outcome.endswith("new vectors")
+            assert next(one.ok for one in (await memory.doctor()).checks if one.name == "vectors")
