@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,23 +10,17 @@ import pytest
 from scrubjay.app import SystemClock
 from scrubjay.engine import Engine
 from scrubjay.errors import NotFound, VaultUnavailable
-from scrubjay.indexing.keeper import IndexKeeper, Means
-from scrubjay.model.draft import Draft, Edit, Limits
+from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import State
 from scrubjay.notes.asked import NoteDraft, NoteEdit, NoteSearch
 from scrubjay.notes.cabinet import Cabinet
 from scrubjay.notes.desk import Notes
 from scrubjay.notes.vault import open_vault
-from scrubjay.ports import Profile, VectorIndex
-from scrubjay.recalling.visits import Visits
-from scrubjay.stores.postgres import PostgresStore
-from scrubjay.testing import FakeEmbedder
-from scrubjay.vectors.edge import EdgeIndex
-from scrubjay.vectors.scan import ScanIndex
 from tests.notes.test_following import changed, running, until
 from tests.notes.vaults import AGENT, PLAIN, Desk, open_desk
 from tests.notes.writers import Round
-from tests.postgres import a_database, address_of, stamp
+from tests.postgres import a_database, stamp
+from tests.postgres_engines import engine_over
 
 
 @pytest.fixture
@@ -49,19 +44,7 @@ async def desk(engine: Engine, home: Path) -> AsyncIterator[Desk]:
 
 
 async def an_engine(name: str, home: Path) -> Engine:
-    store, embedder, clock = await PostgresStore.open(address_of(name)), FakeEmbedder(), SystemClock()
-
-    def scan(profile: Profile) -> VectorIndex:
-        return ScanIndex(store, profile.model, dimension=profile.dimension)
-
-    async def build(_: Path) -> None:
-        raise NotImplementedError
-
-    means = Means(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build)
-    return Engine(
-        store=store, embedder=embedder, index=IndexKeeper(store, means, folder=None), clock=clock, limits=Limits(),
-        visits=Visits(store, clock=clock), data=home, default_rules=PLAIN,
-    )  # fmt: skip
+    return replace(await engine_over(name, home, clock=SystemClock()), default_rules=PLAIN)
 
 
 async def test_the_life_of_a_note(desk: Desk) -> None:

@@ -12,23 +12,20 @@ import pytest
 from scrubjay.engine import Engine
 from scrubjay.errors import StaleVersion
 from scrubjay.graph.entity import Entity
-from scrubjay.indexing.keeper import IndexKeeper, Means
-from scrubjay.model.draft import Caller, Draft, Edit, Limits
+from scrubjay.model.draft import Caller, Draft, Edit
 from scrubjay.model.query import Question
 from scrubjay.model.results import Remembered
 from scrubjay.model.selection import Selection
 from scrubjay.model.token import TokenState, TokenWish
-from scrubjay.ports import Profile, VectorIndex
-from scrubjay.recalling.visits import Visits
 from scrubjay.sharing import Shared
 from scrubjay.stores.postgres import PostgresStore
 from scrubjay.stores.postgres.words import digest_of
 from scrubjay.surfaces.daemon.upkeep import keep_up
 from scrubjay.surfaces.mcp.changes import Changes
 from scrubjay.testing import FakeClock, FakeEmbedder
-from scrubjay.vectors.edge import EdgeIndex
 from scrubjay.vectors.scan import ScanIndex
-from tests.postgres import a_database, address_of, shared_server
+from tests.postgres import a_database, shared_server
+from tests.postgres_engines import engine_over
 
 WHO = Caller(space="default", agent="tester")
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -43,32 +40,16 @@ async def name() -> AsyncIterator[str]:
 
 @pytest.fixture
 async def ahead(name: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    opened = await an_engine(name, tmp_path, now=NOON + APART)
+    opened = await engine_over(name, tmp_path, clock=FakeClock(NOON + APART))
     yield opened
     await opened.close()
 
 
 @pytest.fixture
 async def behind(name: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    opened = await an_engine(name, tmp_path, now=NOON - APART)
+    opened = await engine_over(name, tmp_path, clock=FakeClock(NOON - APART))
     yield opened
     await opened.close()
-
-
-async def an_engine(name: str, data: Path, *, now: datetime, embedder: FakeEmbedder | None = None) -> Engine:
-    store, embedder, clock = await PostgresStore.open(address_of(name)), embedder or FakeEmbedder(), FakeClock(now)
-
-    def scan(profile: Profile) -> VectorIndex:
-        return ScanIndex(store, profile.model, dimension=profile.dimension)
-
-    async def build(_: Path) -> None:
-        raise NotImplementedError
-
-    means = Means(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build)
-    return Engine(
-        store=store, embedder=embedder, index=IndexKeeper(store, means, folder=None), clock=clock, limits=Limits(),
-        visits=Visits(store, clock=clock), data=data,
-    )  # fmt: skip
 
 
 async def found(engine: Engine, query: str) -> set[str]:
@@ -221,7 +202,7 @@ async def test_a_scan_finds_what_was_under_way_when_it_first_read(ahead: Engine,
 
 
 async def test_whoever_leads_finishes_what_others_left(ahead: Engine, name: str, tmp_path: Path) -> None:
-    dumb = await an_engine(name, tmp_path, now=NOON, embedder=FakeEmbedder(failing=True))
+    dumb = await engine_over(name, tmp_path, clock=FakeClock(NOON), embedder=FakeEmbedder(failing=True))
     await dumb.remember(Draft(text="stored without a vector", intent="new"), who=WHO)
     await dumb.close()
     model = (await ahead.embedder.profile()).model

@@ -1,0 +1,31 @@
+"""Engines over a database of the tests, which search by looking at all vectors: several may share one."""
+
+from pathlib import Path
+
+from scrubjay.engine import Engine
+from scrubjay.indexing.keeper import IndexKeeper, Means
+from scrubjay.model.draft import Limits
+from scrubjay.ports import Clock, Profile, VectorIndex
+from scrubjay.recalling.visits import Visits
+from scrubjay.stores.postgres import PostgresStore
+from scrubjay.testing import FakeEmbedder
+from scrubjay.vectors.edge import EdgeIndex
+from scrubjay.vectors.scan import ScanIndex
+from tests.postgres import address_of
+
+
+async def engine_over(name: str, data: Path, *, clock: Clock, embedder: FakeEmbedder | None = None) -> Engine:
+    """An engine over the database of that name; whoever asks for it closes it."""
+    store, embedder = await PostgresStore.open(address_of(name)), embedder or FakeEmbedder()
+
+    def scan(profile: Profile) -> VectorIndex:
+        return ScanIndex(store, profile.model, dimension=profile.dimension)
+
+    async def build(_: Path) -> None:
+        raise NotImplementedError
+
+    means = Means(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build)
+    return Engine(
+        store=store, embedder=embedder, index=IndexKeeper(store, means, folder=None), clock=clock, limits=Limits(),
+        visits=Visits(store, clock=clock), data=data,
+    )  # fmt: skip
