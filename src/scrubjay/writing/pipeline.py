@@ -218,7 +218,7 @@ async def _friction(parcel: Parcel, *, glimpse: Glimpse, store: RecordStore) -> 
 async def _verdict(parcel: Parcel, *, glimpse: Glimpse) -> Verdict:
     memory, passages = parcel.sliced[0]
     draft = parcel.draft
-    # Records that share a group, those that wait for a yes and those with an id or a name of their own stay what they are.
+    # Records that share a group, wait for a yes, or have an id or a name of their own are not merged.
     is_named = bool(draft.id or draft.name) and draft.intent == "auto"
     alone = len(parcel.sliced) == 1 and memory.state is State.LIVE and not is_named
     return await look_around(
