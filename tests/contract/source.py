@@ -21,6 +21,12 @@ class Module:
     text: str
 
     @property
+    def dotted(self) -> str:
+        """The name under which it is imported."""
+        path = self.name.removeprefix("src/").removesuffix(".py").removesuffix("/__init__")
+        return path.replace("/", ".")
+
+    @property
     def tree(self) -> ast.Module:
         return _tree(self)
 
@@ -48,6 +54,14 @@ def modules(*folders: str) -> tuple[Module, ...]:
     """Every Python file under some folders of the project."""
     found = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
     return tuple(_read(path) for path in found)
+
+
+@cache
+def rooms() -> tuple[str, ...]:
+    """The top-level packages and modules of the package, without `__init__`."""
+    packages = (path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+    files = (path.stem for path in PACKAGE.glob("*.py") if path.stem != "__init__")
+    return tuple(sorted((*packages, *files)))
 
 
 @cache

@@ -12,8 +12,8 @@ from typing import Any, cast
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from scripts.tour import first_missing, run, steps_of
 
+from scripts.tour import first_missing, run, steps_of
 from tests.contract.source import ROOT, pages
 from tests.surfaces.serving import Daemon
 

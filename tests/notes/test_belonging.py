@@ -78,7 +78,7 @@ async def test_files_of_another_folder_have_not_vanished(home: Path) -> None:
             await desk.sync()
             old = await desk.file(one)
         async with open_desk(home, house=house, root=home / "elsewhere") as desk:
-            assert await desk.vault.path_of(one) is None
+            assert await desk.path_of(one) is None
             done = await desk.sync(deletions=True)
             assert (done.written, done.trashed) == (1, 0)
             assert old.exists()

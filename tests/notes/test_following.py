@@ -120,7 +120,7 @@ async def test_only_one_process_keeps_a_folder_in_step(home: Path) -> None:
         await desk.sync()
         async with open_vault(desk.engine, folder=desk.root, ledger=home / "index" / "notes.db", space=SPACE) as second:
             assert (desk.vault.follows, second.follows) == (True, False)
-            assert await second.path_of(one) == await desk.file(one)
+            assert (await second.paths_of([one]))[one] == await desk.file(one)
             await desk.edit(one, content="Yours.")
             await second.settle([one])
             await second.sync()

@@ -54,7 +54,7 @@ async def test_every_link_leads_to_a_file(desk: Desk) -> None:
     await desk.sync()
     for number in range(40):
         one = drawn.choice(ids)
-        path = await desk.vault.path_of(one)
+        path = await desk.path_of(one)
         match drawn.choice(("title", "move", "forget", "restore", "link")):
             case "title" if path:
                 await desk.edit(one, title=f"{drawn.choice(TITLES)[:200]} {number}")

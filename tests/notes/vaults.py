@@ -57,9 +57,12 @@ class Desk:
     async def sync(self, *, deletions: bool = False) -> NotesSynced:
         return await self.vault.sync(deletions=deletions)
 
+    async def path_of(self, memory_id: str) -> Path | None:
+        return (await self.vault.paths_of([memory_id])).get(memory_id)
+
     async def file(self, memory_id: str) -> Path:
         """Where the file of a memory is."""
-        found = await self.vault.path_of(memory_id)
+        found = await self.path_of(memory_id)
         assert found is not None
         return found
 

@@ -88,7 +88,7 @@ class Round:
     async def _sync(self) -> None:
         await self.desk.sync()
         await self.check()
-        self.path = await self.desk.vault.path_of(self.id) or self.path
+        self.path = await self.desk.path_of(self.id) or self.path
 
     async def _rename(self) -> None:
         if self.path.exists():

@@ -13,7 +13,6 @@ from scrubjay.installing.toml_scan import Statement, members, statements
 from scrubjay.model.memory import Json
 
 _BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
-_BLANKS = " \t"
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,6 +157,10 @@ class Memory:
         """The observations that hold at a moment."""
         return tuple(one for one in self.observations if one.holds(at))
 
+    def holds(self, at: datetime) -> bool:
+        """Whether it had neither expired nor been superseded at a moment."""
+        return all(end is None or end > at for end in (self.expires_at, self.valid_until))
+
     @property
     def date(self) -> datetime:
         """When what it tells was said: the source's time if known, else when it was stored."""

@@ -100,10 +100,6 @@ class Vault:
             left = await self._tending.tend(fresh)
         self._expect(left)
 
-    async def path_of(self, memory_id: str) -> Path | None:
-        """Where the file of a memory is."""
-        return (await self.paths_of([memory_id])).get(memory_id)
-
     async def paths_of(self, ids: Sequence[str]) -> Mapping[str, Path]:
         """Where the files of some memories are; those without one are left out."""
         rows = await self._hands.do(self._hands.rows, ids)

@@ -90,7 +90,7 @@ def passes(memory: Memory, wanted: Filter, *, now: datetime) -> bool:
 
 def is_current(memory: Memory, *, now: datetime) -> bool:
     """Whether a memory has neither expired nor been superseded as a whole."""
-    return all(end is None or end > now for end in (memory.expires_at, memory.valid_until))
+    return memory.holds(now)
 
 
 def _add(found: dict[str, Found], memory: Memory, best: Scored) -> None:

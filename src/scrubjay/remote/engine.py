@@ -4,7 +4,7 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
 from scrubjay.graph.lines import FORMATS
 from scrubjay.model.draft import Caller, Draft, Edit
@@ -32,11 +32,6 @@ from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.model.token import NewToken, Token, TokenWish
 from scrubjay.remote.noting import Noting
 from scrubjay.remote.shapes import built, lean
-
-T = TypeVar("T")
-# A daemon that is being restarted is back within these; each nap is twice the one before.
-_ATTEMPTS = 8
-_FIRST_NAP = 0.05
 
 
 class RemoteEngine(Noting):

@@ -88,6 +88,10 @@ def unite(case: Case) -> Deed:
         pinned=primary.pinned or secondary.pinned,
         relevance=max(primary.relevance, secondary.relevance),
         remind_at=primary.remind_at or secondary.remind_at,
+        # What both say stays as long as either would.
+        expires_at=max(primary.expires_at, secondary.expires_at)
+        if primary.expires_at and secondary.expires_at
+        else None,
         resolution="merge",
     )
     away = replace(secondary, state=State.MERGED, merged_into=primary.id, resolution="merged_into")

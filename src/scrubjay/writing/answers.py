@@ -3,21 +3,24 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import cast
 
 from scrubjay import telemetry
 from scrubjay.model.draft import Draft
-from scrubjay.model.memory import Json, Memory
+from scrubjay.model.memory import Json, Memory, Source
+from scrubjay.model.moment import to_iso
 from scrubjay.model.results import Decision, Remembered
 from scrubjay.model.snapshot import source_to_json
 from scrubjay.ports import Once, Records
 
-# What makes a request the same one, besides its source, metadata and times.
-_REQUEST = (
-    "text", "title", "kind", "name", "entities", "observations", "tags", "category", "project", "scope",
-    "session_hint", "intent", "pinned",
+# All fields of a draft make it the same request, but for those that do not say what to store and what the stages add.
+_NOT_REQUESTED = (
+    "idempotency_key", "dry_run", "wait_for_llm", "suggested_tags", "suggested_entities", "flags", "rejected",
+    "warnings", "trace",
 )  # fmt: skip
+_REQUEST = tuple(field.name for field in fields(Draft) if field.name not in _NOT_REQUESTED)
 _LISTS = ("ids", "tags", "warnings", "flags", "suggested_entities")
 _TOLD = ("action", "id", "name", "version", "merged_into", "similarity", *_LISTS)
 
@@ -52,10 +55,17 @@ def request_of(draft: Draft) -> Request:
     if not draft.idempotency_key:
         return Request(key="", digest=b"")
     request = {name: getattr(draft, name) for name in _REQUEST}
-    request |= {"metadata": dict(draft.metadata), "source": source_to_json(draft.source)}
-    request |= {name: str(getattr(draft, name)) for name in ("expires_at", "remind_at")}
-    digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).digest()
+    digest = hashlib.sha256(json.dumps(request, sort_keys=True, default=_plain).encode()).digest()
     return Request(key=draft.idempotency_key, digest=digest)
+
+
+def _plain(value: object) -> Json:
+    """The JSON of a field that is not JSON by itself; a type that is not listed is an error."""
+    if isinstance(value, Source):
+        return source_to_json(value)
+    if isinstance(value, datetime):
+        return to_iso(value)
+    return dict(cast("Mapping[str, Json]", value))
 
 
 def repeated(answer: str) -> Remembered:

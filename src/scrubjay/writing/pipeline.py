@@ -104,12 +104,12 @@ async def remember(draft: Draft, *, space: str, origin: Origin, desk: Desk) -> K
     with telemetry.stage("write.duplicate"):
         # Both at once: where the store is far away, each is a journey.
         known, memories = await asyncio.gather(
-            exact_duplicates(draft, space=space, records=desk.store),
+            exact_duplicates(draft, space=space, records=desk.store, at=origin.at),
             free_names(composed, draft, space=space, store=desk.store),
         )
     waits = must_wait(draft, rules=statutes.rules)
     if waits and not known:
-        known = await waiting_duplicates(draft, composed, space=space, records=desk.store)
+        known = await waiting_duplicates(draft, composed, space=space, records=desk.store, at=origin.at)
     if known:
         # The duplicate may be what the same request made a moment ago.
         if (first := await once.first(desk.store, space=space)) is not None:
@@ -218,8 +218,9 @@ async def _friction(parcel: Parcel, *, glimpse: Glimpse, store: RecordStore) -> 
 async def _verdict(parcel: Parcel, *, glimpse: Glimpse) -> Verdict:
     memory, passages = parcel.sliced[0]
     draft = parcel.draft
-    # Records that share a group, those that wait for a yes and those with a name of their own stay what they are.
-    alone = len(parcel.sliced) == 1 and memory.state is State.LIVE and not (draft.name and draft.intent == "auto")
+    # Records that share a group, wait for a yes, or have an id or a name of their own are not merged.
+    is_named = bool(draft.id or draft.name) and draft.intent == "auto"
+    alone = len(parcel.sliced) == 1 and memory.state is State.LIVE and not is_named
     return await look_around(
         memory,
         passages,

@@ -180,6 +180,9 @@ def _eligible(incoming: Memory, memory: Memory, *, of_session: bool) -> bool:
         not (incoming.group or memory.group or incoming.pinned or memory.pinned)
         and Flag.SUSPICIOUS not in (*incoming.flags, *memory.flags)
         and incoming.state is State.LIVE
+        and memory.holds(incoming.date)
+        # A memory has one relevance: a draft that asks for its own is stored apart.
+        and incoming.relevance in (1.0, memory.relevance)
         # What a person said must not seem to say what stands in a document.
         and not (incoming.source.trust is Trust.DOCUMENT and memory.source.trust is Trust.USER)
         # In one session it is plain whom a note is about that names nobody.

@@ -88,6 +88,20 @@ async def test_merging_keeps_the_older_id_and_all_that_both_said(shop: Workshop)
     assert {one.id for one in (await shop.read("fond", newer.id)).memories} == {newer.id}
 
 
+@pytest.mark.parametrize(
+    ("older_ends", "newer_ends", "kept_until"),
+    [(9, 90, 90), (90, 9, 90), (9, None, None), (None, 9, None), (None, None, None)],
+)
+async def test_a_merged_memory_expires_when_neither_would_be_left(
+    quick: Workshop, older_ends: int | None, newer_ends: int | None, kept_until: int | None
+) -> None:
+    ends = [None if day is None else moment(86_400 * day) for day in (older_ends, newer_ends, kept_until)]
+    older = replace(fact("Ann likes tea."), expires_at=ends[0])
+    newer = replace(fact("Ann is fond of tea.", at=moment(60)), expires_at=ends[1])
+    await settle(quick, await dispute(quick, newer, older, type=ConflictType.DUPLICATE), "merge")
+    assert (await quick.get(older.id)).expires_at == ends[2]
+
+
 async def test_what_adds_nothing_is_merged_all_the_same(quick: Workshop) -> None:
     older, newer = fact("Ann likes tea."), fact("Ann likes tea.", at=moment(60))
     await settle(quick, await dispute(quick, newer, older, type=ConflictType.DUPLICATE), "merge")

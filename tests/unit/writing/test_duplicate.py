@@ -4,10 +4,13 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.unit.workshop import Workshop
+from tests.unit.workshop import PLAIN, Workshop
 
 from scrubjay.model.draft import Draft
-from scrubjay.testing.build import START
+from scrubjay.model.identity import new_id
+from scrubjay.model.memory import Source
+from scrubjay.testing import FakeStore
+from scrubjay.testing.build import START, a_commit, a_rewrite, moment, revised
 
 SAID = Draft(
     text="Sarah prefers tea", title="Tea", kind="preference", category="drinks", project="jay", scope="team",
@@ -54,6 +57,8 @@ async def test_what_is_all_known_changes_nothing(shop: Workshop, again: Draft) -
         {"entities": ("Acme",)},
         {"entities": ()},
         {"intent": "new"},
+        {"id": new_id()},
+        {"relevance": 0.5},
     ],
 )
 async def test_anything_new_is_stored(quick: Workshop, news: dict[str, object]) -> None:
@@ -80,6 +85,20 @@ async def test_what_is_in_the_trash_is_not_known(quick: Workshop) -> None:
     first = await quick.remember("tea")
     await quick.forget(first.id)
     assert (await quick.remember("tea")).action == "created"
+
+
+@pytest.mark.parametrize("ended", ["expires_at", "valid_until"])
+@pytest.mark.parametrize("again", ["Sarah prefers tea", "Sarah prefers tea!"])
+async def test_a_text_is_stored_again_after_its_memory_has_ended(ended: str, again: str) -> None:
+    shop = Workshop(store=FakeStore(), rules=replace(PLAIN, gate="merge"))
+    first = await shop.kept("Sarah prefers tea")
+    await shop.store.commit(a_commit(a_rewrite(replace(revised(first), **{ended: moment(60)}))))
+    shop.clock.set(moment(3600))
+    assert (await shop.remember(again)).action == "created"
+    assert [hit.passage for hit in (await shop.recall("tea")).hits] == [again]
+    # What was said while the memory held is the same statement, however late it is handed in.
+    late = Draft(text="Sarah prefers tea", source=Source(at=moment(30)))
+    assert (await shop.remember(late)).action == "unchanged"
 
 
 async def test_observations_without_a_text_are_never_the_same(quick: Workshop) -> None:

@@ -9,6 +9,7 @@ from tests.unit.workshop import SPACE, Workshop
 
 from scrubjay.errors import KeyReused, NameTaken
 from scrubjay.model.draft import Draft
+from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Source
 from scrubjay.ports import Commit, Committed
 from scrubjay.testing import FakeStore
@@ -111,6 +112,9 @@ async def test_a_key_gives_the_first_answer_again(shop: Workshop) -> None:
         {"remind_at": START},
         {"source": Source(agent="other")},
         {"metadata": {"a": 1}},
+        {"id": new_id()},
+        {"relevance": 0.5},
+        {"fixed": True},
     ],
     ids=lambda change: next(iter(change)),
 )

@@ -122,6 +122,8 @@ async def test_rules_and_intent_keep_what_is_the_same_apart(
         ({}, {"state": State.WAITING}),
         ({"created_at": START - timedelta(days=8)}, {}),
         ({"state": State.ARCHIVED}, {}),
+        ({"valid_until": moment(-60)}, {}),
+        ({}, {"relevance": 0.5}),
     ],
 )
 async def test_what_must_stay_apart_does(quick: Gatehouse, stored: MemoryFields, incoming: MemoryFields) -> None:
@@ -137,6 +139,8 @@ async def test_what_must_stay_apart_does(quick: Gatehouse, stored: MemoryFields,
         ({"project": "a"}, {"project": "A"}),
         ({"expires_at": moment(9000)}, {"expires_at": moment(9000)}),
         ({"created_at": START - timedelta(days=6)}, {}),
+        ({"relevance": 0.5}, {}),
+        ({"relevance": 0.5}, {"relevance": 0.5}),
     ],
 )
 async def test_what_may_be_merged_is(quick: Gatehouse, stored: MemoryFields, incoming: MemoryFields) -> None:

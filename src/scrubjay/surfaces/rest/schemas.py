@@ -92,6 +92,7 @@ class Memory(BaseModel):
     branch: str = "main"
     trunk: str = ""
     forked: int = 0
+    resolution: str = ""
     valid_until: datetime | None = None
     source: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     metadata: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
