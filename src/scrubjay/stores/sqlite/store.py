@@ -55,10 +55,12 @@ from scrubjay.stores.sqlite.filing import Filing
 from scrubjay.stores.sqlite.readers import Readers
 from scrubjay.stores.sqlite.schema import migrate
 from scrubjay.stores.sqlite.sought import Seeking
+from scrubjay.stores.sqlite.sql_files import read_statements
 from scrubjay.stores.sqlite.writer import Writer
 from scrubjay.text.passages import passages_of
 
 T = TypeVar("T")
+_SQL = read_statements("bodies.sql")
 # So many rows are read in less than a millisecond; a reading thread would take as long to wake up and answer.
 _MOST_AT_A_GLANCE = 256
 _PASSAGES_A_MEMORY = 8
@@ -390,7 +392,7 @@ class SqliteStore(Chronicle, Filing, Seeking):
             done.append("finished a purge that was cut off")
         if count := await self.reread():
             done.append(f"read {count} memories anew that were stored by an earlier version")
-        if await self._read(_has_unfit_bodies):
+        if await self._read(_has_bodies_to_repack):
             await self._repack()
             done.append("packed bodies anew that were flagged, or whose dictionary a purge had marked")
         return done
@@ -477,13 +479,8 @@ def _with_passages(dossiers: Sequence[Dossier]) -> list[tuple[Dossier, tuple[Pas
     return [(dossier, passages_of(dossier.memory)) for dossier in dossiers]
 
 
-def _has_unfit_bodies(connection: apsw.Connection) -> bool:
-    found = connection.execute(
-        """SELECT EXISTS (SELECT 1 FROM dictionaries WHERE tainted = 1)
-             OR EXISTS (SELECT 1 FROM versions WHERE encoding = ?)""",
-        (int(Encoding.FLAGGED),),
-    ).fetchall()
-    return bool(found[0][0])
+def _has_bodies_to_repack(connection: apsw.Connection) -> bool:
+    return bool(connection.execute(_SQL["has_bodies_to_repack"], (int(Encoding.FLAGGED),)).fetchall()[0][0])
 
 
 def _spaces_to_retrain(connection: apsw.Connection) -> list[str]:
