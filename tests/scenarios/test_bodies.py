@@ -141,7 +141,8 @@ class Stubborn(Dictionary):
 
 
 def bodies(house: House) -> list[tuple[int, int]]:
-    rows = house.store._connection.execute("SELECT dictionary_no, length(body) FROM versions ORDER BY memory_no, number")
+    connection = house.store._connection
+    rows = connection.execute("SELECT dictionary_no, length(body) FROM versions ORDER BY memory_no, number")
     return [(int(dictionary), int(size)) for dictionary, size in rows]
 
 

@@ -119,7 +119,7 @@ def _busy_handler() -> Callable[[int], bool]:
 
 
 def _has_log(path: Path) -> bool:
-    """Return whether the write-ahead log holds anything, as a process leaves it that has the file open or was killed."""
+    """Return whether there is a write-ahead log: a process has the file open, or was killed."""
     wal = path.with_name(path.name + "-wal")
     return wal.exists() and wal.stat().st_size > 0
 

@@ -11,7 +11,7 @@ from scrubjay.model.identity import new_id
 from scrubjay.stores.sqlite.sql_files import read_sql
 
 Migration = Callable[[apsw.Connection], None]
-# The schemas below this number are those of development versions. No release wrote them, and no code reads them.
+# The schemas below this number date from before the first release, and no code reads them.
 FIRST_SCHEMA = 10
 _FIRST_TABLES = read_sql("schema.sql")
 _APPLICATION_ID = 0x53_4A_41_59  # "SJAY": distinguishes our files from other SQLite databases
@@ -65,7 +65,7 @@ def applied(connection: apsw.Connection, path: Path) -> int:
         )
     if schema < FIRST_SCHEMA:
         raise StoreError(
-            f"{path} has schema {schema} of a development version; this Scrubjay reads schema {FIRST_SCHEMA} and newer",
+            f"{path} has schema {schema} of an earlier version; this Scrubjay reads schema {FIRST_SCHEMA} and newer",
             hint="Export each space with the version that wrote the file (`scrubjay export FILE`), and import it into "
             "a new data folder with this one (`scrubjay import FILE`); the file was not changed",
             path=str(path),

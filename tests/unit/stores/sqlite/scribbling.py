@@ -52,7 +52,7 @@ def make_outdated(path: Path) -> None:
 
 
 def write_old_store(path: Path, *, schema: int, key: str = "") -> None:
-    """Write a file as a development version left it: with its markers, and some of its tables."""
+    """Write a file as an earlier version left it: with its markers, and some of its tables."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     connection = apsw.Connection(str(path))
     if key:

@@ -168,7 +168,7 @@ async def test_opening_waits_for_a_few_and_the_rest_is_read_behind_it(path: Path
     assert rows(path, OLD) == [(len(memories) - 5,)]
     assert await store.get("default", [memories[-1].id]) == {memories[-1].id: memories[-1]}
     assert await store.lexical_candidates("default", ["go"], Filter(state=State.TRASHED), limit=9)
-    assert await store.tidy() == [f"read {len(memories) - 5} memories anew that were stored by an earlier version"]
+    assert await store.tidy() == [f"indexed {len(memories) - 5} memories again that an earlier version had stored"]
     assert await store.tidy() == []
     await fresh.commit(a_commit(*memories, embedded=vectors_for(memories)))
     assert all_rows(path) == all_rows(fresh.path)
@@ -202,7 +202,7 @@ async def test_reading_goes_on_where_it_was_cut_off(path: Path, fresh: SqliteSto
     store = await SqliteStore.open(path, readers=1, page=Page(memories=2))
     assert await store.tidy() == []
     scribble(path, "UPDATE memories SET passage_format = 1 WHERE no > 2")
-    assert await store.tidy() == [f"read {len(memories) - 2} memories anew that were stored by an earlier version"]
+    assert await store.tidy() == [f"indexed {len(memories) - 2} memories again that an earlier version had stored"]
     await fresh.commit(a_commit(*memories, embedded=vectors_for(memories)))
     assert all_rows(path) == all_rows(fresh.path)
     await store.close()

@@ -120,7 +120,7 @@ def test_a_database_of_another_program_is_refused(opened: apsw.Connection, path:
 
 @pytest.mark.parametrize("key", ["", "open sesame"])
 @pytest.mark.parametrize("old", OLD_SCHEMAS)
-async def test_a_file_of_a_development_version_is_refused_and_not_touched(path: Path, old: int, key: str) -> None:
+async def test_a_file_of_an_earlier_version_is_refused_and_not_touched(path: Path, old: int, key: str) -> None:
     write_old_store(path, schema=old, key=key)
     before = path.read_bytes()
     with pytest.raises(StoreError, match=f"schema {old} ") as caught:
@@ -153,7 +153,7 @@ def test_the_log_of_a_file_that_is_refused_stays_beside_it(path: Path, tmp_path:
 
 
 @pytest.mark.parametrize("old", OLD_SCHEMAS)
-def test_a_backup_of_a_development_version_is_refused(path: Path, old: int) -> None:
+def test_a_backup_of_an_earlier_version_is_refused(path: Path, old: int) -> None:
     write_old_store(path, schema=old)
     scribble(path, "PRAGMA journal_mode = delete")
     before = path.read_bytes()
