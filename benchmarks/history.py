@@ -40,9 +40,9 @@ _KB = 1024
 _SENTENCES = 24
 _PARTS = {
     "versions": ("versions",),
-    "log": ("changes", "changes_place", "changes_memory", "changes_run", "changes_target", "gone"),
+    "log": ("changes", "changes_space_seq", "changes_memory", "changes_run", "changes_target", "purged_memories"),
     "runs": ("runs", "runs_id", "runs_agent", "agents"),
-    "vectors": ("vectors", "vectors_key", "faded", "faded_key"),
+    "vectors": ("vectors", "vectors_key", "historical_vectors", "historical_vectors_key"),
 }
 
 

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from scrubjay.client import MemoryClient
-from scrubjay.errors import ScrubjayError, StoreDamaged, StoreError, StoreTooNew, WrongKey
+from scrubjay.errors import CODES, ScrubjayError, StoreDamaged, StoreError, StoreTooNew, WrongKey
 from scrubjay.settings import Settings
+from scrubjay.stores.sqlite.schema import FIRST_SCHEMA
 from tests.places import quick_place
 from tests.scenarios.house import open_house, run_command
+from tests.unit.stores.sqlite.scribbling import write_old_store
 
 MANY = 40
 
@@ -105,6 +107,37 @@ async def test_a_store_from_a_newer_version(database: Path) -> None:
     assert isinstance(error, StoreTooNew)
     assert error.fields["schema"] == 99
     assert "Update" in error.hint
+
+
+@pytest.mark.parametrize("schema", range(1, FIRST_SCHEMA))
+async def test_a_store_from_an_earlier_version(home: Path, schema: int) -> None:
+    write_old_store(home / "memory.db", schema=schema)
+    error = await refused(home)
+    assert type(error) is StoreError
+    assert error.fields["schema"] == schema
+    assert "scrubjay export" in error.hint
+
+
+def test_the_command_line_names_the_way_out_of_an_earlier_version(home: Path) -> None:
+    write_old_store(home / "memory.db", schema=9)
+    before = (home / "memory.db").read_bytes()
+    for command in (("recall", "bird"), ("status",), ("doctor", "--repair"), ("export",)):
+        done = run_command(home, *command, SCRUBJAY_EMBEDDER="none")
+        assert done.returncode == CODES[StoreError].exit
+        assert "schema 9" in done.stderr
+        assert "scrubjay import" in done.stderr
+        assert "Traceback" not in done.stderr
+    assert (home / "memory.db").read_bytes() == before
+
+
+async def test_a_store_whose_tables_have_no_schema_version(database: Path) -> None:
+    half = sqlite3.connect(database)
+    half.execute("PRAGMA user_version = 0")
+    half.close()
+    error = await refused(database.parent)
+    assert isinstance(error, StoreDamaged)
+    assert "incomplete" in error.message
+    assert "backup" in error.hint
 
 
 async def test_a_page_overwritten_in_the_middle_is_noticed_and_the_rest_can_be_saved(database: Path) -> None:

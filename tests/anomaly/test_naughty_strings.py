@@ -14,7 +14,7 @@ from tests.scenarios.house import House, open_house, run_command, run_process
 OPERATORS = [
     '"', "'", '""', "*", "^", "-", "+", "(", ")", "((", ":", "NEAR", "NEAR(a b, 5)", "AND", "OR NOT", "a AND", "NOT a",
     "terms : bird", "{terms} : bird", "facets : x", '"unclosed', 'a" OR "1"="1', "bird*", "^bird", "bird + fish", "b-r",
-    "%", "_", "[a-z]", "; DROP TABLE memories; --", "' OR 1=1 --", "\\", "\\'", "rank", "lexicon MATCH 'x'", "4xbird",
+    "%", "_", "[a-z]", "; DROP TABLE memories; --", "' OR 1=1 --", "\\", "\\'", "rank", "postings MATCH 'x'", "16xbird",
     "$1", "?1", ":name", "@name", "${HOME}", "`id`", "{{7*7}}", "<script>alert(1)</script>", "../../../etc/passwd",
     "a" * 5_000, "a " * 2_000, "\u202egnirts", "\ufeffbom", "\u200b\u200b", "🏳️‍🌈", "ﷺ", "e\u0301",
     "\x1b[31mred", "\r\n", "\t", "\x7f", "\x80\x9f", "\uffff", "\U0010ffff", "\u0130stanbul \u0131", "ß",

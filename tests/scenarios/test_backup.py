@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from scrubjay.client import MemoryClient
-from scrubjay.errors import Conflict, StoreDamaged, StoreInUse
+from scrubjay.errors import Conflict, StoreDamaged, StoreError, StoreInUse
 from scrubjay.model.query import Filter
 from scrubjay.restoring import restore_backup
 from scrubjay.settings import Settings
 from tests.scenarios.house import House, open_house
+from tests.unit.stores.sqlite.scribbling import scribble, write_old_store
 
 BIG = 60_000
 
@@ -55,6 +56,23 @@ async def test_writers_neither_wait_for_a_backup_nor_make_it_start_again(
     other = home.parent / "other"
     assert restore_backup(Settings(home=str(other)), target).memories == 60
     assert sum((await memory.status()).memories.values()) == 60 + len(reports)
+
+
+async def test_a_backup_of_an_earlier_version_is_refused_before_the_store_is_touched(home: Path) -> None:
+    async with open_house(home) as house:
+        await house.client().remember("the boat")
+    old = home.parent / "old.db"
+    write_old_store(old, schema=9)
+    scribble(old, "PRAGMA journal_mode = delete")
+    before = {file.name: file.read_bytes() for file in [old, *home.glob("*.db*")]}
+    for folder, force in ((home, True), (home.parent / "other", False)):
+        with pytest.raises(StoreError, match="schema 9 ") as caught:
+            restore_backup(Settings(home=str(folder)), old, force=force)
+        assert "scrubjay export" in caught.value.hint
+    assert {file.name: file.read_bytes() for file in [old, *home.glob("*.db*")]} == before
+    assert list((home.parent / "other").glob("*.db*")) == []
+    async with open_house(home) as house:
+        assert [hit.passage for hit in (await house.client().recall("boat")).hits] == ["the boat"]
 
 
 async def test_restoring_keeps_the_store_that_was_there(home: Path) -> None:

@@ -57,7 +57,7 @@ async def test_when_compression_fails_the_body_is_stored_raw_and_flagged(house: 
     assert body.encoding is Encoding.FLAGGED
     assert decode(body, dictionary=generic_dictionary()) == {"content": PHRASE * 3}
     done = await memory.remember(PHRASE * 3)
-    house.store._bodies._known[99] = Broken()
+    house.store._bodies._dictionaries[99] = Broken()
     house.store._connection.execute("INSERT INTO dictionaries VALUES(99, 1, x'00', 0, 1, 0)")
     await memory.revise(done.id, text=PHRASE * 4)
     assert (await memory.read(done.id)).memories[0].content == PHRASE * 4
@@ -141,7 +141,8 @@ class Stubborn(Dictionary):
 
 
 def bodies(house: House) -> list[tuple[int, int]]:
-    rows = house.store._connection.execute("SELECT dictionary, length(body) FROM versions ORDER BY memory_no, number")
+    connection = house.store._connection
+    rows = connection.execute("SELECT dictionary_no, length(body) FROM versions ORDER BY memory_no, number")
     return [(int(dictionary), int(size)) for dictionary, size in rows]
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from scrubjay.client import MemoryClient
-from scrubjay.errors import InvalidInput, WrongKey
+from scrubjay.errors import InvalidInput, StoreError, WrongKey
 from scrubjay.restoring import restore_backup
 from scrubjay.settings import Settings
 from tests.scenarios.house import files_with, open_house, run_command
+from tests.unit.stores.sqlite.scribbling import write_old_store
 
 WORD = "qzvorplax"
 KEY = "correct horse battery staple"
@@ -61,6 +62,24 @@ async def test_another_key_or_none_opens_nothing_and_harms_nothing(home: Path, k
     assert "SCRUBJAY_KEY" in caught.value.hint
     assert KEY not in str(caught.value)
     assert (home / "memory.db").read_bytes() == before
+
+
+async def test_an_encrypted_store_or_backup_of_an_earlier_version_is_refused(home: Path) -> None:
+    write_old_store(home / "memory.db", schema=8, key=KEY)
+    backup = home.parent / "backup.db"
+    backup.write_bytes((home / "memory.db").read_bytes())
+    before = backup.read_bytes()
+    settings = Settings(home=str(home), embedder="none", key=KEY)
+    with pytest.raises(StoreError, match="schema 8 ") as caught:
+        async with MemoryClient(settings=settings):
+            pass
+    assert "scrubjay export" in caught.value.hint
+    with pytest.raises(StoreError, match="schema 8 "):
+        restore_backup(settings, backup, force=True)
+    with pytest.raises(WrongKey):
+        async with MemoryClient(settings=Settings(home=str(home), embedder="none", key=KEY.upper())):
+            pass
+    assert (home / "memory.db").read_bytes() == backup.read_bytes() == before
 
 
 async def test_a_key_for_a_store_without_one(home: Path) -> None:

@@ -17,6 +17,7 @@ from scrubjay.model.version import Version
 from tests.scenarios.house import House, open_house, run_command
 
 Everything = tuple[dict[str, Memory], dict[str, list[Version]], set[tuple[object, ...]]]
+EXPORT_OF_AN_EARLIER_VERSION = Path(__file__).with_name("export_of_an_earlier_version.jsonl")
 LATER = datetime(2031, 2, 3, 4, 5, 6, 789012, tzinfo=UTC)
 
 
@@ -52,6 +53,21 @@ async def test_an_import_gives_back_every_field_of_everything(full: MemoryClient
         assert await everything(other) == await everything(house)
         assert (await other.client().doctor(deep=True)).ok
         again = [line async for line in other.client().export()]
+    assert sorted(again[1:]) == sorted(lines[1:])
+
+
+async def test_an_export_of_an_earlier_version_is_imported_with_its_history(home: Path) -> None:
+    lines = EXPORT_OF_AN_EARLIER_VERSION.read_text(encoding="utf-8").splitlines()
+    async with open_house(home) as house:
+        memory = house.client()
+        done = await memory.import_lines(lines)
+        assert (done.imported, done.relations, done.renamed) == (3, 1, ())
+        assert [version.number for version in (await memory.history("plan")).versions] == [3, 2, 1]
+        assert (await memory.read("plan", version=1)).memories[0].content == "first words"
+        assert (await memory.read("calls")).memories[0].title == "Sarah's calls"
+        assert [hit.name for hit in (await memory.recall("second words")).hits] == ["plan"]
+        assert (await memory.doctor(deep=True)).ok
+        again = [line.rstrip() async for line in memory.export()]
     assert sorted(again[1:]) == sorted(lines[1:])
 
 

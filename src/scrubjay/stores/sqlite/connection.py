@@ -1,4 +1,4 @@
-"""Opening the database file, and what SQLite's errors mean to a user."""
+"""Open the database file, and translate SQLite's errors into ours."""
 
 import os
 import time
@@ -19,12 +19,12 @@ from scrubjay.errors import (
 )
 from scrubjay.stores.sqlite.schema import applied
 
-# How long a writer waits for another process before it gives up, and the longest single nap.
-_PATIENCE = 30.0
-_FIRST_NAP = 0.001
-_LONGEST_NAP = 0.25
-# So many are kept ready: a commit has some fifty of its own, and as many more have a question mark for each value.
-_STATEMENTS = 512
+# How long a writer waits for another process before it gives up, and its first and longest single wait.
+_BUSY_SECONDS = 30.0
+_FIRST_WAIT = 0.001
+_LONGEST_WAIT = 0.25
+# The size of the statement cache: a commit has some fifty, and those with a question mark for each value vary.
+_CACHED_STATEMENTS = 512
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 _SMALLEST_PAGE = 512
@@ -32,17 +32,21 @@ _RESTORE = "Restore a backup with `scrubjay backup restore FILE`"
 
 
 def connect(path: Path, *, key: str = "", cache_mb: int = 8) -> apsw.Connection:
-    """A connection with durable settings; raises what is wrong with the file in plain words."""
+    """Open a connection with durable settings; raise an error that explains what is wrong with the file."""
     with mapped_errors(path):
-        _refuse_truncated(path)
+        has_log = _has_log(path)
+        if not has_log:
+            _refuse_truncated(path)
         make_private(path)
-        connection = apsw.Connection(str(path), statementcachesize=_STATEMENTS)
-        connection.set_busy_handler(_patient())
+        connection = apsw.Connection(str(path), statementcachesize=_CACHED_STATEMENTS)
+        connection.set_busy_handler(_busy_handler())
+        # A file that is refused must stay as it is: if it has a log, closing would write the log into it.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(has_log))
         if key:
             connection.pragma("key", key)
         try:
-            # Looked at before anything is set: a file that is not ours must stay as it is.
             applied(connection, path)
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
             connection.pragma("journal_mode", "wal")
         except apsw.NotADBError:
             connection.close()
@@ -58,29 +62,29 @@ def connect(path: Path, *, key: str = "", cache_mb: int = 8) -> apsw.Connection:
             ("trusted_schema", "off"),
         ):
             connection.pragma(name, value)
-        # A statement with a limit would be taken apart anew each time, in case another number makes for a better plan.
+        # Otherwise SQLite prepares a statement with a limit again each time, in case another number has a better plan.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         return connection
 
 
 def make_private(path: Path) -> None:
-    """Make the file of a new store, for its owner alone whatever the folder allows; the files beside it follow."""
-    # What cannot be made here cannot be opened either, and that is told in better words.
+    """Create the file of a new store for its owner alone; SQLite gives the files beside it the same permissions."""
+    # If this fails, opening fails too, with a better message.
     with suppress(OSError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 @contextmanager
 def mapped_errors(path: Path) -> Generator[None]:
-    """Every driver error leaves as one of ours, saying what to do next."""
+    """Translate every error of the driver into one of ours, with a hint."""
     try:
         yield
     except ScrubjayError:
         raise
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreBusy(
-            f"another process has been writing to {path} for {_PATIENCE:.0f} s",
-            hint="Try again; if it stays so, look for a process that hangs with this file open",
+            f"another process has been writing to {path} for {_BUSY_SECONDS:.0f} s",
+            hint="Try again; if that does not help, look for a process that hangs with this file open",
             path=str(path),
         ) from error
     except apsw.FullError as error:
@@ -99,28 +103,33 @@ def mapped_errors(path: Path) -> Generator[None]:
         raise StoreError(f"{path}: {error}", hint="Run `scrubjay doctor`", path=str(path)) from error
 
 
-def _patient() -> Callable[[int], bool]:
-    waiting_since = 0.0
+def _busy_handler() -> Callable[[int], bool]:
+    started_at = 0.0
 
-    def nap(tries: int) -> bool:
-        nonlocal waiting_since
-        if tries == 0:
-            waiting_since = time.monotonic()
-        if time.monotonic() - waiting_since > _PATIENCE:
+    def wait(attempt: int) -> bool:
+        nonlocal started_at
+        if attempt == 0:
+            started_at = time.monotonic()
+        if time.monotonic() - started_at > _BUSY_SECONDS:
             return False
-        time.sleep(min(_FIRST_NAP * 2 ** min(tries, 16), _LONGEST_NAP))
+        time.sleep(min(_FIRST_WAIT * 2 ** min(attempt, 16), _LONGEST_WAIT))
         return True
 
-    return nap
+    return wait
+
+
+def _has_log(path: Path) -> bool:
+    """Return whether there is a write-ahead log: a process has the file open, or was killed."""
+    wal = path.with_name(path.name + "-wal")
+    return wal.exists() and wal.stat().st_size > 0
 
 
 def _refuse_truncated(path: Path) -> None:
-    # SQLite notices a missing tail only when it needs one of the lost pages, which may be long after the first write.
-    wal = path.with_name(path.name + "-wal")
-    if not path.exists() or path.stat().st_size == 0 or (wal.exists() and wal.stat().st_size):
+    # SQLite notices a missing tail only when it reads one of the lost pages, which may be long after the first write.
+    if not path.exists() or path.stat().st_size == 0:
         return
     if path.stat().st_size < _SMALLEST_PAGE:
-        # SQLite would take a file this short for an empty one and write over it.
+        # SQLite would treat a file this short as empty and overwrite it.
         raise StoreDamaged(f"{path} is truncated: {path.stat().st_size} bytes are there", hint=_RESTORE, path=str(path))
     with path.open("rb") as file:
         header = file.read(_HEADER_BYTES)

@@ -1,4 +1,4 @@
-"""The passages of a memory in the lexical index: entered, replaced where they differ, taken out, and counted."""
+"""The passages of a memory in the lexical index: added, replaced where they differ, removed, and counted."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,15 +15,16 @@ from scrubjay.stores.sqlite.lexicon import label_of, word_of
 from scrubjay.stores.sqlite.rows import space_of_lexicon
 from scrubjay.stores.sqlite.spelling import spell, unspell
 
-# As the table has its columns: id, space, memory id, hash, date, observation, start, end, terms, thread, who, asks.
+# The columns of `passages`: id, space_no, memory_id, hash, date, observation, start, end, terms, session_key, speaker,
+# question.
 _Row = tuple[int, int, bytes, bytes, int, int | None, int, int, str, int | None, str, int]
 _HASH, _TERMS = 3, 8
-# How often terms or facets are there, by the lexicon that they are counted in.
-_Counted = Mapping[int, Mapping[str, int]]
+# Counts of terms or facets by lexicon.
+_Counts = Mapping[int, Mapping[str, int]]
 
 
 class Entry(NamedTuple):
-    """Where and under what a memory is found: the lexicon of its space and state, and its facets."""
+    """The place of a memory in the index: the lexicon of its space and state, and its facets."""
 
     lexicon_no: int
     facets: tuple[Facet, ...]
@@ -38,42 +39,41 @@ def enter(
     entry: Entry,
     former: Entry | None = None,
 ) -> tuple[set[bytes], set[bytes]]:
-    """Make a memory findable by its terms and facets, no longer by its `former` ones.
+    """Index a memory by its terms and facets, in place of its `former` ones.
 
-    Returns the hashes of the texts it has lost, then of those it has gained. Only what differs is written: of a long
-    memory most often one passage does.
+    Return the hashes of the texts it has lost, then of those it has gained. Only differences are written: an edit of a
+    long memory mostly changes one passage.
     """
-    fresh = {row[0]: row for row in _rows(number, memory, passages, lexicon_no=entry.lexicon_no)}
-    stale = _stored(connection, number) if former else {}
-    every = sorted(fresh.keys() | stale.keys())
-    # Those of another lexicon differ by their thread, at least.
-    changed = [rowid for rowid in every if fresh.get(rowid) != stale.get(rowid)]
-    # Facets are among the words of each.
-    _replace_words(connection, fresh, stale, changed if entry == former else every, entry)
-    _replace_rows(connection, fresh, stale, changed)
-    _count(
-        connection, [fresh[one] for one in changed if one in fresh], [stale[one] for one in changed if one in stale],
-        entry=entry, former=former,
-    )  # fmt: skip
-    before, after = ({row[_HASH] for row in rows.values()} for rows in (stale, fresh))
+    new = {row[0]: row for row in _rows(number, memory, passages, lexicon_no=entry.lexicon_no)}
+    old = _stored(connection, number) if former else {}
+    every = sorted(new.keys() | old.keys())
+    # Rows of another lexicon differ at least in their session key.
+    changed = [rowid for rowid in every if new.get(rowid) != old.get(rowid)]
+    # Facets are among the words of each passage.
+    _replace_words(connection, new, old, changed if entry == former else every, entry)
+    _replace_rows(connection, new, old, changed)
+    added = [new[rowid] for rowid in changed if rowid in new]
+    removed = [old[rowid] for rowid in changed if rowid in old]
+    _count(connection, added, removed, entry=entry, former=former)
+    before, after = ({row[_HASH] for row in rows.values()} for rows in (old, new))
     return before - after, after - before
 
 
 def take_out(connection: apsw.Connection, number: int, *, former: Entry) -> None:
-    """Take a memory out of the index and out of the counts."""
-    stale = _stored(connection, number)
-    _delete(connection, "lexicon", "rowid", stale)
-    _delete(connection, "passages", "id", stale)
-    _count(connection, (), stale.values(), entry=None, former=former)
+    """Remove a memory from the index and from the counts."""
+    old = _stored(connection, number)
+    _delete(connection, "postings", "rowid", old)
+    _delete(connection, "passages", "id", old)
+    _count(connection, (), old.values(), entry=None, former=former)
 
 
 def _rows(number: int, memory: Memory, passages: Sequence[Passage], *, lexicon_no: int) -> Iterable[_Row]:
     space_no, memory_id, date = space_of_lexicon(lexicon_no), id_bytes(memory.id), to_micros(memory.date)
-    thread = key_of(f"{lexicon_no} {memory.thread}")
-    for one in passages:
+    session_key = key_of(f"{lexicon_no} {memory.thread}")
+    for passage in passages:
         yield (
-            passage_id(number, one.ordinal), space_no, memory_id, one.hash, date, one.observation, one.start, one.end,
-            " ".join(one.terms), thread, " ".join(one.who), one.asks,
+            passage_id(number, passage.ordinal), space_no, memory_id, passage.hash, date, passage.observation,
+            passage.start, passage.end, " ".join(passage.terms), session_key, " ".join(passage.who), passage.asks,
         )  # fmt: skip
 
 
@@ -86,41 +86,41 @@ def _stored(connection: apsw.Connection, number: int) -> dict[int, _Row]:
 
 def _replace_words(
     connection: apsw.Connection,
-    fresh: Mapping[int, _Row],
-    stale: Mapping[int, _Row],
-    among: Sequence[int],
+    new: Mapping[int, _Row],
+    old: Mapping[int, _Row],
+    rowids: Sequence[int],
     entry: Entry,
 ) -> None:
-    """Write the words of some passages anew, and the labels that all of them have."""
+    """Replace the words of some passages, and the labels that all of them have."""
     labels = [label_of(entry.lexicon_no, facet) for facet in entry.facets]
-    # What every word of the lexicon begins with.
-    first = word_of(entry.lexicon_no, "")
-    _delete(connection, "lexicon", "rowid", [rowid for rowid in among if rowid in stale])
-    words = {rowid: dict.fromkeys(_terms(fresh[rowid])) for rowid in among if rowid in fresh}
+    # The prefix of every word of the lexicon.
+    prefix = word_of(entry.lexicon_no, "")
+    _delete(connection, "postings", "rowid", [rowid for rowid in rowids if rowid in old])
+    words = {rowid: dict.fromkeys(new[rowid][_TERMS].split()) for rowid in rowids if rowid in new}
     connection.executemany(
-        "INSERT INTO lexicon(rowid, words) VALUES(?, ?)",
-        [(rowid, " ".join([*[first + term for term in terms], *labels])) for rowid, terms in words.items()],
+        "INSERT INTO postings(rowid, words) VALUES(?, ?)",
+        [(rowid, " ".join([*[prefix + term for term in terms], *labels])) for rowid, terms in words.items()],
     )
 
 
 def _replace_rows(
-    connection: apsw.Connection, fresh: Mapping[int, _Row], stale: Mapping[int, _Row], changed: Sequence[int]
+    connection: apsw.Connection, new: Mapping[int, _Row], old: Mapping[int, _Row], changed: Sequence[int]
 ) -> None:
-    # With another tag, all passages have other terms and nothing else: the indexes of the rest need not be written.
-    both = [rowid for rowid in changed if rowid in fresh and rowid in stale]
-    kept = {rowid: fresh[rowid][_TERMS] for rowid in both if _differ_in_terms(fresh[rowid], stale[rowid])}
+    # A new tag changes the terms of all passages and nothing else: the indexes on other columns need not be written.
+    both = [rowid for rowid in changed if rowid in new and rowid in old]
+    new_terms = {rowid: new[rowid][_TERMS] for rowid in both if _differ_in_terms(new[rowid], old[rowid])}
     connection.executemany(
-        "UPDATE passages SET terms = ? WHERE id = ?", [(terms, rowid) for rowid, terms in kept.items()]
+        "UPDATE passages SET terms = ? WHERE id = ?", [(terms, rowid) for rowid, terms in new_terms.items()]
     )
     connection.executemany(
         "INSERT OR REPLACE INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [fresh[rowid] for rowid in changed if rowid in fresh and rowid not in kept],
+        [new[rowid] for rowid in changed if rowid in new and rowid not in new_terms],
     )
-    _delete(connection, "passages", "id", [rowid for rowid in changed if rowid not in fresh])
+    _delete(connection, "passages", "id", [rowid for rowid in changed if rowid not in new])
 
 
 def _differ_in_terms(row: _Row, other: _Row) -> bool:
-    """Whether two rows differ in nothing else."""
+    """Return whether two rows differ in their terms alone."""
     return row[:_TERMS] == other[:_TERMS] and row[_TERMS + 1 :] == other[_TERMS + 1 :]
 
 
@@ -130,71 +130,69 @@ def _delete(connection: apsw.Connection, table: str, column: str, numbers: Itera
 
 def _count(
     connection: apsw.Connection,
-    fresh: Collection[_Row],
-    stale: Collection[_Row],
+    added: Collection[_Row],
+    removed: Collection[_Row],
     *,
     entry: Entry | None,
     former: Entry | None,
 ) -> None:
-    """Count what is new, and no longer what is gone; what was there and still is stays as it is counted."""
+    """Add the new rows to the counts and subtract the removed ones."""
     terms, facets = defaultdict[int, dict[str, int]](dict), defaultdict[int, dict[str, int]](dict)
-    passages, lengths = Counter[int](), Counter[int]()
-    here, there = Counter([row[_TERMS] for row in fresh]), Counter([row[_TERMS] for row in stale])
+    passage_counts, term_counts = Counter[int](), Counter[int]()
+    added_texts, removed_texts = Counter([row[_TERMS] for row in added]), Counter([row[_TERMS] for row in removed])
     if entry and former and entry.lexicon_no == former.lexicon_no:
         # A passage that has only moved within its memory is counted already.
-        here, there = here - there, there - here
-    for sign, texts, place in ((1, here, entry), (-1, there, former)):
+        added_texts, removed_texts = added_texts - removed_texts, removed_texts - added_texts
+    for sign, texts, place in ((1, added_texts, entry), (-1, removed_texts, former)):
         if place is None:
             continue
-        said = [text.split() for text in texts.elements()]
-        passages[place.lexicon_no] += sign * len(said)
-        lengths[place.lexicon_no] += sign * sum(map(len, said))
-        _add(terms[place.lexicon_no], [term for some in said for term in set(some)], sign)
+        split_texts = [text.split() for text in texts.elements()]
+        passage_counts[place.lexicon_no] += sign * len(split_texts)
+        term_counts[place.lexicon_no] += sign * sum(map(len, split_texts))
+        _add(terms[place.lexicon_no], [term for text_terms in split_texts for term in set(text_terms)], sign)
         _add(facets[place.lexicon_no], place.facets, sign)
     _add_terms(connection, terms)
     _add_facets(connection, facets)
     connection.executemany(
         """INSERT INTO lexicons VALUES(?, ?, ?) ON CONFLICT DO UPDATE
-           SET passages = passages + excluded.passages, length = length + excluded.length""",
-        [(lexicon_no, count, lengths[lexicon_no]) for lexicon_no, count in passages.items()],
+           SET passage_count = passage_count + excluded.passage_count, term_count = term_count + excluded.term_count""",
+        [(lexicon_no, count, term_counts[lexicon_no]) for lexicon_no, count in passage_counts.items()],
     )
 
 
-def _add(total: dict[str, int], names: Iterable[str], sign: int) -> None:
+def _add(totals: dict[str, int], names: Iterable[str], sign: int) -> None:
     for name, count in Counter(names).items():
-        total[name] = total.get(name, 0) + sign * count
+        totals[name] = totals.get(name, 0) + sign * count
 
 
-def _add_terms(connection: apsw.Connection, counted: _Counted) -> None:
-    totals: list[tuple[int, str, int]] = connection.executemany(
+def _add_terms(connection: apsw.Connection, counts: _Counts) -> None:
+    rows: list[tuple[int, str, int]] = connection.executemany(
         """INSERT INTO terms VALUES(?, ?, ?)
-           ON CONFLICT DO UPDATE SET passages = passages + excluded.passages RETURNING lexicon_no, term, passages""",
-        _nonzero(counted),
+           ON CONFLICT DO UPDATE SET passage_count = passage_count + excluded.passage_count
+           RETURNING lexicon_no, term, passage_count""",
+        _nonzero(counts),
     ).fetchall()
-    new = [(place, term) for place, term, total in totals if total == counted[place][term]]
-    gone = [(place, term) for place, term, total in totals if total <= 0]
-    connection.executemany("DELETE FROM terms WHERE lexicon_no = ? AND term = ?", gone)
-    for lexicon_no in {place for place, _ in (*new, *gone)}:
-        spell(connection, lexicon_no, [term for place, term in new if place == lexicon_no])
-        unspell(connection, lexicon_no, [term for place, term in gone if place == lexicon_no])
+    new = [(lexicon_no, term) for lexicon_no, term, total in rows if total == counts[lexicon_no][term]]
+    unused = [(lexicon_no, term) for lexicon_no, term, total in rows if total <= 0]
+    connection.executemany("DELETE FROM terms WHERE lexicon_no = ? AND term = ?", unused)
+    for number in {lexicon_no for lexicon_no, _ in (*new, *unused)}:
+        spell(connection, number, [term for lexicon_no, term in new if lexicon_no == number])
+        unspell(connection, number, [term for lexicon_no, term in unused if lexicon_no == number])
 
 
-def _add_facets(connection: apsw.Connection, counted: _Counted) -> None:
+def _add_facets(connection: apsw.Connection, counts: _Counts) -> None:
+    rows = _nonzero(counts)
     connection.executemany(
         """INSERT INTO facets VALUES(?, ?, ?)
-           ON CONFLICT DO UPDATE SET memories = memories + excluded.memories""",
-        _nonzero(counted),
+           ON CONFLICT DO UPDATE SET memory_count = memory_count + excluded.memory_count""",
+        rows,
     )
     connection.executemany(
-        "DELETE FROM facets WHERE lexicon_no = ? AND facet = ? AND memories <= 0",
-        [(place, facet) for place, facet, count in _nonzero(counted) if count < 0],
+        "DELETE FROM facets WHERE lexicon_no = ? AND facet = ? AND memory_count <= 0",
+        [(lexicon_no, facet) for lexicon_no, facet, count in rows if count < 0],
     )
 
 
-def _nonzero(counted: _Counted) -> list[tuple[int, str, int]]:
-    # In order, so that rows of one page are written one after the other.
-    return sorted((place, name, count) for place, some in counted.items() for name, count in some.items() if count)
-
-
-def _terms(row: _Row) -> list[str]:
-    return row[_TERMS].split()
+def _nonzero(counts: _Counts) -> list[tuple[int, str, int]]:
+    # In order, so that the rows of a page are written one after the other.
+    return sorted((number, name, count) for number, named in counts.items() for name, count in named.items() if count)

@@ -1,4 +1,4 @@
-"""All that the store holds, page by page: for whoever moves it elsewhere or compares it."""
+"""All contents of the store, page by page, for copying it to another store and for comparing two."""
 
 from collections.abc import Sequence
 
@@ -15,15 +15,18 @@ from scrubjay.stores.sqlite.log import run_number
 from scrubjay.stores.sqlite.past import VERSION_COLUMNS, VERSION_TABLES, version_of
 from scrubjay.stores.sqlite.records import make_space
 from scrubjay.stores.sqlite.rows import marks, run_name, space_number
+from scrubjay.stores.sqlite.sql_files import read_statements
+
+_SQL = read_statements("records.sql")
 
 
 def spaces(connection: apsw.Connection) -> list[str]:
-    """The names of all spaces, in order."""
+    """Return the names of all spaces, in order."""
     return [str(row[0]) for row in connection.execute("SELECT name FROM spaces ORDER BY name")]
 
 
 def ids(connection: apsw.Connection, space: str, *, after: str, limit: int) -> list[str]:
-    """Ids of memories in every state, in order."""
+    """Return ids of memories in every state, in order."""
     rows = connection.execute(
         "SELECT id FROM memories WHERE space_no = ? AND id > ? ORDER BY id LIMIT ?",
         (space_number(connection, space), id_bytes(after), limit),
@@ -34,59 +37,59 @@ def ids(connection: apsw.Connection, space: str, *, after: str, limit: int) -> l
 def dossiers(
     connection: apsw.Connection, space: str, ids: Sequence[str], *, most_bytes: int, bodies: Bodies
 ) -> list[Dossier]:
-    """The first of some memories with their whole past, as many as have so many bytes together."""
-    raw = [id_bytes(one) for one in dict.fromkeys(ids)]
-    sizes = connection.execute(
+    """Return memories with their whole history: as many of the first as have `most_bytes` together, at least one."""
+    raw_ids = [id_bytes(memory_id) for memory_id in dict.fromkeys(ids)]
+    rows = connection.execute(
         f"""SELECT m.id, sum(v.size), m.version, m.last_accessed, m.access_count
             FROM memories m JOIN versions v ON v.memory_no = m.no
-            WHERE m.space_no = ? AND m.id IN ({marks(raw)}) GROUP BY m.no""",
-        (space_number(connection, space), *raw),
+            WHERE m.space_no = ? AND m.id IN ({marks(raw_ids)}) GROUP BY m.no""",
+        (space_number(connection, space), *raw_ids),
     ).fetchall()
-    beside = {id_text(row[0]): row[1:] for row in sizes}
-    chosen = first_within(most_bytes, [(one, int(beside[one][0])) for one in dict.fromkeys(ids) if one in beside])
-    found: list[Dossier] = []
-    for memory_id in chosen:
+    by_id = {id_text(row[0]): row[1:] for row in rows}
+    sizes = [(memory_id, int(by_id[memory_id][0])) for memory_id in dict.fromkeys(ids) if memory_id in by_id]
+    histories: list[Dossier] = []
+    for memory_id in first_within(most_bytes, sizes):
         versions = _versions(connection, space, memory_id, bodies=bodies)
-        _, current, accessed, count = beside[memory_id]
-        found.append(dossier_of(versions, memory_id=memory_id, current=current, accessed=accessed, count=count))
-    return found
+        _, current, accessed, count = by_id[memory_id]
+        histories.append(dossier_of(versions, memory_id=memory_id, current=current, accessed=accessed, count=count))
+    return histories
 
 
 def models(connection: apsw.Connection) -> dict[str, int]:
-    """The models that have embedded something, and the length of their vectors."""
+    """Return the models that have embedded something, and the dimension of their vectors."""
     return {str(name): int(size) for name, size in connection.execute("SELECT name, dimension FROM models ORDER BY no")}
 
 
 def answers(connection: apsw.Connection, space: str, *, after: str | bytes | None, limit: int) -> list[Answer]:
-    """What was answered under idempotency keys; texts come before digests."""
-    further = "" if after is None else "AND o.key > ?"
+    """Return the results of requests with idempotency keys; text keys sort before digests."""
+    following = "" if after is None else "AND i.key > ?"
     rows = connection.execute(
-        f"""SELECT o.key, o.digest, o.answer, r.id, a.name, o.at
-            FROM once o JOIN runs r ON r.no = o.run_no JOIN agents a ON a.no = r.agent_no
-            WHERE o.space_no = ? {further} ORDER BY o.key LIMIT ?""",
+        f"""SELECT i.key, i.request_digest, i.result, r.id, a.name, i.created_at
+            FROM idempotency_keys i JOIN runs r ON r.no = i.run_no JOIN agents a ON a.no = r.agent_no
+            WHERE i.space_no = ? {following} ORDER BY i.key LIMIT ?""",
         (space_number(connection, space), *(() if after is None else (after,)), limit),
     )
     return [
-        Answer(key=key, digest=digest, answer=answer, run=run_name(run), agent=agent, at=from_micros(at))
-        for key, digest, answer, run, agent, at in rows
+        Answer(key=key, digest=digest, answer=result, run=run_name(run), agent=agent, at=from_micros(created_at))
+        for key, digest, result, run, agent, created_at in rows
     ]
 
 
 def keep_answers(connection: apsw.Connection, *, space: str, answers: Sequence[Answer], origin: Origin) -> int:
-    """Keep answers of another store, under the runs that the versions of what they tell of belong to."""
+    """Copy results of another store, under the runs that wrote the versions they are about; return how many."""
     space_no = make_space(connection, space)
-    kept = 0
-    for one in answers:
-        run_no = run_number(connection, space_no, Origin(at=origin.at, run=one.run or origin.run, agent=one.agent))
-        other = one.key_digest if isinstance(one.key, str) else None
-        # A key that came as a digest is kept as bytes, which equal no text.
+    copied = 0
+    for answer in answers:
+        author = Origin(at=origin.at, run=answer.run or origin.run, agent=answer.agent)
+        run_no = run_number(connection, space_no, author)
+        key_digest = answer.key_digest if isinstance(answer.key, str) else None
+        # A key that came as a digest is stored as bytes, which equal no text.
         connection.execute(
-            """INSERT OR IGNORE INTO once SELECT ?1, ?2, ?3, ?4, ?5, ?6
-               WHERE NOT EXISTS (SELECT 1 FROM once WHERE space_no = ?1 AND key = ?7)""",
-            (space_no, one.key, one.digest, one.answer, run_no, to_micros(one.at), other),
+            _SQL["copy_result"],
+            (space_no, answer.key, answer.digest, answer.answer, run_no, to_micros(answer.at), key_digest),
         )
-        kept += connection.changes()
-    return kept
+        copied += connection.changes()
+    return copied
 
 
 def _versions(connection: apsw.Connection, space: str, memory_id: str, *, bodies: Bodies) -> tuple[Version, ...]:
@@ -94,6 +97,6 @@ def _versions(connection: apsw.Connection, space: str, memory_id: str, *, bodies
         f"SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? ORDER BY v.number DESC",
         (id_bytes(memory_id), space),
     ).fetchall()
-    # Newest first, since older ones are told by what they differ in from newer ones.
-    read = [version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies) for row in rows]
-    return tuple(reversed(read))
+    # Newest first, since older ones are stored as differences from newer ones.
+    newest_first = [version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies) for row in rows]
+    return tuple(reversed(newest_first))

@@ -10,31 +10,28 @@ from scrubjay.model.relation import Relation
 from scrubjay.ports import Run
 from scrubjay.stores.rows import change_of, id_text, relation_to_text
 from scrubjay.stores.sqlite.rows import run_key, run_name, space_number
+from scrubjay.stores.sqlite.sql_files import read_statements
 
-_COLUMNS = """c.seq, c.place, s.name, coalesce(m.id, g.id), c.memory_no, c.action, c.version, c.base, c.passages_before,
-    c.at, a.name, r.id, c.relation"""
+_SQL = read_statements("log.sql")
+_COLUMNS = """c.seq, c.space_seq, s.name, coalesce(m.id, p.id), c.memory_no, c.action, c.version, c.base_version,
+    c.passages_before, c.changed_at, a.name, r.id, c.relation"""
 _TABLES = """changes c JOIN spaces s ON s.no = c.space_no
     JOIN runs r ON r.no = c.run_no JOIN agents a ON a.no = r.agent_no
-    LEFT JOIN memories m ON m.no = c.memory_no LEFT JOIN gone g ON g.memory_no = c.memory_no"""
-# Changes that undo has nothing to give back for.
+    LEFT JOIN memories m ON m.no = c.memory_no LEFT JOIN purged_memories p ON p.memory_no = c.memory_no"""
+# `undo` cannot take these back.
 _NOT_UNDOABLE = f"('{Action.EMBEDDED}', '{Action.PURGED}', '{Action.IMPORTED}')"
 
 
 def run_number(connection: apsw.Connection, space_no: int, origin: Origin) -> int:
-    """The row of a run; calls that name the same run share it."""
+    """Return the number of a run, which begins with its first change; calls that name the same run share it."""
     agent_no = _make_agent(connection, origin.agent)
-    # By its id: an agent has as many runs as there are changes.
-    row = connection.execute(
-        """SELECT no FROM runs INDEXED BY runs_id
-           WHERE space_no = ? AND id = ? AND agent_no = ? AND undoes IS NULL AND undone = 0""",
-        (space_no, run_key(origin.run), agent_no),
-    ).fetchone()
+    key = run_key(origin.run)
+    row = connection.execute(_SQL["find_open_run"], (space_no, key, agent_no)).fetchone()
     if row is not None and not origin.undoes:
         return int(row[0])
-    undone = _undone_run(connection, space_no, origin.undoes)
+    undone_no = _mark_undone(connection, space_no, origin.undoes)
     connection.execute(
-        "INSERT INTO runs(space_no, id, agent_no, undoes) VALUES(?, ?, ?, ?)",
-        (space_no, run_key(origin.run), agent_no, undone),
+        "INSERT INTO runs(space_no, id, agent_no, undoes) VALUES(?, ?, ?, ?)", (space_no, key, agent_no, undone_no)
     )
     return connection.last_insert_rowid()
 
@@ -53,26 +50,25 @@ def append_change(
     relation: Relation | None = None,
     target_no: int | None = None,
 ) -> int:
-    """Write one entry; returns its place in the order of all things."""
-    ((place,),) = connection.execute(
-        "UPDATE spaces SET changes = changes + 1 WHERE no = ? RETURNING changes", (space_no,)
+    """Append an entry and return its `seq`, its place in the order of all changes."""
+    ((space_seq,),) = connection.execute(
+        "UPDATE spaces SET change_count = change_count + 1 WHERE no = ? RETURNING change_count", (space_no,)
     ).fetchall()
     connection.execute(
-        """INSERT INTO changes(space_no, place, run_no, memory_no, action, version, base, passages_before, at, relation,
-             target_no) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        _SQL["insert_change"],
         (
-            space_no, place, run_no, number, action.value, version, base, passages_before, to_micros(at),
+            space_no, space_seq, run_no, number, action.value, version, base, passages_before, to_micros(at),
             None if relation is None else relation_to_text(relation), target_no,
         ),
     )  # fmt: skip
     seq = connection.last_insert_rowid()
-    # A run that goes on is the newest again.
+    # A run that is continued becomes the newest again.
     connection.execute("UPDATE runs SET last_seq = ? WHERE no = ?", (seq, run_no))
     return seq
 
 
 def changes(connection: apsw.Connection, *, after: int, limit: int) -> list[Change]:
-    """Entries in order."""
+    """Return entries of all spaces in order."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM {_TABLES} WHERE c.seq > ? ORDER BY c.seq LIMIT ?", (after, limit)
     )
@@ -80,27 +76,27 @@ def changes(connection: apsw.Connection, *, after: int, limit: int) -> list[Chan
 
 
 def changes_in(connection: apsw.Connection, space: str, *, after: int, limit: int) -> list[Change]:
-    """Entries of one space, in its own count."""
+    """Return entries of one space, by their numbers within the space."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM {_TABLES} WHERE c.space_no = ? AND c.place > ? ORDER BY c.place LIMIT ?",
+        f"SELECT {_COLUMNS} FROM {_TABLES} WHERE c.space_no = ? AND c.space_seq > ? ORDER BY c.space_seq LIMIT ?",
         (space_number(connection, space), after, limit),
     )
     return [_change(row) for row in rows]
 
 
 def last_place(connection: apsw.Connection, space: str) -> int:
-    """How many entries a space has."""
-    row = connection.execute("SELECT changes FROM spaces WHERE name = ?", (space,)).fetchone()
+    """Return the number of entries of a space."""
+    row = connection.execute("SELECT change_count FROM spaces WHERE name = ?", (space,)).fetchone()
     return 0 if row is None else int(row[0])
 
 
 def last_seq(connection: apsw.Connection) -> int:
-    """The newest entry's number."""
+    """Return the `seq` of the newest entry."""
     return int(connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchall()[0][0])
 
 
 def last_run(connection: apsw.Connection, space: str, *, agent: str) -> Run | None:
-    """The newest run of an agent that can still be undone."""
+    """Return the newest run of an agent that can still be undone."""
     row = connection.execute(
         f"""SELECT no FROM runs WHERE space_no = ? AND agent_no = (SELECT no FROM agents WHERE name = ?)
             AND undoes IS NULL AND undone = 0
@@ -112,7 +108,7 @@ def last_run(connection: apsw.Connection, space: str, *, agent: str) -> Run | No
 
 
 def run_of(connection: apsw.Connection, space: str, run: str) -> Run | None:
-    """The newest run with an id or name."""
+    """Return the newest run with an id or name."""
     row = connection.execute(
         "SELECT no FROM runs WHERE space_no = ? AND id = ? ORDER BY undone, no DESC LIMIT 1",
         (space_number(connection, space), run_key(run)),
@@ -121,7 +117,7 @@ def run_of(connection: apsw.Connection, space: str, run: str) -> Run | None:
 
 
 def _make_agent(connection: apsw.Connection, agent: str) -> int:
-    """The number of an agent, who begins to be known with his first run."""
+    """Return the number of an agent; the first run of an agent creates it."""
     row = connection.execute("SELECT no FROM agents WHERE name = ?", (agent,)).fetchone()
     if row is not None:
         return int(row[0])
@@ -129,7 +125,8 @@ def _make_agent(connection: apsw.Connection, agent: str) -> int:
     return connection.last_insert_rowid()
 
 
-def _undone_run(connection: apsw.Connection, space_no: int, run: str) -> int | None:
+def _mark_undone(connection: apsw.Connection, space_no: int, run: str) -> int | None:
+    """Mark the newest run with a name as undone and return its number."""
     if not run:
         return None
     row = connection.execute(
@@ -145,10 +142,10 @@ def _run(connection: apsw.Connection, run_no: int) -> Run:
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM {_TABLES} WHERE c.run_no = ? ORDER BY c.seq", (run_no,)
     ).fetchall()
-    name, agent = connection.execute(
+    key, agent = connection.execute(
         "SELECT r.id, a.name FROM runs r JOIN agents a ON a.no = r.agent_no WHERE r.no = ?", (run_no,)
     ).fetchall()[0]
-    return Run(id=run_name(name), agent=str(agent), changes=tuple(_change(row) for row in rows))
+    return Run(id=run_name(key), agent=str(agent), changes=tuple(_change(row) for row in rows))
 
 
 def _change(

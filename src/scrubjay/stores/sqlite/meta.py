@@ -1,4 +1,4 @@
-"""What the store notes about itself: how often it was purged, and how often it was cleaned up after that."""
+"""Counters that the store keeps about itself: purges, and how many of them were cleaned up."""
 
 import apsw
 
@@ -7,29 +7,29 @@ _CLEANED = "cleaned"
 
 
 def purges(connection: apsw.Connection) -> int:
-    """How many purges there were. What was read before the last of them may hold purged words."""
-    return _number(connection, _PURGES)
+    """Return the number of purges. Data that was read before the last one may hold purged words."""
+    return _read(connection, _PURGES)
 
 
 def note_purge(connection: apsw.Connection) -> None:
-    """Count a purge, in the transaction that makes it: from now on there is something to clean up."""
-    _note(connection, _PURGES, purges(connection) + 1)
+    """Count a purge, in its own transaction: until `note_cleaned`, there is something to clean up."""
+    _write(connection, _PURGES, purges(connection) + 1)
 
 
 def is_unclean(connection: apsw.Connection) -> bool:
-    """Whether a purge was cut off, or is under way, before its words were out of every file."""
-    return purges(connection) != _number(connection, _CLEANED)
+    """Return whether a purge is running, or was interrupted, before its words were out of every file."""
+    return purges(connection) != _read(connection, _CLEANED)
 
 
 def note_cleaned(connection: apsw.Connection, *, purges: int) -> None:
-    """Say that nothing is left of the first so many purges."""
-    _note(connection, _CLEANED, purges)
+    """Record that nothing is left of the first `purges` purges."""
+    _write(connection, _CLEANED, purges)
 
 
-def _number(connection: apsw.Connection, key: str) -> int:
+def _read(connection: apsw.Connection, key: str) -> int:
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return 0 if row is None else int(row[0])
 
 
-def _note(connection: apsw.Connection, key: str, number: int) -> None:
+def _write(connection: apsw.Connection, key: str, number: int) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, number))

@@ -1,4 +1,4 @@
-"""What the store was: versions of memories, and the relations of a moment."""
+"""Versions of memories, and the relations of an earlier moment."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,17 +18,17 @@ from scrubjay.stores.sqlite.reading import relations, slices
 from scrubjay.stores.sqlite.rows import marks, run_name, space_number
 
 VERSION_COLUMNS = """m.no, v.number, v.parent, v.action, v.created_at, a.name, r.id, v.message,
-    v.encoding, v.dictionary, v.sha256, v.size, v.body"""
+    v.encoding, v.dictionary_no, v.checksum, v.size, v.body"""
 VERSION_TABLES = """memories m JOIN spaces s ON s.no = m.space_no JOIN versions v ON v.memory_no = m.no
     JOIN runs r ON r.no = v.run_no JOIN agents a ON a.no = r.agent_no"""
-_SIZE = 11  # of VERSION_COLUMNS
+_SIZE = 11  # the position of `v.size` in VERSION_COLUMNS
 _RELATING = f"('{Action.RELATED}', '{Action.UNRELATED}')"
 
 
 def versions(
     connection: apsw.Connection, space: str, memory_id: str, *, limit: int, before: int | None, bodies: Bodies
 ) -> list[Version]:
-    """Versions of a memory, newest first."""
+    """Return versions of a memory, newest first."""
     rows = connection.execute(
         f"""SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number < ?
             ORDER BY v.number DESC LIMIT ?""",
@@ -46,7 +46,7 @@ def version(
     bodies: Bodies,
     most: int | None = None,
 ) -> tuple[bool, Version | None]:
-    """One version of a memory, and whether it was read: one that says more than `most` bytes is not."""
+    """Return whether one version of a memory was read, and the version; one of more than `most` bytes is not read."""
     row = connection.execute(
         f"SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number = ?",
         (id_bytes(memory_id), space, number),
@@ -61,7 +61,7 @@ def version(
 def version_at(
     connection: apsw.Connection, space: str, memory_id: str, *, at: datetime, bodies: Bodies
 ) -> Version | None:
-    """The newest version of a memory that there was at a moment."""
+    """Return the version that a memory had at a moment."""
     row = connection.execute(
         f"""SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.created_at <= ?
             ORDER BY v.number DESC LIMIT 1""",
@@ -73,35 +73,37 @@ def version_at(
 def versions_at(
     connection: apsw.Connection, space: str, ids: Sequence[str], *, at: datetime, bodies: Bodies
 ) -> dict[str, Version]:
-    """The newest version of each memory that there was at a moment, by id."""
-    found: dict[str, Version] = {}
-    for raw in slices(ids):
+    """Return the version that each memory had at a moment, by id."""
+    by_id: dict[str, Version] = {}
+    for raw_ids in slices(ids):
         rows = connection.execute(
             f"""SELECT {VERSION_COLUMNS}, m.id FROM {VERSION_TABLES} AND v.number = (SELECT w.number FROM versions w
                   WHERE w.memory_no = m.no AND w.created_at <= ? ORDER BY w.number DESC LIMIT 1)
-                WHERE m.space_no = ? AND m.id IN ({marks(raw)})""",
-            (to_micros(at), space_number(connection, space), *raw),
+                WHERE m.space_no = ? AND m.id IN ({marks(raw_ids)})""",
+            (to_micros(at), space_number(connection, space), *raw_ids),
         ).fetchall()
         for row in rows:
             memory_id = id_text(row[-1])
-            found[memory_id] = version_of(connection, row[:-1], memory_id=memory_id, space=space, bodies=bodies)
-    return {one: found[one] for one in dict.fromkeys(ids) if one in found}
+            by_id[memory_id] = version_of(connection, row[:-1], memory_id=memory_id, space=space, bodies=bodies)
+    return {memory_id: by_id[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in by_id}
 
 
 def relations_at(connection: apsw.Connection, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
-    """Relations that touched one of the memories at a moment."""
+    """Return the relations that any of the memories had at a moment."""
     space_no = space_number(connection, space)
     logged: dict[int, Logged] = {}
-    for raw in slices(ids):
-        ends = f"(SELECT no FROM memories WHERE space_no = ?1 AND id IN ({marks(raw)}))"
+    for raw_ids in slices(ids):
+        numbers = f"(SELECT no FROM memories WHERE space_no = ?1 AND id IN ({marks(raw_ids)}))"
         rows = connection.execute(
-            f"""SELECT seq, action, at, relation FROM changes
-                WHERE memory_no IN {ends} AND action IN {_RELATING} AND relation IS NOT NULL
-                UNION SELECT seq, action, at, relation FROM changes
-                WHERE target_no IN {ends} AND action IN {_RELATING} AND relation IS NOT NULL""",
-            (space_no, *raw, *raw),
+            f"""SELECT seq, action, changed_at, relation FROM changes
+                WHERE memory_no IN {numbers} AND action IN {_RELATING} AND relation IS NOT NULL
+                UNION SELECT seq, action, changed_at, relation FROM changes
+                WHERE target_no IN {numbers} AND action IN {_RELATING} AND relation IS NOT NULL""",
+            (space_no, *raw_ids, *raw_ids),
         )
-        logged |= {int(seq): (str(action), int(when), str(told)) for seq, action, when, told in rows}
+        logged |= {
+            int(seq): (str(action), int(changed_at), str(relation)) for seq, action, changed_at, relation in rows
+        }
     in_order = [logged[seq] for seq in sorted(logged)]
     return relations_then(relations(connection, space, ids), in_order, at=at)
 
@@ -114,11 +116,12 @@ def version_of(
     space: str,
     bodies: Bodies,
 ) -> Version:
-    """The version of a row of VERSION_COLUMNS; a damaged one is named."""
+    """Return the version of a row of VERSION_COLUMNS; the error for a damaged one names it."""
     memory_no, number, parent, action, created_at, agent, run, message, *packed = row
     try:
-        kept = [number, *packed]
-        memory = bodies.unpack(connection, kept, memory_no=memory_no, memory_id=memory_id, space=space)
+        memory = bodies.unpack(
+            connection, [number, *packed], memory_no=memory_no, memory_id=memory_id, space=space
+        )  # fmt: skip
     except BodyDamaged as error:
         raise damaged_version(error, memory_id=memory_id, version=number) from error
     return Version(

@@ -1,4 +1,4 @@
-"""Purging: after it no file of the store holds a word of what was purged."""
+"""Purge memories: afterwards no file of the store holds a word of them."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,27 +16,30 @@ from scrubjay.stores.sqlite.papers import drop_papers_about
 from scrubjay.stores.sqlite.records import make_space, stored_facets
 from scrubjay.stores.sqlite.rows import lexicon_number
 from scrubjay.stores.sqlite.shelf import drop_unused
+from scrubjay.stores.sqlite.sql_files import read_statements
 from scrubjay.text.passages import passages_of
+
+_SQL = read_statements("records.sql")
 
 
 def purge(connection: apsw.Connection, space: str, ids: Sequence[str], *, origin: Origin, bodies: Bodies) -> int:
-    """Delete memories with all their versions, and mark the dictionaries that may hold their words."""
+    """Delete memories with all their versions, and mark the dictionaries that may hold their words; return how many."""
     space_no = make_space(connection, space)
     run_no = run_number(connection, space_no, origin)
     count = 0
     for memory_id in dict.fromkeys(ids):
         row = connection.execute(
-            "SELECT no, state, passages, version FROM memories WHERE id = ? AND space_no = ?",
+            "SELECT no, state, passage_count, version FROM memories WHERE id = ? AND space_no = ?",
             (id_bytes(memory_id), space_no),
         ).fetchone()
         if row is None:
             continue
-        number, state, passages, version = (int(value) for value in row)
+        number, state, passage_count, version = (int(value) for value in row)
         _erase(connection, number, space_no=space_no, state=state, bodies=bodies)
         drop_papers_about(connection, space_no, id_bytes(memory_id))
         append_change(
             connection, space_no=space_no, run_no=run_no, number=number, action=Action.PURGED,
-            version=version, base=version, passages_before=passages, at=origin.at,
+            version=version, base=version, passages_before=passage_count, at=origin.at,
         )  # fmt: skip
         count += 1
     if count:
@@ -47,12 +50,12 @@ def purge(connection: apsw.Connection, space: str, ids: Sequence[str], *, origin
 
 def merge_lexicon(connection: apsw.Connection) -> None:
     """Rewrite the lexical index: deleted words stay in its segments until they are merged."""
-    connection.execute("INSERT INTO lexicon(lexicon) VALUES('optimize')")
+    connection.execute("INSERT INTO postings(postings) VALUES('optimize')")
 
 
 def rewrite(connection: apsw.Connection) -> bool:
-    """Write the whole file anew and empty its log; False when somebody who reads for long kept the log in use."""
-    # `secure_delete` is not enough: rows that moved to another page before they were deleted stay behind in the first.
+    """Rewrite the whole file and empty its log; return False if a long reading transaction kept the log in use."""
+    # `secure_delete` is not enough: a row that moved to another page before it was deleted leaves a copy behind.
     connection.execute("VACUUM")
     blocked, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
     return not blocked
@@ -62,27 +65,24 @@ def _erase(connection: apsw.Connection, number: int, *, space_no: int, state: in
     hashes = _hashes_of_all_versions(connection, number, bodies=bodies)
     facets = stored_facets(connection, number)
     take_out(connection, number, former=Entry(lexicon_number(space_no, STATES[state]), facets))
-    connection.execute(
-        """DELETE FROM once WHERE run_no IN (SELECT run_no FROM versions WHERE memory_no = ?1
-             UNION SELECT run_no FROM changes WHERE memory_no = ?1 AND relation IS NOT NULL
-             UNION SELECT run_no FROM changes WHERE target_no = ?1 AND relation IS NOT NULL)""",
-        (number,),
-    )
-    for end in ("memory_no", "target_no"):
-        connection.execute(f"UPDATE changes SET relation = NULL WHERE {end} = ? AND relation IS NOT NULL", (number,))
+    connection.execute(_SQL["delete_results"], (number,))
+    for column in ("memory_no", "target_no"):
+        connection.execute(
+            f"UPDATE changes SET relation = NULL WHERE {column} = ? AND relation IS NOT NULL", (number,)
+        )  # fmt: skip
     connection.execute("DELETE FROM relations WHERE source_no = ?1 OR target_no = ?1", (number,))
     connection.execute(
-        "UPDATE spaces SET bodies = bodies - (SELECT count(*) FROM versions WHERE memory_no = ?) WHERE no = ?",
+        "UPDATE spaces SET body_count = body_count - (SELECT count(*) FROM versions WHERE memory_no = ?) WHERE no = ?",
         (number, space_no),
     )
     connection.execute("DELETE FROM versions WHERE memory_no = ?", (number,))
-    connection.execute("INSERT INTO gone SELECT no, id FROM memories WHERE no = ?", (number,))
+    connection.execute("INSERT INTO purged_memories SELECT no, id FROM memories WHERE no = ?", (number,))
     connection.execute("DELETE FROM memories WHERE no = ?", (number,))
     drop_unused(connection, space_no, hashes)
 
 
 def _hashes_of_all_versions(connection: apsw.Connection, number: int, *, bodies: Bodies) -> list[bytes]:
-    """What was ever embedded of a memory: earlier texts have vectors too."""
+    """Return the hashes of all texts that a memory ever had: earlier ones have vectors too."""
     rows = connection.execute(
         f"SELECT {KEPT} FROM versions WHERE memory_no = ? ORDER BY number DESC", (number,)
     ).fetchall()

@@ -1,7 +1,7 @@
-"""The stored vectors: one for each text of a space, whatever shares it.
+"""The stored vectors: one for each text of a space, however many memories share it.
 
-Those of texts that no passage has any more are kept apart, in fewer bytes: only who asks for the past needs them. When
-a text comes back, its vector is good enough as it is.
+Those of texts that no passage has any more are kept apart and quantized: only recall of an earlier moment needs them.
+When a text comes back, its quantized vector is good enough.
 """
 
 import json
@@ -24,11 +24,11 @@ from scrubjay.stores.sqlite.rows import marks, space_number
 _POINT_COLUMNS = "p.id, p.date, s.name, m.facets, m.state, v.vector"
 _POINT_TABLES = f"""passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY} JOIN spaces s ON s.no = m.space_no
     JOIN vectors v ON v.space_no = m.space_no AND v.model_no = ? AND v.hash = p.hash"""
-_SHARERS = f"""SELECT m.no, m.id, m.version, m.passages FROM passages p
+_MEMORIES_WITH_TEXT = f"""SELECT m.no, m.id, m.version, m.passage_count FROM passages p
     JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY} WHERE p.hash = ? AND p.space_no = ?"""
-_TABLES = ("vectors", "faded")
-_PUT = "INSERT OR IGNORE INTO vectors(no, space_no, model_no, hash, vector) VALUES(?, ?, ?, ?, ?)"
-_NAMED = "SELECT no, id, version, passages FROM memories WHERE id = ? AND space_no = ?"
+_TABLES = ("vectors", "historical_vectors")
+_INSERT = "INSERT OR IGNORE INTO vectors(no, space_no, model_no, hash, vector) VALUES(?, ?, ?, ?, ?)"
+_MEMORY_BY_ID = "SELECT no, id, version, passage_count FROM memories WHERE id = ? AND space_no = ?"
 
 
 def shelve(
@@ -42,81 +42,82 @@ def shelve(
     written: Sequence[str] = (),
     free: Sequence[int] = (),
 ) -> None:
-    """Store vectors, and log which memories have them now so that indexes take them in.
+    """Store vectors, and log which memories have them now so that vector indexes add them.
 
-    A memory that was stored without a vector gets one when another with the same text does. What was written in
-    the same commit has its own entry in the log. Rows that are `free` are filled first.
+    A memory that was stored without a vector gets one when another with the same text does. Memories that were written
+    in the same commit have an entry in the log already. Rows that are `free` are filled first.
     """
-    fresh = _put_vectors(connection, space_no, embedded, free=free)
-    rows = [row for digest in fresh for row in connection.execute(_SHARERS, (digest, space_no))]
-    rows += [row for one in memory_ids for row in connection.execute(_NAMED, (id_bytes(one), space_no))]
-    skip = {id_bytes(one) for one in written}
-    for number, memory_id, version, passages in dict.fromkeys(rows):
-        if memory_id not in skip:
+    new_hashes = _insert_vectors(connection, space_no, embedded, free=free)
+    rows = [row for digest in new_hashes for row in connection.execute(_MEMORIES_WITH_TEXT, (digest, space_no))]
+    for memory_id in memory_ids:
+        rows += connection.execute(_MEMORY_BY_ID, (id_bytes(memory_id), space_no)).fetchall()
+    logged_ids = {id_bytes(memory_id) for memory_id in written}
+    for number, raw_id, version, passage_count in dict.fromkeys(rows):
+        if raw_id not in logged_ids:
             append_change(
                 connection, space_no=space_no, run_no=run_no, number=number, action=Action.EMBEDDED, version=version,
-                base=version, passages_before=passages, at=at,
+                base=version, passages_before=passage_count, at=at,
             )  # fmt: skip
 
 
 def fade(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> list[int]:
-    """Keep the vectors of texts that no passage has any more in fewer bytes; returns the rows that this frees."""
+    """Quantize the vectors of texts that no passage has any more, and move them; return the rows that this frees."""
     unused = [digest for digest in sorted(hashes) if not _is_used(connection, space_no, digest)]
-    taken = [(digest, *row) for digest in unused for row in _take(connection, "vectors", space_no, digest)]
-    for dimension in {row[-1] for row in taken}:
-        rows = [row for row in taken if row[-1] == dimension]
-        shorter = coarse([row[-2] for row in rows], dimension)
+    deleted = [(digest, *row) for digest in unused for row in _delete(connection, "vectors", space_no, digest)]
+    for dimension in {row[-1] for row in deleted}:
+        rows = [row for row in deleted if row[-1] == dimension]
+        quantized = coarse([row[-2] for row in rows], dimension)
         connection.executemany(
-            "INSERT OR IGNORE INTO faded(space_no, model_no, hash, vector) VALUES(?, ?, ?, ?)",
-            [(space_no, row[2], row[0], data) for row, data in zip(rows, shorter, strict=True)],
+            "INSERT OR IGNORE INTO historical_vectors(space_no, model_no, hash, vector) VALUES(?, ?, ?, ?)",
+            [(space_no, row[2], row[0], data) for row, data in zip(rows, quantized, strict=True)],
         )
-    return [number for _, number, *_ in taken]
+    return [number for _, number, *_ in deleted]
 
 
 def revive(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> None:
-    """Put the vectors of texts that a passage has again back among those that indexes are built from."""
+    """Move the vectors of texts that a passage has again back to those that indexes are built from."""
     for digest in hashes:
-        for _, model_no, data, _ in _take(connection, "faded", space_no, digest):
-            connection.execute(_PUT, (None, space_no, model_no, digest, data))
+        for _, model_no, data, _ in _delete(connection, "historical_vectors", space_no, digest):
+            connection.execute(_INSERT, (None, space_no, model_no, digest, data))
 
 
 def vectors(connection: apsw.Connection, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-    """Stored vectors by text hash."""
+    """Return stored vectors by text hash."""
     space_no, (model_no, dimension) = space_number(connection, space), _model(connection, model)
     if space_no is None or not hashes:
         return {}
     distinct = list(dict.fromkeys(hashes))
     rows = connection.execute(
-        f"SELECT hash, vector FROM shelf WHERE space_no = ? AND model_no = ? AND hash IN ({marks(distinct)})",
+        f"SELECT hash, vector FROM all_vectors WHERE space_no = ? AND model_no = ? AND hash IN ({marks(distinct)})",
         (space_no, model_no, *distinct),
     ).fetchall()
     return _by_hash(rows, dimension)
 
 
 def embedded_among(connection: apsw.Connection, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
-    """Which texts have a vector."""
+    """Return the hashes of those texts that have a vector."""
     space_no, (model_no, _) = space_number(connection, space), _model(connection, model)
     if space_no is None or not hashes:
         return set()
     rows = connection.execute(
-        f"SELECT hash FROM shelf WHERE space_no = ? AND model_no = ? AND hash IN ({marks(hashes)})",
+        f"SELECT hash FROM all_vectors WHERE space_no = ? AND model_no = ? AND hash IN ({marks(hashes)})",
         (space_no, model_no, *hashes),
     )
     return {bytes(digest) for (digest,) in rows}
 
 
 def shelved(connection: apsw.Connection, space: str, model: str, *, after: bytes, limit: int) -> dict[bytes, Vector]:
-    """Vectors of a space in the order of their hashes, from after one on."""
+    """Return vectors of a space in the order of their hashes."""
     model_no, dimension = _model(connection, model)
     rows = connection.execute(
-        "SELECT hash, vector FROM shelf WHERE space_no = ? AND model_no = ? AND hash > ? ORDER BY hash LIMIT ?",
+        "SELECT hash, vector FROM all_vectors WHERE space_no = ? AND model_no = ? AND hash > ? ORDER BY hash LIMIT ?",
         (space_number(connection, space), model_no, after, limit),
     ).fetchall()
     return _by_hash(rows, dimension)
 
 
 def without_vectors(connection: apsw.Connection, model: str, *, limit: int) -> list[tuple[str, str]]:
-    """(space, id) of memories with a passage that the model has not embedded."""
+    """Return (space, id) of memories with a passage that the model has not embedded."""
     rows = connection.execute(
         f"""SELECT DISTINCT s.name, m.id FROM passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}
             JOIN spaces s ON s.no = m.space_no
@@ -129,7 +130,7 @@ def without_vectors(connection: apsw.Connection, model: str, *, limit: int) -> l
 
 
 def points(connection: apsw.Connection, model: str, *, after: int, limit: int) -> list[Point]:
-    """Embedded passages by number, from after one on."""
+    """Return embedded passages in the order of their ids."""
     model_no, dimension = _model(connection, model)
     rows = connection.execute(
         f"SELECT {_POINT_COLUMNS} FROM {_POINT_TABLES} WHERE p.id > ? ORDER BY p.id LIMIT ?", (model_no, after, limit)
@@ -138,7 +139,7 @@ def points(connection: apsw.Connection, model: str, *, after: int, limit: int) -
 
 
 def points_of(connection: apsw.Connection, model: str, numbers: Sequence[int]) -> list[Point]:
-    """Embedded passages of some memories."""
+    """Return the embedded passages of some memories."""
     model_no, dimension = _model(connection, model)
     rows: list[tuple[int, int, str, str, int, bytes]] = []
     for number in numbers:
@@ -151,7 +152,7 @@ def points_of(connection: apsw.Connection, model: str, numbers: Sequence[int]) -
 
 
 def point_count(connection: apsw.Connection, model: str) -> int:
-    """How many points an index of the model holds."""
+    """Return how many points an index of the model holds."""
     model_no, _ = _model(connection, model)
     return int(connection.execute(f"SELECT count(*) FROM {_POINT_TABLES}", (model_no,)).fetchall()[0][0])
 
@@ -161,23 +162,23 @@ def drop_unused(connection: apsw.Connection, space_no: int, hashes: Sequence[byt
     for digest in dict.fromkeys(hashes):
         if not _is_used(connection, space_no, digest):
             for table in _TABLES:
-                _take(connection, table, space_no, digest)
+                _delete(connection, table, space_no, digest)
 
 
 def _is_used(connection: apsw.Connection, space_no: int, digest: bytes) -> bool:
-    """Whether a passage of the space has a text."""
-    found = connection.execute("SELECT 1 FROM passages WHERE hash = ? AND space_no = ? LIMIT 1", (digest, space_no))
-    return found.fetchone() is not None
+    """Return whether a passage of the space has a text."""
+    rows = connection.execute("SELECT 1 FROM passages WHERE hash = ? AND space_no = ? LIMIT 1", (digest, space_no))
+    return rows.fetchone() is not None
 
 
 def _model(connection: apsw.Connection, model: str) -> tuple[int, int]:
-    """The number and the dimension of a model; zeros for one that has embedded nothing here."""
+    """Return the number and the dimension of a model; zeros for one without vectors in this store."""
     row = connection.execute("SELECT no, dimension FROM models WHERE name = ?", (model,)).fetchone()
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 
-def _take(connection: apsw.Connection, table: str, space_no: int, digest: bytes) -> list[tuple[int, int, bytes, int]]:
-    """Take the vectors of a text out of a table: (number, model, vector, dimension) of each."""
+def _delete(connection: apsw.Connection, table: str, space_no: int, digest: bytes) -> list[tuple[int, int, bytes, int]]:
+    """Delete the vectors of a text from a table; return (number, model number, vector, dimension) of each."""
     return connection.execute(
         f"""DELETE FROM {table} WHERE space_no = ? AND model_no IN (SELECT no FROM models) AND hash = ?
             RETURNING no, model_no, vector, (SELECT dimension FROM models WHERE models.no = model_no)""",
@@ -185,17 +186,19 @@ def _take(connection: apsw.Connection, table: str, space_no: int, digest: bytes)
     ).fetchall()
 
 
-def _put_vectors(connection: apsw.Connection, space_no: int, embedded: Embedded, *, free: Sequence[int]) -> list[bytes]:
-    """Store vectors that are not there yet, in rows that are free and then in new ones; returns their hashes."""
+def _insert_vectors(
+    connection: apsw.Connection, space_no: int, embedded: Embedded, *, free: Sequence[int]
+) -> list[bytes]:
+    """Insert vectors that are not stored yet, into free rows first; return their hashes."""
     model_no = _make_model(connection, embedded)
-    rows, fresh = list(free), list[bytes]()
+    free_rows, inserted = list(free), list[bytes]()
     for digest, vector in embedded.vectors.items():
         data = packed(vector, embedded.dimension)
-        connection.execute(_PUT, (rows[-1] if rows else None, space_no, model_no, digest, data))
+        connection.execute(_INSERT, (free_rows[-1] if free_rows else None, space_no, model_no, digest, data))
         if connection.changes():
-            fresh.append(digest)
-            del rows[-1:]
-    return fresh
+            inserted.append(digest)
+            del free_rows[-1:]
+    return inserted
 
 
 def _make_model(connection: apsw.Connection, embedded: Embedded) -> int:

@@ -55,31 +55,34 @@ from scrubjay.stores.sqlite.filing import Filing
 from scrubjay.stores.sqlite.readers import Readers
 from scrubjay.stores.sqlite.schema import migrate
 from scrubjay.stores.sqlite.sought import Seeking
+from scrubjay.stores.sqlite.sql_files import read_statements
 from scrubjay.stores.sqlite.writer import Writer
 from scrubjay.text.passages import passages_of
 
 T = TypeVar("T")
-# So many rows are read in less than a millisecond; a reading thread would take as long to wake up and answer.
-_MOST_AT_A_GLANCE = 256
-_PASSAGES_A_MEMORY = 8
-# The same of what takes longer a row: so much is unpacked, or looked up by words, within a millisecond. A thread would
-# work as long under the same interpreter lock, and everybody else would wait for it to change hands.
+_SQL = read_statements("bodies.sql")
+# Up to these limits a query runs on the event loop. So many rows are read in less than a millisecond, and a reading
+# thread would take as long to wake up and answer.
+_FEW_ROWS = 256
+_PASSAGES_PER_MEMORY = 8
+# Limits for queries that take longer for each row: unpacking bodies, and looking up words. A thread would work as long
+# under the same interpreter lock, and all other tasks would wait for it to change hands.
 _FEW_MEMORIES, _SMALL_BODIES = 16, 64 * 1024
 _FEW_PASSAGES = 5_000
-# The same of entries of the lexical index; if a filter tests each of them, of fewer.
+# Limits for entries of the lexical index; the second is for a filter that tests each of them.
 _FEW_POSTINGS, _FEW_TESTED = 20_000, 2_000
-# What a question ranks is read by row in any case, and each row would have to wait for the interpreter: with a few
-# questions at once a thread takes five times as long as the two or three milliseconds that they all wait for it here.
-_MOST_RANKED = 1_500
-_KEPT_VECTORS = 4_096
-# So much is read anew while a store is opened, for which somebody waits; the rest follows behind, with a pause after
-# each page, so that other processes find the file free to write to.
+# Passages for ranking are read row by row in any case, and each row would wait for the interpreter: with a few recalls
+# at once a thread takes five times as long as the two or three milliseconds that they all wait for it here.
+_FEW_RANKED = 1_500
+_CACHED_VECTORS = 4_096
+# So many pages are indexed again while a store is opened, for which the caller waits; the rest follows in the
+# background, with a pause after each page, so that other processes can write.
 _PAGES_AT_OPENING = 5
 _PAUSE = 0.05
 
 
 class SqliteStore(Chronicle, Filing, Seeking):
-    """All of the RecordStore port on one file. Every method is a job for the writer or for a reader."""
+    """The RecordStore port on one file. Every method runs a job on the writer or on a reader."""
 
     def __init__(
         self, path: Path, connection: apsw.Connection, *, key: str, readers: int, page: rereading.Page = rereading.PAGE
@@ -89,24 +92,24 @@ class SqliteStore(Chronicle, Filing, Seeking):
         self._connection = connection
         self._bodies = Bodies()
         # A text's vector never changes.
-        self._vectors: Recent[tuple[str, str, bytes], Vector] = Recent(_KEPT_VECTORS)
+        self._vectors: Recent[tuple[str, str, bytes], Vector] = Recent(_CACHED_VECTORS)
         self._training: set[asyncio.Task[None]] = set()
         self._page = page
         self._rereading: asyncio.Task[int] | None = None
-        # Spaces whose bodies are too alike to learn from: not tried again before the store is opened anew.
-        self._unteachable: set[str] = set()
+        # Spaces whose bodies are too similar to train a dictionary: not tried again until the store is reopened.
+        self._untrainable: set[str] = set()
         self._writer = Writer(connection, path=path)
         self._readers = Readers(path, key=key, count=readers)
         self._store_id = str(connection.execute("SELECT value FROM meta WHERE key = 'store_id'").fetchall()[0][0])
 
     @classmethod
     async def open(cls, path: Path, *, key: str = "", readers: int = 4, page: rereading.Page = rereading.PAGE) -> Self:
-        """Open or create the store; raises what is wrong with the file in plain words."""
+        """Open or create the store; raise an error that explains what is wrong with the file."""
         store = await asyncio.to_thread(cls._open, path, key, readers, page)
-        # If a purge was cut off and cannot be finished now, the next opening or `tidy` tries again.
+        # If an interrupted purge cannot be finished now, the next opening or `tidy` tries again.
         with suppress(StoreError):
             await store.finish_purge()
-        # The same goes for what is to be read anew: until then it is found as it was before.
+        # The same goes for passages in an older format: until then they are found as before.
         with suppress(StoreError):
             await store.reread_few()
         return store
@@ -127,12 +130,12 @@ class SqliteStore(Chronicle, Filing, Seeking):
 
     async def commit(self, commit: Commit) -> Committed:
         def job(connection: apsw.Connection) -> tuple[Committed, bool]:
-            done = records.apply_commit(connection, commit, bodies=self._bodies)
-            return done, self._bodies.training_due(connection, commit.space)
+            committed = records.apply_commit(connection, commit, bodies=self._bodies)
+            return committed, self._bodies.training_due(connection, commit.space)
 
-        done, due = await self._writer.run(job)
+        committed, due = await self._writer.run(job)
         self._train_soon(commit.space, due=due)
-        return done
+        return committed
 
     async def answered(self, space: str, key: str, digest: bytes) -> str | None:
         return self._glance(records.answered, space, key, digest)
@@ -141,12 +144,12 @@ class SqliteStore(Chronicle, Filing, Seeking):
         prepared = await asyncio.to_thread(_with_passages, dossiers)
 
         def job(connection: apsw.Connection) -> tuple[tuple[str, ...], bool]:
-            taken = records.adopt(connection, space, prepared, origin=origin, bodies=self._bodies)
-            return taken, self._bodies.training_due(connection, space)
+            adopted = records.adopt(connection, space, prepared, origin=origin, bodies=self._bodies)
+            return adopted, self._bodies.training_due(connection, space)
 
-        taken, due = await self._writer.run(job)
+        adopted, due = await self._writer.run(job)
         self._train_soon(space, due=due)
-        return taken
+        return adopted
 
     async def purge(self, space: str, ids: Sequence[str], *, origin: Origin) -> int:
         job = partial(purging.purge, space=space, ids=ids, origin=origin, bodies=self._bodies)
@@ -164,10 +167,10 @@ class SqliteStore(Chronicle, Filing, Seeking):
         await self._writer.run(job)
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
-        found = None
+        memories = None
         if len(ids) <= _FEW_MEMORIES:
-            found = self._glance(reading.get_small, space, ids, bodies=self._bodies, most=_SMALL_BODIES)
-        return await self._read(reading.get, space, ids, bodies=self._bodies) if found is None else found
+            memories = self._glance(reading.get_small, space, ids, bodies=self._bodies, most=_SMALL_BODIES)
+        return await self._read(reading.get, space, ids, bodies=self._bodies) if memories is None else memories
 
     async def find(self, space: str, ref: str, *, state: State | None = None) -> tuple[Handle, ...]:
         return self._glance(reading.find, space, ref, state=state)
@@ -202,20 +205,20 @@ class SqliteStore(Chronicle, Filing, Seeking):
         self, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
     ) -> list[tuple[int, float]]:
         visited = self._glance(lexicon.postings, space, terms, state=wanted.state)
-        look = partial(lexicon.lexical_candidates, space=space, terms=terms, wanted=wanted, limit=limit)
-        few = visited <= (_FEW_POSTINGS if wanted.is_empty else _FEW_TESTED)
-        return self._readers.glance(look) if few else await self._readers.run(look)
+        query = partial(lexicon.lexical_candidates, space=space, terms=terms, wanted=wanted, limit=limit)
+        is_small = visited <= (_FEW_POSTINGS if wanted.is_empty else _FEW_TESTED)
+        return self._readers.glance(query) if is_small else await self._readers.run(query)
 
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
         return self._glance(lexicon.term_statistics, space, terms, state=state)
 
     async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
-        look = partial(threads.stored_passages, space=space, ids=ids, around=around)
-        few = len(ids) * (1 + 2 * around) <= _MOST_RANKED
-        return self._readers.glance(look) if few else await self._readers.run(look)
+        query = partial(threads.stored_passages, space=space, ids=ids, around=around)
+        is_small = len(ids) * (1 + 2 * around) <= _FEW_RANKED
+        return self._readers.glance(query) if is_small else await self._readers.run(query)
 
     async def passage_numbers(self, space: str, memory_ids: Sequence[str]) -> list[int]:
-        rows = _PASSAGES_A_MEMORY * len(memory_ids)
+        rows = _PASSAGES_PER_MEMORY * len(memory_ids)
         return await self._look(threads.passage_numbers, space, memory_ids, rows=rows)
 
     async def beside(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Beside]:
@@ -223,9 +226,9 @@ class SqliteStore(Chronicle, Filing, Seeking):
 
     async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
         # A larger vocabulary has thousands of terms that share a trigram.
-        look = partial(spelling.similar_terms, space=space, term=term, state=state, limit=limit)
+        query = partial(spelling.similar_terms, space=space, term=term, state=state, limit=limit)
         count = self._glance(lexicon.passage_count, space, state=state)
-        return self._readers.glance(look) if count <= _FEW_PASSAGES else await self._readers.run(look)
+        return self._readers.glance(query) if count <= _FEW_PASSAGES else await self._readers.run(query)
 
     async def facet_values(self, space: str, field: str, *, state: State, limit: int) -> list[tuple[str, int]]:
         return await self._read(lexicon.facet_values, space, field, state=state, limit=limit)
@@ -239,15 +242,17 @@ class SqliteStore(Chronicle, Filing, Seeking):
     # ---- vectors ----
 
     async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        found = {one: vector for one in hashes if (vector := self._vectors.get((space, model, one))) is not None}
-        unknown = [one for one in hashes if one not in found]
-        if unknown:
-            read = await self._look(shelf.vectors, space, model, unknown, rows=len(unknown))
-            for digest, vector in read.items():
-                # A copy: a part of a batch would keep the whole of it.
-                self._vectors.put((space, model, digest), vector.copy())
-            found |= read
-        return found
+        cached = {
+            digest: vector for digest in hashes if (vector := self._vectors.get((space, model, digest))) is not None
+        }
+        missing = [digest for digest in hashes if digest not in cached]
+        if not missing:
+            return cached
+        stored = await self._look(shelf.vectors, space, model, missing, rows=len(missing))
+        for digest, vector in stored.items():
+            # A copy: a view would keep the memory of the whole batch.
+            self._vectors.put((space, model, digest), vector.copy())
+        return cached | stored
 
     async def embedded(self, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
         return await self._look(shelf.embedded_among, space, model, hashes, rows=len(hashes))
@@ -267,7 +272,7 @@ class SqliteStore(Chronicle, Filing, Seeking):
         return await self._read(shelf.points, model, after=after, limit=limit)
 
     async def points_of(self, model: str, numbers: Sequence[int]) -> list[Point]:
-        return await self._look(shelf.points_of, model, numbers, rows=_PASSAGES_A_MEMORY * len(numbers))
+        return await self._look(shelf.points_of, model, numbers, rows=_PASSAGES_PER_MEMORY * len(numbers))
 
     async def point_count(self, model: str) -> int:
         return await self._read(shelf.point_count, model)
@@ -309,7 +314,7 @@ class SqliteStore(Chronicle, Filing, Seeking):
     async def revoke_token(self, token_id: str, *, at: datetime) -> Token | None:
         return await self._writer.run(partial(tokens.revoke, token_id=token_id, at=at))
 
-    # ---- all that there is ----
+    # ---- inventory ----
 
     async def spaces(self) -> list[str]:
         return await self._read(inventory.spaces)
@@ -358,14 +363,14 @@ class SqliteStore(Chronicle, Filing, Seeking):
         await asyncio.to_thread(job)
 
     async def finish_purge(self) -> bool:
-        """Clean up after a purge that was cut off; tells whether there was one."""
+        """Clean up after an interrupted purge; return whether there was one."""
         unclean = await self._read(meta.is_unclean)
         if unclean:
             await self._clean()
         return unclean
 
     async def reread_few(self) -> None:
-        """Index anew some of what was stored when texts were taken apart in another way, and the rest behind."""
+        """Index some memories again whose passages are in an older format, and the rest in the background."""
         if not await self._read(rereading.is_due):
             return
         count = 0
@@ -378,7 +383,7 @@ class SqliteStore(Chronicle, Filing, Seeking):
             self._rereading = asyncio.create_task(self._reread_rest(after, before=count))
 
     async def reread(self) -> int:
-        """Index anew all that is still to be; tells how many memories it was, with those that are just being read."""
+        """Index all such memories again; return how many, with those that are just being indexed."""
         count = 0
         if self._rereading is not None and not self._rereading.done():
             count = await asyncio.shield(self._rereading)
@@ -387,17 +392,17 @@ class SqliteStore(Chronicle, Filing, Seeking):
     async def tidy(self) -> list[str]:
         done: list[str] = []
         if await self.finish_purge():
-            done.append("finished a purge that was cut off")
+            done.append("finished an interrupted purge")
         if count := await self.reread():
-            done.append(f"read {count} memories anew that were stored by an earlier version")
-        if await self._read(_has_unfit_bodies):
+            done.append(f"indexed {count} memories again that an earlier version had stored")
+        if await self._read(_has_bodies_to_repack):
             await self._repack()
-            done.append("packed bodies anew that were flagged, or whose dictionary a purge had marked")
+            done.append("repacked bodies that were flagged, or whose dictionary a purge had marked")
         return done
 
     async def close(self) -> None:
         if self._rereading is not None:
-            # What it has not come to is read when the store is opened again.
+            # The rest is indexed when the store is opened again.
             self._rereading.cancel()
             await asyncio.gather(self._rereading, return_exceptions=True)
         if self._training:
@@ -409,7 +414,7 @@ class SqliteStore(Chronicle, Filing, Seeking):
         self._readers.close()
         self._connection.close()
 
-    # ---- reading anew ----
+    # ---- indexing again ----
 
     async def _reread_rest(self, after: int | None, *, before: int = 0) -> int:
         count = 0
@@ -418,7 +423,7 @@ class SqliteStore(Chronicle, Filing, Seeking):
             count += done
             await asyncio.sleep(_PAUSE)
         if count or before:
-            # Every row of the lexical index was replaced; until they are merged, each search looks at both.
+            # Every row of the lexical index was replaced; until they are merged, each search visits both.
             await self._writer.run(purging.merge_lexicon)
         return count
 
@@ -428,7 +433,7 @@ class SqliteStore(Chronicle, Filing, Seeking):
     # ---- dictionaries ----
 
     def _train_soon(self, space: str, *, due: bool) -> None:
-        if due and not self._training and space not in self._unteachable:
+        if due and not self._training and space not in self._untrainable:
             task = asyncio.create_task(self._train(space))
             self._training.add(task)
             task.add_done_callback(self._training.discard)
@@ -437,14 +442,14 @@ class SqliteStore(Chronicle, Filing, Seeking):
         samples, purges = await self._read(self._bodies.samples, space)
         trained = await asyncio.to_thread(train, samples, number=0)
         if trained is None:
-            self._unteachable.add(space)
+            self._untrainable.add(space)
             return
         await self._writer.run(
             partial(self._bodies.keep_dictionary, space=space, data=trained.data, learned_after=purges)
         )
 
     async def _clean(self) -> None:
-        """Get the words of a purge out of lexical index, dictionaries and files."""
+        """Remove the words of a purge from the lexical index, the dictionaries and the files."""
         purges = await self._read(meta.purges)
         await self._writer.run(purging.merge_lexicon)
         await self._repack()
@@ -464,8 +469,8 @@ class SqliteStore(Chronicle, Filing, Seeking):
         return self._readers.glance(lambda connection: job(connection, *arguments, **options))
 
     async def _look(self, job: Callable[..., T], *arguments: object, rows: int, **options: object) -> T:
-        """A glance at a few rows, a reading of many."""
-        if rows <= _MOST_AT_A_GLANCE:
+        """Read a few rows on the event loop, many in a thread."""
+        if rows <= _FEW_ROWS:
             return self._glance(job, *arguments, **options)
         return await self._read(job, *arguments, **options)
 
@@ -477,13 +482,8 @@ def _with_passages(dossiers: Sequence[Dossier]) -> list[tuple[Dossier, tuple[Pas
     return [(dossier, passages_of(dossier.memory)) for dossier in dossiers]
 
 
-def _has_unfit_bodies(connection: apsw.Connection) -> bool:
-    found = connection.execute(
-        """SELECT EXISTS (SELECT 1 FROM dictionaries WHERE tainted = 1)
-             OR EXISTS (SELECT 1 FROM versions WHERE encoding = ?)""",
-        (int(Encoding.FLAGGED),),
-    ).fetchall()
-    return bool(found[0][0])
+def _has_bodies_to_repack(connection: apsw.Connection) -> bool:
+    return bool(connection.execute(_SQL["has_bodies_to_repack"], (int(Encoding.FLAGGED),)).fetchall()[0][0])
 
 
 def _spaces_to_retrain(connection: apsw.Connection) -> list[str]:

@@ -14,31 +14,29 @@ from scrubjay.stores.sqlite.bodies import MEMORY_COLUMNS, Bodies
 from scrubjay.stores.sqlite.connection import connect, make_private, mapped_errors
 from scrubjay.stores.sqlite.rows import lexicon_number, space_number
 from scrubjay.stores.sqlite.schema import migrate
+from scrubjay.stores.sqlite.sql_files import read_statements
 
+_SQL = read_statements("bodies.sql")
 _EVERY_VERSION = "versions v JOIN memories m ON m.no = v.memory_no JOIN spaces s ON s.no = m.space_no"
-_PAGES_A_STEP = 500
-_MOST_PROBLEMS = 50
+_PAGES_PER_STEP = 500
+_MAX_PROBLEMS = 50
 
 
 def statistics(connection: apsw.Connection, space: str, *, path: Path, encrypted: bool) -> StoreStatistics:
-    """Counts of one space, sizes of the whole file."""
+    """Return the counts of one space and the sizes of the whole file."""
     space_no = space_number(connection, space) or 0
     states = connection.execute("SELECT state, count(*) FROM memories WHERE space_no = ? GROUP BY state", (space_no,))
     memories = {STATES[int(number)].value: int(count) for number, count in states}
-    versions = connection.execute("SELECT bodies FROM spaces WHERE no = ?", (space_no,)).fetchone()
+    versions = connection.execute("SELECT body_count FROM spaces WHERE no = ?", (space_no,)).fetchone()
     relations = connection.execute("SELECT count(*) FROM relations WHERE space_no = ?", (space_no,)).fetchall()[0][0]
-    bodies = connection.execute(
-        """SELECT coalesce(sum(size), 0), coalesce(sum(length(body)), 0),
-             count(*) FILTER (WHERE encoding = ?), count(*) FILTER (WHERE encoding = ?) FROM versions""",
-        (int(Encoding.RAW), int(Encoding.FLAGGED)),
-    ).fetchall()[0]
+    bodies = connection.execute(_SQL["sizes"], (int(Encoding.RAW), int(Encoding.FLAGGED))).fetchall()[0]
     vectors = connection.execute(
-        """SELECT o.name, count(*) FROM shelf v JOIN models o ON o.no = v.model_no
-           WHERE v.space_no = ? GROUP BY o.name""",
+        """SELECT m.name, count(*) FROM all_vectors v JOIN models m ON m.no = v.model_no
+           WHERE v.space_no = ? GROUP BY m.name""",
         (space_no,),
     )
     facets = connection.execute(
-        "SELECT facet, memories FROM facets WHERE lexicon_no = ? ORDER BY memories DESC LIMIT 1000",
+        "SELECT facet, memory_count FROM facets WHERE lexicon_no = ? ORDER BY memory_count DESC LIMIT 1000",
         (lexicon_number(space_no, State.LIVE),),
     )
     return StoreStatistics(
@@ -56,40 +54,40 @@ def statistics(connection: apsw.Connection, space: str, *, path: Path, encrypted
 
 
 def check(connection: apsw.Connection, *, deep: bool, bodies: Bodies) -> list[str]:
-    """What is wrong with the file; every body is read when `deep`."""
-    # FTS5 looks only at a search whether its layout, which it keeps in memory, is still that of the file.
-    connection.execute("SELECT rowid FROM lexicon WHERE lexicon MATCH 'x' LIMIT 1").fetchall()
+    """Return the problems of the file; with `deep`, read every body."""
+    # Only a search makes FTS5 compare the structure it keeps in memory with the file.
+    connection.execute("SELECT rowid FROM postings WHERE postings MATCH 'x' LIMIT 1").fetchall()
     pragma = "integrity_check" if deep else "quick_check"
-    problems = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}({_MOST_PROBLEMS})") if row[0] != "ok"]
-    homeless = connection.execute(
+    problems = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}({_MAX_PROBLEMS})") if row[0] != "ok"]
+    without_body = connection.execute(
         "SELECT count(*) FROM memories WHERE no NOT IN (SELECT memory_no FROM versions WHERE number = version)"
     ).fetchall()[0][0]
-    if homeless:
-        problems.append(f"{homeless} memories have no body")
+    if without_body:
+        problems.append(f"{without_body} memories have no body")
     if deep:
         problems += _damaged_bodies(connection, bodies)
     return problems
 
 
 def backup(connection: apsw.Connection, target: Path, *, key: str, progress: Progress | None) -> None:
-    """Copy the database page by page while others go on writing, then prove the copy sound."""
+    """Copy the database page by page while writers go on, then check the copy."""
     if target.exists() or target.is_symlink():
-        raise InvalidInput(f"{target} is there already", hint="Choose another name", path=str(target))
+        raise InvalidInput(f"{target} exists already", hint="Choose another name", path=str(target))
     partial = target.with_name(target.name + ".partial")
     partial.unlink(missing_ok=True)
     try:
         make_private(partial)
         with mapped_errors(target):
-            found = _copy(connection, partial, key=key, progress=progress)
-        if found != "ok":
-            raise StoreDamaged(f"the backup would be damaged: {found}", hint="Run `scrubjay doctor --deep`")
+            problem = _copy(connection, partial, key=key, progress=progress)
+        if problem != "ok":
+            raise StoreDamaged(f"the backup would be damaged: {problem}", hint="Run `scrubjay doctor --deep`")
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
 
 
 def verify_backup(path: Path, *, key: str) -> int:
-    """Read a backup whole; returns how many memories it has, raises what is wrong with it."""
+    """Read a whole backup and return how many memories it has; raise an error if it is damaged or cannot be read."""
     if path.stat().st_size == 0:
         raise StoreDamaged("the backup is empty", hint="Use another backup", path=str(path))
     connection = connect(path, key=key)
@@ -105,7 +103,7 @@ def verify_backup(path: Path, *, key: str) -> int:
 
 
 def new_store_id(path: Path, *, key: str) -> None:
-    """Give a restored store an identity of its own, so that no index of another takes it for its own."""
+    """Give a restored store an id of its own, so that no index of the original store is used for it."""
     connection = connect(path, key=key)
     try:
         with mapped_errors(path):
@@ -120,14 +118,14 @@ def _copy(connection: apsw.Connection, target: Path, *, key: str, progress: Prog
     try:
         if key:
             copy.pragma("key", key)
-        # One state of the store from first page to last: a copy that others write under begins again and again.
+        # A transaction fixes the state to copy: otherwise SQLite starts the copy again after each write.
         connection.execute("BEGIN; SELECT count(*) FROM meta")
         with copy.backup("main", connection, "main") as job:
             while not job.done:
-                job.step(_PAGES_A_STEP)
+                job.step(_PAGES_PER_STEP)
                 if progress is not None:
                     progress(job.page_count - job.remaining, job.page_count)
-        # A backup is one file: no log beside it.
+        # A backup is one file, without a log beside it.
         copy.pragma("journal_mode", "delete")
         return str(copy.execute("PRAGMA integrity_check(1)").fetchall()[0][0])
     finally:
@@ -149,14 +147,14 @@ def _details(connection: apsw.Connection, path: Path, *, encrypted: bool) -> dic
 
 def _damaged_bodies(connection: apsw.Connection, bodies: Bodies) -> list[str]:
     problems: list[str] = []
-    every = f"SELECT {MEMORY_COLUMNS.replace('m.version', 'v.number')} FROM {_EVERY_VERSION}"
-    # Newest first, since older ones are told by what they differ in from newer ones.
-    rows = connection.execute(f"{every} ORDER BY v.memory_no DESC, v.number DESC")
+    columns = MEMORY_COLUMNS.replace("m.version", "v.number")
+    # Newest first, since older ones are stored as differences from newer ones.
+    rows = connection.execute(f"SELECT {columns} FROM {_EVERY_VERSION} ORDER BY v.memory_no DESC, v.number DESC")
     for row in rows:
         try:
             bodies.read_memory(connection, row)
         except BodyDamaged as error:
             problems.append(str(error))
-            if len(problems) == _MOST_PROBLEMS:
+            if len(problems) == _MAX_PROBLEMS:
                 break
     return problems

@@ -42,49 +42,38 @@ def spoil_index(path: Path) -> None:
     _run(path, "PRAGMA writable_schema = on", "INSERT INTO sqlite_schema SELECT * FROM kept")
 
 
-def make_old(path: Path) -> None:
-    """Take away what the migration to threads, and those after it, have brought."""
-    lengthen_past(path)
+def make_outdated(path: Path) -> None:
+    """Have all passages in the first format, which had neither sessions nor speakers."""
     _run(
         path,
-        *(f"DROP INDEX {name}" for name in ("passages_thread", "memories_shape")),
-        *(f"ALTER TABLE passages DROP COLUMN {name}" for name in ("thread", "who", "asks")),
-        *(f"ALTER TABLE memories DROP COLUMN {name}" for name in ("tier", "relevance", "confirmed", "shape")),
-        "DROP TABLE grams",
-        "DROP TABLE papers",
-        "DELETE FROM migrations WHERE name IN ('threads', 'papers', 'lines of versions', 'paper trails')",
-        "PRAGMA user_version = 3",
+        "UPDATE passages SET session_key = NULL, speaker = '', question = 0",
+        "UPDATE memories SET tier = 0, relevance = 1, last_confirmed = NULL, passage_format = 1",
     )
 
 
-def lengthen_past(path: Path) -> None:
-    """Have the log tell of agents and memories by name and id in every entry, as before the last migration."""
-    _run(
-        path,
-        *_LONG_PAST,
-        "DELETE FROM migrations WHERE name IN ('short past', 'lineages')",
-        "PRAGMA user_version = 7",
-    )
+def write_old_store(path: Path, *, schema: int, key: str = "") -> None:
+    """Write a file as an earlier version left it: with its markers, and some of its tables."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    connection = apsw.Connection(str(path))
+    if key:
+        connection.pragma("key", key)
+    connection.pragma("journal_mode", "wal")
+    connection.execute(_OLD_TABLES)
+    connection.pragma("application_id", 0x53_4A_41_59)
+    connection.pragma("user_version", schema)
+    connection.close()
 
 
-_LONG_PAST = (
-    *(f"DROP INDEX {name}" for name in ("runs_id", "runs_agent", "changes_memory")),
-    "ALTER TABLE runs ADD COLUMN agent TEXT NOT NULL DEFAULT ''",
-    "UPDATE runs SET agent = (SELECT name FROM agents WHERE no = agent_no)",
-    "ALTER TABLE runs DROP COLUMN agent_no",
-    "CREATE INDEX runs_id ON runs(space_no, id, agent)",
-    "CREATE INDEX runs_agent ON runs(space_no, agent, last_seq)",
-    "ALTER TABLE changes ADD COLUMN memory_id BLOB NOT NULL DEFAULT x''",
-    """UPDATE changes SET memory_id = coalesce((SELECT m.id FROM memories m WHERE m.no = changes.memory_no),
-         (SELECT g.id FROM gone g WHERE g.memory_no = changes.memory_no))""",
-    "CREATE INDEX changes_memory ON changes(memory_no)",
-    "DROP TABLE agents",
-    "DROP TABLE gone",
-    "DROP INDEX dictionaries_sound",
-    "DROP VIEW shelf",
-    "INSERT INTO vectors(space_no, model_no, hash, vector) SELECT space_no, model_no, hash, vector FROM faded",
-    "DROP TABLE faded",
-)
+_OLD_TABLES = """
+CREATE TABLE migrations(name TEXT PRIMARY KEY, applied_at INTEGER NOT NULL);
+CREATE TABLE meta(key TEXT PRIMARY KEY, value);
+CREATE TABLE spaces(no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, bodies INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE memories(no INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL, name TEXT NOT NULL, title_key INTEGER);
+CREATE TABLE papers(space_no INTEGER, drawer TEXT, key TEXT, value TEXT, PRIMARY KEY(space_no, drawer, key));
+INSERT INTO migrations VALUES('first tables', 0);
+INSERT INTO meta VALUES('store_id', '0190b2a7-0000-7000-8000-000000000000');
+INSERT INTO memories(id, name, title_key) VALUES(x'0190b2a7000070008000000000000001', 'tea', 0);
+"""
 
 
 def _run(path: Path, *statements: str) -> None:

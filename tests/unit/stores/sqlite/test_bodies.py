@@ -99,7 +99,7 @@ async def test_a_space_gets_a_dictionary_of_its_own_as_it_grows(store: SqliteSto
     before = (await store.statistics("default")).stored_bytes
     later = a_memory(PROSE.format(4, 77_777))
     await store.commit(a_commit(later))
-    assert rows(path, "SELECT count(*) FROM versions WHERE dictionary = 1") == [(1,)]
+    assert rows(path, "SELECT count(*) FROM versions WHERE dictionary_no = 1") == [(1,)]
     assert (await store.statistics("default")).stored_bytes - before < 120
     found = await store.get("default", [memories[0].id, later.id])
     assert [memory.content for memory in found.values()] == [memories[0].content, later.content]
@@ -117,10 +117,10 @@ async def test_a_purge_replaces_the_dictionary_and_packs_every_body_anew(store: 
     memories = await fill(store, 210)
     late = [a_memory(PROSE.format(1, 5000 + number)) for number in range(10)]
     await store.commit(a_commit(*late))
-    assert rows(path, "SELECT DISTINCT dictionary FROM versions ORDER BY 1") == [(0,), (1,)]
+    assert rows(path, "SELECT DISTINCT dictionary_no FROM versions ORDER BY 1") == [(0,), (1,)]
     await store.purge("default", [memories[0].id], origin=an_origin())
     assert rows(path, "SELECT no, tainted FROM dictionaries") == [(2, 0)]
-    assert rows(path, "SELECT DISTINCT dictionary FROM versions ORDER BY 1") == [(0,), (2,)]
+    assert rows(path, "SELECT DISTINCT dictionary_no FROM versions ORDER BY 1") == [(0,), (2,)]
     found = await store.get("default", [memory.id for memory in (*memories, *late)])
     assert [one.content for one in found.values()] == [one.content for one in (*memories[1:], *late)]
     assert await store.tidy() == []
@@ -185,5 +185,5 @@ def _flag(path: Path) -> None:
     connection = apsw.Connection(str(path))
     (packed,) = connection.execute("SELECT body FROM versions").fetchall()[0]
     plain = generic_dictionary().decompress(bytes(packed))
-    connection.execute("UPDATE versions SET encoding = ?, dictionary = 0, body = ?", (int(Encoding.FLAGGED), plain))
+    connection.execute("UPDATE versions SET encoding = ?, dictionary_no = 0, body = ?", (int(Encoding.FLAGGED), plain))
     connection.close()

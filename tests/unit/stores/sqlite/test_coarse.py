@@ -22,11 +22,12 @@ def unit_vectors(count: int, dimension: int) -> list[Vector]:
 
 
 def rows(path: Path) -> dict[bytes, tuple[int, int]]:
-    """The number of each stored vector, none for one that has faded, and its bytes; by the hash of its text."""
+    """The number of each stored vector, none for a historical one, and its bytes; by the hash of its text."""
     connection = apsw.Connection(str(path))
     try:
         found = connection.execute(
-            "SELECT hash, no, length(vector) FROM vectors UNION ALL SELECT hash, 0, length(vector) FROM faded"
+            """SELECT hash, no, length(vector) FROM vectors
+               UNION ALL SELECT hash, 0, length(vector) FROM historical_vectors"""
         ).fetchall()
         return {bytes(digest): (number, size) for digest, number, size in found}
     finally:

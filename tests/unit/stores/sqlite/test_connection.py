@@ -132,21 +132,21 @@ def test_an_empty_file_is_a_new_store(tmp_path: Path) -> None:
     assert path.exists()
 
 
-def test_a_waiting_writer_naps_longer_and_longer_and_gives_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, naps = [100.0], list[float]()
+def test_a_waiting_writer_waits_longer_and_longer_and_gives_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, waits = [100.0], list[float]()
 
     def sleep(seconds: float) -> None:
-        naps.append(seconds)
+        waits.append(seconds)
         now[0] += seconds
 
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(time, "sleep", sleep)
-    nap = module._patient()
-    tries = 0
-    while nap(tries):
-        tries += 1
-    assert naps == sorted(naps)
-    assert naps[0] < naps[-1] <= 0.25
-    assert 30 <= sum(naps) < 31
-    # The next wait begins anew.
-    assert nap(0)
+    wait = module._busy_handler()
+    attempt = 0
+    while wait(attempt):
+        attempt += 1
+    assert waits == sorted(waits)
+    assert waits[0] < waits[-1] <= 0.25
+    assert 30 <= sum(waits) < 31
+    # The next wait starts from the beginning.
+    assert wait(0)

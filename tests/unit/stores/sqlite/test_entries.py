@@ -14,12 +14,12 @@ from scrubjay.testing.build import START, a_commit, a_memory, a_rewrite, an_orig
 FACTS = tuple(Observation(text=f"fact {number}", recorded_at=START) for number in range(5))
 
 
-_TOLD = {
-    "terms": "lexicon_no, term, passages",
-    "grams": "lexicon_no, gram, term",
-    "facets": "lexicon_no, facet, memories",
-    "lexicons": "passages, length",
-    "lexicon_docsize": "id, sz",
+_COUNTED_BY = {
+    "terms": "lexicon_no, term, passage_count",
+    "trigrams": "lexicon_no, trigram, term",
+    "facets": "lexicon_no, facet, memory_count",
+    "lexicons": "passage_count, term_count",
+    "postings_docsize": "id, sz",
     "passages": "id, hash, terms",
 }
 
@@ -30,7 +30,7 @@ def counted(path: Path) -> dict[str, list[tuple[object, ...]]]:
     try:
         return {
             table: connection.execute(f"SELECT {columns} FROM {table} ORDER BY {columns}").fetchall()
-            for table, columns in _TOLD.items()
+            for table, columns in _COUNTED_BY.items()
         }
     finally:
         connection.close()

@@ -1,4 +1,4 @@
-"""A file of an earlier version: what it holds is read anew, once, and nothing else changes."""
+"""Passages in an older format: their memories are indexed again, once, and nothing else changes."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.unit.stores.sqlite.scribbling import make_old, scribble, spoil_body
+from tests.unit.stores.sqlite.scribbling import make_outdated, scribble, spoil_body
 
 from scrubjay.model.change import Action
 from scrubjay.model.memory import Memory, Observation, Source, State
@@ -14,11 +14,10 @@ from scrubjay.model.query import Filter
 from scrubjay.ports import Write
 from scrubjay.stores.sqlite import SqliteStore
 from scrubjay.stores.sqlite.rereading import Page
-from scrubjay.stores.sqlite.schema import MIGRATIONS
 from scrubjay.testing.build import MODEL, START, a_commit, a_memory, a_rewrite, a_write, moment, revised, vectors_for
 from scrubjay.text.passages import SHAPE
 
-OLD = f"SELECT count(*) FROM memories WHERE shape < {SHAPE}"
+OLD = f"SELECT count(*) FROM memories WHERE passage_format < {SHAPE}"
 
 
 @pytest.fixture
@@ -57,7 +56,7 @@ async def an_old_file(path: Path, memories: Sequence[Memory]) -> None:
         mine = [memory for memory in memories if memory.space == space]
         await store.commit(a_commit(*map(as_before, mine), embedded=vectors_for(mine)))
     await store.close()
-    make_old(path)
+    make_outdated(path)
 
 
 def rows(path: Path, question: str) -> list[tuple[object, ...]]:
@@ -70,16 +69,16 @@ def rows(path: Path, question: str) -> list[tuple[object, ...]]:
 
 def all_rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
     """All that a memory is found by, wherever it is kept."""
-    tables = ("passages", "terms", "grams", "facets", "lexicons")
+    tables = ("passages", "terms", "trigrams", "facets", "lexicons")
     found = {table: sorted(rows(path, f"SELECT * FROM {table}"), key=repr) for table in tables}
-    asked = "no, facets, passages, index_key, tier, relevance, confirmed, shape"
-    return {**found, "memories": rows(path, f"SELECT {asked} FROM memories")}
+    columns = "no, facets, passage_count, index_digest, tier, relevance, last_confirmed, passage_format"
+    return {**found, "memories": rows(path, f"SELECT {columns} FROM memories")}
 
 
 async def test_an_old_file_becomes_what_a_new_one_is(path: Path, fresh: SqliteStore) -> None:
     memories = some_memories()
     await an_old_file(path, memories)
-    assert rows(path, "PRAGMA user_version") == [([name for name, _ in MIGRATIONS].index("threads"),)]
+    assert rows(path, OLD) == [(len(memories),)]
     old = await SqliteStore.open(path, readers=1)
     for space in ("default", "there"):
         mine = [memory for memory in memories if memory.space == space]
@@ -128,10 +127,10 @@ async def test_a_category_of_an_older_version_is_found_by_those_above_it(path: P
     # As they were when a category was found by itself alone, and its words not at all.
     scribble(
         path,
-        """UPDATE memories SET facets = replace(facets, '"category=work", ', ''), index_key = x'00' WHERE no = 1""",
+        """UPDATE memories SET facets = replace(facets, '"category=work", ', ''), index_digest = x'00' WHERE no = 1""",
     )
-    scribble(path, "UPDATE facets SET memories = 1 WHERE facet = 'category=work'")
-    scribble(path, "UPDATE memories SET shape = 2")
+    scribble(path, "UPDATE facets SET memory_count = 1 WHERE facet = 'category=work'")
+    scribble(path, "UPDATE memories SET passage_format = 2")
     store = await SqliteStore.open(path, readers=1)
     assert rows(path, OLD) == [(0,)]
     assert set(await store.list_ids("default", Filter(category="work"), limit=9)) == {memory.id, other.id}
@@ -152,7 +151,7 @@ async def test_a_damaged_memory_stays_as_it_was_and_holds_up_no_other(path: Path
     await an_old_file(path, memories)
     spoil_body(path, memories[1].id, 1)
     store = await SqliteStore.open(path, readers=1)
-    assert rows(path, "SELECT shape FROM memories") == [(SHAPE,), (1,), (SHAPE,)]
+    assert rows(path, "SELECT passage_format FROM memories") == [(SHAPE,), (1,), (SHAPE,)]
     numbers = await store.passage_numbers("default", [one.id for one in memories])
     found = {one.id: one for one in await store.stored_passages("default", numbers, around=9)}
     assert [len(found[number].before + found[number].after) for number in numbers] == [1, 0, 1]
@@ -169,7 +168,7 @@ async def test_opening_waits_for_a_few_and_the_rest_is_read_behind_it(path: Path
     assert rows(path, OLD) == [(len(memories) - 5,)]
     assert await store.get("default", [memories[-1].id]) == {memories[-1].id: memories[-1]}
     assert await store.lexical_candidates("default", ["go"], Filter(state=State.TRASHED), limit=9)
-    assert await store.tidy() == [f"read {len(memories) - 5} memories anew that were stored by an earlier version"]
+    assert await store.tidy() == [f"indexed {len(memories) - 5} memories again that an earlier version had stored"]
     assert await store.tidy() == []
     await fresh.commit(a_commit(*memories, embedded=vectors_for(memories)))
     assert all_rows(path) == all_rows(fresh.path)
@@ -202,8 +201,8 @@ async def test_reading_goes_on_where_it_was_cut_off(path: Path, fresh: SqliteSto
     await an_old_file(path, memories)
     store = await SqliteStore.open(path, readers=1, page=Page(memories=2))
     assert await store.tidy() == []
-    scribble(path, "UPDATE memories SET shape = 1 WHERE no > 2")
-    assert await store.tidy() == [f"read {len(memories) - 2} memories anew that were stored by an earlier version"]
+    scribble(path, "UPDATE memories SET passage_format = 1 WHERE no > 2")
+    assert await store.tidy() == [f"indexed {len(memories) - 2} memories again that an earlier version had stored"]
     await fresh.commit(a_commit(*memories, embedded=vectors_for(memories)))
     assert all_rows(path) == all_rows(fresh.path)
     await store.close()
@@ -213,7 +212,7 @@ async def test_a_file_that_cannot_be_written_is_read_as_it_is(path: Path) -> Non
     memory = a_memory("tea")
     await an_old_file(path, [memory])
     store = await SqliteStore.open(path, readers=1)
-    scribble(path, "UPDATE memories SET shape = 1")
+    scribble(path, "UPDATE memories SET passage_format = 1")
     scribble(path, "CREATE TRIGGER full BEFORE DELETE ON passages BEGIN SELECT raise(ABORT, 'full'); END")
     again = await SqliteStore.open(path, readers=1)
     assert await again.get("default", [memory.id]) == {memory.id: memory}

@@ -1,4 +1,4 @@
-"""Migrations: in order, once, whole or not at all; a newer file is left alone."""
+"""The first schema and its migrations: in order, once, whole or not at all; other files are left alone."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -7,16 +7,17 @@ from threading import Barrier
 
 import apsw
 import pytest
-from tests.unit.stores.sqlite.scribbling import lengthen_past, make_old
+from tests.unit.stores.sqlite.scribbling import scribble, write_old_store
 
-from scrubjay.errors import StoreDamaged, StoreTooNew
-from scrubjay.model.identity import new_id
-from scrubjay.stores.sqlite import SqliteStore, schema
+from scrubjay.errors import StoreDamaged, StoreError, StoreTooNew
+from scrubjay.stores.sqlite import SqliteStore, schema, verify_backup
 from scrubjay.stores.sqlite.connection import connect
-from scrubjay.stores.sqlite.rows import run_key, run_name
-from scrubjay.stores.sqlite.schema import MIGRATIONS, migrate
-from scrubjay.testing.build import a_commit, a_memory, a_rewrite, an_edge, an_origin, revised
-from scrubjay.text.grams import grams_of
+from scrubjay.stores.sqlite.schema import FIRST_SCHEMA, MIGRATIONS, migrate, newest_schema
+from scrubjay.stores.sqlite.sql_files import read_sql, read_statements
+from scrubjay.testing.build import a_commit, a_memory
+from scrubjay.text.passages import SHAPE
+
+OLD_SCHEMAS = range(1, FIRST_SCHEMA)
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def test_migrating_twice_changes_nothing(opened: apsw.Connection, path: Path) ->
     migrate(opened, path=path)
     assert applied(opened) == [name for name, _ in MIGRATIONS]
     assert identity(opened) == before
-    assert opened.pragma("user_version") == len(MIGRATIONS)
+    assert opened.pragma("user_version") == newest_schema() == FIRST_SCHEMA - 1 + len(MIGRATIONS)
 
 
 def test_many_processes_may_migrate_at_once(path: Path) -> None:
@@ -70,6 +71,7 @@ def test_only_what_is_new_is_applied(opened: apsw.Connection, path: Path, monkey
     monkeypatch.setattr(schema, "MIGRATIONS", [*MIGRATIONS, ("moods", add)])
     migrate(opened, path=path)
     assert applied(opened) == [*(name for name, _ in MIGRATIONS), "moods"]
+    assert opened.pragma("user_version") == FIRST_SCHEMA + len(MIGRATIONS)
     assert identity(opened) == before
     assert opened.execute("SELECT mood FROM memories").fetchall() == []
 
@@ -80,7 +82,7 @@ def test_a_failing_migration_leaves_the_file_as_it_was(
     migrate(opened, path=path)
 
     def fail(connection: apsw.Connection) -> None:
-        connection.execute("DROP TABLE once")
+        connection.execute("DROP TABLE idempotency_keys")
         raise apsw.FullError("database or disk is full")
 
     def give_up(connection: apsw.Connection) -> None:
@@ -92,18 +94,18 @@ def test_a_failing_migration_leaves_the_file_as_it_was(
         with pytest.raises(apsw.FullError):
             migrate(opened, path=path)
         assert applied(opened) == [name for name, _ in MIGRATIONS]
-        assert opened.execute("SELECT count(*) FROM once").fetchall() == [(0,)]
+        assert opened.execute("SELECT count(*) FROM idempotency_keys").fetchall() == [(0,)]
         assert not opened.in_transaction
 
 
 def test_a_file_of_a_newer_scrubjay_is_refused_and_not_touched(opened: apsw.Connection, path: Path) -> None:
     migrate(opened, path=path)
-    opened.pragma("user_version", len(MIGRATIONS) + 3)
+    opened.pragma("user_version", newest_schema() + 3)
     with pytest.raises(StoreTooNew, match="newer") as caught:
         migrate(opened, path=path)
-    assert caught.value.fields["schema"] == len(MIGRATIONS) + 3
+    assert caught.value.fields["schema"] == newest_schema() + 3
     assert "Update" in caught.value.hint
-    assert opened.pragma("user_version") == len(MIGRATIONS) + 3
+    assert opened.pragma("user_version") == newest_schema() + 3
 
 
 def test_a_database_of_another_program_is_refused(opened: apsw.Connection, path: Path) -> None:
@@ -116,74 +118,100 @@ def test_a_database_of_another_program_is_refused(opened: apsw.Connection, path:
         migrate(opened, path=path)
 
 
-def test_all_terms_of_a_large_vocabulary_are_spelled(path: Path) -> None:
-    connection = connect(path)
-    migrate(connection, path=path)
-    connection.close()
-    make_old(path)
-    connection = connect(path)
-    connection.execute(
-        """WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 12000)
-           INSERT INTO terms SELECT n % 3, format('w%d', n), 1 FROM counted"""
-    )
-    migrate(connection, path=path)
-    spelled = "SELECT count(DISTINCT term), count(*) FROM grams"
-    ((terms, grams),) = connection.execute(spelled).fetchall()
-    assert (terms, grams) == (12_000, sum(len(grams_of(f"w{n}")) for n in range(1, 12_001)))
-    connection.close()
+@pytest.mark.parametrize("key", ["", "open sesame"])
+@pytest.mark.parametrize("old", OLD_SCHEMAS)
+async def test_a_file_of_an_earlier_version_is_refused_and_not_touched(path: Path, old: int, key: str) -> None:
+    write_old_store(path, schema=old, key=key)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=f"schema {old} ") as caught:
+        await SqliteStore.open(path, key=key)
+    assert caught.value.fields["schema"] == old
+    assert "scrubjay export" in caught.value.hint
+    assert "scrubjay import" in caught.value.hint
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_changes_from_before_are_counted_by_space(path: Path) -> None:
-    """A file of the first version gets the places of its changes."""
-    connection = apsw.Connection(str(path))
-    MIGRATIONS[0][1](connection)
-    connection.execute("INSERT INTO spaces(no, name) VALUES(1, 'here'), (2, 'there'), (3, 'empty')")
-    for space_no in (1, 2, 2, 1, 2):
-        connection.execute(
-            """INSERT INTO changes(space_no, run_no, memory_no, memory_id, action, version, passages_before, at)
-               VALUES(?, 1, 1, x'00', 'created', 1, 0, 0)""",
-            (space_no,),
-        )
-    dict(MIGRATIONS)["places"](connection)
-    rows = connection.execute("SELECT space_no, place FROM changes ORDER BY seq").fetchall()
-    assert rows == [(1, 1), (2, 1), (2, 2), (1, 2), (2, 3)]
-    assert connection.execute("SELECT changes FROM spaces ORDER BY no").fetchall() == [(2,), (3,), (0,)]
-    connection.close()
+@pytest.mark.parametrize("key", ["", "open sesame"])
+def test_the_log_of_a_file_that_is_refused_stays_beside_it(path: Path, tmp_path: Path, key: str) -> None:
+    write_old_store(path, schema=7, key=key)
+    writer = apsw.Connection(str(path))
+    if key:
+        writer.pragma("key", key)
+    writer.execute("UPDATE memories SET name = 'milk'")
+    # As a process that was killed leaves it: the newest write is in the log only.
+    left = tmp_path / "left"
+    left.mkdir()
+    for name in (path.name, f"{path.name}-wal"):
+        (left / name).write_bytes((path.parent / name).read_bytes())
+    writer.close()
+    before = {file.name: file.read_bytes() for file in left.iterdir()}
+    assert before[f"{path.name}-wal"]
+    with pytest.raises(StoreError, match="schema 7 "):
+        connect(left / path.name, key=key)
+    assert {name: (left / name).read_bytes() for name in before} == before
 
 
-def test_ids_of_runs_from_before_become_bytes_and_names_stay(opened: apsw.Connection, path: Path) -> None:
-    migrate(opened, path=path)
-    ids = [new_id(), "spring cleaning", new_id().upper(), "x" * 36, ""]
-    for run in ids:
-        opened.execute("INSERT INTO runs(space_no, id) VALUES(1, ?)", (run,))
-    dict(MIGRATIONS)["lines of versions"](opened)
-    kept = [row[0] for row in opened.execute("SELECT id FROM runs ORDER BY no")]
-    assert [isinstance(one, bytes) for one in kept] == [True, False, False, False, False]
-    assert [run_name(one) for one in kept] == ids
-    assert kept == [run_key(one) for one in ids]
+@pytest.mark.parametrize("old", OLD_SCHEMAS)
+def test_a_backup_of_an_earlier_version_is_refused(path: Path, old: int) -> None:
+    write_old_store(path, schema=old)
+    scribble(path, "PRAGMA journal_mode = delete")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=f"schema {old} "):
+        verify_backup(path, key="")
+    assert path.read_bytes() == before
 
 
-async def test_a_log_from_before_tells_the_same_when_it_is_short(path: Path) -> None:
-    store = await SqliteStore.open(path, readers=1)
-    first, other, gone = a_memory("tea"), a_memory("milk"), a_memory("salt")
-    ann, bob = an_origin(run="spring", agent="ann"), an_origin(agent="bob")
-    await store.commit(a_commit(first, other, gone, an_edge(first, gone), origin=ann))
-    await store.commit(a_commit(a_rewrite(revised(first, content="green tea")), origin=bob))
-    await store.purge("default", [gone.id], origin=ann)
-
-    async def told(store: SqliteStore) -> list[object]:
-        return [
-            await store.changes(after=0, limit=99),
-            await store.versions("default", first.id, limit=9),
-            [await store.last_run("default", agent=agent) for agent in ("ann", "bob", "nobody")],
-            await store.run("default", "spring"),
-        ]
-
-    before = await told(store)
+@pytest.mark.parametrize("statement", ["PRAGMA user_version = 0", "PRAGMA user_version = 0; DROP TABLE terms"])
+async def test_a_file_without_a_schema_version_is_incomplete(store: SqliteStore, path: Path, statement: str) -> None:
+    await store.commit(a_commit(a_memory("tea")))
     await store.close()
-    lengthen_past(path)
-    again = await SqliteStore.open(path, readers=1)
-    assert await told(again) == before
-    await again.commit(a_commit(a_rewrite(revised(other, content="oat milk")), origin=ann))
-    assert {change.agent for change in await again.changes(after=0, limit=99)} == {"ann", "bob"}
-    await again.close()
+    scribble(path, statement)
+    before = path.read_bytes()
+    with pytest.raises(StoreDamaged, match="incomplete") as caught:
+        await SqliteStore.open(path)
+    assert "backup" in caught.value.hint
+    assert path.read_bytes() == before
+
+
+def test_a_first_schema_that_was_cut_off_leaves_an_empty_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    half = read_sql("schema.sql")
+    half = half[: half.index("CREATE TABLE runs")]
+
+    def create_half(connection: apsw.Connection) -> None:
+        connection.execute(half)
+        raise KeyboardInterrupt
+
+    connection = connect(path)
+    with monkeypatch.context() as patched:
+        patched.setattr(schema, "MIGRATIONS", [("first schema", create_half)])
+        with pytest.raises(KeyboardInterrupt):
+            migrate(connection, path=path)
+    assert connection.execute("SELECT count(*) FROM sqlite_schema").fetchall() == [(0,)]
+    migrate(connection, path=path)
+    assert applied(connection) == [name for name, _ in MIGRATIONS]
+    connection.close()
+
+
+def test_the_index_of_outdated_passages_is_of_the_current_format(opened: apsw.Connection, path: Path) -> None:
+    migrate(opened, path=path)
+    ((statement,),) = opened.execute("SELECT sql FROM sqlite_schema WHERE name = 'memories_passage_format'").fetchall()
+    assert statement.endswith(f"passage_format < {SHAPE}")
+
+
+def test_every_statement_in_a_file_can_be_prepared(opened: apsw.Connection, path: Path) -> None:
+    migrate(opened, path=path)
+    names = [file.name for file in (Path(schema.__file__).parent / "sql").glob("*.sql") if file.name != "schema.sql"]
+    assert names
+    for name in names:
+        statements = read_statements(name)
+        assert statements
+        for statement in statements.values():
+            assert "--" not in statement
+            opened.execute(f"EXPLAIN {statement}", (None,) * _parameters(statement))
+
+
+def _parameters(statement: str) -> int:
+    """The number of values that a statement takes; numbered ones may occur several times."""
+    numbered = [int(part[0]) for part in statement.split("?")[1:] if part[:1].isdigit()]
+    return max(numbered, default=statement.count("?"))

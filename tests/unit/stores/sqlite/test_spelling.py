@@ -24,7 +24,7 @@ def spelled(path: Path) -> tuple[set[tuple[object, ...]], set[tuple[object, ...]
     """(what is there, what should be)."""
     connection = apsw.Connection(str(path))
     try:
-        kept = set(connection.execute("SELECT lexicon_no, gram, term FROM grams").fetchall())
+        kept = set(connection.execute("SELECT lexicon_no, trigram, term FROM trigrams").fetchall())
         terms = connection.execute("SELECT lexicon_no, term FROM terms").fetchall()
     finally:
         connection.close()
@@ -48,7 +48,7 @@ async def test_every_term_has_its_trigrams_and_nothing_else_has_any(store: Sqlit
 async def test_a_large_vocabulary_is_looked_up_alike(store: SqliteStore) -> None:
     await store.commit(a_commit(a_memory("January is cold")))
     few = await store.similar_terms("default", "januray", state=State.LIVE, limit=3)
-    scribble(store.path, "UPDATE lexicons SET passages = 1000000")
+    scribble(store.path, "UPDATE lexicons SET passage_count = 1000000")
     assert await store.similar_terms("default", "januray", state=State.LIVE, limit=3) == few != []
 
 
@@ -59,7 +59,7 @@ async def test_common_trigrams_are_passed_over(store: SqliteStore, monkeypatch: 
     every = await store.similar_terms(*asked, state=State.LIVE, limit=9)
     assert len(every) == 9
     assert every[0][0] == "plankton"
-    for name, most in (("_COMMON", 5), ("_MOST_VISITED", 3)):
+    for name, most in (("_COMMON", 5), ("_MAX_VISITED", 3)):
         monkeypatch.setattr(spelling, name, most)
         assert (await store.similar_terms(*asked, state=State.LIVE, limit=9))[0][0] == "plankton"
     few = await store.similar_terms(*asked, state=State.LIVE, limit=9)

@@ -12,7 +12,7 @@ from scrubjay.model.memory import Source
 from scrubjay.model.passage import passage_id
 from scrubjay.ports import Beside, Embedded
 from scrubjay.stores.sqlite import SqliteStore
-from scrubjay.stores.sqlite.schema import MIGRATIONS
+from scrubjay.stores.sqlite.schema import newest_schema
 from scrubjay.testing.build import MODEL, a_commit, a_memory, an_origin, moment, vectors_for
 from scrubjay.text.passages import passages_of
 
@@ -38,7 +38,7 @@ async def test_a_file_that_cannot_be_opened_stays_free_for_others(store: SqliteS
     scribble(path, "PRAGMA user_version = 99")
     with pytest.raises(StoreTooNew):
         await SqliteStore.open(path)
-    scribble(path, f"PRAGMA user_version = {len(MIGRATIONS)}")
+    scribble(path, f"PRAGMA user_version = {newest_schema()}")
     again = await SqliteStore.open(path, readers=1)
     await again.close()
 

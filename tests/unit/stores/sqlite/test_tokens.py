@@ -9,7 +9,6 @@ from scrubjay.admitting.secret import digest_of
 from scrubjay.admitting.tokens import create, revoke
 from scrubjay.model.token import TokenWish
 from scrubjay.stores.sqlite import SqliteStore, verify_backup
-from scrubjay.stores.sqlite.schema import MIGRATIONS
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 WISH = TokenWish(name="laptop", spaces=("work",))
@@ -59,19 +58,3 @@ async def test_a_token_is_found_without_a_walk(store: SqliteStore, path: Path) -
         plan = connection.execute(f"EXPLAIN QUERY PLAN SELECT * FROM tokens WHERE {column} = ?", (b"x",)).fetchall()
         assert "USING INDEX" in str(plan)
     connection.close()
-
-
-async def test_a_store_from_before_tokens_gets_them(path: Path) -> None:
-    connection = apsw.Connection(str(path))
-    names = [name for name, _ in MIGRATIONS]
-    before = names.index("tokens")
-    for name, step in MIGRATIONS[:before]:
-        step(connection)
-        connection.execute("INSERT INTO migrations VALUES(?, 0)", (name,))
-    connection.pragma("application_id", 0x53_4A_41_59)
-    connection.pragma("user_version", before)
-    connection.close()
-    store = await SqliteStore.open(path, readers=1)
-    assert await store.tokens() == []
-    assert (await create(WISH, tokens=store, now=NOW)).token in await store.tokens()
-    await store.close()
