@@ -160,7 +160,7 @@ async def under_way(engine: Engine, name: str) -> AsyncGenerator[asyncio.Task[Re
     before = await engine.store.last_seq()
     async with await psycopg.AsyncConnection.connect(shared_server().url(name)) as holder:
         await holder.execute(
-            """INSERT INTO scrubjay.once(space_no, key_digest, run_no, at, digest, answer)
+            """INSERT INTO scrubjay.idempotency_keys(space_no, key_digest, run_no, at, request_digest, answer)
                SELECT no, %s, 1, 0, '', '' FROM scrubjay.spaces WHERE name = 'slow'""",
             (digest_of("held"),),
         )

@@ -105,7 +105,7 @@ def test_a_role_that_may_not_set_the_database_up(home: Path, monkeypatch: pytest
 def test_a_database_of_a_newer_version(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with database() as name:
         with psycopg.connect(shared_server().url(name), autocommit=True) as connection:
-            connection.execute("INSERT INTO scrubjay.migrations VALUES (99, 'from the future', 0)")
+            connection.execute("INSERT INTO scrubjay.schema_versions VALUES (99, 'from the future', 0)")
         assert "Update Scrubjay; the database was not touched" in refused(
             monkeypatch, shared_server().url(name), code=5
         )

@@ -1,4 +1,4 @@
-"""The vectors of a PostgreSQL database, searched where they are: what is committed is found at once."""
+"""The vector index of a PostgreSQL database: it searches the stored vectors, so a commit is found at once."""
 
 import asyncio
 import json
@@ -16,46 +16,46 @@ from scrubjay.ports import Profile
 from scrubjay.vectors.pgvector_plan import STANDING, Layout, Tuning, require_known, standing_of
 from scrubjay.vectors.sound import require_sound
 
-_NEAREST = "SELECT id, cosine FROM scrubjay.nearest_1(%s, %s, %s, %s::jsonb, %s::jsonb)"
-_PLACE = "SELECT scrubjay.place_1(%s, %s)"
+_NEAREST = "SELECT id, cosine FROM scrubjay.nearest_passages(%s, %s, %s, %s::jsonb, %s::jsonb)"
+_INDEX_VECTORS = "SELECT scrubjay.index_vectors(%s, %s)"
 _WORK = "vector index"
 
 
 class Craftsman(Protocol):
-    """The owner of the tables, at work."""
+    """A connection of the owner of the tables."""
 
     async def run(self, statement: str) -> Sequence[Sequence[object]]:
-        """Run a statement by itself, however long it takes; raises StoreError."""
+        """Run a statement outside of a transaction, without a time limit; raises StoreError."""
         ...
 
     async def require_owner(self) -> None:
-        """Raise StoreError unless this login may make indexes."""
+        """Raise StoreError unless this login may create indexes."""
         ...
 
 
 class Tables(Protocol):
-    """What is needed of the store whose vectors are searched."""
+    """The queries that the index needs from the store."""
 
     async def rows(
         self, statement: str, *values: object, space: str | None = None, keeper: bool = False
     ) -> Sequence[Sequence[object]]:
-        """The rows of a question about one space, or by the keeper about all."""
+        """Return the rows of a query, in a space, or as the keeper of all spaces."""
         ...
 
     def asked(self, space: str, wanted: Filter) -> dict[str, Json]:
-        """A filter as the database understands it."""
+        """Return a filter as the database takes it."""
         ...
 
     def crafting(self, name: str) -> AbstractAsyncContextManager[Craftsman | None]:
-        """The owner of the tables; nobody while another process is at the same work."""
+        """Open a connection of the owner; None while another process does the same work."""
         ...
 
 
 class PgvectorIndex:
-    """The engine's index over the table of vectors itself: it has no copy, and so nothing to follow.
+    """The vector index over the table of vectors itself: it keeps no copy.
 
-    Few points are looked through; many have an index of the extension, made in the background by whichever server comes
-    first. While it is missing every search is exact.
+    A search compares a few points directly. For many points the first server to notice builds an index of the extension
+    in the background. Until it is complete every search is exact.
     """
 
     def __init__(
@@ -82,40 +82,40 @@ class PgvectorIndex:
         self._problem = ""
 
     async def open(self) -> None:
-        """See what there is, and begin what is missing; raises EmbeddingUnavailable without a model."""
+        """Read the state of the database, and start a missing build; raises EmbeddingUnavailable without a model."""
         await self._look()
 
     async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
-        """(passage number, cosine), best first; never fewer than pass the filter, up to the limit."""
+        """Return (passage number, cosine), best first; never fewer than pass the filter, up to the limit."""
         layout = await self._current()
         require_sound(vector, dimension=layout.standing.dimension)
         if limit < 1 or layout.standing.model_no is None:
             return []
-        asked = json.dumps(self._tables.asked(space, wanted))
+        filters = json.dumps(self._tables.asked(space, wanted))
         rows = await self._tables.rows(
-            _NEAREST, layout.standing.model_no, _written(vector), limit, asked, self.way, space=space
+            _NEAREST, layout.standing.model_no, _written(vector), limit, filters, self.way, space=space
         )
-        found = [(int(str(number)), float(str(cosine))) for number, cosine in rows]
-        return sorted(found, key=lambda hit: (-hit[1], hit[0]))
+        hits = [(int(str(number)), float(str(cosine))) for number, cosine in rows]
+        return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
     async def after_commit(self) -> None:
-        """Nothing is late; only have it put into the index, and see now and then whether one is due. Never fails."""
+        """Index new vectors in the background, and sometimes check whether a build is due; never fails."""
         self._place_soon()
         if self._layout is None or not self._is_time:
             return
-        # Others need not look at the same time.
+        # Concurrent calls need not check too.
         self._looked = time.monotonic()
         try:
             await self._look()
         except ScrubjayError:
-            # The commit is done, whatever ails the database now.
+            # The commit has succeeded, whatever is wrong with the database now.
             return
 
     async def after_purge(self) -> None:
-        """Nothing: the rows are gone, and the database cleans its indexes when it cleans its tables."""
+        """Do nothing: the rows are deleted, and vacuum cleans the indexes."""
 
     async def rebuild(self) -> None:
-        """Make the index anew, and drop those of other kinds; waits for it, but not for ever."""
+        """Rebuild the index, and drop those of other kinds; waits for a limited time."""
         await self.settle()
         try:
             layout = await self._look()
@@ -128,38 +128,38 @@ class PgvectorIndex:
             await self.settle(self._tuning.patience)
 
     async def settle(self, seconds: float | None = None) -> None:
-        """Wait until nothing is being made or put into an index, or so long."""
+        """Wait for the background work, at most so many seconds."""
         if busy := {job for job in (self._job, self._placing) if job is not None and not job.done()}:
             await asyncio.wait(busy, timeout=seconds)
 
     async def lag(self) -> int:
-        """It is never behind."""
+        """Return 0: it has no copy that could be behind."""
         return 0
 
     async def describe(self) -> dict[str, str | int | bool]:
-        """What is in use, for `status`; `problem` says why it is not what it should be."""
+        """Return the state for `status`; `problem` says why the index is not the configured one."""
         layout = self._layout
         if layout is not None:
             layout = await self._look()
         is_used = layout is not None and "type" in self.way
-        half_made = layout is not None and any(not one.valid for one in layout.standing.indexes)
+        is_incomplete = layout is not None and any(not index.valid for index in layout.standing.indexes)
         return {
             "kind": "none" if layout is None else self._kind if is_used else "exact",
             "precision": self._precision,
             "points": layout.standing.points if layout else 0,
             "lag": 0,
-            "building": self._is_building or (half_made and not self._problem),
+            "building": self._is_building or (is_incomplete and not self._problem),
             "problem": self._problem,
         }
 
     async def close(self) -> None:
-        """Let go; an index that is being made is left to the next who comes."""
+        """Stop; the next server continues an unfinished build."""
         for job in (self._job, self._placing):
             if job is not None:
                 job.cancel()
                 await asyncio.gather(job, return_exceptions=True)
 
-    # ---- seeing what there is ---------------------------------------------------------------------
+    # ---- the state of the database ---------------------------------------------------------------------
 
     @property
     def _is_time(self) -> bool:
@@ -171,7 +171,7 @@ class PgvectorIndex:
 
     async def _current(self) -> Layout:
         layout = self._layout
-        # Before the first memory is embedded nobody knows the model.
+        # The model has no number before the first memory is embedded.
         if layout is None or layout.standing.model_no is None or self._is_time:
             self._looked = time.monotonic()
             return await self._look()
@@ -184,7 +184,7 @@ class PgvectorIndex:
             is_due = not layout.is_whole or layout.is_outgrown
             if is_due and not layout.problem and self._failures < self._tuning.attempts:
                 self._begin(layout, anew=layout.is_outgrown)
-        # What a server has left waiting that is no more.
+        # A server that has ended may have left unindexed vectors.
         self._place_soon()
         return layout
 
@@ -197,7 +197,7 @@ class PgvectorIndex:
         self._looked = time.monotonic()
         return self._layout
 
-    # ---- putting into an index --------------------------------------------------------------------
+    # ---- indexing new vectors --------------------------------------------------------------------
 
     def _place_soon(self) -> None:
         is_busy = self._placing is not None and not self._placing.done()
@@ -205,7 +205,7 @@ class PgvectorIndex:
             self._placing = asyncio.create_task(self._place(self._layout, after=self._tuning.placed_after))
 
     async def _place(self, layout: Layout, *, after: float) -> None:
-        # Whatever ails the database, what waits is found, and the next to look tries again.
+        # A search finds unindexed vectors too, so the next check may retry.
         with suppress(ScrubjayError):
             await asyncio.sleep(after)
             with telemetry.stage("index.place"):
@@ -214,9 +214,9 @@ class PgvectorIndex:
     async def _place_all(self, layout: Layout, *, at_once: int) -> None:
         placed = at_once
         while placed == at_once:
-            ((placed,),) = await self._tables.rows(_PLACE, layout.standing.model_no, at_once, keeper=True)
+            ((placed,),) = await self._tables.rows(_INDEX_VECTORS, layout.standing.model_no, at_once, keeper=True)
 
-    # ---- making indexes ---------------------------------------------------------------------------
+    # ---- building indexes ---------------------------------------------------------------------------
 
     def _begin(self, layout: Layout, *, anew: bool) -> None:
         if not self._is_building:
@@ -225,7 +225,7 @@ class PgvectorIndex:
     async def _make(self, layout: Layout, *, anew: bool) -> None:
         try:
             async with self._tables.crafting(_WORK) as craftsman:
-                # Whoever has it will do it.
+                # Another server holds the lock and does the work.
                 if craftsman is not None:
                     with telemetry.stage("index.build"):
                         await self._craft(craftsman, layout, anew=anew)
@@ -233,29 +233,29 @@ class PgvectorIndex:
         except ScrubjayError as error:
             self._failures += 1
             command = "; ".join(layout.makes(table) for table in layout.standing.tables[:1])
-            self._problem = f"the index was not made: {error} Or run as their owner: {command}"
+            self._problem = f"the index could not be built: {error} Or run as the owner of the tables: {command}"
         else:
             self._failures, self._problem = 0, ""
 
     async def _craft(self, craftsman: Craftsman, layout: Layout, *, anew: bool) -> None:
         await craftsman.require_owner()
-        # Another may have made it while we waited for our turn.
+        # Another server may have built it while this one waited for the lock.
         layout = await self._seen()
         statements = [layout.memory(), *layout.drops(others=anew)]
-        there = {one.name for one in layout.standing.indexes if one.valid}
-        if not there:
-            # Without an index it is quick, and what is placed is taken in when one is made.
+        existing = {index.name for index in layout.standing.indexes if index.valid}
+        if not existing:
+            # Without an index this is fast, and the build includes these vectors.
             await self._place_all(layout, at_once=self._tuning.placed_before)
         for table in layout.standing.tables:
-            if layout.name(table) not in there:
+            if layout.name(table) not in existing:
                 statements.append(layout.makes(table))
             elif anew:
                 statements += layout.makes_anew(table)
-        # A pooler may give the connection to others afterwards.
+        # A pooler may give the connection to another client afterwards.
         for statement in [*statements, "RESET maintenance_work_mem"]:
             await craftsman.run(statement)
 
 
 def _written(vector: Vector) -> str:
-    # No more digits than the numbers have: the text is what takes long.
+    # No more digits than the precision: the length of the text is what takes time.
     return f"[{','.join(map('%.7g'.__mod__, vector.tolist()))}]"

@@ -1,4 +1,4 @@
-"""Points put straight into the tables of a PostgreSQL store, with all that a search by meaning reads."""
+"""Points written straight into the tables of a PostgreSQL store, with all that a vector search reads."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,18 +16,18 @@ from scrubjay.vectors.pgvector import PgvectorIndex
 from scrubjay.vectors.pgvector_plan import Tuning
 from scrubjay.vectors.sound import require_sound
 
-# An index from the first point on, and every search walks it: an exact look is said to cost a fortune.
+# An index from the first point on, and every search scans it: other scans have a prohibitive cost.
 EAGER = Tuning(index_from=0, exact=1e9, sifted=1e9, step=1.0)
 _STATES = {facet("state", state): state for state in State}
 
 
 async def profile() -> Profile:
-    """The model that all points are by."""
+    """Return the model of all points."""
     return Profile(model=MODEL, dimension=DIMENSION)
 
 
 class Shelved(PgvectorIndex):
-    """An index over a store that gets what is applied."""
+    """An index over a store that receives the applied points."""
 
     def __init__(self, store: PostgresStore, *, tuning: Tuning | None = None) -> None:
         super().__init__(store.vector_tables, profile, tuning=tuning)
@@ -36,26 +36,26 @@ class Shelved(PgvectorIndex):
         self.cursor = 0
 
     async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
-        """Put points and drop others, as a follower would have it done."""
+        """Write points and delete stale ones, as a follower of the log does."""
         for point in points:
             require_sound(point.vector, dimension=DIMENSION)
         touched = [self._points.pop(number) for number in stale if number in self._points]
         touched += [self._points[point.id] for point in points if point.id in self._points]
         self._points |= {point.id: point for point in points}
         for space in dict.fromkeys(point.space for point in (*touched, *points)):
-            await put_points(self._store, space, [one for one in self._points.values() if one.space == space])
+            await put_points(self._store, space, [point for point in self._points.values() if point.space == space])
         self.cursor = cursor
 
 
 async def put_points(store: PostgresStore, space: str, points: Sequence[Point]) -> None:
-    """Make these the points of a space."""
+    """Replace the points of a space."""
 
     async def job(work: Work) -> None:
         await work.do(
             "INSERT INTO scrubjay.models(name, dimension) VALUES (%s, %s) ON CONFLICT DO NOTHING", MODEL, DIMENSION
         )
-        for table in ("passages", "vectors", "lexicons", "facets"):
-            await work.do(f"DELETE FROM scrubjay.{table} WHERE space_no = scrubjay.here()")
+        for table in ("passages", "vectors", "corpus_totals", "facets"):
+            await work.do(f"DELETE FROM scrubjay.{table} WHERE space_no = scrubjay.current_space()")
         await _put_rows(work, space, points)
         await _put_counts(work, points)
 
@@ -79,8 +79,10 @@ async def _put_rows(work: Work, space: str, points: Sequence[Point]) -> None:
     ]
     hashes = [point.id.to_bytes(16, "big") for point in points]
     await work.do(
-        """INSERT INTO scrubjay.passages(space_no, state, id, date, memory_id, start, stop, hash, terms, words)
-           SELECT scrubjay.here(), state, id, date, gen_random_uuid(), 0, 0, hash, '', words::bigint[]
+        """INSERT INTO scrubjay.passages(space_no, state, id, date, memory_id, start, stop, hash, terms, words, thread,
+             who, asks)
+           SELECT scrubjay.current_space(), state, id, date, gen_random_uuid(), 0, 0, hash, '', words::bigint[], id,
+             '', 0
            FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[], %s::bytea[], %s::text[])
              AS v(state, id, date, hash, words)""",
         [STATE_NUMBERS[state] for state in states], [point.id for point in points], [point.at for point in points],
@@ -88,7 +90,7 @@ async def _put_rows(work: Work, space: str, points: Sequence[Point]) -> None:
     )  # fmt: skip
     await work.do(
         """INSERT INTO scrubjay.vectors(space_no, model_no, hash, vector)
-             SELECT scrubjay.here(), m.no, hash, scrubjay.vector_of(vector)
+             SELECT scrubjay.current_space(), m.no, hash, scrubjay.parse_vector(vector)
            FROM unnest(%s::bytea[], %s::text[]) AS v(hash, vector), scrubjay.models m WHERE m.name = %s""",
         hashes, [str(point.vector.tolist()) for point in points], MODEL,
     )  # fmt: skip
@@ -97,11 +99,12 @@ async def _put_rows(work: Work, space: str, points: Sequence[Point]) -> None:
 async def _put_counts(work: Work, points: Sequence[Point]) -> None:
     for state, count in Counter(map(_state, points)).items():
         await work.do(
-            "INSERT INTO scrubjay.lexicons VALUES (scrubjay.here(), %s, %s, %s, 0)", STATE_NUMBERS[state], count, count
-        )
+            "INSERT INTO scrubjay.corpus_totals VALUES (scrubjay.current_space(), %s, %s, %s, 0)",
+            STATE_NUMBERS[state], count, count,
+        )  # fmt: skip
     counts = Counter((_state(point), label) for point in points for label in _labels(point))
     await work.do(
-        """INSERT INTO scrubjay.facets SELECT scrubjay.here(), v.* FROM unnest(%s::smallint[], %s::bytea[],
+        """INSERT INTO scrubjay.facets SELECT scrubjay.current_space(), v.* FROM unnest(%s::smallint[], %s::bytea[],
              %s::bigint[], %s::text[]) AS v""",
         [STATE_NUMBERS[state] for state, _ in counts], [digest_of(label) for _, label in counts], list(counts.values()),
         [label.encode("utf-8", "replace").decode().replace("\x00", "?") for _, label in counts],
@@ -109,8 +112,8 @@ async def _put_counts(work: Work, points: Sequence[Point]) -> None:
 
 
 def _state(point: Point) -> State:
-    return next(_STATES[one] for one in point.facets if one in _STATES)
+    return next(_STATES[label] for label in point.facets if label in _STATES)
 
 
 def _labels(point: Point) -> list[str]:
-    return [one for one in point.facets if one not in _STATES]
+    return [label for label in point.facets if label not in _STATES]

@@ -40,7 +40,7 @@ pytestmark = builds_an_index
 MANY = 2_500
 FILTERS = {"1 %": Filter(project="hundredth"), "14 %": Filter(kind="seventh"), "100 %": Filter(scope="all")}
 Open = Callable[..., Awaitable[PostgresStore]]
-NEAREST = "SELECT id, by_index FROM scrubjay.nearest_1(1, %s, 20, %s::jsonb, %s::jsonb)"
+NEAREST = "SELECT id, by_index FROM scrubjay.nearest_passages(1, %s, 20, %s::jsonb, %s::jsonb)"
 
 
 @pytest.fixture
@@ -219,16 +219,15 @@ async def test_the_walls_hold_for_the_login_of_a_server(store: PostgresStore, na
     async with await psycopg.AsyncConnection.connect(
         shared_server().url(name, user=APP), autocommit=True
     ) as connection:
-        passing = "SELECT count(*) FROM scrubjay.passing_1(0::smallint, '{}', '{}', 0, 9223372036854775807)"
-        nearest = (
-            'SELECT count(*) FROM scrubjay.nearest_1(1, %s, 9, \'{"state": 0}\', \'{"exact":1,"step":1,"least":1}\')'
-        )
+        passing = "SELECT count(*) FROM scrubjay.filter_passages(0::smallint, '{}', '{}', 0, 9223372036854775807)"
+        search_plan = '{"scan_cost": 1, "step_cost": 1, "min_visited": 1}'
+        nearest = "SELECT count(*) FROM scrubjay.nearest_passages(1, %s, 9, '{\"state\": 0}', %s)"
         vector = str(scattered(1)[0].tolist())
         for space, count in (("nobody", 0), ("ann", 50)):
             async with connection.transaction():
                 await connection.execute("SELECT scrubjay.enter(%s)", (space,))
                 assert await (await connection.execute(passing)).fetchone() == (count,)
-                assert await (await connection.execute(nearest, (vector,))).fetchone() == (min(count, 9),)
+                assert await (await connection.execute(nearest, (vector, search_plan))).fetchone() == (min(count, 9),)
         assert await (await connection.execute(passing)).fetchone() == (0,)
 
 
@@ -361,5 +360,5 @@ async def test_what_waits_for_its_place_is_found_and_gets_it(store: PostgresStor
 
 async def waiting(name: str) -> int:
     async with await psycopg.AsyncConnection.connect(shared_server().url(name)) as connection:
-        cursor = await connection.execute("SELECT count(*) FROM scrubjay.vectors WHERE NOT placed")
+        cursor = await connection.execute("SELECT count(*) FROM scrubjay.vectors WHERE NOT indexed")
         return int((await cursor.fetchall())[0][0])

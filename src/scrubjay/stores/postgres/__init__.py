@@ -1,4 +1,4 @@
-"""The record store of many servers."""
+"""The record store on PostgreSQL."""
 
 from scrubjay.stores.postgres.address import Address
 from scrubjay.stores.postgres.restoring import restore_backup

@@ -1,4 +1,4 @@
-"""Backups: every table as the server itself copies it, one after the other, in one compressed file."""
+"""Backups: a binary copy of every table, one after the other, in one compressed file."""
 
 import asyncio
 import json
@@ -17,8 +17,7 @@ from scrubjay.ports import Progress
 from scrubjay.stores.postgres.address import Address
 from scrubjay.stores.postgres.database import KEEPER
 from scrubjay.stores.postgres.mapping import mapped_errors
-from scrubjay.stores.postgres.schema import connect
-from scrubjay.stores.postgres.tables import SPACE_TABLES
+from scrubjay.stores.postgres.schema import SPACE_TABLES, connect
 
 FORMAT = "scrubjay-postgresql-1"
 TABLES = ("spaces", "models", "tokens", *SPACE_TABLES)
@@ -41,7 +40,7 @@ class Part:
 
 
 async def write_backup(address: Address, target: Path, *, progress: Progress | None = None) -> None:
-    """Copy one state of the whole store to a file while others go on writing."""
+    """Copy one state of the whole store to a file while others write."""
     with mapped_errors(address.shown), _written(target) as file:
         async with _reading(address) as connection:
             await _dump(connection, file, progress or unheard)
@@ -49,7 +48,7 @@ async def write_backup(address: Address, target: Path, *, progress: Progress | N
 
 async def _dump(connection: psycopg.AsyncConnection, file: BinaryIO, progress: Progress) -> None:
     parts = [await _part(connection, table) for table in TABLES]
-    cursor = await connection.execute("SELECT count(*) FROM scrubjay.migrations")
+    cursor = await connection.execute("SELECT max(version) FROM scrubjay.schema_versions")
     head = {
         "format": FORMAT,
         "schema": int((await cursor.fetchall())[0][0]),
@@ -72,7 +71,7 @@ async def _dump(connection: psycopg.AsyncConnection, file: BinaryIO, progress: P
 
 @asynccontextmanager
 async def _reading(address: Address) -> AsyncGenerator[psycopg.AsyncConnection]:
-    """A connection that sees one state of everything, for as long as it takes."""
+    """Open a connection that sees one state of the store, without a time limit."""
     async with await connect(address.url, address) as connection, connection.transaction():
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         await connection.execute(f"SET LOCAL ROLE {KEEPER}")
@@ -82,7 +81,7 @@ async def _reading(address: Address) -> AsyncGenerator[psycopg.AsyncConnection]:
 
 @contextmanager
 def _written(target: Path) -> Generator[BinaryIO]:
-    """A file that is there whole or not at all, for its owner alone."""
+    """Open a file that only its owner may read, and that exists only when it is complete."""
     if target.exists() or target.is_symlink():
         raise InvalidInput(f"{target} is there already", hint="Choose another name", path=str(target))
     partial = target.with_name(target.name + ".partial")
@@ -105,14 +104,14 @@ def _written(target: Path) -> Generator[BinaryIO]:
 
 
 async def _blocks(copy: psycopg.AsyncCopy) -> AsyncGenerator[bytes]:
-    gathered = bytearray()
+    block = bytearray()
     async for data in copy:
-        gathered += data
-        if len(gathered) >= _BLOCK:
-            yield bytes(gathered)
-            gathered.clear()
-    if gathered:
-        yield bytes(gathered)
+        block += data
+        if len(block) >= _BLOCK:
+            yield bytes(block)
+            block.clear()
+    if block:
+        yield bytes(block)
 
 
 async def _part(connection: psycopg.AsyncConnection, table: str) -> Part:
@@ -140,5 +139,5 @@ async def _bytes(connection: psycopg.AsyncConnection) -> int:
 
 
 def unheard(done: int, total: int) -> None:
-    """Progress that nobody wants to know."""
+    """Ignore the progress."""
     del done, total

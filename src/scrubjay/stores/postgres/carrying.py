@@ -1,4 +1,4 @@
-"""Carrying a plan into the tables, in as few statements as it takes."""
+"""Write the plan of a commit to the tables, in as few statements as possible."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,10 +31,13 @@ from scrubjay.stores.postgres.reserving import Reserved, Sizes, ledger_row, rese
 from scrubjay.stores.postgres.runs import Runs, runs_of
 from scrubjay.stores.postgres.words import digest_of
 
+_HAS_CHANGE = """SELECT 1 FROM scrubjay.changes
+    WHERE space_no = scrubjay.current_space() AND place = %s AND seq = %s AND memory_id = %s::uuid AND at = %s"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """What became of a commit: the numbers of its first and last change, and whether to learn a dictionary."""
+    """The outcome of a commit: the numbers of its first and last change, and whether to train a dictionary."""
 
     seq: int | None = None
     first: int = 0
@@ -45,7 +48,7 @@ class Applied:
 
 @dataclass(slots=True, kw_only=True)
 class Carried:
-    """A plan on its way into the tables."""
+    """A plan that is about to be written."""
 
     space: str
     planner: Planner
@@ -57,42 +60,43 @@ class Carried:
     embedded: Embedded | None = None
 
     def shelve(self, embedded: Embedded, *, named: Sequence[str] = ()) -> None:
-        """Add vectors, and log which memories have them now so that indexes take them in.
+        """Add vectors, and log the memories that they belong to, so that vector indexes add them.
 
-        A memory that was stored without a vector gets one when another with the same text does. What was written
-        in the same commit has its own entry in the log.
+        A memory without a vector gets one when another memory with the same text does. A memory that this commit
+        writes has its own entry in the log.
         """
         self.opening.model(embedded)
-        there = self.opening.embedded()
-        self.fresh = {digest: vector for digest, vector in embedded.vectors.items() if digest not in there}
+        existing = self.opening.embedded()
+        self.fresh = {digest: vector for digest, vector in embedded.vectors.items() if digest not in existing}
         self.embedded = embedded
         sharers = self.opening.known("sharers")
-        for memory_id, known in sharers.items():
-            self.planner.known.setdefault(memory_id, known)
+        for memory_id, stored in sharers.items():
+            self.planner.known.setdefault(memory_id, stored)
         for memory_id in dict.fromkeys((*sharers, *named)):
             if memory_id in self.planner.known and memory_id not in self.planner.plan.memories:
                 self.planner.embedded(memory_id)
 
     async def out(self, work: Work, bodies: Bodies) -> Applied:
-        """Write everything down."""
-        plan, known = self.planner.plan, self.planner.known
+        """Write everything."""
+        plan, stored = self.planner.plan, self.planner.known
         if not plan.changes and not self.fresh and self.once is None:
             return Applied(taken=self.taken)
         newest = self.opening.rows("dictionary")
         whole = await bodies.pack(work, [row.version.memory for row in plan.versions], newest=newest)
-        packed, changed = await fold(work, bodies, plan.versions, whole, before=self.opening.line())
+        packed, repacked = await fold(work, bodies, plan.versions, whole, before=self.opening.line())
         runs = runs_of(self.origin, self.opening.rows("runs"), [row.author for row in plan.versions])
-        new = [one for one in plan.memories if known[one].number is None]
+        new_ids = [memory_id for memory_id in plan.memories if stored[memory_id].number is None]
         document = Document()
         sizes = sum_of(
-            sizes_of([*packed, *(one for _, one in changed)]), sizes_of([body.encoded for body, _ in changed], sign=-1)
+            sizes_of([*packed, *(encoded for _, encoded in repacked)]),
+            sizes_of([body.encoded for body, _ in repacked], sign=-1),
         )
-        reserved = await self._numbers(work, document, sizes, memories=len(new), runs=len(runs.fresh))
-        numbers = {one: number for one, found in known.items() if (number := found.number) is not None}
-        numbers |= dict(zip(new, reserved.memories, strict=True))
+        reserved = await self._numbers(work, document, sizes, memories=len(new_ids), runs=len(runs.fresh))
+        numbers = {memory_id: number for memory_id, entry in stored.items() if (number := entry.number) is not None}
+        numbers |= dict(zip(new_ids, reserved.memories, strict=True))
         runs.take_numbers(reserved.runs)
         self._put_records(document, numbers, packed, runs)
-        document.put("folded", folded_rows(changed))
+        document.put("repacked_versions", folded_rows(repacked))
         self._put_log(document, numbers, runs, reserved)
         if self.embedded is not None and self.fresh:
             model = self.opening.model(self.embedded) or await _make_model(work, self.embedded)
@@ -101,7 +105,7 @@ class Carried:
         if plan.changes:
             last = plan.changes[-1]
             values = (reserved.last_place, reserved.seqs[-1], last.memory_id, to_micros(self.origin.at))
-            work.proof = Ask(_HAPPENED, values)
+            work.proof = Ask(_HAS_CHANGE, values)
         due = bool(packed) and training_is_due(reserved.bodies, newest)
         return Applied(
             seq=max(reserved.seqs, default=None),
@@ -111,40 +115,40 @@ class Carried:
         )
 
     async def _numbers(self, work: Work, document: Document, sizes: Sizes, *, memories: int, runs: int) -> Reserved:
-        """The numbers that the opening took, or others if those are too few."""
+        """Return the numbers that `prepare_commit` has reserved, or reserve others if those are too few."""
         changes = len(self.planner.plan.changes)
         for row in self.opening.rows("reserved"):
-            found = reserved_of(work, row, sizes, changes=changes, memories=memories, runs=runs)
-            if found is not None:
-                document.put("ledger", [ledger_row(sizes, changes=changes)])
-                return found
+            reserved = reserved_of(work, row, sizes, changes=changes, memories=memories, runs=runs)
+            if reserved is not None:
+                document.put("space_totals", [ledger_row(sizes, changes=changes)])
+                return reserved
         return await reserve(work, sizes, changes=changes, memories=memories, runs=runs)
 
     def _put_records(
         self, document: Document, numbers: Mapping[str, int], packed: Sequence[Encoded], runs: Runs
     ) -> None:
-        plan, known, before = self.planner.plan, self.planner.known, self.planner.before
-        new = {one: memory for one, memory in plan.memories.items() if one not in before}
-        old = {one: memory for one, memory in plan.memories.items() if one in before}
-        document.put("memories", memory_rows(new, known, numbers, indexed=plan.passages))
-        document.put("revised", memory_rows(old, known, numbers, indexed=plan.passages))
+        plan, stored, before = self.planner.plan, self.planner.known, self.planner.before
+        new = {memory_id: memory for memory_id, memory in plan.memories.items() if memory_id not in before}
+        revised = {memory_id: memory for memory_id, memory in plan.memories.items() if memory_id in before}
+        document.put("memories", memory_rows(new, stored, numbers, indexed=plan.passages))
+        document.put("revised_memories", memory_rows(revised, stored, numbers, indexed=plan.passages))
         document.put("versions", version_rows(plan.versions, packed, numbers, runs.known))
         document.put("contents", content_rows(plan.memories, numbers))
         document.put("passages", passage_rows(self.space, plan.memories, plan.passages, numbers))
-        document.put("unindexed", [numbers[one] for one in plan.passages if one in before])
+        document.put("unindexed_memories", [numbers[memory_id] for memory_id in plan.passages if memory_id in before])
         related = {key: relation for key, relation in plan.relations.items() if relation is not None}
         unrelated = {key: None for key, relation in plan.relations.items() if relation is None}
         document.put("relations", relation_rows(related, numbers))
-        document.put("unrelated", relation_rows(unrelated, numbers))
+        document.put("deleted_relations", relation_rows(unrelated, numbers))
         self._put_counts(document)
 
     def _put_counts(self, document: Document) -> None:
-        """What is found by other words from now on changes the counts of both."""
+        """Subtract the old terms and facets of each memory from the counts, and add the new ones."""
         counts, terms, plan = Counts(self.space), self.opening.terms(), self.planner.plan
-        for one, passages in plan.passages.items():
-            before, memory = self.planner.before.get(one), plan.memories[one]
+        for memory_id, passages in plan.passages.items():
+            before, memory = self.planner.before.get(memory_id), plan.memories[memory_id]
             if before is not None:
-                counts.remove(before.state, terms.get(one, []), before.facets)
+                counts.remove(before.state, terms.get(memory_id, []), before.facets)
             counts.add(memory.state, [passage.terms for passage in passages], facets_of(memory))
         counts.put(document, new_words=self.opening.new_words())
 
@@ -160,21 +164,17 @@ class Carried:
         )  # fmt: skip
         if self.once is not None:
             document.put(
-                "once",
+                "idempotency_keys",
                 [
                     {
                         "key_digest": written(digest_of(self.once.key)),
-                        "digest": written(self.once.digest),
+                        "request_digest": written(self.once.digest),
                         "answer": self.once.answer,
                         "run_no": runs.number,
                         "at": at,
                     }
                 ],
             )
-
-
-_HAPPENED = """SELECT 1 FROM scrubjay.changes
-    WHERE space_no = scrubjay.here() AND place = %s AND seq = %s AND memory_id = %s::uuid AND at = %s"""
 
 
 async def _make_model(work: Work, embedded: Embedded) -> int:

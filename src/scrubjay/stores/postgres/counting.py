@@ -1,4 +1,4 @@
-"""The counts that ranking needs: what a commit adds to them and takes away, by space and state."""
+"""The counts that ranking needs: the difference that a commit makes to them, by space and state."""
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Sequence
@@ -11,39 +11,39 @@ from scrubjay.text.grams import grams_of
 
 
 class Counts:
-    """Differences, gathered over a whole commit."""
+    """The differences of a whole commit."""
 
     def __init__(self, space: str) -> None:
         self._space = space
         self._words: Counter[int] = Counter()
         self._added: dict[int, tuple[State, str]] = {}
         self._facets: Counter[tuple[State, str]] = Counter()
-        self._lexicons: defaultdict[State, list[int]] = defaultdict(lambda: [0, 0, 0])
+        self._totals: defaultdict[State, list[int]] = defaultdict(lambda: [0, 0, 0])
 
     def add(self, state: State, passages: Sequence[Sequence[str]], facets: Iterable[str]) -> None:
-        """A memory with passages of these terms is found in a state from now on."""
+        """Count a memory with passages of these terms."""
         self._count(state, passages, facets, sign=1)
 
     def remove(self, state: State, passages: Sequence[Sequence[str]], facets: Iterable[str]) -> None:
-        """It is no more."""
+        """Count a memory with passages of these terms no longer."""
         self._count(state, passages, facets, sign=-1)
 
     def put(self, document: Document, *, new_words: Container[int] = ()) -> None:
-        """Add what changes; of words and facets that nobody has any more nothing is left."""
+        """Add the rows of the differences; terms and facets without a memory are deleted."""
         document.put(
             "vocabulary", [self._entry(word, *added) for word, added in self._added.items() if word in new_words]
         )
         document.put("terms", [{"word": word, "passages": count} for word, count in self._words.items() if count])
         document.put("facets", [self._facet(*key, count) for key, count in self._facets.items() if count])
         document.put(
-            "lexicons",
+            "corpus_totals",
             [
                 {"state": STATE_NUMBERS[state], "memories": memories, "passages": passages, "length": length}
-                for state, (memories, passages, length) in self._lexicons.items()
+                for state, (memories, passages, length) in self._totals.items()
             ],
         )
-        document.put("dropped_words", [word for word, count in self._words.items() if count < 0])
-        document.put("dropped_facets", [self._facet(*key, count) for key, count in self._facets.items() if count < 0])
+        document.put("unused_words", [word for word, count in self._words.items() if count < 0])
+        document.put("unused_facets", [self._facet(*key, count) for key, count in self._facets.items() if count < 0])
 
     def _entry(self, word: int, state: State, term: str) -> Record:
         grams = grams_for(self._space, state, grams_of(term))
@@ -62,6 +62,6 @@ class Counts:
                 self._words[words[term]] += sign
         for facet in facets:
             self._facets[state, facet] += sign
-        lexicon = self._lexicons[state]
+        totals = self._totals[state]
         for place, count in enumerate((1, len(passages), sum(map(len, passages)))):
-            lexicon[place] += sign * count
+            totals[place] += sign * count

@@ -1,4 +1,4 @@
-"""The connections: who speaks, for which space, how long, and what is done when the line breaks."""
+"""The connections of a store: transactions with a role, a space and a time limit, retried after a lost connection."""
 
 import asyncio
 import random
@@ -24,23 +24,23 @@ SERVER = "scrubjay_server"
 KEEPER = "scrubjay_keeper"
 SPACE_LOCKS = 0x534A_0001
 _BEGIN = Ask("BEGIN ISOLATION LEVEL READ COMMITTED")
-# Several statements of one message are a transaction without a BEGIN; each sees what was committed before it.
+# Several statements in one message are a transaction without BEGIN; each sees the commits before it.
 _BEGIN_READING = Ask("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-# Commits of one space come one after the other, those of two do not wait for each other.
-_ONE_AT_A_TIME = Ask("SELECT pg_advisory_xact_lock(%s, scrubjay.here())", (SPACE_LOCKS,))
-# It lasts as long as the transaction: a pooler may give the connection to somebody else after that.
-_PREAMBLE = "SELECT scrubjay.begin_1(%s, %s, %s, %s)"
+# Commits of one space run one after the other; those of different spaces do not wait for each other.
+_ONE_AT_A_TIME = Ask("SELECT pg_advisory_xact_lock(%s, scrubjay.current_space())", (SPACE_LOCKS,))
+# Its settings end with the transaction: a pooler may give the connection to another client after that.
+_PREAMBLE = "SELECT scrubjay.begin_transaction(%s, %s, %s, %s)"
 _MOST_CONFLICTS = 10
 _FIRST_NAP = 0.02
 _LONGEST_NAP = 0.5
 
 
 class Database:
-    """Runs questions and transactions on a pool of connections, each for one space or, as the keeper, for all."""
+    """Runs queries and transactions on a pool of connections, each for one space or, as the keeper, for all spaces."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
-        # To take an address apart takes longer than some questions do.
+        # Parsing the address takes longer than some queries do.
         self._shown = address.shown
         self._pool = AsyncConnectionPool(
             address.line_to(address.url),
@@ -62,7 +62,7 @@ class Database:
 
     @classmethod
     async def open(cls, address: Address) -> Self:
-        """Connect; raises in plain words when that is not possible."""
+        """Open the pool of connections."""
         database = cls(address)
         await database._pool.open()
         return database
@@ -70,7 +70,7 @@ class Database:
     async def read(
         self, *asks: Ask, space: str | None = None, keeper: bool = False, seconds: int | None = None
     ) -> list[Rows]:
-        """The rows of each question, asked in one message and one transaction."""
+        """Return the rows of each query; all are sent in one message and run in one transaction."""
 
         async def attempt() -> list[Rows]:
             async with self._connection() as connection:
@@ -81,9 +81,9 @@ class Database:
             return await self._patiently(attempt)
 
     async def rows(self, statement: str, *values: object, space: str | None = None, keeper: bool = False) -> Rows:
-        """The rows of one question."""
-        (found,) = await self.read(Ask(statement, values), space=space, keeper=keeper)
-        return found
+        """Return the rows of one query."""
+        (rows,) = await self.read(Ask(statement, values), space=space, keeper=keeper)
+        return rows
 
     async def write(
         self,
@@ -95,9 +95,9 @@ class Database:
         make: bool = False,
         seconds: int | None = None,
     ) -> T:
-        """Run a job in a transaction, again when it has to be; its result once that is durable.
+        """Run a job in a transaction, with retries, and return its result once it is durable.
 
-        In a space nobody else writes meanwhile. What `opening` asks is answered before the job begins.
+        No other transaction writes to the space meanwhile. The queries of `opening` run before the job begins.
         """
         asks = [_BEGIN, self._preamble(space, keeper=keeper, make=make, seconds=seconds)]
         if space is not None:
@@ -106,8 +106,8 @@ class Database:
         async def attempt() -> T:
             async with self._connection() as connection:
                 try:
-                    preamble, *found = await ask_together(connection, [*asks, *opening], skipped=1)
-                    work = Work(connection, found[len(asks) - 2 :], space_no=int(preamble[0][0]))
+                    preamble, *rest = await ask_together(connection, [*asks, *opening], skipped=1)
+                    work = Work(connection, rest[len(asks) - 2 :], space_no=int(preamble[0][0]))
                     result = await job(work)
                     await _note_transaction(work)
                 except BaseException:
@@ -121,7 +121,7 @@ class Database:
                 return await self._patiently(attempt)
 
     async def close(self) -> None:
-        """Finish what was begun, then let go of every connection."""
+        """Wait for the work in progress, then close every connection."""
         if self._closed:
             return
         self._closed = True
@@ -158,7 +158,7 @@ class Database:
                 self._idle.set()
 
     async def _patiently(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Try again while what hinders is of the kind that passes."""
+        """Retry after a conflict or a lost connection."""
         deadline = time.monotonic() + self.address.patience
         tries = 0
         while True:
@@ -171,7 +171,7 @@ class Database:
                     raise
                 telemetry.count("store_retries", why="lost" if has_lost else "conflict")
                 if has_lost:
-                    # The others of the pool have most likely broken too.
+                    # The other connections of the pool have most likely broken too.
                     with suppress(TimeoutError):
                         async with asyncio.timeout(self.address.patience):
                             await self._pool.check()
@@ -182,18 +182,18 @@ class Database:
             await work.end()
         except psycopg.Error as error:
             await _roll_back(connection)
-            # The line broke while we waited for the answer: whether it was done is written in the database.
+            # The connection broke before the answer came: the database knows whether the commit happened.
             if not is_lost(error) or (work.transaction and not await self._has_happened(work, work.transaction, space)):
                 raise
 
     async def _has_happened(self, work: Work, transaction: str, space: str | None) -> bool:
-        """Whether a transaction was committed that nobody could tell us of."""
+        """Tell whether a transaction was committed whose answer was lost."""
         if not await self._has_committed(transaction):
             return False
         return work.proof is None or bool((await self.read(work.proof, space=space))[0])
 
     async def _has_committed(self, transaction: str) -> bool:
-        """How a transaction ended that nobody could tell us of; waits for it if it is still under way."""
+        """Tell how a transaction ended whose answer was lost; waits for it if it is still in progress."""
         deadline = time.monotonic() + self.address.patience
         while True:
             try:
@@ -204,7 +204,7 @@ class Database:
                 if status != "in progress":
                     return status == "committed"
             except errors.InvalidParameterValue:
-                # The number is still to be given: the server crashed, and what had it before is gone.
+                # The number is not assigned yet: the server crashed, and the transaction that had it is gone.
                 return False
             except psycopg.Error:
                 pass
@@ -218,7 +218,7 @@ class Database:
 
     @property
     def in_use(self) -> int:
-        """How many connections somebody works with now."""
+        """The number of connections in use."""
         stats = self._pool.get_stats()
         return stats.get("pool_size", 0) - stats.get("pool_available", 0)
 
@@ -227,14 +227,14 @@ class Database:
 
 
 async def _note_transaction(work: Work) -> None:
-    """Learn the number of the transaction before its end, so that its fate can be asked for."""
+    """Read the number of the transaction before it ends, so that its outcome can be queried."""
     if work.transaction is None:
         rows = await work.rows("SELECT coalesce(pg_current_xact_id_if_assigned()::text, '')")
         work.transaction = str(rows[0][0])
 
 
 async def _roll_back(connection: psycopg.AsyncConnection) -> None:
-    # A connection that is gone has nothing to roll back.
+    # A lost connection has nothing to roll back.
     with suppress(psycopg.Error):
         if not connection.closed:
             await connection.rollback()

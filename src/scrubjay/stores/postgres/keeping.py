@@ -1,4 +1,4 @@
-"""The rows that a plan comes to, by table, as the database takes them: one document for a whole commit."""
+"""The rows of a plan by table, as `write_commit` takes them: one JSON document for a whole commit."""
 
 import json
 from collections.abc import Container, Mapping, Sequence
@@ -27,7 +27,7 @@ Numbers = Mapping[str, int]
 
 
 class Document:
-    """Rows by table; those without any are left out."""
+    """Rows by table; tables without rows are left out."""
 
     def __init__(self) -> None:
         self._tables: dict[str, Sequence[Record] | Sequence[int]] = {}
@@ -38,41 +38,42 @@ class Document:
             self._tables[table] = rows
 
     async def write(self, work: Work) -> None:
-        """Hand it to the database, which does the rest."""
+        """Send it to the database."""
         if self._tables:
             await work.run(self._ask())
 
     def finish(self, work: Work) -> None:
-        """Have it written as the last thing of a transaction, in one message with its end."""
+        """Send it as the last statement of a transaction, in one message with the COMMIT."""
         if self._tables:
             work.last = self._ask()
 
     def _ask(self) -> Ask:
-        return Ask("SELECT scrubjay.write_3(%s::jsonb)", (json.dumps(self._tables, ensure_ascii=False),))
+        return Ask("SELECT scrubjay.write_commit(%s::jsonb)", (json.dumps(self._tables, ensure_ascii=False),))
 
 
 def memory_rows(
-    memories: Mapping[str, Memory], known: Mapping[str, Known], numbers: Numbers, *, indexed: Container[str]
+    memories: Mapping[str, Memory], stored: Mapping[str, Known], numbers: Numbers, *, indexed: Container[str]
 ) -> list[Record]:
-    """Memories as they are at the end of a commit; those that are indexed by it are of the newest shape."""
+    """Return the rows of memories; those that the commit indexes have the newest passage format."""
     return [
         {
-            "no": numbers[one],
-            "id": one,
+            "no": numbers[memory_id],
+            "id": memory_id,
             "name": memory.name,
-            "name_digest": written(known[one].name_digest),
+            "name_digest": written(stored[memory_id].name_digest),
             "title": memory.title,
             "title_key": key_of(memory.title.casefold()),
-            "bare_key": key_of(bare_slug(memory.title)),
-            "name_key": key_of(bare_slug(memory.name)),
+            "title_slug_key": key_of(bare_slug(memory.title)),
+            "name_slug_key": key_of(bare_slug(memory.name)),
             "content_key": key_of(memory.content),
             "group_key": key_of(memory.group),
-            "index_key": written(known[one].index_key),
+            "index_key": written(stored[memory_id].index_key),
             "facets": json.dumps(facets_of(memory), ensure_ascii=False),
             "state": STATE_NUMBERS[memory.state],
             "pinned": memory.pinned,
             "version": memory.version,
-            "passages": known[one].passages,
+            "passages": stored[memory_id].passages,
+            "passage_format": SHAPE if memory_id in indexed else None,
             "date": to_micros(memory.date),
             "created_at": to_micros(memory.created_at),
             "updated_at": to_micros(memory.updated_at),
@@ -81,16 +82,15 @@ def memory_rows(
             "tier": TIER_NUMBERS[memory.tier],
             "relevance": memory.relevance,
             "confirmed": micros_of(memory.last_confirmed),
-            "shape": SHAPE if one in indexed else None,
         }
-        for one, memory in memories.items()
+        for memory_id, memory in memories.items()
     ]
 
 
 def version_rows(
     versions: Sequence[VersionRow], packed: Sequence[Encoded], numbers: Numbers, runs: Mapping[Author, int]
 ) -> list[Record]:
-    """Versions with their bodies."""
+    """Return the rows of versions with their bodies."""
     return [
         {
             "memory_no": numbers[memory_id],
@@ -111,7 +111,7 @@ def version_rows(
 
 
 def folded_rows(changed: Sequence[tuple[Body, Encoded]]) -> list[Record]:
-    """Versions that are told by newer ones from now on."""
+    """Return the rows of versions that become deltas of newer ones."""
     return [
         {
             "memory_no": body.memory_no,
@@ -125,28 +125,28 @@ def folded_rows(changed: Sequence[tuple[Body, Encoded]]) -> list[Record]:
 
 
 def content_rows(memories: Mapping[str, Memory], numbers: Numbers) -> list[Record]:
-    """What is shown in clear of each memory."""
+    """Return the rows of plain text for the view `memory_items`."""
     return [
-        {"memory_no": numbers[one], "content": shown_text(memory), "metadata": shown_metadata(memory)}
-        for one, memory in memories.items()
+        {"memory_no": numbers[memory_id], "content": shown_text(memory), "metadata": shown_metadata(memory)}
+        for memory_id, memory in memories.items()
     ]
 
 
 def passage_rows(
     space: str, memories: Mapping[str, Memory], passages: Mapping[str, Sequence[Passage]], numbers: Numbers
 ) -> list[Record]:
-    """The passages of memories, with the words that they are found by."""
+    """Return the rows of passages, with the words that a search finds them by."""
     rows: list[Record] = []
-    for one, parts in passages.items():
-        memory = memories[one]
+    for memory_id, parts in passages.items():
+        memory = memories[memory_id]
         labels = labels_of(space, memory.state, facets_of(memory))
         words = words_of(space, memory.state, (term for passage in parts for term in passage.terms))
         thread = thread_key(space, memory.state, memory.thread)
         rows += [
             {
-                "id": passage_id(numbers[one], passage.ordinal),
+                "id": passage_id(numbers[memory_id], passage.ordinal),
                 "state": STATE_NUMBERS[memory.state],
-                "memory_id": one,
+                "memory_id": memory_id,
                 "hash": written(passage.hash),
                 "date": to_micros(memory.date),
                 "observation": passage.observation,
@@ -164,7 +164,7 @@ def passage_rows(
 
 
 def relation_rows(relations: Mapping[RelationKey, Relation | None], numbers: Numbers) -> list[Record]:
-    """Relations that are set, and, without a text, those that are removed."""
+    """Return the rows of relations; a removed relation has only its key."""
     rows: list[Record] = []
     for (source, kind, target), relation in relations.items():
         row: dict[str, Json] = {
@@ -185,7 +185,7 @@ def relation_rows(relations: Mapping[RelationKey, Relation | None], numbers: Num
 def change_rows(
     changes: Sequence[ChangeRow], numbers: Numbers, *, seqs: Sequence[int], last_place: int, run_no: int, at: int
 ) -> list[Record]:
-    """Entries of the log: the last of them has the last place."""
+    """Return the rows of the log; the last of them has the last place."""
     return [
         {
             "place": last_place - len(changes) + count,
@@ -206,7 +206,7 @@ def change_rows(
 
 
 def vector_rows(model_no: int, vectors: Mapping[bytes, Vector], *, dimension: int) -> list[Record]:
-    """Vectors of texts; raises InvalidInput for what is none."""
+    """Return the rows of vectors; raises InvalidInput for a malformed one."""
     return [
         {"model_no": model_no, "hash": written(digest), "vector": _listed(vector, dimension)}
         for digest, vector in vectors.items()
@@ -214,12 +214,12 @@ def vector_rows(model_no: int, vectors: Mapping[bytes, Vector], *, dimension: in
 
 
 def written(data: bytes) -> str:
-    """Bytes as the database reads them."""
+    """Return bytes as the database reads them."""
     return "\\x" + data.hex()
 
 
 def _listed(vector: Vector, dimension: int) -> str:
     if vector.shape != (dimension,) or not np.isfinite(vector).all():
         raise InvalidInput(f"a vector must be {dimension} finite numbers")
-    # Five digits tell every half from its neighbours.
+    # Five digits tell every half-precision number from its neighbours.
     return f"[{','.join(map('%.5g'.__mod__, vector.astype(np.float16).tolist()))}]"

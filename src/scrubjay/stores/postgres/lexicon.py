@@ -1,7 +1,7 @@
-"""The lexical index: words find candidates, and counts let the engine rank them.
+"""The lexical index: words find candidates, and the engine ranks them by counts.
 
-Words are keys made with the name of a space, so that what a question reads is that space's alone. It is the keeper who
-looks them up: PostgreSQL uses no index of this kind for those whose rows it has to check.
+Words are hashes that depend on the space, so that a search reads only entries of its own space. It runs as the keeper:
+PostgreSQL uses no GIN index under row-level security.
 """
 
 import time
@@ -21,19 +21,19 @@ from scrubjay.stores.weighing import Weighed, rare_of, weigh
 from scrubjay.text.grams import grams_of
 
 Words = Mapping[str, int]
-# Whoever asks for statistics asks for candidates next.
+# A caller that reads statistics asks for candidates next.
 _FRESH = 0.5
 _KEPT = 64
 _EARLIEST, _LATEST = -(1 << 62), 1 << 62
-# Of a trigram that more terms have these are looked at; the term that was meant shares rarer ones, too.
+# At most so many terms of each trigram are read: the intended term shares rarer trigrams too.
 _MOST_OF_EACH = 2_000
-# Of those with the most in common, so many are compared exactly.
+# So many of the terms with the most common trigrams are compared exactly.
 _MOST_COMPARED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sought:
-    """What passages are sought by: the weighed terms, rarest first, of which so many find any, and the terms' keys."""
+    """A search: the weighed terms, rarest first, the number of rare ones, which find passages, and their words."""
 
     space: str
     wanted: Filter
@@ -44,55 +44,55 @@ class _Sought:
 
     @property
     def keys(self) -> list[int]:
-        """The keys of the terms."""
-        return [self.words[one.term] for one in self.weighed]
+        """The words of the terms."""
+        return [self.words[term.term] for term in self.weighed]
 
 
 class Counted:
-    """Statistics that were told a moment ago: the candidates for the same question are weighed with them."""
+    """Statistics of the last moment, which weigh the candidates of the same search."""
 
     def __init__(self) -> None:
-        self._told: Recent[tuple[str, State, tuple[str, ...]], tuple[float, TermStatistics]] = Recent(_KEPT)
+        self._recent: Recent[tuple[str, State, tuple[str, ...]], tuple[float, TermStatistics]] = Recent(_KEPT)
 
     async def statistics(self, database: Database, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
-        """Counts of one space and state alone."""
-        told = await statistics_of(database, space, words_of(space, state, terms), state=state)
-        self._told.put((space, state, tuple(terms)), (time.monotonic(), told))
-        return told
+        """Return the counts of one space and state."""
+        statistics = await statistics_of(database, space, words_of(space, state, terms), state=state)
+        self._recent.put((space, state, tuple(terms)), (time.monotonic(), statistics))
+        return statistics
 
     async def candidates(
         self, database: Database, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
     ) -> list[tuple[int, float]]:
-        """(passage number, what the terms it has tell) of passages that pass the filter, best first."""
+        """Return (passage number, sum of weights) of passages that pass the filter, best first."""
         words = words_of(space, wanted.state, terms)
-        at, statistics = self._told.get((space, wanted.state, tuple(terms))) or (0.0, None)
+        at, statistics = self._recent.get((space, wanted.state, tuple(terms))) or (0.0, None)
         if statistics is None or time.monotonic() - at > _FRESH:
             statistics = await statistics_of(database, space, words, state=wanted.state)
         weighed = weigh(statistics.frequencies, total=statistics.passages)
         rare = len(rare_of(weighed))
         sought = _Sought(space=space, wanted=wanted, weighed=weighed, rare=rare, words=words, limit=limit)
-        found = await _candidates(database, sought)
-        if len(found) < limit and rare < len(weighed) and not wanted.is_empty:
-            # The filter leaves few of the rare words' passages: now the common words must help out.
-            found = await _candidates(database, replace(sought, rare=len(weighed)))
-        return found
+        candidates = await _candidates(database, sought)
+        if len(candidates) < limit and rare < len(weighed) and not wanted.is_empty:
+            # The filter leaves few passages with rare words: now common words find passages too.
+            candidates = await _candidates(database, replace(sought, rare=len(weighed)))
+        return candidates
 
     def forget(self) -> None:
-        """Know nothing: something was committed."""
-        self._told.clear()
+        """Drop the statistics after a commit."""
+        self._recent.clear()
 
 
 async def lexical_candidates(
     database: Database, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
 ) -> list[tuple[int, float]]:
-    """(passage number, what the terms it has tell), for one who has asked for no statistics."""
+    """Return (passage number, sum of weights) for a caller without statistics."""
     return await Counted().candidates(database, space, terms, wanted, limit=limit)
 
 
 async def known_facets(database: Database, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
-    """Which of some facets there are in one state of a space, and how many memories have each."""
+    """Return those facets that exist in one state of a space, and how many memories have each."""
     rows = await database.rows(
-        "SELECT * FROM scrubjay.known_facets_1(%s::smallint, %s::bytea[])",
+        "SELECT * FROM scrubjay.count_facets(%s::smallint, %s::bytea[])",
         STATE_NUMBERS[state], [digest_of(facet) for facet in dict.fromkeys(facets)], space=space,
     )  # fmt: skip
     return {str(facet): int(memories) for facet, memories in rows}
@@ -101,30 +101,30 @@ async def known_facets(database: Database, space: str, facets: Sequence[Facet], 
 async def similar_terms(
     database: Database, space: str, term: str, *, state: State, limit: int
 ) -> list[tuple[str, int]]:
-    """The terms that share the most trigrams with one, and how many passages have each."""
+    """Return the terms that share the most trigrams with one, and how many passages have each."""
     grams = grams_for(space, state, grams_of(term))
     rows = await database.rows(
-        "SELECT * FROM scrubjay.similar_1(%s::bigint[], %s, %s, %s)",
+        "SELECT * FROM scrubjay.similar_terms(%s::bigint[], %s, %s, %s)",
         array(grams), _MOST_OF_EACH, _MOST_COMPARED, limit, space=space, keeper=True,
     )  # fmt: skip
-    return [(str(found), int(passages)) for found, passages in rows]
+    return [(str(similar), int(passages)) for similar, passages in rows]
 
 
 async def passing(database: Database, space: str, wanted: Filter) -> list[int]:
-    """Numbers of all passages that pass a filter."""
+    """Return the numbers of all passages that pass a filter."""
     test = passing_test(space, wanted)
     if wanted.facet_groups:
-        statement = f"{_FOUND.format(test.statement)} WHERE p.space_no = scrubjay.here()"
+        statement = _PASSING.format(test.statement)
         rows = await database.rows(statement, *test.values, space=space, keeper=True)
     else:
-        statement = "SELECT id FROM scrubjay.passages p WHERE space_no = scrubjay.here() AND p.state = %s AND "
+        statement = "SELECT id FROM scrubjay.passages p WHERE space_no = scrubjay.current_space() AND p.state = %s AND "
         state = STATE_NUMBERS[wanted.state]
         rows = await database.rows(statement + test.statement, state, *test.values, space=space)
     return [int(row[0]) for row in rows]
 
 
 def passing_test(space: str, wanted: Filter) -> Ask:
-    """The test of passages `p` that a filter comes to, besides the state."""
+    """Return the condition of a filter on passages `p`, without the state."""
     tests, values = ["true"], list[object]()
     groups = wanted.facet_groups
     singles = [group[0] for group in groups if len(group) == 1]
@@ -143,9 +143,9 @@ def passing_test(space: str, wanted: Filter) -> Ask:
 
 
 async def statistics_of(database: Database, space: str, words: Words, *, state: State) -> TermStatistics:
-    """Counts of one space and state, for words that are known by their keys."""
+    """Return the counts of one space and state for words."""
     rows = await database.rows(
-        "SELECT * FROM scrubjay.statistics_1(%s::smallint, %s::bigint[])",
+        "SELECT * FROM scrubjay.term_statistics(%s::smallint, %s::bigint[])",
         STATE_NUMBERS[state], array(words.values()), space=space,
     )  # fmt: skip
     frequencies = {word: int(count) for word, count, _ in rows}
@@ -158,7 +158,7 @@ async def statistics_of(database: Database, space: str, words: Words, *, state: 
 
 
 async def _candidates(database: Database, sought: _Sought) -> list[tuple[int, float]]:
-    """The passages whose words weigh most together, newest first among equals."""
+    """Return the passages with the highest sum of weights, newest first among equals."""
     if not sought.weighed:
         return []
     space, wanted = sought.space, sought.wanted
@@ -166,11 +166,11 @@ async def _candidates(database: Database, sought: _Sought) -> list[tuple[int, fl
     if sum(len(group) > 1 for group in groups) > 1:
         return await _choosy(database, sought)
     singles = labels_of(space, wanted.state, [group[0] for group in groups if len(group) == 1])
-    choices = labels_of(space, wanted.state, [one for group in groups if len(group) > 1 for one in group])
+    choices = labels_of(space, wanted.state, [facet for group in groups if len(group) > 1 for facet in group])
     rows = await database.rows(
-        """SELECT * FROM scrubjay.candidates_1(%s::bigint[], %s::float8[], %s, %s::bigint[], %s::bigint[], %s::bigint,
-             %s::bigint, %s)""",
-        array(sought.keys), array(one.weight for one in sought.weighed), sought.rare, array(singles), array(choices),
+        """SELECT * FROM scrubjay.lexical_candidates(%s::bigint[], %s::float8[], %s, %s::bigint[], %s::bigint[],
+             %s::bigint, %s::bigint, %s)""",
+        array(sought.keys), array(term.weight for term in sought.weighed), sought.rare, array(singles), array(choices),
         _EARLIEST if wanted.since is None else to_micros(wanted.since),
         _LATEST if wanted.until is None else to_micros(wanted.until), sought.limit, space=space, keeper=True,
     )  # fmt: skip
@@ -178,30 +178,31 @@ async def _candidates(database: Database, sought: _Sought) -> list[tuple[int, fl
 
 
 async def _choosy(database: Database, sought: _Sought) -> list[tuple[int, float]]:
-    """The same for a filter with several choices of labels, of which the function of the database knows one at most."""
+    """Return the same for a filter with several choices of facets; `lexical_candidates` takes at most one."""
     test = passing_test(sought.space, sought.wanted)
     keys = sought.keys
     among = array(keys[: sought.rare])
-    looks: list[str] = []
+    lookups: list[str] = []
     values: list[object] = []
-    for place, one in enumerate(sought.weighed):
+    for place, term in enumerate(sought.weighed):
         beside = "AND p.words && %s::bigint[]" if place >= sought.rare else ""
-        looks.append(
-            f"""SELECT p.id, p.space_no, {one.weight!r}::float8 AS weight FROM (SELECT p.id, p.space_no
+        lookups.append(
+            f"""SELECT p.id, p.space_no, {term.weight!r}::float8 AS weight FROM (SELECT p.id, p.space_no
                 FROM scrubjay.passages p WHERE p.words @> %s::bigint[] {beside} AND {test.statement} OFFSET 0) AS p"""
         )
         values += [array([keys[place]]), *([among] if beside else []), *test.values]
-    statement = f"""SELECT f.id, sum(f.weight) FROM ({" UNION ALL ".join(looks)}) AS f
-        WHERE f.space_no = scrubjay.here() GROUP BY f.id ORDER BY 2 DESC, 1 DESC LIMIT %s"""
+    statement = f"""SELECT f.id, sum(f.weight) FROM ({" UNION ALL ".join(lookups)}) AS f
+        WHERE f.space_no = scrubjay.current_space() GROUP BY f.id ORDER BY 2 DESC, 1 DESC LIMIT %s"""
     rows = await database.rows(statement, *values, sought.limit, space=sought.space, keeper=True)
     return [(int(number), float(total)) for number, total in rows]
 
 
 def array(numbers: Iterable[float]) -> str:
-    """Numbers as the database reads them."""
-    # Written here, as the driver looks at each of them several times.
+    """Return numbers as the database reads an array."""
+    # Faster than the driver, which inspects each of them several times.
     return f"{{{','.join(map(repr, numbers))}}}"
 
 
-# OFFSET 0 keeps the test of the space outside: the planner would rather walk a whole space than use the words.
-_FOUND = """SELECT p.id FROM (SELECT p.id, p.space_no FROM scrubjay.passages p WHERE {} OFFSET 0) AS p"""
+# OFFSET 0 keeps the condition on the space outside: the planner would scan the whole space instead of the index.
+_PASSING = """SELECT p.id FROM (SELECT p.id, p.space_no FROM scrubjay.passages p WHERE {} OFFSET 0) AS p
+    WHERE p.space_no = scrubjay.current_space()"""

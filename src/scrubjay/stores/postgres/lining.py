@@ -1,4 +1,4 @@
-"""Stored bodies, and the newer ones that some of them are told by."""
+"""Stored bodies, and the newer versions that the deltas among them need."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,19 +7,9 @@ from scrubjay.stores.codec import Encoded, Encoding
 from scrubjay.stores.packing import Kept
 from scrubjay.stores.postgres.asking import Row
 
-# What `Body` needs of a version, in order.
-BODY_COLUMNS = "v.encoding, v.dictionary, v.sha256, v.size, v.body"
-# The versions from after one up to the first that is whole after another.
-NEWER = f"""SELECT k.no, v.number, {BODY_COLUMNS}
-    FROM unnest(%s::bigint[], %s::integer[], %s::integer[]) AS k(no, low, high)
-    CROSS JOIN LATERAL (SELECT * FROM scrubjay.versions q
-      WHERE q.space_no = scrubjay.here() AND q.memory_no = k.no AND q.number > k.low AND q.number <= (
-        SELECT min(w.number) FROM scrubjay.versions w WHERE w.space_no = scrubjay.here() AND w.memory_no = k.no
-          AND w.number > k.high AND w.encoding <> {int(Encoding.DELTA)})) AS v"""
-
 
 class Body(NamedTuple):
-    """A stored body, whose it is, and the versions after it as far as it takes to read it."""
+    """A stored body, the memory it belongs to, and the newer versions that its decompression needs."""
 
     encoded: Encoded
     memory_id: str
@@ -36,50 +26,53 @@ class Body(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Whether all is there that it takes to read it."""
+        """Whether it is whole, or ends in a version that is."""
         last = self.newer[-1].encoded if self.newer else self.encoded
         return last.encoding is not Encoding.DELTA
 
 
 def linked(bodies: Sequence[Body], others: Sequence[tuple[int, Kept]] = ()) -> list[Body]:
-    """Bodies with the newer ones that they are told by, which are found among themselves and some others."""
+    """Return bodies with the newer versions that they need, taken from themselves and from others by memory number."""
     if all(body.is_complete for body in bodies):
         return list(bodies)
-    lines: dict[int, dict[int, Kept]] = {}
-    for number, kept in (*others, *((body.memory_no, body.kept) for body in bodies)):
-        lines.setdefault(number, {})[kept.number] = kept
-    in_order = {number: sorted(line.values()) for number, line in lines.items()}
-    return [body if body.is_complete else body._replace(newer=_after(body, in_order)) for body in bodies]
+    versions: dict[int, dict[int, Kept]] = {}
+    for memory_no, version in (*others, *((body.memory_no, body.kept) for body in bodies)):
+        versions.setdefault(memory_no, {})[version.number] = version
+    in_order = {memory_no: sorted(by_number.values()) for memory_no, by_number in versions.items()}
+    return [
+        body if body.is_complete else body._replace(newer=_newer(body, in_order[body.memory_no])) for body in bodies
+    ]
 
 
 def spans(bodies: Sequence[Body]) -> tuple[list[int], list[int], list[int]]:
-    """The values that NEWER asks for: memories, and between which of their versions some are missing."""
-    found: dict[int, list[int]] = {}
+    """Return the memories of incomplete bodies, with the lowest and highest incomplete version of each."""
+    incomplete: dict[int, list[int]] = {}
     for body in bodies:
         if not body.is_complete:
-            found.setdefault(body.memory_no, []).append(body.version)
-    return list(found), [min(numbers) for numbers in found.values()], [max(numbers) for numbers in found.values()]
+            incomplete.setdefault(body.memory_no, []).append(body.version)
+    lows, highs = ([choose(numbers) for numbers in incomplete.values()] for choose in (min, max))
+    return list(incomplete), lows, highs
 
 
 def memory_body(row: Row) -> Body:
-    """The body of a row of `get_1`."""
+    """Return the body of a row of `get_memories`."""
     number, memory_id, version, accessed, count, *packed = row
     return Body(encoded_of(packed), str(memory_id), version, number, accessed, count)
 
 
 def encoded_of(packed: Sequence[object]) -> Encoded:
-    """A body from the values of BODY_COLUMNS."""
+    """Return a body from its columns: encoding, dictionary, sha256, size, body."""
     encoding, dictionary, sha256, size, data = packed
     assert isinstance(sha256, bytes)
     assert isinstance(data, bytes)
     return Encoded(data, Encoding(encoding), int(str(dictionary)), sha256, int(str(size)))
 
 
-def _after(body: Body, lines: dict[int, list[Kept]]) -> tuple[Kept, ...]:
+def _newer(body: Body, versions: Sequence[Kept]) -> tuple[Kept, ...]:
     newer: list[Kept] = []
-    for kept in lines[body.memory_no]:
-        if kept.number > body.version:
-            newer.append(kept)
-            if kept.encoded.encoding is not Encoding.DELTA:
+    for version in versions:
+        if version.number > body.version:
+            newer.append(version)
+            if version.encoded.encoding is not Encoding.DELTA:
                 break
     return tuple(newer)

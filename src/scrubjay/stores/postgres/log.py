@@ -2,100 +2,73 @@
 
 import asyncio
 
-from scrubjay.model.change import Action, Change
+from scrubjay.model.change import Change
 from scrubjay.ports import Run
 from scrubjay.stores.postgres.asking import Ask, Rows
 from scrubjay.stores.postgres.database import Database
+from scrubjay.stores.postgres.sql_files import named_statements
 from scrubjay.stores.rows import change_of, key_of
 
-_COLUMNS = """c.seq, c.place, s.name, c.memory_id, c.memory_no, c.action, c.version, c.base, c.passages_before, c.at,
-    r.agent, r.id, c.relation"""
-_TABLES = """scrubjay.changes c JOIN scrubjay.spaces s ON s.no = c.space_no
-    JOIN scrubjay.runs r ON r.space_no = c.space_no AND r.no = c.run_no"""
-# Changes that undo has nothing to give back for.
-_NOT_UNDOABLE = f"('{Action.EMBEDDED}', '{Action.PURGED}', '{Action.IMPORTED}')"
-# A commit that took its numbers earlier, and is still under way, is waited for: so long, and so often looked for.
+_SQL = named_statements("queries/log")
+# How often, and with which pause, to wait for a commit that has reserved earlier numbers and is still in progress.
 _NAP = 0.002
 _NAPS = 250
 
 
 async def changes(database: Database, *, after: int, limit: int) -> list[Change]:
-    """Entries of all spaces in order. None that comes later has a number below one that was told."""
+    """Return the changes of all spaces in order. No later change has a number below a returned one."""
     rows: Rows = []
     for _ in range(_NAPS):
-        rows = await database.rows("SELECT * FROM scrubjay.changes_1(%s, %s)", after, limit, keeper=True)
+        rows = await database.rows("SELECT * FROM scrubjay.list_changes(%s, %s)", after, limit, keeper=True)
         has_later = bool(rows) and rows[-1][0] is None
         if has_later:
             del rows[-1]
         if len(rows) == limit or not has_later:
             break
-        # Something is committed that may not be told yet, and may be the caller's own.
+        # A later change is committed, perhaps by the caller, but an earlier one may still come.
         await asyncio.sleep(_NAP)
     return [change_of(row) for row in rows]
 
 
 async def changes_in(database: Database, space: str, *, after: int, limit: int) -> list[Change]:
-    """Entries of one space, in its own count."""
-    rows = await database.rows(
-        f"""SELECT {_COLUMNS} FROM {_TABLES} WHERE c.space_no = scrubjay.here() AND c.place > %s
-            ORDER BY c.place LIMIT %s""",
-        after, limit, space=space,
-    )  # fmt: skip
+    """Return the changes of one space, numbered within it."""
+    rows = await database.rows(_SQL["changes_in_space"], after, limit, space=space)
     return [change_of(row) for row in rows]
 
 
 async def last_place(database: Database, space: str) -> int:
-    """How many entries a space has."""
-    rows = await database.rows("SELECT changes FROM scrubjay.ledgers WHERE space_no = scrubjay.here()", space=space)
+    """Return the number of changes of a space."""
+    rows = await database.rows(
+        "SELECT changes FROM scrubjay.space_totals WHERE space_no = scrubjay.current_space()", space=space
+    )
     return int(rows[0][0]) if rows else 0
 
 
 async def last_seq(database: Database) -> int:
-    """The newest entry's number."""
+    """Return the number of the newest change."""
     rows = await database.rows("SELECT coalesce(max(seq), 0) FROM scrubjay.changes", keeper=True)
     return int(rows[0][0])
 
 
 async def settled_seq(database: Database) -> int:
-    """The number up to which nothing can come any more."""
-    rows = await database.rows("SELECT scrubjay.settled()", keeper=True)
+    """Return the number up to which no change can be added."""
+    rows = await database.rows("SELECT scrubjay.settled_seq()", keeper=True)
     return int(rows[0][0] or 0)
 
 
 async def last_run(database: Database, space: str, *, agent: str) -> Run | None:
-    """The newest run of an agent that can still be undone."""
-    return await _run(
-        database,
-        space,
-        f"""SELECT no, id, agent FROM scrubjay.runs WHERE space_no = scrubjay.here() AND agent_key = %s
-            AND undoes IS NULL AND NOT undone AND EXISTS (SELECT 1 FROM scrubjay.changes c
-              WHERE c.space_no = scrubjay.here() AND c.run_no = runs.no AND c.action NOT IN {_NOT_UNDOABLE})
-            ORDER BY last_seq DESC LIMIT 1""",
-        key_of(agent),
-    )
+    """Return the newest run of an agent that can still be undone."""
+    return await _run(database, space, _SQL["last_run"], key_of(agent))
 
 
 async def run_of(database: Database, space: str, run: str) -> Run | None:
-    """The newest run with an id or name."""
-    return await _run(
-        database,
-        space,
-        """SELECT no, id, agent FROM scrubjay.runs WHERE space_no = scrubjay.here() AND id_key = %s
-           ORDER BY undone, no DESC LIMIT 1""",
-        key_of(run),
-    )
+    """Return the newest run with an id or name."""
+    return await _run(database, space, _SQL["run_by_id"], key_of(run))
 
 
-async def _run(database: Database, space: str, chosen: str, key: int) -> Run | None:
-    runs, rows = await database.read(
-        Ask(chosen, (key,)),
-        Ask(
-            f"""WITH chosen AS ({chosen}) SELECT {_COLUMNS} FROM {_TABLES}
-                WHERE c.space_no = scrubjay.here() AND c.run_no = (SELECT no FROM chosen) ORDER BY c.seq""",
-            (key,),
-        ),
-        space=space,
-    )
+async def _run(database: Database, space: str, query: str, key: int) -> Run | None:
+    changes_query = _SQL["changes_of_run"].replace("{run}", query)
+    runs, rows = await database.read(Ask(query, (key,)), Ask(changes_query, (key,)), space=space)
     if not runs:
         return None
     _, name, agent = runs[0]

@@ -1,4 +1,4 @@
-"""What a commit has to know before it can be planned, asked in one message."""
+"""The first query of a commit: all that its plan needs, in one message."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -19,119 +19,119 @@ from scrubjay.stores.rows import STATES, key_of
 
 
 class Opening:
-    """What is asked, and the answers once they are there."""
+    """The request to `prepare_commit`, and its result."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, Json | list[str] | list[int]] = {}
-        self._answers: dict[str, Rows] = {}
+        self._request: dict[str, Json | list[str] | list[int]] = {}
+        self._result: dict[str, Rows] = {}
 
     @property
     def asks(self) -> list[Ask]:
-        """The question for all of it."""
-        return [Ask("SELECT scrubjay.open_3(%s::jsonb)", (json.dumps(self._asked),))]
+        """The query for the whole request."""
+        return [Ask("SELECT scrubjay.prepare_commit(%s::jsonb)", (json.dumps(self._request),))]
 
     def answer(self, opened: Sequence[Rows]) -> None:
-        """Take the answers."""
-        self._answers = opened[0][0][0]
+        """Take the result."""
+        self._result = opened[0][0][0]
 
     def rows(self, name: str) -> Rows:
-        """An answer; nothing when it was not asked for."""
-        return self._answers.get(name) or []
+        """Return a part of the result, nothing when it was not requested."""
+        return self._result.get(name) or []
 
-    # ---- questions ----
+    # ---- request ----
 
     def ask_known(self, ids: Sequence[str]) -> None:
-        """What is known of memories."""
-        self._asked["ids"] = plain_ids(ids)
+        """Request the stored state of memories."""
+        self._request["memory_ids"] = plain_ids(ids)
 
     def ask_terms(self, ids: Sequence[str]) -> None:
-        """What memories are found by now."""
-        self._asked["revised"] = plain_ids(ids)
+        """Request the terms that memories have now."""
+        self._request["revised_ids"] = plain_ids(ids)
 
     def ask_line(self) -> None:
-        """The last versions of those memories, as they are stored."""
-        self._asked["line"] = WHOLE_AT_THE_END
+        """Request the last stored versions of the same memories."""
+        self._request["last_versions"] = WHOLE_AT_THE_END
 
     def ask_words(self, space: str, found_by: Iterable[tuple[State, Sequence[Passage]]]) -> None:
-        """Which words of passages in some state the vocabulary has not yet."""
+        """Request the words of passages that the vocabulary does not contain."""
         words: dict[int, None] = {}
         for state, passages in found_by:
-            known = words_of(space, state, (term for passage in passages for term in passage.terms))
-            words |= dict.fromkeys(known.values())
-        self._asked["words"] = list(words)
+            by_term = words_of(space, state, (term for passage in passages for term in passage.terms))
+            words |= dict.fromkeys(by_term.values())
+        self._request["words"] = list(words)
 
     def ask_holders(self, names: Sequence[str]) -> None:
-        """Who has the names."""
-        self._asked["names"] = [written(digest_of(name)) for name in dict.fromkeys(names)]
+        """Request the memories that have these names."""
+        self._request["name_digests"] = [written(digest_of(name)) for name in dict.fromkeys(names)]
 
     def ask_runs(self, names: Sequence[str]) -> None:
-        """The runs of these names."""
-        self._asked["runs"] = [key_of(name) for name in dict.fromkeys(names)]
+        """Request the runs with these names."""
+        self._request["run_keys"] = [key_of(name) for name in dict.fromkeys(names)]
 
     def ask_once(self, key: str) -> None:
-        """What was answered under an idempotency key."""
-        self._asked["once"] = written(digest_of(key))
+        """Request the answer under an idempotency key."""
+        self._request["idempotency_key"] = written(digest_of(key))
 
     def ask_relations(self, edges: Sequence[Edge]) -> None:
-        """The relations as they are."""
+        """Request the current relations."""
         ends = ((canonical_id(edge.relation.source), edge, canonical_id(edge.relation.target)) for edge in edges)
-        self._asked["relations"] = [
+        self._request["relations"] = [
             {"source": source, "type_digest": written(digest_of(edge.relation.type)), "target": target}
             for source, edge, target in ends
             if source and target
         ]
 
     def ask_vectors(self, embedded: Embedded) -> None:
-        """The model, which texts it has embedded, and who shares those that it has not."""
-        self._asked["model"] = embedded.model
-        self._asked["hashes"] = [written(digest) for digest in embedded.vectors]
+        """Request the model, the texts that it has embedded, and the memories that share the other texts."""
+        self._request["model"] = embedded.model
+        self._request["hashes"] = [written(digest) for digest in embedded.vectors]
 
     def ask_numbers(self, *, changes: int, memories: int, runs: int) -> None:
-        """Numbers for as many as there may be; changes for those that share a text come on top."""
-        self._asked["reserve"] = {"changes": changes, "memories": memories, "runs": runs}
+        """Reserve at most so many numbers; changes of memories that share a text are added."""
+        self._request["reserve"] = {"changes": changes, "memories": memories, "runs": runs}
 
-    # ---- answers ----
+    # ---- result ----
 
-    def known(self, name: str = "known") -> dict[str, Known]:
-        """What is known, by id."""
+    def known(self, name: str = "memories") -> dict[str, Known]:
+        """Return the stored state of memories, by id."""
         return {str(row[1]): known_of(row) for row in self.rows(name)}
 
     def holders(self) -> dict[bytes, str]:
-        """The ids of who has a name, by its digest."""
-        return {read(digest): str(memory_id) for digest, memory_id in self.rows("holders")}
+        """Return the ids of memories by the digest of their name."""
+        return {read(digest): str(memory_id) for digest, memory_id in self.rows("name_holders")}
 
     def terms(self) -> dict[str, list[list[str]]]:
-        """The terms of each passage, by the id of the memory."""
-        found: dict[str, list[list[str]]] = {}
+        """Return the terms of each passage, by the id of the memory."""
+        by_memory: dict[str, list[list[str]]] = {}
         for memory_id, terms in self.rows("terms"):
-            found.setdefault(str(memory_id), []).append(str(terms).split())
-        return found
+            by_memory.setdefault(str(memory_id), []).append(str(terms).split())
+        return by_memory
 
     def line(self) -> list[Body]:
-        """The last versions of what is revised, oldest first; of memories that are large there are none."""
-        rows = self.rows("line")
+        """Return the last versions of the revised memories, oldest first; none of memories with large bodies."""
+        rows = self.rows("last_versions")
         large = {row[0] for row in rows if row[-1] is None}
         return [
-            Body(encoded_of((*packed[:2], read(packed[2]), packed[3], read(packed[4]))), str(one), number, no)
-            for no, one, number, *packed in rows
+            Body(encoded_of((*packed[:2], read(packed[2]), packed[3], read(packed[4]))), str(memory_id), number, no)
+            for no, memory_id, number, *packed in rows
             if no not in large
         ]
 
     def new_words(self) -> set[int]:
-        """The words that the vocabulary has not yet."""
+        """Return the words that the vocabulary does not contain."""
         return {int(row[0]) for row in self.rows("new_words")}
 
     def relations(self) -> dict[RelationKey, Relation]:
-        """The relations that are there, by what makes them the same."""
-        found = (relation_of(row) for row in self.rows("relations"))
-        return {relation.key: relation for relation in found}
+        """Return the current relations, by key."""
+        relations = (relation_of(row) for row in self.rows("relations"))
+        return {relation.key: relation for relation in relations}
 
     def embedded(self) -> set[bytes]:
-        """The texts that have a vector already."""
+        """Return the hashes of texts that have a vector."""
         return {read(row[0]) for row in self.rows("embedded")}
 
     def model(self, embedded: Embedded) -> int | None:
-        """The number of the model if it is known; raises InvalidInput when its vectors had another length."""
+        """Return the number of the model, None for a new one; raises InvalidInput for another dimension."""
         rows = self.rows("model")
         if rows and int(rows[0][1]) != embedded.dimension:
             raise InvalidInput(
@@ -144,7 +144,7 @@ class Opening:
 
 
 def answer_of(rows: Rows, *, key: str, digest: bytes) -> str | None:
-    """The answer, if there is one; raises KeyReused when it was for another request."""
+    """Return the answer, if there is one; raises KeyReused when it was for another request."""
     if not rows:
         return None
     if read(rows[0][0]) != digest:
@@ -155,7 +155,7 @@ def answer_of(rows: Rows, *, key: str, digest: bytes) -> str | None:
 
 
 def known_of(row: Sequence[object]) -> Known:
-    """What the database says of a memory that it knows."""
+    """Return the stored state of a memory from its row."""
     number, _, version, state, passages, index_key, name_digest, facets = row
     return Known(
         number=int(str(number)),
@@ -169,7 +169,7 @@ def known_of(row: Sequence[object]) -> Known:
 
 
 def relation_of(row: Sequence[object]) -> Relation:
-    """The relation of a row: both ends by their ids."""
+    """Return the relation of a row."""
     source, kind, target, text, strength, metadata, created_at = row
     return Relation(
         source=str(source),
@@ -183,10 +183,10 @@ def relation_of(row: Sequence[object]) -> Relation:
 
 
 def read(data: str) -> bytes:
-    """Bytes as the database writes them."""
+    """Return the bytes that the database has written as text."""
     return bytes.fromhex(data[2:])
 
 
 def plain_ids(ids: Sequence[str]) -> list[str]:
-    """Ids as the database spells them, each once; what is none is left out."""
-    return [plain for one in dict.fromkeys(ids) if (plain := canonical_id(one))]
+    """Return ids as the database spells them, each once, without malformed ones."""
+    return [plain for memory_id in dict.fromkeys(ids) if (plain := canonical_id(memory_id))]

@@ -1,4 +1,4 @@
-"""Reading records: most questions are one message."""
+"""Reading records: most reads are one message."""
 
 from collections.abc import Sequence
 
@@ -9,75 +9,74 @@ from scrubjay.model.relation import Relation
 from scrubjay.ports import Handle
 from scrubjay.stores.alike import most_alike
 from scrubjay.stores.postgres.asking import Ask
-from scrubjay.stores.postgres.bodies import MEMORY_TABLES, Bodies
+from scrubjay.stores.postgres.bodies import Bodies
 from scrubjay.stores.postgres.database import Database
 from scrubjay.stores.postgres.keeping import written
 from scrubjay.stores.postgres.lexicon import lexical_candidates, passing_test
 from scrubjay.stores.postgres.lining import Body, memory_body
 from scrubjay.stores.postgres.opening import answer_of, plain_ids, relation_of
 from scrubjay.stores.postgres.planning import canonical_id
+from scrubjay.stores.postgres.sql_files import named_statements
 from scrubjay.stores.postgres.words import digest_of
 from scrubjay.stores.rows import STATE_NUMBERS, STATES, key_of
 from scrubjay.text.slug import bare_slug, slug
 from scrubjay.text.tokens import terms_of
 
+_SQL = named_statements("queries/read")
 _LAST_CHARACTER = "\U0010ffff"
-_START = 64
+# The indexes for prefixes hold so many characters.
+_INDEXED_CHARACTERS = 64
 _MOST_MATCHES = 20
 _MOST_NAMES = 200
-_HERE = "m.space_no = scrubjay.here()"
+_HERE = "m.space_no = scrubjay.current_space()"
 
 
 async def answered(database: Database, space: str, key: str, digest: bytes) -> str | None:
-    """The answer that was given under an idempotency key."""
+    """Return the answer under an idempotency key."""
     rows = await database.rows(
-        "SELECT digest, answer FROM scrubjay.once WHERE space_no = scrubjay.here() AND key_digest = %s",
+        """SELECT request_digest, answer FROM scrubjay.idempotency_keys
+           WHERE space_no = scrubjay.current_space() AND key_digest = %s""",
         digest_of(key), space=space,
     )  # fmt: skip
     return answer_of([(written(row[0]), row[1]) for row in rows], key=key, digest=digest)
 
 
 async def get(database: Database, space: str, ids: Sequence[str], *, bodies: Bodies) -> dict[str, Memory]:
-    """The memories that exist in a space, by id, in the order asked for."""
+    """Return the memories that exist in a space, by id, in the order of the ids."""
     plain = plain_ids(ids)
     if not ids:
         return {}
 
     async def select() -> list[Body]:
-        rows = await database.rows("SELECT * FROM scrubjay.get_1(%s::uuid[])", plain, space=space)
+        rows = await database.rows("SELECT * FROM scrubjay.get_memories(%s::uuid[])", plain, space=space)
         return [memory_body(row) for row in rows]
 
-    found = {memory.id: memory for memory in await bodies.read(space, select)}
-    return {one: found[one] for one in dict.fromkeys(ids) if one in found}
+    memories = {memory.id: memory for memory in await bodies.read(space, select)}
+    return {memory_id: memories[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in memories}
 
 
 async def find(database: Database, space: str, ref: str, *, state: State | None) -> tuple[Handle, ...]:
-    """Who answers to a reference, at the first level that has an answer."""
+    """Return the memories that match a reference, at the first level with a match."""
     rows = await database.rows(
-        "SELECT * FROM scrubjay.find_2(%s::uuid, %s, %s, %s, %s::smallint, %s)",
+        "SELECT * FROM scrubjay.find_memories(%s::uuid, %s, %s, %s, %s::smallint, %s)",
         canonical_id(ref) or None, digest_of(ref), key_of(ref.casefold()), key_of(bare_slug(ref)),
         None if state is None else STATE_NUMBERS[state], _MOST_MATCHES, space=space,
     )  # fmt: skip
-    found = [Handle(id=row[0], name=row[1], title=row[2], state=STATES[int(row[3])]) for row in rows]
-    live = tuple(handle for handle in found if handle.state is State.LIVE)
-    return tuple(found) if state is not None else live or tuple(found)
+    handles = [Handle(id=row[0], name=row[1], title=row[2], state=STATES[int(row[3])]) for row in rows]
+    live = tuple(handle for handle in handles if handle.state is State.LIVE)
+    return tuple(handles) if state is not None else live or tuple(handles)
 
 
 async def nearest(database: Database, space: str, ref: str, *, limit: int) -> tuple[str, ...]:
-    """Names that look like a reference: those that begin alike, and those of memories with its words."""
+    """Return the names most similar to a reference, among names with the same start and memories with its words."""
     start = slug(ref)[:2]
     if not start:
         return ()
     passages = await lexical_candidates(database, space, terms_of(ref)[:16], Filter(), limit=_MOST_NAMES)
     numbers = list(dict.fromkeys(number // PASSAGES_PER_MEMORY for number, _ in passages))
-    named = f"SELECT m.name FROM scrubjay.memories m WHERE {_HERE}"
     alike, mentioned = await database.read(
-        Ask(
-            f"""{named} AND m.state = 0 AND {_begins("m.name")}
-                ORDER BY substr(m.name, 1, {_START}), m.name LIMIT {_MOST_NAMES}""",
-            _beginning(start),
-        ),
-        Ask(f"{named} AND m.no = ANY(%s::bigint[])", (numbers,)),
+        Ask(_SQL["names_with_prefix"], (*_prefix_range(start), _MOST_NAMES)),
+        Ask(f"SELECT m.name FROM scrubjay.memories m WHERE {_HERE} AND m.no = ANY(%s::bigint[])", (numbers,)),
         space=space,
         keeper=True,
     )
@@ -85,92 +84,67 @@ async def nearest(database: Database, space: str, ref: str, *, limit: int) -> tu
 
 
 async def labels(database: Database, space: str, field: str, *, prefix: str, limit: int) -> tuple[str, ...]:
-    """The names, or the values of a facet, that begin with a prefix, in order."""
+    """Return the names, or the values of a facet, that begin with a prefix, in order."""
     if "\x00" in field + prefix:
         return ()
     if field != "name":
-        rows = await database.rows(
-            f"""SELECT m.facet FROM scrubjay.facets m WHERE {_HERE} AND m.state = 0 AND {_begins("m.facet")}
-                ORDER BY substr(m.facet, 1, {_START}), m.facet LIMIT %s""",
-            *_beginning(facet(field, prefix)), limit, space=space, keeper=True,
-        )  # fmt: skip
+        values = (*_prefix_range(facet(field, prefix)), limit)
+        rows = await database.rows(_SQL["facets_with_prefix"], *values, space=space, keeper=True)
         return tuple(str(row[0])[len(field) + 1 :] for row in rows)
-    asks = [
-        Ask(
-            f"""SELECT m.name FROM scrubjay.memories m WHERE {_HERE} AND m.state = 0 AND {_begins("m.name")}
-                ORDER BY substr(m.name, 1, {_START}), m.name LIMIT %s""",
-            (*_beginning(start), limit),
-        )
-        for start in {prefix, prefix.casefold()}
-    ]
-    found = {str(name) for rows in await database.read(*asks, space=space, keeper=True) for (name,) in rows}
-    return tuple(sorted(found)[:limit])
+    queries = [Ask(_SQL["names_with_prefix"], (*_prefix_range(start), limit)) for start in {prefix, prefix.casefold()}]
+    names = {str(name) for rows in await database.read(*queries, space=space, keeper=True) for (name,) in rows}
+    return tuple(sorted(names)[:limit])
 
 
 async def facet_values(
     database: Database, space: str, field: str, *, state: State, limit: int
 ) -> list[tuple[str, int]]:
-    """The values of a facet and how many memories have each, most first."""
+    """Return the values of a facet and how many memories have each, most first."""
     start = facet(field, "")
     if "\x00" in start:
         return []
-    rows = await database.rows(
-        f"""SELECT m.facet, m.memories FROM scrubjay.facets m WHERE {_HERE} AND m.state = %s AND {_begins("m.facet")}
-            ORDER BY m.memories DESC, m.facet LIMIT %s""",
-        STATE_NUMBERS[state], *_beginning(start), limit, space=space, keeper=True,
-    )  # fmt: skip
+    values = (STATE_NUMBERS[state], *_prefix_range(start), limit)
+    rows = await database.rows(_SQL["facet_values"], *values, space=space, keeper=True)
     return [(str(value)[len(start) :], int(memories)) for value, memories in rows]
 
 
 async def same_content(database: Database, space: str, content: str) -> tuple[str, ...]:
-    """Ids of live memories that may have exactly this content."""
-    asked = "SELECT * FROM scrubjay.same_content_1(%s::bigint, %s)"
-    return tuple(str(row[0]) for row in await database.rows(asked, key_of(content), _MOST_MATCHES, space=space))
+    """Return the ids of live memories that may have exactly this content."""
+    statement = "SELECT * FROM scrubjay.memories_with_content(%s::bigint, %s)"
+    return tuple(str(row[0]) for row in await database.rows(statement, key_of(content), _MOST_MATCHES, space=space))
 
 
 async def pinned(database: Database, space: str) -> list[str]:
-    """Ids of the live pinned memories, oldest first."""
-    return [str(row[0]) for row in await database.rows("SELECT * FROM scrubjay.pinned_1()", space=space)]
+    """Return the ids of live pinned memories, oldest first."""
+    return [str(row[0]) for row in await database.rows("SELECT * FROM scrubjay.pinned_memories()", space=space)]
 
 
 async def members(database: Database, space: str, group: str) -> list[str]:
-    """Ids of the records of a group, oldest first."""
+    """Return the ids of the records of a group, oldest first."""
     return await _ids(database, space, "m.group_key = %s AND m.group_key <> 0 ORDER BY m.no", key_of(group))
 
 
 async def relations(database: Database, space: str, ids: Sequence[str]) -> list[Relation]:
-    """Relations that touch one of the memories."""
-    rows = await database.rows(
-        f"""WITH ends AS (SELECT m.no FROM scrubjay.memories m WHERE {_HERE} AND m.id = ANY(%s::uuid[])),
-              touching AS (
-                SELECT r.* FROM ends e JOIN scrubjay.relations r ON r.space_no = scrubjay.here() AND r.source_no = e.no
-                UNION
-                SELECT r.* FROM ends e JOIN scrubjay.relations r ON r.space_no = scrubjay.here() AND r.target_no = e.no)
-            SELECT a.id, r.type, b.id, r.text, r.strength, r.metadata, r.created_at FROM touching r
-            JOIN scrubjay.memories a ON a.space_no = r.space_no AND a.no = r.source_no
-            JOIN scrubjay.memories b ON b.space_no = r.space_no AND b.no = r.target_no""",
-        plain_ids(ids), space=space,
-    )  # fmt: skip
-    return sorted(map(relation_of, rows), key=lambda one: (one.created_at, one.type, one.target))
+    """Return the relations of memories."""
+    rows = await database.rows(_SQL["relations"], plain_ids(ids), space=space)
+    return sorted(map(relation_of, rows), key=lambda relation: (relation.created_at, relation.type, relation.target))
 
 
 async def sizes(database: Database, space: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """How many bytes the bodies of memories have, and in how many they are stored."""
-    rows = await database.rows(
-        f"SELECT m.id, v.size, length(v.body) FROM {MEMORY_TABLES} WHERE {_HERE} AND m.id = ANY(%s::uuid[])",
-        plain_ids(ids), space=space,
-    )  # fmt: skip
+    """Return the sizes of bodies in bytes, plain and stored."""
+    rows = await database.rows(_SQL["sizes"], plain_ids(ids), space=space)
     return {str(memory_id): (int(size), int(stored)) for memory_id, size, stored in rows}
 
 
 async def list_ids(database: Database, space: str, wanted: Filter, *, limit: int, after: str | None) -> list[str]:
-    """Ids that pass a filter, most recently updated first."""
+    """Return the ids that pass a filter, most recently updated first."""
     tests, values = ["m.state = %s"], list[object]([STATE_NUMBERS[wanted.state]])
     test = passing_test(space, wanted)
     if wanted.facet_groups:
-        # Words are looked up in all spaces, as they are keys of one.
+        # The index of words covers all spaces; the words themselves belong to one.
         tests.append(f"""m.no = ANY(ARRAY(SELECT DISTINCT f.id / {PASSAGES_PER_MEMORY} FROM (SELECT p.id, p.space_no
-            FROM scrubjay.passages p WHERE {test.statement} OFFSET 0) AS f WHERE f.space_no = scrubjay.here()))""")
+            FROM scrubjay.passages p WHERE {test.statement} OFFSET 0) AS f
+            WHERE f.space_no = scrubjay.current_space()))""")
     elif test.values:
         tests.append(test.statement.replace("p.date", "m.date"))
     values += test.values
@@ -189,11 +163,7 @@ async def _ids(database: Database, space: str, chosen: str, *values: object, kee
     return [str(row[0]) for row in rows]
 
 
-def _begins(column: str) -> str:
-    """The test for a beginning; the index has the first characters, and only the keeper may use it."""
-    start = f"substr({column}, 1, {_START})"
-    return f"{start} >= %s AND {start} < %s AND starts_with({column}, %s)"
-
-
-def _beginning(prefix: str) -> tuple[str, str, str]:
-    return prefix[:_START], prefix[:_START] + _LAST_CHARACTER, prefix
+def _prefix_range(prefix: str) -> tuple[str, str, str]:
+    """Return the range of indexed characters that a prefix spans, and the prefix."""
+    start = prefix[:_INDEXED_CHARACTERS]
+    return start, start + _LAST_CHARACTER, prefix

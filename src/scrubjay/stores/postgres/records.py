@@ -1,4 +1,4 @@
-"""Applying commits: what must be known is asked, what comes of it is worked out, and then it is written."""
+"""Apply commits: read what the plan needs, plan, and write."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -19,14 +19,14 @@ from scrubjay.stores.postgres.runs import names_of
 
 
 async def apply_commit(database: Database, commit: Commit, *, bodies: Bodies) -> Applied:
-    """All of a commit, or an error and nothing."""
+    """Apply a commit as a whole, or raise and apply nothing."""
     opening = _opening_of(commit)
 
     async def job(work: Work) -> Applied:
         opening.answer(work.opened)
         once = commit.once
         if once is not None:
-            answer = answer_of(opening.rows("once"), key=once.key, digest=once.digest)
+            answer = answer_of(opening.rows("answer"), key=once.key, digest=once.digest)
             if answer is not None:
                 return Applied(answer=answer)
         planner = Planner(opening.known(), opening.holders(), opening.relations())
@@ -53,7 +53,7 @@ async def adopt(
     origin: Origin,
     bodies: Bodies,
 ) -> Applied:
-    """Take in memories with their past; those that are there already are left alone."""
+    """Store memories with their history; skips those that exist."""
     authors = [(version.run or origin.run, version.agent) for dossier, _ in dossiers for version in dossier.versions]
     opening = Opening()
     opening.ask_known([dossier.memory.id for dossier, _ in dossiers])
@@ -74,7 +74,7 @@ async def adopt(
 async def shelve(
     database: Database, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin, bodies: Bodies
 ) -> Applied:
-    """Vectors that were made later than their texts."""
+    """Store vectors that were made later than their texts."""
     opening = Opening()
     opening.ask_known(memory_ids)
     opening.ask_runs(names_of(origin))
@@ -91,13 +91,13 @@ async def shelve(
 
 
 async def touch(database: Database, space: str, ids: Sequence[str], *, at: datetime) -> None:
-    """Count a reading of each."""
+    """Count an access to each memory."""
 
     async def job(work: Work) -> None:
         await work.do(
             """UPDATE scrubjay.memories SET access_count = access_count + 1,
                  last_accessed = greatest(%s, last_accessed)
-               WHERE space_no = scrubjay.here() AND id = ANY(%s::uuid[])""",
+               WHERE space_no = scrubjay.current_space() AND id = ANY(%s::uuid[])""",
             to_micros(at), plain_ids(ids),
         )  # fmt: skip
 

@@ -1,22 +1,23 @@
-"""Restoring: a backup becomes a database of its own."""
+"""Restoring: fill an empty database from a backup."""
 
 import asyncio
 import json
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, LiteralString, cast
+from typing import BinaryIO, cast
 
 import psycopg
 import zstandard
+from psycopg import sql
 
-from scrubjay.errors import StoreDamaged, StoreInUse, StoreTooNew
+from scrubjay.errors import StoreDamaged, StoreError, StoreInUse, StoreTooNew
 from scrubjay.ports import Progress
 from scrubjay.stores.postgres.address import Address
 from scrubjay.stores.postgres.backup import COUNT_BYTES, FORMAT, Part, unheard
 from scrubjay.stores.postgres.database import KEEPER
 from scrubjay.stores.postgres.mapping import mapped_errors
-from scrubjay.stores.postgres.schema import MIGRATIONS, connect, migrate
+from scrubjay.stores.postgres.schema import FIRST_VERSION, connect, migrate, newest_version
 
 _BLOCK = 1 << 20
 
@@ -24,7 +25,7 @@ _BLOCK = 1 << 20
 async def restore_backup(
     address: Address, source: Path, *, partitions: int = 0, progress: Progress | None = None
 ) -> int:
-    """Fill an empty database from a backup; returns how many memories it has. Nothing is left of one that fails."""
+    """Fill an empty database from a backup, and return its number of memories; a failure changes nothing."""
     await asyncio.to_thread(_require_whole, source)
     with mapped_errors(address.shown), _opened(source) as file:
         head = _head(file, source)
@@ -45,25 +46,26 @@ async def restore_backup(
 
 
 async def _load(connection: psycopg.AsyncConnection, file: BinaryIO, part: Part) -> None:
-    # Where rows are checked one by one nothing can be copied in: it is copied beside, and put in from there.
-    made = f"CREATE TEMP TABLE coming ON COMMIT DROP AS SELECT {part.names} FROM scrubjay.{part.table} WITH NO DATA"
-    await connection.execute(cast("LiteralString", made))
-    statement = f"COPY coming({part.names}) FROM STDIN (FORMAT binary)"
+    # COPY does not work under row-level security: the rows go through a temporary table.
+    columns = sql.SQL(", ").join(map(sql.Identifier, part.columns))
+    names = {"table": sql.Identifier("scrubjay", part.table), "columns": columns}
+    create = "CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {columns} FROM {table} WITH NO DATA"
+    await connection.execute(sql.SQL(create).format(**names))
+    statement = sql.SQL("COPY incoming({columns}) FROM STDIN (FORMAT binary)").format(**names)
     try:
-        async with connection.cursor().copy(cast("LiteralString", statement)) as copy:
+        async with connection.cursor().copy(statement) as copy:
             blocks = _stored_blocks(file)
             while block := await asyncio.to_thread(next, blocks, b""):
                 await copy.write(block)
-        await connection.execute(
-            cast("LiteralString", f"INSERT INTO scrubjay.{part.table}({part.names}) SELECT {part.names} FROM coming")
-        )
+        insert = "INSERT INTO {table}({columns}) SELECT {columns} FROM incoming"
+        await connection.execute(sql.SQL(insert).format(**names))
     except (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProtocolViolation) as error:
         raise StoreDamaged("the backup is damaged", hint="Use another backup", table=part.table) from error
-    await connection.execute("DROP TABLE coming")
+    await connection.execute("DROP TABLE incoming")
 
 
 def _require_whole(source: Path) -> None:
-    """Read all of it once: its checksum stands at its end, and what is in between may look like a row."""
+    """Read the whole file once: its checksum is at the end, and damaged bytes may look like a row."""
     with _opened(source) as file:
         while file.read(_BLOCK):
             pass
@@ -79,19 +81,28 @@ def _opened(source: Path) -> Generator[BinaryIO]:
 
 
 def _head(file: BinaryIO, source: Path) -> Mapping[str, object]:
+    """Return the header; raises StoreTooNew for a later schema version, and StoreError for an earlier one."""
     line = bytearray()
-    while (one := file.read(1)) not in (b"", b"\n"):
-        line += one
+    while (byte := file.read(1)) not in (b"", b"\n"):
+        line += byte
     try:
         head: dict[str, object] = json.loads(line)
-        is_ours = head["format"] == FORMAT
+        is_backup = head["format"] == FORMAT
     except (ValueError, KeyError, TypeError):
-        is_ours, head = False, {}
-    if not is_ours:
+        is_backup, head = False, {}
+    if not is_backup:
         raise StoreDamaged(f"{source} is no backup of a PostgreSQL store", hint="Use another file", path=str(source))
     schema = int(str(head["schema"]))
-    if schema > len(MIGRATIONS):
+    if schema > newest_version():
         raise StoreTooNew(f"{source} was written by a newer Scrubjay", hint="Update Scrubjay", schema=schema)
+    if schema < FIRST_VERSION:
+        raise StoreError(
+            f"{source} was written by an older Scrubjay (schema {schema}, this one reads {FIRST_VERSION} or newer)",
+            hint="Restore it with the Scrubjay that wrote it, export each space there (`scrubjay export`), then import "
+            "the files with this one (`scrubjay import`)",
+            path=str(source),
+            schema=schema,
+        )
     return head
 
 
@@ -101,13 +112,13 @@ def _stored_blocks(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _exactly(file: BinaryIO, size: int) -> bytes:
-    found = bytearray()
-    while len(found) < size:
-        more = file.read(size - len(found))
+    data = bytearray()
+    while len(data) < size:
+        more = file.read(size - len(data))
         if not more:
             raise StoreDamaged("the backup is truncated", hint="Use another backup")
-        found += more
-    return bytes(found)
+        data += more
+    return bytes(data)
 
 
 async def _require_empty(connection: psycopg.AsyncConnection, address: Address) -> None:

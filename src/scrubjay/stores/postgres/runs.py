@@ -1,4 +1,4 @@
-"""Who does a commit: calls that name the same run share its row."""
+"""The runs of a commit: calls with the same run and agent share a row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,31 +12,31 @@ from scrubjay.stores.rows import key_of
 
 @dataclass(slots=True)
 class Runs:
-    """The runs of a commit: those that are there, and those that must be made."""
+    """The existing runs of a commit, and those to insert."""
 
     origin: Origin
     known: dict[Author, int] = field(default_factory=dict[Author, int])
     fresh: list[Author] = field(default_factory=list[Author])
-    # What the commit undoes, and when that was the newest.
+    # The run that the commit undoes, and the number of its last change.
     undone: int | None = None
     undone_seq: int = 0
 
     @property
     def author(self) -> Author:
-        """Who makes the commit."""
+        """The run and agent of the commit."""
         return self.origin.run, self.origin.agent
 
     @property
     def number(self) -> int:
-        """The run of the commit itself, once all have numbers."""
+        """The number of the commit's own run, once it is reserved."""
         return self.known[self.author]
 
     def take_numbers(self, numbers: Sequence[int]) -> None:
-        """Give numbers to those that must be made."""
+        """Assign numbers to the runs to insert."""
         self.known |= dict(zip(self.fresh, numbers, strict=True))
 
     def put(self, document: Document, *, last_seq: int) -> None:
-        """Add them; the commit's own becomes the newest of its agent."""
+        """Add the rows; the commit's own run becomes the newest of its agent."""
         own = self.number
         document.put(
             "runs",
@@ -54,21 +54,21 @@ class Runs:
                 for author in self.fresh
             ],
         )
-        continued: list[Record] = []
+        updated: list[Record] = []
         if self.author not in self.fresh and last_seq:
-            continued.append({"no": own, "last_seq": last_seq, "undone": False})
+            updated.append({"no": own, "last_seq": last_seq, "undone": False})
         if self.undone is not None:
-            continued.append({"no": self.undone, "last_seq": self.undone_seq, "undone": True})
-        document.put("continued", continued)
+            updated.append({"no": self.undone, "last_seq": self.undone_seq, "undone": True})
+        document.put("updated_runs", updated)
 
 
 def names_of(origin: Origin, authors: Sequence[Author] = ()) -> list[str]:
-    """The names of runs that must be looked up."""
+    """Return the names of the runs to look up."""
     return [name for name in (origin.run, origin.undoes, *(run for run, _ in authors)) if name]
 
 
 def runs_of(origin: Origin, rows: Rows, authors: Sequence[Author] = ()) -> Runs:
-    """The runs of a commit, from what is known of runs with these names."""
+    """Return the runs of a commit, given the rows of the runs with its names."""
     runs = Runs(origin)
     open_runs = {
         (str(name), str(agent)): int(number)
@@ -76,12 +76,12 @@ def runs_of(origin: Origin, rows: Rows, authors: Sequence[Author] = ()) -> Runs:
         if undoes is None and not undone
     }
     for author in dict.fromkeys((runs.author, *authors)):
-        # What undoes another is always a run of its own.
+        # An undo is always a run of its own.
         if author in open_runs and not (origin.undoes and author == runs.author):
             runs.known[author] = open_runs[author]
         else:
             runs.fresh.append(author)
     if origin.undoes:
         undoable = [(int(row[0]), int(row[5])) for row in rows if row[1] == origin.undoes and not row[4]]
-        runs.undone, runs.undone_seq = max(undoable, default=(None, 0), key=lambda one: one[0] or 0)
+        runs.undone, runs.undone_seq = max(undoable, default=(None, 0), key=lambda run: run[0] or 0)
     return runs

@@ -1,4 +1,4 @@
-"""The stored vectors: half precision, one for each text of a space, whatever shares it."""
+"""The stored vectors: half precision, one for each distinct text of a space."""
 
 import json
 from collections.abc import Sequence
@@ -10,80 +10,63 @@ from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import facet
 from scrubjay.stores.postgres.asking import Ask, Row, Rows, Work
 from scrubjay.stores.postgres.database import Database
+from scrubjay.stores.postgres.sql_files import named_statements
 from scrubjay.stores.rows import STATES
 
-# How the extension sends a vector: two numbers of two bytes, then each component, highest byte first.
+# The binary form of a vector: two numbers of two bytes, then each component, big-endian.
 _HEAD = 4
 _SENT = np.dtype(">f2")
+# This query reads every passage of the store, and runs in the background.
 _SURVEY_SECONDS = 1800
-_POINT_COLUMNS = "p.id, p.date, s.name, m.facets, m.state, scrubjay.bytes_of(v.vector)"
-_POINT_TABLES = """scrubjay.passages p
-    JOIN scrubjay.memories m ON m.space_no = p.space_no AND m.no = p.id / 65536
-    JOIN scrubjay.spaces s ON s.no = p.space_no
-    JOIN scrubjay.vectors v ON v.space_no = p.space_no AND v.hash = p.hash
-      AND v.model_no = (SELECT no FROM scrubjay.models WHERE name = %s)"""
+_SQL = named_statements("queries/vectors")
 
 
 async def vectors(database: Database, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-    """Stored vectors by text hash."""
+    """Return the vectors of texts, by hash."""
     rows = await database.rows(
-        "SELECT * FROM scrubjay.vectors_1(%s, %s::bytea[])", model, list(dict.fromkeys(hashes)), space=space,
+        "SELECT * FROM scrubjay.get_vectors(%s, %s::bytea[])", model, list(dict.fromkeys(hashes)), space=space,
     )  # fmt: skip
     return _by_hash(rows)
 
 
 async def shelved(database: Database, space: str, model: str, *, after: bytes, limit: int) -> dict[bytes, Vector]:
-    """Vectors of a space in the order of their hashes, from after one on."""
-    rows = await database.rows(
-        """SELECT v.hash, scrubjay.bytes_of(v.vector) FROM scrubjay.vectors v
-           WHERE v.space_no = scrubjay.here() AND v.hash > %s
-             AND v.model_no = (SELECT no FROM scrubjay.models WHERE name = %s) ORDER BY v.hash LIMIT %s""",
-        after, model, limit, space=space,
-    )  # fmt: skip
-    return _by_hash(rows)
+    """Return a page of the vectors of a space, by hash."""
+    return _by_hash(await database.rows(_SQL["page"], after, model, limit, space=space))
 
 
 async def embedded_among(database: Database, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
-    """Which texts have a vector."""
-    statement = "SELECT scrubjay.embedded_1(%s, %s::bytea[])"
+    """Return the hashes of those texts that have a vector."""
+    statement = "SELECT scrubjay.embedded_hashes(%s, %s::bytea[])"
     return {bytes(digest) for (digest,) in await database.rows(statement, model, list(hashes), space=space)}
 
 
 async def without_vectors(database: Database, model: str, *, limit: int) -> list[tuple[str, str]]:
-    """(space, id) of memories with a passage that the model has not embedded."""
-    lacking = Ask(
-        """SELECT DISTINCT s.name, p.memory_id FROM scrubjay.passages p JOIN scrubjay.spaces s ON s.no = p.space_no
-           WHERE NOT EXISTS (SELECT 1 FROM scrubjay.vectors v WHERE v.space_no = p.space_no AND v.hash = p.hash
-             AND v.model_no = (SELECT no FROM scrubjay.models WHERE name = %s)) LIMIT %s""",
-        (model, limit),
-    )
-    # It looks at every passage of the store, and nobody waits for it.
-    (rows,) = await database.read(lacking, keeper=True, seconds=_SURVEY_SECONDS)
+    """Return (space, id) of memories with a passage that the model has not embedded."""
+    query = Ask(_SQL["memories_without_vectors"], (model, limit))
+    (rows,) = await database.read(query, keeper=True, seconds=_SURVEY_SECONDS)
     return [(str(space), str(memory_id)) for space, memory_id in rows]
 
 
 async def points(database: Database, model: str, *, after: int, limit: int) -> list[Point]:
-    """Embedded passages of all spaces by number, from after one on."""
+    """Return a page of the embedded passages of all spaces, by number."""
 
     async def job(work: Work) -> Rows:
-        return await work.rows(
-            f"SELECT {_POINT_COLUMNS} FROM {_POINT_TABLES} WHERE p.id > %s ORDER BY p.id LIMIT %s", model, after, limit
-        )
+        return await work.rows(_SQL["points"], model, after, limit)
 
     return _points(await database.write(job, keeper=True))
 
 
 async def points_of(database: Database, model: str, numbers: Sequence[int]) -> list[Point]:
-    """Embedded passages of some memories."""
+    """Return the embedded passages of memories."""
     if not numbers:
         return []
-    statement = "SELECT * FROM scrubjay.points_of_1(%s, %s::bigint[])"
+    statement = "SELECT * FROM scrubjay.points_of_memories(%s, %s::bigint[])"
     return _points(await database.rows(statement, model, list(numbers), keeper=True))
 
 
 async def point_count(database: Database, model: str) -> int:
-    """How many points an index of the model holds."""
-    rows = await database.rows(f"SELECT count(*) FROM {_POINT_TABLES}", model, keeper=True)
+    """Return the number of points in an index of the model."""
+    rows = await database.rows(_SQL["count_points"], model, keeper=True)
     return int(rows[0][0])
 
 

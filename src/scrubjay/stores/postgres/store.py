@@ -1,4 +1,4 @@
-"""The record store of many servers: one PostgreSQL database."""
+"""The record store on one PostgreSQL database, for several servers."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -65,7 +65,7 @@ _KEPT_VECTORS = 4_096
 
 
 class PostgresStore:
-    """All of the RecordStore port on one database, which others use at the same time."""
+    """The RecordStore port on one database, which other processes use at the same time."""
 
     def __init__(self, database: Database, *, store_id: str) -> None:
         self.database = database
@@ -81,7 +81,7 @@ class PostgresStore:
 
     @classmethod
     async def open(cls, address: Address, *, partitions: int = 0) -> Self:
-        """Open or set up the database; raises what is wrong with it in plain words."""
+        """Open the database, and set it up where it is empty."""
         await prepare(address, partitions=partitions)
         database = await Database.open(address)
         try:
@@ -90,7 +90,7 @@ class PostgresStore:
             await database.close()
             raise
         store = cls(database, store_id=str(rows[0][0]))
-        # What it does not come to now, who tidies the store will.
+        # The upkeep does the rest.
         with suppress(StoreError):
             await rereading.reread_few(database, store._bodies)
         return store
@@ -211,15 +211,17 @@ class PostgresStore:
     # ---- vectors ----
 
     async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        found = {one: vector for one in hashes if (vector := self._vectors.get((space, model, one))) is not None}
-        unknown = [one for one in hashes if one not in found]
-        if unknown:
-            read = await shelf.vectors(self.database, space, model, unknown)
+        vectors = {
+            digest: vector for digest in hashes if (vector := self._vectors.get((space, model, digest))) is not None
+        }
+        missing = [digest for digest in hashes if digest not in vectors]
+        if missing:
+            read = await shelf.vectors(self.database, space, model, missing)
             for digest, vector in read.items():
-                # A copy: a part of a batch would keep the whole of it.
+                # A copy: a slice would keep the whole batch in memory.
                 self._vectors.put((space, model, digest), vector.copy())
-            found |= read
-        return found
+            vectors |= read
+        return vectors
 
     async def embedded(self, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
         return await shelf.embedded_among(self.database, space, model, hashes) if hashes else set()
@@ -266,7 +268,7 @@ class PostgresStore:
     async def listening(
         self, hear: Callable[[], None], *, purged: Callable[[], None] = lambda: None
     ) -> AsyncGenerator[None]:
-        """Call `hear` soon after anybody, in any process, has committed something; sometimes for nothing."""
+        """Call `hear` soon after a commit of any process; sometimes without one."""
 
         def forget() -> None:
             self._forget()
@@ -282,10 +284,10 @@ class PostgresStore:
         return await self._allowances.lease(caller, wanted=wanted, limit=limit)
 
     def leader(self, name: str) -> Leader:
-        """A candidate for the leadership of some work among all processes that use this database."""
+        """Return a candidate for the leadership of some work among all processes of this database."""
         return Leader(self.database.address, name)
 
-    # ---- papers ----
+    # ---- documents ----
 
     async def paper(self, space: str, drawer: str, key: str) -> Paper | None:
         return await drawers.paper(self.database, space, drawer, key)
@@ -327,7 +329,7 @@ class PostgresStore:
     async def revoke_token(self, token_id: str, *, at: datetime) -> Token | None:
         return await tokens.revoke(self.database, token_id, at=at)
 
-    # ---- all that there is ----
+    # ---- inventory ----
 
     async def spaces(self) -> list[str]:
         return await roster.spaces(self.database)
@@ -376,11 +378,11 @@ class PostgresStore:
 
     async def tidy(self) -> list[str]:
         done = await self._training.tidy()
-        anew = await rereading.reread(self.database, self._bodies)
-        if anew:
+        count = await rereading.reread(self.database, self._bodies)
+        if count:
             self._counted.forget()
             self._bell.ring()
-            done.append(f"read {anew} memories anew that were taken apart in an older way")
+            done.append(f"re-indexed {count} memories of an older passage format")
         return done
 
     async def close(self) -> None:
@@ -389,7 +391,7 @@ class PostgresStore:
         await self.database.close()
 
     def _forget(self) -> None:
-        """Keep nothing of what may have been purged."""
+        """Drop the caches, which may contain purged texts."""
         self._bodies.forget()
         self._counted.forget()
         self._vectors.clear()

@@ -1,4 +1,4 @@
-"""Dictionaries: learned as a space grows, and learned anew after a purge."""
+"""Compression dictionaries: trained as a space grows, and again after a purge."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -11,35 +11,35 @@ from scrubjay.stores.postgres.asking import Ask
 from scrubjay.stores.postgres.bodies import Bodies
 from scrubjay.stores.postgres.database import Database
 
-# So many changes there were when the server is asked to look at its tables; later it does so by itself in time.
+# The numbers of changes at which to refresh the planner's statistics; autovacuum is in time for later growth.
 _MILESTONES = tuple(64 * 4**power for power in range(7))
 _PATIENT = 300
 
 
 class Training:
-    """What is done to bodies beside the calls that write them."""
+    """The background work on bodies."""
 
     def __init__(self, database: Database, bodies: Bodies) -> None:
         self._database = database
         self._bodies = bodies
         self._tasks: set[asyncio.Task[None]] = set()
         self._learning: asyncio.Task[None] | None = None
-        # Spaces whose bodies are too alike to learn from: not tried again before the store is opened anew.
+        # Spaces whose bodies are too similar to train on; tried again when the store is next opened.
         self._unteachable: set[str] = set()
 
     def soon(self, space: str, *, due: bool) -> None:
-        """Learn a dictionary for a space in the background, one at a time."""
+        """Train a dictionary for a space in the background, one at a time."""
         is_learning = self._learning is not None and not self._learning.done()
         if due and not is_learning and space not in self._unteachable:
             self._learning = self._begin(self.learn(space))
 
     def look_soon(self, first: int, last: int) -> None:
-        """Have the server look at its tables when they have grown much since it could have done so last."""
+        """Refresh the planner's statistics in the background after these changes, if the tables have grown much."""
         if any(first <= milestone <= last for milestone in _MILESTONES):
             self._begin(self._look())
 
     async def learn(self, space: str) -> None:
-        """Learn a dictionary from a space's bodies and make it its newest."""
+        """Train a dictionary on the bodies of a space and store it."""
         samples, purges = await self._bodies.plain_samples(space)
         trained = await asyncio.to_thread(train, samples, number=0)
         if trained is None:
@@ -48,12 +48,12 @@ class Training:
         await self._bodies.keep_dictionary(space, trained.data, learned_after=purges)
 
     async def clean(self, space: str) -> None:
-        """Get the words of purges out of a space's dictionaries."""
+        """Remove purged words from the dictionaries of a space."""
         purges = dict(await purging.unclean(self._database)).get(space, 0)
         await self._repack(space, purges=purges, retrain=True)
 
     async def tidy(self) -> list[str]:
-        """Finish purges that were cut off, and pack anew what was flagged."""
+        """Complete interrupted purges, and repack flagged bodies."""
         done: list[str] = []
         for space, _ in await purging.unclean(self._database):
             await self.clean(space)
@@ -66,7 +66,7 @@ class Training:
         return done
 
     async def settle(self) -> None:
-        """Wait until nothing is being learned."""
+        """Wait for the background work."""
         if self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
@@ -77,9 +77,9 @@ class Training:
         return task
 
     async def _look(self) -> None:
-        # It will look by itself later.
+        # Autovacuum refreshes them later.
         with suppress(StoreError):
-            await self._database.read(Ask("SELECT scrubjay.look_2()"), keeper=True, seconds=_PATIENT)
+            await self._database.read(Ask("SELECT scrubjay.analyze_tables()"), keeper=True, seconds=_PATIENT)
 
     async def _repack(self, space: str, *, purges: int, retrain: bool) -> None:
         # The new dictionary first, so that the bodies are packed once.
@@ -88,5 +88,5 @@ class Training:
         after: tuple[int, int] | None = (0, 0)
         while after is not None:
             after = await purging.repack(self._database, space, self._bodies, after=after)
-        gone = await purging.finish(self._database, space, purges=purges)
-        self._bodies.forget(gone)
+        deleted = await purging.finish(self._database, space, purges=purges)
+        self._bodies.forget(deleted)

@@ -8,36 +8,30 @@ from scrubjay.stores.packing import BATCH
 from scrubjay.stores.postgres.asking import Ask, Row
 from scrubjay.stores.postgres.bodies import Bodies
 from scrubjay.stores.postgres.database import Database
-from scrubjay.stores.postgres.lining import BODY_COLUMNS, Body, encoded_of
+from scrubjay.stores.postgres.lining import Body, encoded_of
+from scrubjay.stores.postgres.sql_files import named_statements
 from scrubjay.stores.rows import STATES
 
 Details = dict[str, str | int | float | bool]
-_HERE = "space_no = scrubjay.here()"
+_SQL = named_statements("queries/upkeep")
 _MOST_PROBLEMS = 50
-# What goes over every row may take its time.
+# Checks that read every row take long.
 _PATIENT = 600
 
 
 async def statistics(database: Database, space: str) -> StoreStatistics:
-    """Counts of one space, sizes of the whole store."""
-    states, ledger, relations, vectors, facets = await database.read(
-        Ask(f"SELECT state, memories FROM scrubjay.lexicons WHERE {_HERE} AND memories > 0"),
-        Ask(f"SELECT bodies FROM scrubjay.ledgers WHERE {_HERE}"),
-        Ask(f"SELECT count(*) FROM scrubjay.relations WHERE {_HERE}"),
-        Ask(f"""SELECT o.name, count(*) FROM scrubjay.vectors v JOIN scrubjay.models o ON o.no = v.model_no
-                WHERE v.{_HERE} GROUP BY o.name"""),
-        Ask(f"""SELECT facet, memories FROM scrubjay.facets WHERE {_HERE} AND state = 0
-                ORDER BY memories DESC LIMIT 1000"""),
-        space=space,
+    """Return counts of one space and sizes of the whole store."""
+    states, versions, relations, vectors, facets = await database.read(
+        *_queries("memories_by_state", "versions", "relations", "vectors_by_model", "facets"), space=space
     )
-    sums, details, open_tables, inherits = await database.read(
-        Ask(_SUMS), Ask(_DETAILS), Ask(_OPEN_TABLES), Ask(_INHERITS), keeper=True
+    totals, details, unprotected, inherits = await database.read(
+        *_queries("store_totals", "server_details", "unprotected_tables", "login_inherits_keeper"), keeper=True
     )
-    has_walls = not open_tables and not inherits[0][0]
-    body_bytes, stored_bytes, raw, flagged = (int(value) for value in sums[0])
+    is_protected = not unprotected and not inherits[0][0]
+    body_bytes, stored_bytes, raw, flagged = (int(value) for value in totals[0])
     return StoreStatistics(
         memories={STATES[int(number)].value: int(count) for number, count in states},
-        versions=int(ledger[0][0]) if ledger else 0,
+        versions=int(versions[0][0]) if versions else 0,
         relations=int(relations[0][0]),
         body_bytes=body_bytes,
         stored_bytes=stored_bytes,
@@ -45,16 +39,15 @@ async def statistics(database: Database, space: str) -> StoreStatistics:
         flagged_bodies=flagged,
         vectors={str(name): int(count) for name, count in vectors},
         facets={str(facet): int(count) for facet, count in facets},
-        details=_details(database, details[0], walls=has_walls),
+        details=_details(database, details[0], walls=is_protected),
     )
 
 
 async def check(database: Database, *, deep: bool, bodies: Bodies) -> list[str]:
-    """What is wrong with the database; every body is read when `deep`."""
-    open_tables, invalid, inherits = await database.read(
-        Ask(_OPEN_TABLES), Ask(_INVALID), Ask(_INHERITS), keeper=True, seconds=_PATIENT
-    )
-    problems = [f"row-level security is off for the table {row[0]}" for row in open_tables]
+    """Return the problems of the database; reads every body when `deep`."""
+    queries = _queries("unprotected_tables", "invalid_indexes", "login_inherits_keeper")
+    unprotected, invalid, inherits = await database.read(*queries, keeper=True, seconds=_PATIENT)
+    problems = [f"row-level security is off for the table {row[0]}" for row in unprotected]
     problems += [f"the index {row[0]} is not valid: REINDEX INDEX {row[0]}" for row in invalid]
     if inherits[0][0]:
         problems.append(
@@ -62,13 +55,18 @@ async def check(database: Database, *, deep: bool, bodies: Bodies) -> list[str]:
             "GRANT scrubjay_keeper TO it WITH INHERIT FALSE, SET TRUE"
         )
     if deep:
-        ((homeless,),), ((stray,),) = await database.read(Ask(_HOMELESS), Ask(_STRAY), keeper=True, seconds=_PATIENT)
-        if homeless:
-            problems.append(f"{homeless} memories have no body")
-        if stray:
-            problems.append(f"{stray} memories have another number of passages than they should")
+        queries = _queries("memories_without_body", "memories_with_wrong_passages")
+        ((without_body,),), ((with_wrong_passages,),) = await database.read(*queries, keeper=True, seconds=_PATIENT)
+        if without_body:
+            problems.append(f"{without_body} memories have no body")
+        if with_wrong_passages:
+            problems.append(f"{with_wrong_passages} memories have another number of passages than they should")
         problems += await _damaged_bodies(database, bodies)
     return problems
+
+
+def _queries(*names: str) -> list[Ask]:
+    return [Ask(_SQL[name]) for name in names]
 
 
 async def _damaged_bodies(database: Database, bodies: Bodies) -> list[str]:
@@ -76,7 +74,7 @@ async def _damaged_bodies(database: Database, bodies: Bodies) -> list[str]:
     spaces = await database.rows("SELECT name FROM scrubjay.spaces ORDER BY no", keeper=True)
     for (space,) in spaces:
         after = (0, 0)
-        while rows := await database.rows(_EVERY_BODY, *after, BATCH, space=str(space)):
+        while rows := await database.rows(_SQL["bodies"], *after, BATCH, space=str(space)):
             after = (rows[-1][0], rows[-1][1])
             problems += await _damaged(bodies, str(space), rows)
             if len(problems) >= _MOST_PROBLEMS:
@@ -85,12 +83,12 @@ async def _damaged_bodies(database: Database, bodies: Bodies) -> list[str]:
 
 
 async def _damaged(bodies: Bodies, space: str, rows: Sequence[Row]) -> list[str]:
-    found = await bodies.load(
-        space, [Body(encoded_of(packed), str(one), number, no) for no, number, one, *packed in rows]
+    loaded = await bodies.load(
+        space, [Body(encoded_of(packed), str(memory_id), number, no) for no, number, memory_id, *packed in rows]
     )
     problems: list[str] = []
-    # Newest first, since older ones are told by what they differ in from newer ones.
-    for body in reversed(found):
+    # Newest first: older versions may be deltas of newer ones.
+    for body in reversed(loaded):
         try:
             bodies.unpack(body, space=space)
         except BodyDamaged as error:
@@ -99,12 +97,12 @@ async def _damaged(bodies: Bodies, space: str, rows: Sequence[Row]) -> list[str]
 
 
 def _details(database: Database, row: Row, *, walls: bool) -> Details:
-    size, version, extension, migrations, partitions = row
+    size, version, extension, schema, partitions = row
     return {
         "backend": "postgresql",
         "server": database.address.shown,
         "bytes": int(size),
-        "schema": int(migrations),
+        "schema": int(schema),
         "partitions": int(partitions),
         "postgresql": str(version),
         "pgvector": str(extension or ""),
@@ -112,26 +110,3 @@ def _details(database: Database, row: Row, *, walls: bool) -> Details:
         "connections_at_most": database.address.connections,
         "walls": "in order" if walls else "broken",
     }
-
-
-_SUMS = """SELECT coalesce(sum(body_bytes), 0), coalesce(sum(stored_bytes), 0), coalesce(sum(raw_bodies), 0),
-    coalesce(sum(flagged_bodies), 0) FROM scrubjay.ledgers"""
-_DETAILS = """SELECT pg_database_size(current_database()), current_setting('server_version'),
-    (SELECT extversion FROM pg_extension WHERE extname = 'vector'), (SELECT count(*) FROM scrubjay.migrations),
-    (SELECT value::integer FROM scrubjay.meta WHERE key = 'partitions')"""
-_OPEN_TABLES = """SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'space_no'
-    WHERE c.relnamespace = 'scrubjay'::regnamespace AND c.relkind IN ('r', 'p')
-      AND NOT (c.relrowsecurity AND c.relforcerowsecurity)"""
-# Indexes of vectors are made while others work, and looked after by who searches them.
-_INVALID = """SELECT c.oid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-    JOIN pg_am a ON a.oid = c.relam
-    WHERE c.relnamespace = 'scrubjay'::regnamespace AND NOT i.indisvalid AND a.amname NOT IN ('hnsw', 'ivfflat')"""
-_INHERITS = """SELECT pg_has_role(session_user, 'scrubjay_keeper', 'USAGE')
-    AND NOT (SELECT rolsuper FROM pg_roles WHERE rolname = session_user)"""
-_HOMELESS = """SELECT count(*) FROM scrubjay.memories m WHERE NOT EXISTS (SELECT 1 FROM scrubjay.versions v
-    WHERE v.space_no = m.space_no AND v.memory_no = m.no AND v.number = m.version)"""
-_STRAY = """SELECT count(*) FROM scrubjay.memories m WHERE m.passages <> (SELECT count(*) FROM scrubjay.passages p
-    WHERE p.space_no = m.space_no AND p.id >= m.no * 65536 AND p.id < (m.no + 1) * 65536)"""
-_EVERY_BODY = f"""SELECT v.memory_no, v.number, m.id, {BODY_COLUMNS}
-    FROM scrubjay.versions v JOIN scrubjay.memories m ON m.space_no = v.space_no AND m.no = v.memory_no
-    WHERE v.{_HERE} AND (v.memory_no, v.number) > (%s, %s) ORDER BY v.memory_no, v.number LIMIT %s"""

@@ -1,4 +1,4 @@
-"""The tables of vectors as an index over them needs them: filters in its words, and a craftsman who makes indexes."""
+"""The access that the vector index has to the tables: searches, filters, and a connection that builds indexes."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -22,36 +22,36 @@ from scrubjay.stores.rows import STATE_NUMBERS
 
 
 class VectorTables:
-    """What a store lets an index over its vectors do."""
+    """The queries that a vector index runs."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def rows(self, statement: str, *values: object, space: str | None = None, keeper: bool = False) -> Rows:
-        """The rows of one question, in a space, or as the keeper of all."""
+        """Return the rows of one query, in a space, or as the keeper of all spaces."""
         return await self._database.rows(statement, *values, space=space, keeper=keeper)
 
     def asked(self, space: str, wanted: Filter) -> dict[str, Json]:
-        """A filter as `scrubjay.nearest_1` understands it; what is not asked for is left out."""
+        """Return a filter as `nearest_passages` takes it, without empty parts."""
         singles = [group[0] for group in wanted.facet_groups if len(group) == 1]
-        choices = [one for group in wanted.facet_groups if len(group) > 1 for one in group]
-        asked: dict[str, Json] = {"state": STATE_NUMBERS[wanted.state]}
-        for name, labels in (("all", singles), ("any", choices)):
-            if labels:
-                asked[f"{name}_of"] = list[Json](labels_of(space, wanted.state, labels))
-                asked[f"{name}_labels"] = _digests(labels)
+        choices = [facet for group in wanted.facet_groups if len(group) > 1 for facet in group]
+        filters: dict[str, Json] = {"state": STATE_NUMBERS[wanted.state]}
+        for name, facets in (("all", singles), ("any", choices)):
+            if facets:
+                filters[f"{name}_words"] = list[Json](labels_of(space, wanted.state, facets))
+                filters[f"{name}_facets"] = _digests(facets)
         for name, moment in (("since", wanted.since), ("until", wanted.until)):
             if moment is not None:
-                asked[name] = to_micros(moment)
-        return asked
+                filters[name] = to_micros(moment)
+        return filters
 
     @asynccontextmanager
     async def crafting(self, name: str) -> AsyncGenerator["Craftsman | None"]:
-        """The owner of the tables, who works alone; nobody while another process is at work under this name."""
+        """Open a connection of the owner under an exclusive lock; None while another process holds the lock."""
         address = self._database.address
         with mapped_errors(address.shown):
-            async with await connect(address.url, address) as door, door.transaction():
-                if not await try_lock(door, name):
+            async with await connect(address.url, address) as locked, locked.transaction():
+                if not await try_lock(locked, name):
                     yield None
                     return
                 async with await connect(address.owner, address) as connection:
@@ -59,7 +59,7 @@ class VectorTables:
 
 
 class Craftsman:
-    """Runs statements as the owner, each by itself, outside of any transaction and for as long as it takes."""
+    """Runs statements as the owner, each outside of a transaction and without a time limit."""
 
     def __init__(self, connection: psycopg.AsyncConnection, address: Address) -> None:
         self._connection = connection
@@ -72,7 +72,7 @@ class Craftsman:
             return await cursor.fetchall() if cursor.description is not None else []
 
     async def require_owner(self) -> None:
-        """Raise, naming the setting, unless this login may make indexes on the vectors."""
+        """Raise StoreError with the setting to change, unless this login may create indexes on the vectors."""
         rows = await self.run(
             """SELECT pg_has_role(relowner, 'USAGE'), current_user, relowner::regrole FROM pg_class
                WHERE oid = 'scrubjay.vectors'::regclass"""
@@ -86,5 +86,5 @@ class Craftsman:
             )
 
 
-def _digests(labels: Sequence[Facet]) -> list[Json]:
-    return [written(digest_of(label)) for label in dict.fromkeys(labels)]
+def _digests(facets: Sequence[Facet]) -> list[Json]:
+    return [written(digest_of(facet)) for facet in dict.fromkeys(facets)]

@@ -1,75 +1,50 @@
-"""Databases as an older version left them: with the first two migrations, and rows that its functions wrote."""
+"""Databases and backups as the schemas before the first supported one left them, as far as they are recognized."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import psycopg
 import zstandard
-from tests.postgres import address_of, shared_server
+from psycopg.rows import TupleRow
+from tests.postgres import shared_server
 
-from scrubjay.model.memory import Memory
-from scrubjay.ports import Commit
-from scrubjay.stores.postgres import schema
-from scrubjay.stores.postgres.backup import COUNT_BYTES, FORMAT
-from scrubjay.stores.postgres.bodies import Bodies
-from scrubjay.stores.postgres.database import Database
-from scrubjay.stores.postgres.records import apply_commit
-from scrubjay.stores.postgres.tables import FIRST_TABLES
-from scrubjay.testing.build import a_commit
-
-# What the newest version calls, as it was before there was a vocabulary: columns that it does not know are left out.
-_AS_BEFORE = """
-CREATE FUNCTION scrubjay.open_3(ask jsonb) RETURNS jsonb LANGUAGE sql AS 'SELECT scrubjay.open_1(ask)';
-CREATE FUNCTION scrubjay.write_3(doc jsonb) RETURNS void LANGUAGE sql AS 'SELECT scrubjay.write_1(doc)';
+_TABLES = """
+CREATE SCHEMA scrubjay;
+CREATE TABLE scrubjay.migrations(no integer PRIMARY KEY, name text NOT NULL UNIQUE, applied_at bigint NOT NULL);
+CREATE TABLE scrubjay.meta(key text PRIMARY KEY, value text NOT NULL);
+INSERT INTO scrubjay.meta VALUES ('store_id', 'old')
 """
-_AS_IT_WAS = "DROP FUNCTION scrubjay.open_3, scrubjay.write_3"
+_NAMES = (
+    "first tables", "allowances", "neighbours", "papers", "lines of versions", "paper trails", "lineages",
+)  # fmt: skip
+_RELATIONS = """SELECT c.oid::regclass::text, a.attname, a.atttypid::regtype::text FROM pg_class c
+    JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relnamespace = 'scrubjay'::regnamespace AND a.attnum > 0
+    ORDER BY 1, a.attnum"""
+_OTHERS = """SELECT proname FROM pg_proc WHERE pronamespace = 'scrubjay'::regnamespace
+    UNION ALL SELECT extname FROM pg_extension UNION ALL SELECT nspname FROM pg_namespace ORDER BY 1"""
 
 
-async def an_old_database(name: str, memories: Sequence[Memory], *, partitions: int = 0) -> None:
-    """Set an empty database up as it was, and put memories into it."""
-    address = address_of(name)
-    async with await schema.connect(address.url, address) as connection:
-        await schema.migrate(connection, address, partitions=partitions, upto=2)
-        await connection.execute(_AS_BEFORE)
-        await _write(name, [a_commit(memory) for memory in memories])
-        await connection.execute(_AS_IT_WAS)
-
-
-async def write_as_before(name: str, *commits: Commit) -> None:
-    """Commits by a server of the older version that still runs beside the newer."""
-    moved = "ALTER FUNCTION scrubjay.{0}_3 RENAME TO {0}_4"
-    back = "DROP FUNCTION scrubjay.{0}_3; ALTER FUNCTION scrubjay.{0}_4 RENAME TO {0}_3"
+async def make_old_database(name: str, version: int) -> None:
+    """Set an empty database up as schema `version` did."""
     async with await psycopg.AsyncConnection.connect(shared_server().url(name), autocommit=True) as connection:
-        for function in ("open", "write"):
-            await connection.execute(moved.format(function).encode())
-        await connection.execute(_AS_BEFORE)
-        await _write(name, commits)
-        for function in ("open", "write"):
-            await connection.execute(back.format(function).encode())
+        await connection.execute(_TABLES)
+        for number, step in enumerate(_NAMES[:version], start=1):
+            await connection.execute("INSERT INTO scrubjay.migrations VALUES (%s, %s, 0)", (number, step))
 
 
-async def an_old_backup(name: str, target: Path) -> None:
-    """A backup of a database as the older version wrote it."""
-    tables = ("spaces", "models", "tokens", *FIRST_TABLES)
+async def everything_in(name: str) -> list[list[TupleRow]]:
+    """Return the tables, columns, functions, extensions and rows of such a database."""
+    queries = (_RELATIONS, _OTHERS, "SELECT * FROM scrubjay.migrations", "SELECT * FROM scrubjay.meta")
     async with await psycopg.AsyncConnection.connect(shared_server().url(name)) as connection:
-        columns: dict[str, list[str]] = {}
-        copies: list[bytes] = []
-        for table in tables:
-            cursor = await connection.execute(f"SELECT * FROM scrubjay.{table} LIMIT 0".encode())
-            columns[table] = [column.name for column in cursor.description or ()]
-            async with connection.cursor().copy(f"COPY scrubjay.{table} TO STDOUT (FORMAT binary)".encode()) as copy:
-                copied = b"".join([bytes(block) async for block in copy])
-            copies += [len(copied).to_bytes(COUNT_BYTES, "big"), copied, bytes(COUNT_BYTES)]
-    head = {"format": FORMAT, "schema": 2, "tables": columns, "sequences": {"scrubjay.memory_numbers": 99}}
-    plain = json.dumps(head).encode() + b"\n" + b"".join(copies)
+        return [await (await connection.execute(query.encode())).fetchall() for query in queries]
+
+
+def make_old_backup(target: Path, version: int) -> None:
+    """Write a backup with the header of schema `version`, and one table."""
+    head = {
+        "format": "scrubjay-postgresql-1", "schema": version, "tables": {"spaces": ["no", "name"]},
+        "sequences": {"scrubjay.memory_numbers": 99},
+    }  # fmt: skip
+    copied = b"PGCOPY\n\xff\r\n\x00" + bytes(8) + b"\xff\xff"
+    plain = json.dumps(head).encode() + b"\n" + len(copied).to_bytes(8, "big") + copied + bytes(8)
     target.write_bytes(zstandard.ZstdCompressor(write_checksum=True).compress(plain))
-
-
-async def _write(name: str, commits: Sequence[Commit]) -> None:
-    database = await Database.open(address_of(name))
-    try:
-        for commit in commits:
-            await apply_commit(database, commit, bodies=Bodies(database))
-    finally:
-        await database.close()

@@ -3,13 +3,15 @@
 import stat
 from pathlib import Path
 
+import psycopg
 import pytest
 import zstandard
-from tests.postgres import address_of
+from tests.postgres import address_of, shared_server
 from tests.unit.stores.postgres.conftest import Raw
+from tests.unit.stores.postgres.older import make_old_backup, make_old_database
 
 from scrubjay.errors import InvalidInput, StoreDamaged, StoreError, StoreInUse, StoreReadOnly, StoreTooNew
-from scrubjay.stores.postgres import PostgresStore, restore_backup
+from scrubjay.stores.postgres import PostgresStore, restore_backup, schema
 from scrubjay.testing.build import MODEL, a_commit, a_memory, an_edge, vectors_for
 
 
@@ -97,6 +99,42 @@ async def test_a_bad_backup_changes_nothing(backup: Path, empty: str, raw: Raw, 
     assert fault == "newer" or isinstance(caught.value, StoreDamaged)
     store = await PostgresStore.open(address_of(empty))
     assert await store.last_seq() == 0
+    assert await store.check(deep=True) == []
+    await store.close()
+
+
+@pytest.mark.parametrize("version", [1, 7])
+async def test_a_backup_of_an_older_schema_is_refused_before_anything_is_restored(
+    empty: str, tmp_path: Path, version: int
+) -> None:
+    make_old_backup(tmp_path / "copy", version)
+    with pytest.raises(StoreError, match=f"older Scrubjay .schema {version}, this one reads 8") as caught:
+        await restore_backup(address_of(empty), tmp_path / "copy")
+    assert caught.value.fields["schema"] == version
+    assert "scrubjay export" in caught.value.hint
+    async with await psycopg.AsyncConnection.connect(shared_server().url(empty)) as connection:
+        cursor = await connection.execute("SELECT to_regnamespace('scrubjay')")
+        assert await cursor.fetchall() == [(None,)]
+
+
+async def test_a_backup_is_not_restored_into_a_database_of_an_older_schema(backup: Path, empty: str) -> None:
+    await make_old_database(empty, 3)
+    with pytest.raises(StoreError, match=r"older Scrubjay .schema 3"):
+        await restore_backup(address_of(empty), backup)
+
+
+async def test_a_backup_of_an_earlier_version_is_migrated(
+    backup: Path, empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def add(connection: psycopg.AsyncConnection, partitions: int) -> None:
+        await connection.execute("ALTER TABLE scrubjay.memories ADD COLUMN mood text NOT NULL DEFAULT 'calm'")
+
+    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, ("moods", add)])
+    assert await restore_backup(address_of(empty), backup, partitions=2) == 3
+    async with await psycopg.AsyncConnection.connect(shared_server().url(empty)) as connection:
+        cursor = await connection.execute("SELECT mood FROM scrubjay.memories")
+        assert await cursor.fetchall() == [("calm",)] * 3
+    store = await PostgresStore.open(address_of(empty))
     assert await store.check(deep=True) == []
     await store.close()
 

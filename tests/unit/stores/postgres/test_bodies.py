@@ -152,11 +152,11 @@ async def test_no_table_knows_a_purged_word(store: PostgresStore, raw: Raw) -> N
 async def test_a_purge_that_was_cut_off_is_finished(store: PostgresStore, raw: Raw) -> None:
     memories = await fill(store, 210)
     await raw("UPDATE scrubjay.dictionaries SET tainted = true")
-    await raw("UPDATE scrubjay.ledgers SET purges = purges + 1")
+    await raw("UPDATE scrubjay.space_totals SET purges = purges + 1")
     done = await store.tidy()
     assert "cut off" in done[0]
     assert await raw("SELECT no, tainted FROM scrubjay.dictionaries") == [(2, False)]
-    assert await raw("SELECT purges, cleaned FROM scrubjay.ledgers") == [(1, 1)]
+    assert await raw("SELECT purges, cleaned FROM scrubjay.space_totals") == [(1, 1)]
     assert len(await store.get("default", [memory.id for memory in memories])) == 210
     assert await store.tidy() == []
 
@@ -192,12 +192,14 @@ async def _flag(raw: Raw) -> None:
     ((packed,),) = await raw("SELECT body FROM scrubjay.versions")
     plain = generic_dictionary().decompress(bytes(packed))
     await raw("UPDATE scrubjay.versions SET body = %s, encoding = 2, dictionary = 0", plain)
-    await raw("UPDATE scrubjay.ledgers SET flagged_bodies = 1, stored_bytes = %s", len(plain))
+    await raw("UPDATE scrubjay.space_totals SET flagged_bodies = 1, stored_bytes = %s", len(plain))
 
 
 async def _require_exact_sizes(store: PostgresStore, raw: Raw) -> None:
     """The ledger counts what is there."""
-    counted = await raw("SELECT bodies, body_bytes, stored_bytes, raw_bodies, flagged_bodies FROM scrubjay.ledgers")
+    counted = await raw(
+        "SELECT bodies, body_bytes, stored_bytes, raw_bodies, flagged_bodies FROM scrubjay.space_totals"
+    )
     there = await raw(
         """SELECT count(*), sum(size), sum(length(body)), count(*) FILTER (WHERE encoding = 0),
              count(*) FILTER (WHERE encoding = 2) FROM scrubjay.versions"""

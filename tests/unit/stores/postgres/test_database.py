@@ -190,7 +190,7 @@ async def test_nothing_is_left_on_a_connection(name: str) -> None:
     database = await Database.open(Address(url=shared_server().url(name), connections=1))
 
     async def job(work: Work) -> None:
-        await work.rows("SELECT scrubjay.reserve(1)")
+        await work.rows("SELECT scrubjay.reserve_changes(1)")
 
     for _ in range(10):
         await database.write(job, space="ann", make=True)

@@ -31,15 +31,15 @@ class Slow:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def _job(self, work: Work) -> None:
-        ((seqs,),) = await work.rows("SELECT scrubjay.reserve(1)")
+        ((seqs,),) = await work.rows("SELECT scrubjay.reserve_changes(1)")
         self._has_number.set()
         await self._may_end.wait()
         await work.do(
-            """INSERT INTO scrubjay.runs VALUES (scrubjay.here(), 1000, 0, 0, NULL, 0, false, 'slow', '')""",
+            """INSERT INTO scrubjay.runs VALUES (scrubjay.current_space(), 1000, 0, 0, NULL, 0, false, 'slow', '')""",
         )
         await work.do(
             """INSERT INTO scrubjay.changes VALUES
-               (scrubjay.here(), 1, %s, 1000, 1, gen_random_uuid(), 0, 1, NULL, 0, NULL, 'created', NULL)""",
+               (scrubjay.current_space(), 1, %s, 1000, 1, gen_random_uuid(), 0, 1, NULL, 0, NULL, 'created', NULL)""",
             seqs[0],
         )
 

@@ -47,14 +47,14 @@ async def test_a_minute_begins_with_the_first_request_and_ends_by_the_databases_
     first = await store.lease("token", wanted=1, limit=1)
     assert (first.granted, 59 < first.seconds <= 60) == (1, True)
     assert (await store.lease("token", wanted=1, limit=1)).granted == 0
-    await raw("UPDATE scrubjay.allowances SET began = began - interval '45 seconds'")
+    await raw("UPDATE scrubjay.rate_limits SET window_start = window_start - interval '45 seconds'")
     later = await store.lease("token", wanted=1, limit=1)
     assert (later.granted, 14 < later.seconds <= 15) == (0, True)
-    await raw("UPDATE scrubjay.allowances SET began = began - interval '15 seconds'")
+    await raw("UPDATE scrubjay.rate_limits SET window_start = window_start - interval '15 seconds'")
     fresh = await store.lease("token", wanted=1, limit=1)
     assert (fresh.granted, fresh.seconds > 59) == (1, True)
     # The clock was set back by an hour: nobody is shut out for so long.
-    await raw("UPDATE scrubjay.allowances SET began = began + interval '1 hour'")
+    await raw("UPDATE scrubjay.rate_limits SET window_start = window_start + interval '1 hour'")
     assert (await store.lease("token", wanted=1, limit=1)).granted == 1
 
 
@@ -66,14 +66,14 @@ async def test_servers_with_different_limits_count_together(store: PostgresStore
 
 
 async def test_any_name_has_a_minute_and_old_ones_are_swept(store: PostgresStore, raw: Raw) -> None:
-    for caller in ("jwt:" + "x" * 10_000, "\x00", "\ud800", "'; DROP TABLE scrubjay.allowances; --"):
+    for caller in ("jwt:" + "x" * 10_000, "\x00", "\ud800", "'; DROP TABLE scrubjay.rate_limits; --"):
         assert (await store.lease(caller, wanted=1, limit=2)).granted == 1
-    await raw("UPDATE scrubjay.allowances SET began = began - interval '1 hour'")
+    await raw("UPDATE scrubjay.rate_limits SET window_start = window_start - interval '1 hour'")
     store._allowances._swept -= 3600
     await store.lease("token", wanted=1, limit=2)
-    assert await raw("SELECT count(*) FROM scrubjay.allowances") == [(1,)]
+    assert await raw("SELECT count(*) FROM scrubjay.rate_limits") == [(1,)]
 
 
 async def test_whoever_serves_one_space_sees_no_allowances(database: Database) -> None:
     with pytest.raises(StoreError, match="permission denied"):
-        await database.rows("SELECT * FROM scrubjay.allowances", space="default")
+        await database.rows("SELECT * FROM scrubjay.rate_limits", space="default")

@@ -1,4 +1,4 @@
-"""Setting a database up: once, by whoever may, with plain words for whoever may not."""
+"""Setting a database up: once, by a role that may, with a clear error for one that may not."""
 
 import asyncio
 
@@ -8,17 +8,17 @@ from psycopg import errors
 from tests.postgres import address_of, shared_server
 from tests.unit.stores.postgres.conftest import Raw
 from tests.unit.stores.postgres.logins import APP, HASTY, OWNER, STRANGER, give, make_logins
+from tests.unit.stores.postgres.older import everything_in, make_old_database
 
 from scrubjay.errors import StoreBusy, StoreError, StoreTooNew
-from scrubjay.model.memory import Json
 from scrubjay.stores.postgres import Address, PostgresStore, schema
-from scrubjay.stores.postgres.schema import MIGRATIONS, prepare
-from scrubjay.testing.build import a_commit, a_memory, a_paper
+from scrubjay.stores.postgres.schema import FIRST_VERSION, MIGRATIONS, newest_version, prepare
+from scrubjay.testing.build import a_commit, a_memory
 
 
 async def applied(url: str) -> list[str]:
     async with await psycopg.AsyncConnection.connect(url) as connection:
-        cursor = await connection.execute("SELECT name FROM scrubjay.migrations ORDER BY no")
+        cursor = await connection.execute("SELECT name FROM scrubjay.schema_versions ORDER BY version")
         return [str(row[0]) for row in await cursor.fetchall()]
 
 
@@ -52,42 +52,69 @@ async def test_only_what_is_new_is_applied(name: str, raw: Raw, monkeypatch: pyt
     assert await raw("SELECT value FROM scrubjay.meta WHERE key = 'store_id'") == before
 
 
-async def test_conflicts_from_before_are_found_by_both_memories(name: str, store: PostgresStore, raw: Raw) -> None:
-    one, other = a_memory(), a_memory()
-    value: dict[str, Json] = {"about": {"memory_id": one.id}, "notes": '"other":"', "other": other.id}
-    papers = [a_paper(key, drawer="conflicts", value=value) for key in "ab"]
-    await store.commit(a_commit(one, other, papers=[*papers, a_paper("c", value=value)]))
-    await raw("DROP FUNCTION scrubjay.latest_papers_1, scrubjay.papers_about_1")
-    await raw("DROP INDEX scrubjay.papers_latest")
-    await raw("ALTER TABLE scrubjay.papers DROP COLUMN other_id")
-    address = address_of(name)
-    async with await schema.connect(address.url, address) as connection, connection.transaction():
-        await dict(MIGRATIONS)["paper trails"](connection, 0)
-    assert await store.papers_about("default", "conflicts", [other.id], limit=9) == papers[::-1]
-    assert await store.papers_about("default", "rules", [other.id], limit=9) == []
+async def test_migrations_are_applied_in_order_and_know_the_partitions(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    applied_steps: list[tuple[str, int]] = []
+
+    def step(name: str) -> tuple[str, schema.Migration]:
+        async def apply(connection: psycopg.AsyncConnection, partitions: int) -> None:
+            applied_steps.append((name, partitions))
+
+        return name, apply
+
+    monkeypatch.setattr(schema, "MIGRATIONS", [*MIGRATIONS, step("second"), step("third")])
+    address = address_of(empty)
+    async with await schema.connect(address.url, address) as connection:
+        await schema.migrate(connection, address, partitions=2, upto=FIRST_VERSION + 1)
+        assert await schema.applied(connection, address) == FIRST_VERSION + 1
+    await prepare(address, partitions=2)
+    assert applied_steps == [("second", 2), ("third", 2)]
+    async with await schema.connect(address.url, address) as connection:
+        assert await schema.applied(connection, address) == newest_version() == FIRST_VERSION + 2
 
 
 async def test_a_failing_migration_leaves_everything_as_it_was(
     name: str, raw: Raw, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(connection: psycopg.AsyncConnection, partitions: int) -> None:
-        await connection.execute("DROP TABLE scrubjay.once")
+        await connection.execute("DROP TABLE scrubjay.idempotency_keys")
         raise errors.DiskFull
 
     monkeypatch.setattr(schema, "MIGRATIONS", [*MIGRATIONS, ("doomed", fail)])
     with pytest.raises(StoreError):
         await prepare(address_of(name))
-    assert await raw("SELECT count(*) FROM scrubjay.once") == [(0,)]
+    assert await raw("SELECT count(*) FROM scrubjay.idempotency_keys") == [(0,)]
     assert await applied(address_of(name).url) == [one for one, _ in MIGRATIONS]
 
 
 async def test_a_database_of_a_newer_scrubjay_is_refused_and_not_touched(name: str, raw: Raw) -> None:
-    await raw("INSERT INTO scrubjay.migrations VALUES (99, 'from the future', 0)")
+    await raw("INSERT INTO scrubjay.schema_versions VALUES (99, 'from the future', 0)")
     with pytest.raises(StoreTooNew, match="newer") as caught:
         await PostgresStore.open(address_of(name))
-    assert caught.value.fields["schema"] == len(MIGRATIONS) + 1
+    assert caught.value.fields["schema"] == 99
     assert "Update" in caught.value.hint
-    assert await raw("SELECT count(*) FROM scrubjay.migrations") == [(len(MIGRATIONS) + 1,)]
+    assert await raw("SELECT count(*) FROM scrubjay.schema_versions") == [(len(MIGRATIONS) + 1,)]
+
+
+@pytest.mark.parametrize("version", range(1, FIRST_VERSION))
+async def test_a_database_of_an_older_schema_is_refused_and_not_changed(empty: str, version: int) -> None:
+    await make_old_database(empty, version)
+    before = await everything_in(empty)
+    with pytest.raises(StoreError, match=f"older Scrubjay .schema {version}, this one reads 8") as caught:
+        await PostgresStore.open(address_of(empty))
+    assert caught.value.fields["schema"] == version
+    assert "scrubjay export" in caught.value.hint
+    assert "scrubjay import" in caught.value.hint
+    assert await everything_in(empty) == before
+
+
+async def test_an_older_schema_is_refused_by_the_owner_who_migrates_too(empty: str) -> None:
+    await make_old_database(empty, 7)
+    address = address_of(empty)
+    async with await schema.connect(address.url, address) as connection:
+        with pytest.raises(StoreError, match="schema 7"):
+            await schema.migrate(connection, address)
 
 
 async def test_a_missing_extension_is_told_with_the_command_to_run(empty: str) -> None:

@@ -9,7 +9,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.query import Filter
 from scrubjay.ports import Embedded
 from scrubjay.stores.postgres import PostgresStore
-from scrubjay.stores.postgres.tables import SPACE_TABLES
+from scrubjay.stores.postgres.schema import SPACE_TABLES
 from scrubjay.testing.build import (
     DIMENSION,
     MODEL,

@@ -12,7 +12,7 @@ from scrubjay.model.grant import Access
 from scrubjay.model.token import Token
 from scrubjay.ports import Once
 from scrubjay.stores.postgres import PostgresStore
-from scrubjay.stores.postgres.tables import SPACE_TABLES
+from scrubjay.stores.postgres.schema import SPACE_TABLES
 from scrubjay.testing.build import START, a_commit, a_memory, a_paper, a_rewrite, an_edge, revised, vectors_for
 
 Connection = psycopg.AsyncConnection
@@ -83,7 +83,7 @@ async def test_in_a_space_its_rows_are_seen_and_no_others(login: Connection, tab
 async def test_rows_of_another_space_can_be_neither_changed_nor_deleted(login: Connection, table: str) -> None:
     async with login.transaction():
         await login.execute("SELECT scrubjay.enter('ann')")
-        cursor = await login.execute("SELECT scrubjay.here()")
+        cursor = await login.execute("SELECT scrubjay.current_space()")
         ((ann,),) = await cursor.fetchall()
         for statement in (
             f"UPDATE scrubjay.{table} SET space_no = space_no WHERE space_no <> {ann}",
@@ -149,7 +149,7 @@ async def test_what_belongs_to_no_space_is_not_the_servers(login: Connection, st
         "DROP POLICY one_space ON scrubjay.memories",
         "CREATE POLICY mine ON scrubjay.memories USING (true)",
         "TRUNCATE scrubjay.memories",
-        "ALTER FUNCTION scrubjay.here() OWNER TO CURRENT_USER",
+        "ALTER FUNCTION scrubjay.current_space() OWNER TO CURRENT_USER",
         "CREATE TABLE scrubjay.mine(x integer)",
         "DROP TABLE scrubjay.memories",
     ],
@@ -188,17 +188,17 @@ async def test_the_door_to_passages_shows_those_of_the_space_entered(login: Conn
     for space in ("ann", "bob", "nobody"):
         async with login.transaction():
             await login.execute("SELECT scrubjay.enter(%s)", (space,))
-            cursor = await login.execute("SELECT id FROM scrubjay.passages_2(%s::bigint[], 9)", (everyone,))
+            cursor = await login.execute("SELECT id FROM scrubjay.stored_passages(%s::bigint[], 9)", (everyone,))
             ((ids,),) = await cursor.fetchall()
             seen.append(set(ids or ()))
-            cursor = await login.execute("SELECT * FROM scrubjay.passages_2(%s::bigint[], 9)", (everyone,))
+            cursor = await login.execute("SELECT * FROM scrubjay.stored_passages(%s::bigint[], 9)", (everyone,))
             others = {"ann": "bob", "bob": "ann"}.get(space, "secret")
             assert others not in str(await cursor.fetchall())
     assert seen[0] | seen[1] == set(everyone)
     assert not seen[0] & seen[1]
     assert not seen[2]
     # Without a space it shows nothing.
-    cursor = await login.execute("SELECT id FROM scrubjay.passages_2(%s::bigint[], 9)", (everyone,))
+    cursor = await login.execute("SELECT id FROM scrubjay.stored_passages(%s::bigint[], 9)", (everyone,))
     assert await cursor.fetchall() == [(None,)]
 
 
@@ -216,7 +216,7 @@ async def test_a_word_has_other_trigrams_in_another_space_and_is_spelled_in_its_
         assert "ann" in terms
         assert "bob" not in terms
         # Trigrams of another space, asked for in this one.
-        cursor = await login.execute("SELECT * FROM scrubjay.similar_1(%s::bigint[], 9, 9, 9)", (bob,))
+        cursor = await login.execute("SELECT * FROM scrubjay.similar_terms(%s::bigint[], 9, 9, 9)", (bob,))
         assert await cursor.fetchall() == []
 
 
