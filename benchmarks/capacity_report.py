@@ -15,7 +15,7 @@ Row = tuple[str, Callable[[Plan], str]]
 def page(samples: Sequence[Sample], assumed: Assumed) -> str:
     """All tables."""
     parts = [_weights(samples), _indexes(samples[-1]), _efforts(samples)]
-    whole = [one for one in samples if one.recall is not None]
+    whole = [sample for sample in samples if sample.recall is not None]
     if whole:
         measured = measured_of(whole[-1])
         plans = [plan(measured, assumed, memories=size) for size in SIZES]
@@ -28,16 +28,21 @@ def _weights(samples: Sequence[Sample]) -> str:
     """Bytes a memory, by table with its indexes."""
     tables = list(samples[-1].weights.by_table())
     large = [name for name in tables if _bytes(samples[-1], name) >= _SMALL]
-    rows = [(f"`{name}`", *(_split(one, name) for one in samples)) for name in large]
-    rest = [sum(_bytes(one, name) for name in tables if name not in large) for one in samples]
+    rows = [(f"`{name}`", *(_split(sample, name) for sample in samples)) for name in large]
+    rest = [sum(_bytes(sample, name) for name in tables if name not in large) for sample in samples]
     rows.append(("all others", *(f"{value:,.0f}" for value in rest)))
-    rows.append(("**all**", *(f"**{one.weights.per_memory:,.0f}**" for one in samples)))
-    rows.append(("- of it HNSW", *(f"{one.weights.of_vector_index() / one.weights.memories:,.0f}" for one in samples)))
+    rows.append(("**all**", *(f"**{sample.weights.per_memory:,.0f}**" for sample in samples)))
+    rows.append(
+        ("- of it HNSW", *(f"{sample.weights.of_vector_index() / sample.weights.memories:,.0f}" for sample in samples))
+    )
     rows += [
-        (f"{name} to a memory", *(f"{getattr(one.weights, name) / one.weights.memories:.2f}" for one in samples))
+        (
+            f"{name} to a memory",
+            *(f"{getattr(sample.weights, name) / sample.weights.memories:.2f}" for sample in samples),
+        )
         for name in ("versions", "passages", "vectors", "changes")
     ]
-    head = ("bytes a memory: rows + indexes", *(f"{one.size:,}" for one in samples))
+    head = ("bytes a memory: rows + indexes", *(f"{sample.size:,}" for sample in samples))
     return f"### Bytes\n\n{_markdown(head, rows)}"
 
 
@@ -52,7 +57,7 @@ def _indexes(sample: Sample) -> str:
 
 
 def _efforts(samples: Sequence[Sample]) -> str:
-    whole = [one for one in samples if one.recall is not None and one.remember is not None]
+    whole = [sample for sample in samples if sample.recall is not None and sample.remember is not None]
     rows: list[tuple[str, ...]] = []
     for verb in ("recall", "remember"):
         for part, name in (("wall", "waits"), ("server", "server computes"), ("database", "database computes")):
@@ -72,8 +77,8 @@ def _assumptions(assumed: Assumed) -> str:
 
 
 def _table(title: str, plans: Sequence[Plan], rows: Sequence[Row]) -> str:
-    head = ("", *(_short(one.memories) for one in plans))
-    return f"### {title}\n\n{_markdown(head, [(name, *(show(one) for one in plans)) for name, show in rows])}"
+    head = ("", *(_short(plan.memories) for plan in plans))
+    return f"### {title}\n\n{_markdown(head, [(name, *(show(plan) for plan in plans)) for name, show in rows])}"
 
 
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -34,7 +34,7 @@ class Sample:
 
 def kept(path: Path = KEPT) -> tuple[Sample, ...]:
     """What was measured before, the smallest first."""
-    return tuple(_sample(one) for one in json.loads(path.read_text(encoding="utf-8"))) if path.exists() else ()
+    return tuple(_sample(load) for load in json.loads(path.read_text(encoding="utf-8"))) if path.exists() else ()
 
 
 def keep(sample: Sample, path: Path = KEPT) -> None:
@@ -70,5 +70,5 @@ def _sample(plain: dict[str, Any]) -> Sample:
     efforts: dict[str, dict[str, float] | None] = {name: plain.pop(name) for name in ("recall", "remember")}
     recall, remember = (Effort(**effort) if effort else None for effort in efforts.values())
     notes = tuple(plain.pop("notes"))
-    weighed = Weights(**weights, relations=tuple(Relation(**one) for one in relations))
+    weighed = Weights(**weights, relations=tuple(Relation(**relation) for relation in relations))
     return Sample(**plain, weights=weighed, recall=recall, remember=remember, notes=notes)

@@ -19,11 +19,11 @@ from benchmarks.conflicts_latency import measure_latency, measure_scan
 from benchmarks.conflicts_pairs import AT_LEAST, AT_MOST, Pair, facts_in, made_pairs, pairs_of_facts, paraphrases_in
 from benchmarks.tables import Table, rows_of
 from scrubjay.app import make_embedder
-from scrubjay.model.conflict import ConflictType, ToldConflict
+from scrubjay.model.conflict import ConflictDetails, ConflictType
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Embedder
 from scrubjay.settings import Settings
-from scrubjay.text.contradiction import Finding, compare
+from scrubjay.text.claims.compare import Finding, compare
 
 _BATCH = 64
 _NONE = "none"
@@ -55,7 +55,7 @@ class Verdicts:
     sure: Counter[str] = field(default_factory=Counter[str])
     wrong: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def note(self, pair: Pair, found: Finding | ToldConflict | None) -> None:
+    def note(self, pair: Pair, found: Finding | ConflictDetails | None) -> None:
         """Count one pair."""
         self.said[pair.kind][found.type.value if found else _NONE] += 1
         contradicts = found is not None and found.type is ConflictType.CONTRADICTION
@@ -67,7 +67,7 @@ class Verdicts:
     def table(self, title: str) -> Table:
         """As a table, a row for each kind."""
         rows = tuple(
-            (kind, f"{counts.total():,}", *(f"{counts[one] / counts.total():.1%}" for one in _COLUMNS),
+            (kind, f"{counts.total():,}", *(f"{counts[column] / counts.total():.1%}" for column in _COLUMNS),
              f"{self.sure[kind] / counts.total():.1%}", _wanted(kind))
             for kind, counts in self.said.items()
         )  # fmt: skip
@@ -110,7 +110,7 @@ async def _with_cosines(options: Options, *, embedder: Embedder) -> list[tuple[P
     if not facts and not pairs:
         pairs, facts = list(made_pairs()), []
     pairs += pairs_of_facts(facts)
-    pairs += (Pair(kind=one.kind, first=one.first, second=one.second) for one in everyday_pairs())
+    pairs += (Pair(kind=pair.kind, first=pair.first, second=pair.second) for pair in everyday_pairs())
     vectors = await _embedded(
         [*facts, *(text for pair in pairs for text in (pair.first, pair.second))], embedder=embedder
     )
@@ -118,7 +118,7 @@ async def _with_cosines(options: Options, *, embedder: Embedder) -> list[tuple[P
     return [(pair, float(np.dot(vectors[pair.first], vectors[pair.second]))) for pair in pairs]
 
 
-async def _remembered() -> list[tuple[str, str, str, ToldConflict | None]]:
+async def _remembered() -> list[tuple[str, str, str, ConflictDetails | None]]:
     """The same short facts from end to end: candidates must be found before they can be compared."""
     return [
         (f"{_REMEMBERED}{kind}", first, second, told)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from benchmarks.memories import CALLER
 from scrubjay.app import open_engine
-from scrubjay.model.conflict import ConflictType, ToldConflict
+from scrubjay.model.conflict import ConflictDetails, ConflictType
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.settings import Settings
 
@@ -114,9 +114,9 @@ def _filled(kind: str, forms: Sequence[str], values: tuple[str, str], *, random:
     return EverydayPair(kind, first, second)
 
 
-async def remembered(pairs: Sequence[EverydayPair]) -> list[tuple[EverydayPair, ToldConflict | None]]:
+async def remembered(pairs: Sequence[EverydayPair]) -> list[tuple[EverydayPair, ConflictDetails | None]]:
     """What is told of each pair when its statements are remembered one after the other, in a space of their own."""
-    found: list[tuple[EverydayPair, ToldConflict | None]] = []
+    found: list[tuple[EverydayPair, ConflictDetails | None]] = []
     with tempfile.TemporaryDirectory() as folder:
         async with open_engine(Settings.load(environment={}, home=str(Path(folder)))) as engine:
             for number, pair in enumerate(pairs):
@@ -127,5 +127,5 @@ async def remembered(pairs: Sequence[EverydayPair]) -> list[tuple[EverydayPair, 
     return found
 
 
-def _weight(told: ToldConflict) -> tuple[bool, float]:
+def _weight(told: ConflictDetails) -> tuple[bool, float]:
     return told.type is ConflictType.CONTRADICTION, told.confidence

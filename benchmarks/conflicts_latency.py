@@ -18,14 +18,14 @@ from benchmarks.tables import Table
 from benchmarks.timing import spread
 from benchmarks.writing_swaps import names_in, swaps_of
 from scrubjay.app import make_embedder
+from scrubjay.detection.detect import detect
 from scrubjay.engine import Engine
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.draft import Draft
 from scrubjay.ports import Commit, Embedded, Write
 from scrubjay.settings import Settings
 from scrubjay.writing.compose import compose
-from scrubjay.writing.detection import detect
-from scrubjay.writing.slicing import slice_memory
+from scrubjay.writing.passages import slice_memory
 
 _WRITES = 200
 _WARM = 20
@@ -126,7 +126,9 @@ async def _looks(engine: Engine, some: Sequence[Draft]) -> _Told:
     for draft in some:
         memory = compose(draft, space=CALLER.space, now=now)[0]
         passages = await slice_memory(memory)
-        vectors = dict(zip((one.hash for one in passages), await engine.embedder.embed([draft.text]), strict=True))
+        vectors = dict(
+            zip((passage.hash for passage in passages), await engine.embedder.embed([draft.text]), strict=True)
+        )
         began, busy = time.perf_counter(), time.process_time()
         conflicts = await detect(
             memory, passages, vectors, before=None, store=engine.store, index=engine.index, profile=profile, now=now

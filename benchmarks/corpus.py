@@ -66,7 +66,7 @@ def _read(paths: Iterable[Path]) -> tuple[list[str], list[str]]:
                 sentences |= dict.fromkeys(_sentences(value))
             elif key == _QUESTION_KEY and SHORTEST <= len(value) <= LONGEST:
                 questions[value] = None
-    return [one for one in sentences if one not in questions], list(questions)
+    return [sentence for sentence in sentences if sentence not in questions], list(questions)
 
 
 def _strings(value: object, key: str = "") -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ from benchmarks.memories import drafts, remember
 from benchmarks.timing import spread
 from scrubjay.client import MemoryClient
 from scrubjay.errors import ScrubjayError
-from scrubjay.remote.shapes import built, plain
+from scrubjay.rpc.codec import from_json, to_json
 from scrubjay.settings import Settings
 
 _ROOT = Path(__file__).parent.parent
@@ -65,8 +65,8 @@ async def measure_crowd(running: Daemon, jobs: Sequence[Job]) -> Crowd:
         shifts = await asyncio.gather(*(_shift(child, job) for child, job in zip(children, jobs, strict=True)))
         busy = running.busy - busy
         after = (await memory.status()).memories
-    recalls = [one for shift in shifts for one in shift.recalls]
-    remembers = [one for shift in shifts for one in shift.remembers]
+    recalls = [recall for shift in shifts for recall in shift.recalls]
+    remembers = [remember for shift in shifts for remember in shift.remembers]
     seconds = max(shift.seconds for shift in shifts)
     return Crowd(
         clients=sum(job.clients for job in jobs),
@@ -95,7 +95,7 @@ async def _child(job: Job) -> AsyncGenerator[asyncio.subprocess.Process]:
     )
     try:
         assert child.stdin is not None
-        child.stdin.write(json.dumps(plain(job)).encode() + b"\n")
+        child.stdin.write(json.dumps(to_json(job)).encode() + b"\n")
         yield child
     finally:
         if child.returncode is None:
@@ -107,7 +107,7 @@ async def _shift(child: asyncio.subprocess.Process, job: Job) -> Shift:
     assert child.stdin is not None
     child.stdin.write(b"go\n")
     told = await asyncio.wait_for(_line(child), job.seconds + _CONNECTING)
-    return cast("Shift", built(Shift, json.loads(told)))
+    return cast("Shift", from_json(Shift, json.loads(told)))
 
 
 async def _line(child: asyncio.subprocess.Process) -> bytes:
@@ -158,8 +158,8 @@ def _numbered(texts: Sequence[str], number: int) -> str:
 
 def main() -> None:
     """Do the job that comes in, and print how it went."""
-    job = cast("Job", built(Job, json.loads(sys.stdin.readline())))
-    print(json.dumps(plain(asyncio.run(_work(job)))), flush=True)
+    job = cast("Job", from_json(Job, json.loads(sys.stdin.readline())))
+    print(json.dumps(to_json(asyncio.run(_work(job)))), flush=True)
 
 
 if __name__ == "__main__":

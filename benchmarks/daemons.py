@@ -17,7 +17,7 @@ from benchmarks.timing import busy_seconds, resident_mb
 from scrubjay.client import MemoryClient
 from scrubjay.locking import FileLock
 from scrubjay.paths import daemon_file, socket_file
-from scrubjay.remote.engine import RemoteEngine
+from scrubjay.rpc.engine import RemoteEngine
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.lock import running_daemon
 

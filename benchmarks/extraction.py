@@ -28,8 +28,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--data", type=Path, help="a file in LoCoMo's form")
     conversations = labelled(options.parse_args().data)
-    total = sum(len(one.turns) for one in conversations)
-    telling = sum(len(one.telling & {turn.id for turn in one.turns}) for one in conversations)
+    total = sum(len(conversation.turns) for conversation in conversations)
+    telling = sum(
+        len(conversation.telling & {turn.id for turn in conversation.turns}) for conversation in conversations
+    )
     print(f"{len(conversations)} conversations, {total:,} turns, {telling / total:.0%} of them tell a fact\n")
     print(f"{'':38} precision  recall    F1  CPU ms per 100 lines")
     for name, finder in WAYS.items():
@@ -41,11 +43,11 @@ def main() -> None:
 def figures(conversations: Sequence[Labelled], finder: Finder) -> tuple[float, float, float]:
     """Precision, recall and F1 over the turns of all conversations."""
     right = found = wanted = 0
-    for one in conversations:
-        told = frozenset[str]().union(*(finder(session) for session in one.sessions))
-        right += len(told & one.telling)
+    for conversation in conversations:
+        told = frozenset[str]().union(*(finder(session) for session in conversation.sessions))
+        right += len(told & conversation.telling)
         found += len(told)
-        wanted += len(one.telling)
+        wanted += len(conversation.telling)
     precision, recall = right / max(1, found), right / max(1, wanted)
     return precision, recall, 2 * precision * recall / max(1e-9, precision + recall)
 
@@ -78,7 +80,11 @@ WAYS: dict[str, Finder] = {
 
 def _seconds(conversations: Sequence[Labelled], finder: Finder) -> float:
     """What all sessions take of one core, each at its best: other programs run meanwhile."""
-    return sum(min(_spent(session, finder) for _ in range(_RUNS)) for one in conversations for session in one.sessions)
+    return sum(
+        min(_spent(session, finder) for _ in range(_RUNS))
+        for conversation in conversations
+        for session in conversation.sessions
+    )
 
 
 def _spent(session: Sequence[Turn], finder: Finder) -> float:

@@ -30,7 +30,7 @@ def labelled(path: Path | None) -> list[Labelled]:
     if path is None:
         return [_made()]
     samples = cast("list[dict[str, object]]", json.loads(path.read_text(encoding="utf-8")))
-    return [_of_sample(one) for one in samples]
+    return [_of_sample(sample) for sample in samples]
 
 
 def _of_sample(sample: Mapping[str, object]) -> Labelled:

@@ -16,9 +16,9 @@ from scrubjay.engine import Engine
 from scrubjay.model.draft import Draft
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Embedder, Progress
-from scrubjay.recalling.answers import Answers
+from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.settings import Settings
-from scrubjay.stores.sqlite import SqliteStore
+from scrubjay.storage.sqlite import SqliteStore
 
 # Nothing is looked at: stored as it comes.
 PLAIN = Rules(gate="off", density="off", tags="off", secrets="off", injection="off", conflicts="off")
@@ -43,7 +43,7 @@ class Ground:
 async def opened(settings: Settings, embedder: Embedder) -> AsyncGenerator[Engine]:
     """The product's engine with another embedder in front, which works on every question as if it were the first."""
     async with open_engine(settings) as engine:
-        yield replace(engine, embedder=embedder, answers=Answers(0))
+        yield replace(engine, embedder=embedder, answers=AnswerCache(0))
 
 
 async def fill(ground: Ground, sentences: Sequence[str], *, first: int, progress: Progress) -> Filling:

@@ -65,7 +65,7 @@ async def measure(memories: int) -> tuple[Table, Table]:
         long, short = (Ground(home=home / name, embedder=embedder) for name in ("many", "one"))
         async with opened(long.settings, embedder) as engine:
             ids = await _live(replace(engine, default_rules=_QUIET), memories)
-            finals = [(await engine.store.get(CALLER.space, [one]))[one] for one in ids]
+            finals = [(await engine.store.get(CALLER.space, [id_]))[id_] for id_ in ids]
         async with opened(short.settings, embedder) as engine:
             await _all_at_once(replace(engine, default_rules=_QUIET), [_as_draft(memory) for memory in finals])
         many, one = _weigh(long), _weigh(short)
@@ -146,7 +146,7 @@ def _as_draft(memory: Memory) -> Draft:
         intent="new",
         kind=memory.kind,
         entities=(memory.entity,),
-        observations=tuple(one.text for one in memory.observations),
+        observations=tuple(observation.text for observation in memory.observations),
         tags=memory.tags,
         project=memory.project,
         scope=memory.scope,

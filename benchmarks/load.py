@@ -174,7 +174,7 @@ class _House:
     def busy(self, stations: list[Station]) -> list[float]:
         """The share of the busiest hour that each of them works."""
         seconds = self._marks[1] - self._marks[0]
-        return [one.worked[1] / (seconds * one.lanes) for one in stations]
+        return [station.worked[1] / (seconds * station.lanes) for station in stations]
 
     def _arrive(self, number: int) -> None:
         # As the balancer does it: to whoever has the fewest, by turns.

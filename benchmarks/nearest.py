@@ -39,7 +39,7 @@ async def _all_points(engine: Engine, model: str) -> list[Point]:
 
 
 async def _share(
-    engine: Engine, asked: Sequence[Vector], points: Sequence[Point], wanted: Filter, *, count: int
+    engine: Engine, asked: Sequence[Vector], points: Sequence[Point], filter: Filter, *, count: int
 ) -> float:
     matrix = np.stack([point.vector for point in points])
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
@@ -49,6 +49,6 @@ async def _share(
     for vector in asked:
         cosines = matrix @ vector
         truth = {int(number) for number in numbers[np.argpartition(-cosines, count - 1)[:count]]}
-        found = {number for number, _ in await engine.index.search(CALLER.space, vector, wanted, limit=count)}
+        found = {number for number, _ in await engine.index.search(CALLER.space, vector, filter, limit=count)}
         shares.append(len(truth & found) / count)
     return sum(shares) / len(shares)

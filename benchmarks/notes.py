@@ -23,8 +23,8 @@ from scrubjay.client import MemoryClient
 from scrubjay.model.draft import Draft
 from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
-from scrubjay.notes.asked import NoteDraft
-from scrubjay.notes.desk import Notes
+from scrubjay.notes.requests import NoteDraft
+from scrubjay.notes.service import Notes
 from scrubjay.ports import Embedder, Profile
 from scrubjay.settings import Settings
 
@@ -96,17 +96,17 @@ async def _importing(home: Path, notes: int) -> tuple[list[Table], list[Verdict]
     await inner.embed(["to be ready"])
     hearing = _Hearing(inner)
     marks: dict[str, float] = {}
-    async with _desk(home / "import", hearing) as desk:
+    async with _context(home / "import", hearing) as context:
         began = time.perf_counter()
 
         def tell(done: int, total: int) -> None:
             if done == notes and total == notes:
                 marks.setdefault("stored", time.perf_counter() - began)
 
-        done = await desk.import_notes(str(vault), who=CALLER, progress=tell)
+        done = await context.import_notes(str(vault), who=CALLER, progress=tell)
         first = time.perf_counter() - began
         began = time.perf_counter()
-        again = await desk.import_notes(str(vault), who=CALLER)
+        again = await context.import_notes(str(vault), who=CALLER)
         second = time.perf_counter() - began
     assert (done.created, again.unchanged) == (notes, notes)
     began = time.perf_counter()
@@ -133,14 +133,14 @@ async def _writing(home: Path) -> tuple[list[Table], list[Verdict]]:
     texts = [" ".join(sentences[at : at + 3]) for at in range(0, len(sentences), 3)]
     plain: list[float] = []
     filed: list[float] = []
-    async with _desk(home / "write", make_embedder(_settings(home / "write"))) as desk:
+    async with _context(home / "write", make_embedder(_settings(home / "write"))) as context:
         for number, (one, other) in enumerate(zip(texts[::2], texts[1::2], strict=True)):
             began = time.perf_counter()
             draft = Draft(text=one, title=f"Plain {number}", category="bench", intent="new")
-            await desk.engine.remember(draft, who=CALLER)
+            await context.engine.remember(draft, who=CALLER)
             plain.append(time.perf_counter() - began)
             began = time.perf_counter()
-            await desk.write_note(NoteDraft(title=f"Filed {number}", content=other, category="bench"), who=CALLER)
+            await context.write_note(NoteDraft(title=f"Filed {number}", content=other, category="bench"), who=CALLER)
             filed.append(time.perf_counter() - began)
     low, high = spread(plain[10:]), spread(filed[10:])
     rows = (
@@ -194,12 +194,12 @@ async def _catching_up(home: Path, files: int) -> tuple[list[Table], list[Verdic
     """How long it takes to look through many files of which a few were changed while nobody looked."""
     vault = await asyncio.to_thread(make_vault, home / "many", files)
     settings = replace(_settings(home / "catch-up"), embedder="none")
-    async with open_engine(settings) as engine, open_notes(settings, engine) as desk:
-        await desk.import_notes(str(vault), who=CALLER)
+    async with open_engine(settings) as engine, open_notes(settings, engine) as context:
+        await context.import_notes(str(vault), who=CALLER)
     await asyncio.to_thread(_touch, settings.notestore)
-    async with open_engine(settings) as engine, open_notes(settings, engine) as desk:
+    async with open_engine(settings) as engine, open_notes(settings, engine) as context:
         began = time.perf_counter()
-        done = await desk.sync_notes(who=CALLER)
+        done = await context.sync_notes(who=CALLER)
         seconds = time.perf_counter() - began
     rows = ((f"{done.checked:,}", f"{done.taken:,}", f"{seconds:.1f}"),)
     return [Table(title="Catching up at start", head=("files", "changed", "seconds"), rows=rows)], []
@@ -240,12 +240,12 @@ class _Hearing:
 
 
 @asynccontextmanager
-async def _desk(home: Path, embedder: Embedder) -> AsyncGenerator[Notes]:
+async def _context(home: Path, embedder: Embedder) -> AsyncGenerator[Notes]:
     settings = _settings(home)
     async with open_engine(settings) as engine:
         heard = replace(engine, embedder=embedder)
-        async with open_notes(settings, heard) as desk:
-            yield desk
+        async with open_notes(settings, heard) as context:
+            yield context
 
 
 def _settings(home: Path) -> Settings:

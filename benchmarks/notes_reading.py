@@ -11,10 +11,10 @@ from benchmarks.tables import Table, ms
 from benchmarks.timing import spread
 from scrubjay.app import open_engine
 from scrubjay.app.notes import open_notes
-from scrubjay.notes.asked import NoteSearch, NotesWanted
+from scrubjay.notes.requests import NoteSearch, NotesSelection
 
 if TYPE_CHECKING:
-    from scrubjay.notes.desk import Notes
+    from scrubjay.notes.service import Notes
     from scrubjay.settings import Settings
 
 _FORMATS = {"md": "notes-md", "json": "notes.json", "csv": "notes.csv", "html": "notes-html", "pdf": "notes-pdf"}
@@ -23,13 +23,13 @@ _TIMES = 30
 
 async def reading(settings: "Settings", vault: Path, notes: int, *, out: Path) -> list[Table]:
     """Import a folder, search it by words, and export it in each format; nothing is embedded."""
-    async with open_engine(replace(settings, embedder="none")) as engine, open_notes(settings, engine) as desk:
+    async with open_engine(replace(settings, embedder="none")) as engine, open_notes(settings, engine) as context:
         began = time.perf_counter()
-        await desk.import_notes(str(vault), who=CALLER)
+        await context.import_notes(str(vault), who=CALLER)
         imported = time.perf_counter() - began
         await asyncio.to_thread(out.mkdir)
-        sought = [await _sought(desk, kind, query) for kind, query in _questions(notes)]
-        carried = [await _carried(desk, kind, out / name) for kind, name in _FORMATS.items()]
+        sought = [await _sought(context, kind, query) for kind, query in _questions(notes)]
+        carried = [await _carried(context, kind, out / name) for kind, name in _FORMATS.items()]
     return [
         Table(title=f"Full text at {notes:,} notes", head=("", "found", "p50, ms", "p95, ms"), rows=tuple(sought)),
         Table(
@@ -46,19 +46,19 @@ def _questions(notes: int) -> tuple[tuple[str, str], ...]:
     )  # fmt: skip
 
 
-async def _sought(desk: "Notes", kind: str, query: str) -> tuple[str, ...]:
+async def _sought(context: "Notes", kind: str, query: str) -> tuple[str, ...]:
     seconds: list[float] = []
     found = 0
     for _ in range(_TIMES):
         began = time.perf_counter()
-        answer = await desk.search_notes(NoteSearch(query=query), who=CALLER)
+        answer = await context.search_notes(NoteSearch(query=query), who=CALLER)
         seconds.append(time.perf_counter() - began)
         found = len(answer.results)
     taken = spread(seconds)
     return f"{kind}: `{query}`", f"{found}", ms(taken.p50), ms(taken.p95)
 
 
-async def _carried(desk: "Notes", format: str, target: Path) -> tuple[str, str]:
+async def _carried(context: "Notes", format: str, target: Path) -> tuple[str, str]:
     began = time.perf_counter()
-    await desk.export_notes(str(target), NotesWanted(), who=CALLER, format=format)
+    await context.export_notes(str(target), NotesSelection(), who=CALLER, format=format)
     return f"export as {format}", f"{time.perf_counter() - began:.1f}"

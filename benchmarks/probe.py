@@ -20,7 +20,7 @@ from scrubjay.app import open_engine
 from scrubjay.engine import Engine
 from scrubjay.model.draft import Draft
 from scrubjay.model.query import Filter, Question
-from scrubjay.recalling.answers import Answers
+from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.settings import Settings
 
 _ROOT = Path(__file__).parent.parent
@@ -71,7 +71,7 @@ async def probe(job: Job) -> Probe:
         resident_open = resident_mb()
         clock = TimedEmbedder(product.embedder)
         # An answer that is known takes no time worth measuring.
-        engine = replace(product, embedder=clock, answers=Answers(0))
+        engine = replace(product, embedder=clock, answers=AnswerCache(0))
         ((first, first_embedding),) = await _recalls(engine, job.questions[:1], clock=clock)
         resident_loaded = resident_mb()
         asked = await _recalls(engine, job.questions, clock=clock)
@@ -112,11 +112,11 @@ async def _recalls(engine: Engine, questions: Sequence[str], *, clock: TimedEmbe
     return durations[_WARM_UP:] or durations
 
 
-async def _rests(engine: Engine, questions: Sequence[str], wanted: Filter) -> Spread:
+async def _rests(engine: Engine, questions: Sequence[str], filter: Filter) -> Spread:
     durations: list[float] = []
     for question in questions:
         began = time.perf_counter()
-        await engine.recall(Question(query=question, filter=wanted), who=CALLER)
+        await engine.recall(Question(query=question, filter=filter), who=CALLER)
         durations.append(time.perf_counter() - began)
     return spread(durations[_WARM_UP:])
 

@@ -86,7 +86,7 @@ class Bench:
         try:
             profile = await model.profile()
             kept = KeptEmbedder(model, profile, folder=self._options.cache)
-            measured = [await self._measure(one, settings=settings, kept=kept) for one in datasets]
+            measured = [await self._measure(dataset, settings=settings, kept=kept) for dataset in datasets]
         finally:
             await model.close()
         return RecallResults(

@@ -55,15 +55,15 @@ def _collection(name: str, chat: object, asked: object) -> Collection:
     last = max((turn.at for turn in memories if turn.at is not None), default=None)
     questions = [
         Asked(
-            text=text_of(one.get("question")),
+            text=text_of(table.get("question")),
             category=category.replace("_", " "),
-            gold=frozenset(_numbers(one.get("source_chat_ids"))),
+            gold=frozenset(_numbers(table.get("source_chat_ids"))),
             today=last,
         )
         for category, several in _first(asked).items()
         # What was never said has no evidence.
         if category != _ABSTENTION
-        for one in tables_of(several)
+        for table in tables_of(several)
     ]
     return collection(f"chat {name}", memories, questions)
 

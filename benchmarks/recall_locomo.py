@@ -46,13 +46,13 @@ def chat(name: str, talk: Table, asked: object, *, categories: Mapping[str, str]
     dates = [turn.at for turn in memories if turn.at is not None]
     questions = [
         Asked(
-            text=text_of(one.get("question")),
-            category=categories.get(text_of(one.get("category")), f"category {text_of(one.get('category'))}"),
-            gold=frozenset(_turn_ids(one.get("evidence"))),
+            text=text_of(table.get("question")),
+            category=categories.get(text_of(table.get("category")), f"category {text_of(table.get('category'))}"),
+            gold=frozenset(_turn_ids(table.get("evidence"))),
             # Nobody asks before the conversation is over.
             today=max(dates, default=None),
         )
-        for one in tables_of(asked)
+        for table in tables_of(asked)
     ]
     return collection(name, memories, questions)
 

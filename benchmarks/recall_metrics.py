@@ -40,18 +40,18 @@ def quality(answers: Sequence[Answer]) -> Quality:
     count = max(1, len(answers))
     return Quality(
         questions=len(answers),
-        r5=sum(_recall(one, _SHALLOW) for one in answers) / count,
-        r10=sum(_recall(one, DEPTH) for one in answers) / count,
-        all10=sum(len(one.places) == one.sought for one in answers) / count,
-        mrr=sum(1 / one.places[0] for one in answers if one.places) / count,
-        ndcg10=sum(_ndcg(one) for one in answers) / count,
+        r5=sum(_recall(answer, _SHALLOW) for answer in answers) / count,
+        r10=sum(_recall(answer, DEPTH) for answer in answers) / count,
+        all10=sum(len(answer.places) == answer.sought for answer in answers) / count,
+        mrr=sum(1 / answer.places[0] for answer in answers if answer.places) / count,
+        ndcg10=sum(_ndcg(answer) for answer in answers) / count,
     )
 
 
 def by_category(answers: Sequence[Answer]) -> dict[str, Quality]:
     """The same for each kind of question, in the order of their names."""
-    names = sorted({one.category for one in answers})
-    return {name: quality([one for one in answers if one.category == name]) for name in names}
+    names = sorted({answer.category for answer in answers})
+    return {name: quality([answer for answer in answers if answer.category == name]) for name in names}
 
 
 def in_order(names: Iterable[str]) -> list[str]:

@@ -13,7 +13,7 @@ _TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 def plot(results: RecallResults) -> str:
     """The chart of all data sets of a run, one below the other."""
-    height = 2 * _MARGIN + sum(_height(one) for one in results.datasets)
+    height = 2 * _MARGIN + sum(_height(dataset) for dataset in results.datasets)
     parts = [
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '

@@ -17,11 +17,11 @@ def page(results: RecallResults) -> str:
         f"- Scrubjay {results.version} on {results.machine}",
         f"- Model: {results.model}; ranking: {results.ranking}",
     ]
-    for one in results.datasets:
-        lines += ["", f"## {one.dataset}", "", *(f"- {fact}" for fact in _facts(one))]
-        for table in tables(one):
+    for dataset in results.datasets:
+        lines += ["", f"## {dataset.dataset}", "", *(f"- {fact}" for fact in _facts(dataset))]
+        for table in tables(dataset):
             lines += ["", f"### {table.title}", "", *rows_of(table)]
-        promises = verdicts(one)
+        promises = verdicts(dataset)
         if promises:
             lines += ["", *(f"- {'kept' if kept else '**missed**'}: {promise}" for promise, kept in promises)]
     return "\n".join(lines) + "\n"

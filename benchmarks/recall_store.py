@@ -19,7 +19,7 @@ from scrubjay.model.media import Media
 from scrubjay.model.memory import Method, Source, Trust
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Embedder, Profile, Progress
-from scrubjay.recalling.visits import Visits
+from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
 from scrubjay.text.passages import slices
 
@@ -53,7 +53,7 @@ class KeptEmbedder:
 
     async def learn(self, collections: Sequence[Collection], *, progress: Progress) -> None:
         """Embed what is not kept yet: in portions, which takes half the time."""
-        turns = [turn.text for one in collections for turn in one.memories]
+        turns = [turn.text for collection in collections for turn in collection.memories]
         texts = [text[start:end] for text in dict.fromkeys(turns) for start, end in slices(text)]
         await fill_cache(self._texts, texts, embedder=self._inner, progress=progress)
 
@@ -84,13 +84,13 @@ async def moved_in(
     """A house with a fresh space for each collection, and nothing in them yet."""
     spaces = tuple(f"bench-{new_id()}" for _ in collections)
     async with opened(settings, embedder) as engine:
-        unseen = replace(engine, visits=_Unseen(engine.store, clock=engine.clock))
+        unseen = replace(engine, access_log=_Unseen(engine.store, clock=engine.clock))
         yield House(engine=unseen, collections=tuple(collections), spaces=spaces)
 
 
 async def fill(house: House, *, progress: Progress) -> None:
     """Remember every turn, in the order in which they were said, and have the index ready."""
-    total = sum(len(one.memories) for one in house.collections)
+    total = sum(len(collection.memories) for collection in house.collections)
     for space, one in zip(house.spaces, house.collections, strict=True):
         memory = MemoryClient.over(house.engine, Caller(space=space, agent="bench"))
         for turn in one.memories:
@@ -148,7 +148,7 @@ async def time_recalls(house: House, *, embedder: Embedder, progress: Progress, 
     return Timed(seconds=tuple(timed), tokens=tuple(tokens))
 
 
-class _Unseen(Visits):
+class _Unseen(AccessLog):
     """Counts nothing: what one question finds must not stand higher when the next is asked."""
 
     def note(self, read: Iterable[tuple[str, str]]) -> None:

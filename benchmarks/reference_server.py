@@ -22,7 +22,9 @@ async def measure(
             batch = [_entity(one, number) for number, one in enumerate(filled[start : start + _PORTION], start=start)]
             await _done(server, "create_entities", {"entities": batch})
         entities = [_entity(sentence, number) for number, sentence in enumerate(timed, start=len(filled))]
-        create = await _timed(server, "create_entities", [{"entities": [one]} for one in entities], seconds=seconds)
+        create = await _timed(
+            server, "create_entities", [{"entities": [entity]} for entity in entities], seconds=seconds
+        )
         words = [{"query": max(question.strip("?").split(), key=len)} for question in questions[:operations]]
         search = await _timed(server, "search_nodes", words, seconds=seconds)
     return Reference(version=VERSION, create=create, search=search)

@@ -60,8 +60,8 @@ def verdicts(results: Results) -> tuple[Verdict, ...]:
     growth = last.probe.remember_rest.p50 / first.probe.remember_rest.p50
     at = f"at {last.size:,}"
     found = [
-        at_most("store and index a memory, p50", one.probe.remember_rest.p50, MOST_WRITE_MS, f"ms at {one.size:,}")
-        for one in results.sizes
+        at_most("store and index a memory, p50", size.probe.remember_rest.p50, MOST_WRITE_MS, f"ms at {size.size:,}")
+        for size in results.sizes
     ]
     if last is not first:
         found.append(at_most(f"its growth from {first.size:,} to {last.size:,}", growth, MOST_WRITE_GROWTH, "times"))
@@ -114,8 +114,8 @@ def _steadiness(results: Results) -> tuple[str, ...]:
     """Embedding the same texts takes the same at every size: what differs is how busy the machine was."""
     found: list[str] = []
     for name, times in (
-        ("sentences", [one.probe.remember_embedding.p50 for one in results.sizes]),
-        ("questions", [one.probe.recall_embedding.p50 for one in results.sizes]),
+        ("sentences", [size.probe.remember_embedding.p50 for size in results.sizes]),
+        ("questions", [size.probe.recall_embedding.p50 for size in results.sizes]),
     ):
         if max(times) > min(times) * UNSTEADY:
             shown = ", ".join(ms(time) for time in times)

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.daemons import Daemon, connected
 from scrubjay.paths import socket_file
-from scrubjay.remote.frames import LineReader, encoded, hello
+from scrubjay.rpc.frames import LineReader, encoded, hello
 from scrubjay.settings import Settings
 
 _PROTOCOL = "2025-11-25"

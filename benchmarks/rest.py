@@ -17,7 +17,7 @@ from benchmarks.daemons import Daemon
 from benchmarks.figures import Requests
 from benchmarks.timing import spread
 from scrubjay.model.draft import Draft
-from scrubjay.remote.shapes import built, plain
+from scrubjay.rpc.codec import from_json, to_json
 
 _ROOT = Path(__file__).parent.parent
 _CONNECTIONS = 20
@@ -61,7 +61,7 @@ class RestClient:
         kind = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n" if body else ""
         writer.write(f"{line} HTTP/1.1\r\nhost: {self._url.netloc}\r\n{kind}\r\n".encode() + body)
         status, *headers = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().split("\r\n")
-        length = next(int(one.partition(":")[2]) for one in headers if one.startswith("content-length:"))
+        length = next(int(header.partition(":")[2]) for header in headers if header.startswith("content-length:"))
         answer = json.loads(await reader.readexactly(length))
         if not status.split()[1].startswith("2"):
             raise OSError(f"{status}: {answer}")
@@ -121,12 +121,12 @@ async def load(job: Job) -> Shift:
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     try:
-        told, _ = await asyncio.wait_for(child.communicate(json.dumps(plain(job)).encode()), job.seconds + _LEAVING)
+        told, _ = await asyncio.wait_for(child.communicate(json.dumps(to_json(job)).encode()), job.seconds + _LEAVING)
     finally:
         if child.returncode is None:
             child.kill()
             await child.wait()
-    return cast("Shift", built(Shift, json.loads(told)))
+    return cast("Shift", from_json(Shift, json.loads(told)))
 
 
 async def _work(job: Job) -> Shift:
@@ -157,8 +157,8 @@ async def _client(client: RestClient, number: int, job: Job, shift: Shift, *, un
 
 def main() -> None:
     """Do the job that comes in, and print how it went."""
-    job = cast("Job", built(Job, json.loads(sys.stdin.read())))
-    print(json.dumps(plain(asyncio.run(_work(job)))))
+    job = cast("Job", from_json(Job, json.loads(sys.stdin.read())))
+    print(json.dumps(to_json(asyncio.run(_work(job)))))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from benchmarks.weights import weigh_database
 from scrubjay.app import SystemClock, make_embedder, open_store
 from scrubjay.engine import Engine
 from scrubjay.settings import Settings
-from scrubjay.transfer.moving import Move, move_house
+from scrubjay.transfer.migrate import Move, move_house
 
 FOLDER = Path(__file__).parent
 # Sentences that no store is filled with: by turns, for the effort, and many at once.

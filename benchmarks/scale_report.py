@@ -44,12 +44,12 @@ def page(scale: Scale) -> str:
 def verdicts(scale: Scale) -> list[Verdict]:
     """What was promised, what was measured, and whether it holds."""
     found: list[Verdict] = []
-    for one in scale.sizes:
-        at = f"at {one.size:,}"
+    for size in scale.sizes:
+        at = f"at {size.size:,}"
         found += [
-            at_most(f"recall on PostgreSQL {at}", one.turns.recall.times, _RECALL_AT_MOST, "times embedded"),
-            at_most(f"remember on PostgreSQL {at}", one.turns.remember.times, _REMEMBER_AT_MOST, "times embedded"),
-            at_most(f"results on PostgreSQL {at}", 100 * (1 - one.turns.same), _POINTS_AT_MOST, "points away"),
+            at_most(f"recall on PostgreSQL {at}", size.turns.recall.times, _RECALL_AT_MOST, "times embedded"),
+            at_most(f"remember on PostgreSQL {at}", size.turns.remember.times, _REMEMBER_AT_MOST, "times embedded"),
+            at_most(f"results on PostgreSQL {at}", 100 * (1 - size.turns.same), _POINTS_AT_MOST, "points away"),
         ]
     return found
 
@@ -74,8 +74,8 @@ def _sizes(sizes: Sequence[Size]) -> Table:
         ("searched by", lambda one: one.index),
         ("- built in, s", lambda one: f"{one.index_seconds:.1f}"),
     ]
-    head = ("", *(f"{one.size:,}" for one in sizes))
-    cells = tuple((name, *(told(one) for one in sizes)) for name, told in rows + more)
+    head = ("", *(f"{size.size:,}" for size in sizes))
+    cells = tuple((name, *(told(size) for size in sizes)) for name, told in rows + more)
     return Table(title="Embedded and PostgreSQL", head=head, rows=cells)
 
 

@@ -66,7 +66,7 @@ def _job(one: Daemon, questions: tuple[str, ...], *, servers: int) -> Job:
 
 
 def _told(shifts: Sequence[Shift], *, busy: float, database: float) -> Throughput:
-    recalls = [one for shift in shifts for one in shift.recalls]
+    recalls = [recall for shift in shifts for recall in shift.recalls]
     seconds = max(shift.seconds for shift in shifts)
     return Throughput(
         servers=len(shifts),

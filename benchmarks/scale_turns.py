@@ -55,9 +55,9 @@ async def measure_turns(
     )
 
 
-def _asking(questions: Sequence[str], wanted: Filter) -> Do:
+def _asking(questions: Sequence[str], filter: Filter) -> Do:
     async def ask(engine: Engine, number: int) -> None:
-        await engine.recall(Question(query=questions[number], filter=wanted), who=CALLER)
+        await engine.recall(Question(query=questions[number], filter=filter), who=CALLER)
 
     return ask
 

@@ -21,7 +21,7 @@ from benchmarks.residence import weigh_agents, weigh_clients
 from benchmarks.rest import measure_requests
 from benchmarks.starting import time_bridges, time_cold_starts
 from benchmarks.ways import compare_ways
-from scrubjay.remote.shapes import built, plain
+from scrubjay.rpc.codec import from_json, to_json
 
 _ROOT = Path(__file__).parent.parent
 _LONGEST = 240.0
@@ -55,7 +55,7 @@ async def serve_in_child(job: Job) -> Serving:
         stdout=asyncio.subprocess.PIPE,
     )
     try:
-        answer, _ = await asyncio.wait_for(child.communicate(json.dumps(plain(job)).encode()), _LONGEST + _LEAVING)
+        answer, _ = await asyncio.wait_for(child.communicate(json.dumps(to_json(job)).encode()), _LONGEST + _LEAVING)
     finally:
         if child.returncode is None:
             # It has daemons to end.
@@ -67,7 +67,7 @@ async def serve_in_child(job: Job) -> Serving:
             await child.wait()
     if child.returncode:
         raise SystemExit(f"measuring the daemon failed with exit code {child.returncode}")
-    return cast("Serving", built(Serving, json.loads(answer)))
+    return cast("Serving", from_json(Serving, json.loads(answer)))
 
 
 async def measure_serving(job: Job) -> Serving:
@@ -128,8 +128,8 @@ async def _bounded(job: Job) -> Serving:
 
 def main() -> None:
     """Do the job that comes in, and print what was measured."""
-    job = cast("Job", built(Job, json.loads(sys.stdin.read())))
-    json.dump(plain(asyncio.run(_bounded(job))), sys.stdout)
+    job = cast("Job", from_json(Job, json.loads(sys.stdin.read())))
+    json.dump(to_json(asyncio.run(_bounded(job))), sys.stdout)
 
 
 if __name__ == "__main__":

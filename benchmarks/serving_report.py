@@ -82,13 +82,13 @@ def _ways(serving: Serving) -> Table:
         title="The way to the daemon, without embedding",
         head=("", "recall, ms", "remember, ms"),
         rows=(
-            ("in this process", *(both(one.here) for one in ways)),
-            ("over the socket", *(both(one.socket) for one in ways)),
-            ("- adds", *(f"{one.socket_adds:.2f}" for one in ways)),
-            ("over HTTP", *(both(one.web) for one in ways)),
-            ("- adds", *(f"{one.web_adds:.2f}" for one in ways)),
-            ("by REST", *(both(one.rest) for one in ways)),
-            ("- adds", *(f"{one.rest_adds:.2f}" for one in ways)),
+            ("in this process", *(both(way.here) for way in ways)),
+            ("over the socket", *(both(way.socket) for way in ways)),
+            ("- adds", *(f"{way.socket_adds:.2f}" for way in ways)),
+            ("over HTTP", *(both(way.web) for way in ways)),
+            ("- adds", *(f"{way.web_adds:.2f}" for way in ways)),
+            ("by REST", *(both(way.rest) for way in ways)),
+            ("- adds", *(f"{way.rest_adds:.2f}" for way in ways)),
         ),
     )
 
@@ -112,13 +112,13 @@ def _requests(serving: Serving) -> Table:
 def _clients(serving: Serving) -> Table:
     crowds, resident = (serving.alone, serving.crowd), serving.residence
     rows = [
-        ("operations a second", *(f"{one.per_second:,.0f}" for one in crowds)),
-        ("an operation, p50 / p99, ms", *(_ends(one.all) for one in crowds)),
-        ("- recall", *(_ends(one.recall) for one in crowds)),
-        ("- remember", *(_ends(one.remember) for one in crowds)),
-        ("errors", *(str(len(one.errors)) for one in crowds)),
-        ("acknowledged writes that are not there", *(str(one.lost) for one in crowds)),
-        ("cores used by the daemon / by the clients", *(_cores(one) for one in crowds)),
+        ("operations a second", *(f"{crowd.per_second:,.0f}" for crowd in crowds)),
+        ("an operation, p50 / p99, ms", *(_ends(crowd.all) for crowd in crowds)),
+        ("- recall", *(_ends(crowd.recall) for crowd in crowds)),
+        ("- remember", *(_ends(crowd.remember) for crowd in crowds)),
+        ("errors", *(str(len(crowd.errors)) for crowd in crowds)),
+        ("acknowledged writes that are not there", *(str(crowd.lost) for crowd in crowds)),
+        ("cores used by the daemon / by the clients", *(_cores(crowd) for crowd in crowds)),
         ("daemon's resident memory, connected, MB", f"{resident.one_client:.0f}", f"{resident.clients:.0f}"),
         ("- with as many agents over MCP", _NONE, f"{resident.agents:.0f}"),
         ("- after all of these operations", _NONE, f"{resident.after_crowd:.0f}"),

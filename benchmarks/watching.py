@@ -11,8 +11,8 @@ from benchmarks.timing import spread
 from scrubjay import telemetry
 from scrubjay.engine import Engine
 from scrubjay.model.query import Question
-from scrubjay.observing.prometheus import Metrics
-from scrubjay.surfaces.daemon.gate import KNOWN, Gate
+from scrubjay.observability.prometheus import Metrics
+from scrubjay.surfaces.daemon.limiter import KNOWN, RequestLimiter
 
 _SCRAPES = 50
 _ROUTES = 60
@@ -22,7 +22,7 @@ _WARM_UP = 25
 
 async def measure_watching(engine: Engine, questions: Sequence[str]) -> Watching:
     """Recall by turns with somebody who counts and without, then scrape what was counted."""
-    gate = Gate(most=10, seconds=60)
+    gate = RequestLimiter(most=10, seconds=60)
     metrics = Metrics(engine=engine, gate=gate)
     alone, adds = await _recalls(engine, gate, metrics, questions[:_RECALLS])
     _fill(metrics)
@@ -35,7 +35,9 @@ async def measure_watching(engine: Engine, questions: Sequence[str]) -> Watching
     return Watching(lines=body.count(b"\n"), scrape=spread(durations), recall=alone * 1000, recall_adds=adds * 1000)
 
 
-async def _recalls(engine: Engine, gate: Gate, metrics: Metrics, questions: Sequence[str]) -> tuple[float, float]:
+async def _recalls(
+    engine: Engine, gate: RequestLimiter, metrics: Metrics, questions: Sequence[str]
+) -> tuple[float, float]:
     """The median of recalls that nobody counts, and of what counting adds, question by question."""
     alone: list[float] = []
     adds: list[float] = []

@@ -67,7 +67,7 @@ async def _by_turns(clients: Clients, operations: Sequence[Operation]) -> Ways:
             began = time.perf_counter()
             await operation(clients[turn])
             durations[turn].append(time.perf_counter() - began)
-    here, by_socket, by_web, by_rest = (one[_WARM_UP:] for one in durations)
+    here, by_socket, by_web, by_rest = (duration[_WARM_UP:] for duration in durations)
     return Ways(
         here=spread(here),
         socket=spread(by_socket),

@@ -53,7 +53,7 @@ class Weights:
     @property
     def size(self) -> int:
         """All of it."""
-        return sum(one.size for one in self.relations)
+        return sum(relation.size for relation in self.relations)
 
     @property
     def per_memory(self) -> float:
@@ -62,14 +62,16 @@ class Weights:
 
     def of_vector_index(self) -> int:
         """What indexes over vectors take."""
-        return sum(one.size for one in self.relations if one.kind in ("hnsw", "ivfflat"))
+        return sum(relation.size for relation in self.relations if relation.kind in ("hnsw", "ivfflat"))
 
     def by_table(self) -> Mapping[str, tuple[int, int]]:
         """Bytes of each table and of all its indexes, the largest first."""
         found: dict[str, tuple[int, int]] = {}
-        for one in self.relations:
-            rows, indexes = found.get(one.table, (0, 0))
-            found[one.table] = (rows, indexes + one.size) if one.index else (rows + one.size, indexes)
+        for relation in self.relations:
+            rows, indexes = found.get(relation.table, (0, 0))
+            found[relation.table] = (
+                (rows, indexes + relation.size) if relation.index else (rows + relation.size, indexes)
+            )
         return dict(sorted(found.items(), key=lambda item: -sum(item[1])))
 
 
@@ -83,7 +85,7 @@ def weigh_database(url: str) -> Weights:
             Relation(table=str(table), index=str(index), kind=str(kind), size=int(size))
             for table, index, kind, size in connection.execute(_RELATIONS).fetchall()
         )
-    memories, versions, passages, vectors, changes, dimension = (int(one) for one in counts)
+    memories, versions, passages, vectors, changes, dimension = (int(count) for count in counts)
     return Weights(
         memories=memories, versions=versions, passages=passages, vectors=vectors, changes=changes,
         dimension=dimension, relations=relations,

@@ -24,7 +24,7 @@ from scrubjay.app import make_embedder
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Embedder
 from scrubjay.settings import Settings
-from scrubjay.writing.sameness import Sameness, sameness
+from scrubjay.writing.similarity_score import Sameness, sameness
 
 # Scores of STS: from here on a duplicate, up to there distinct.
 _DUPLICATE, _DISTINCT = 4.5, 3.0

@@ -60,7 +60,7 @@ async def _row(ground: Ground, sentences: Sequence[str], *, size: int) -> tuple[
         plain = replace(engine, default_rules=PLAIN)
         await remember_all(engine, drafts(sentences[:size]), progress=lambda _, __: None)
         await engine.index.rebuild()
-        fresh = [replace(one, intent="auto") for one in drafts(sentences[size:], first=size)]
+        fresh = [replace(draft, intent="auto") for draft in drafts(sentences[size:], first=size)]
         await _timed(engine, fresh[:20])
         bare, full, merged = list[float](), list[float](), 0
         # By turns, since the machine has good moments and bad ones.

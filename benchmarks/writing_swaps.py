@@ -15,7 +15,9 @@ _UNITS = "day week month year weekend".split()
 _NUMBER = re.compile(rf"\d+|\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _WEEKDAY = re.compile(rf"\b(?:{'|'.join(_DAYS)})\b")
-_MONTH = re.compile(rf"\b(?:{'|'.join(one for one in _MONTHS if one not in ('May', 'March'))}|(?<=in )(?:May|March))\b")
+_MONTH = re.compile(
+    rf"\b(?:{'|'.join(month for month in _MONTHS if month not in ('May', 'March'))}|(?<=in )(?:May|March))\b"
+)
 _RELATIVE = re.compile(rf"\b(last|next|this|past) ({'|'.join((*_UNITS, *_SEASONS, *_DAYS))})\b")
 _NEAR = re.compile(r"\b(yesterday|today|tomorrow)\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<![.!?] )(?<!^)(?<![\"'#\w])[A-Z][a-z]{2,}\b")
@@ -72,7 +74,7 @@ def _replaced(text: str, found: re.Match[str], by: str) -> str:
 
 
 def _other(choices: Sequence[str], than: str, random: Random) -> str:
-    return random.choice([one for one in choices if one.casefold() != than.casefold()])
+    return random.choice([choice for choice in choices if choice.casefold() != than.casefold()])
 
 
 def _numbers(text: str, random: Random) -> Iterator[str]:

@@ -13,11 +13,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.fakes.build import a_commit, a_memory
+
 from scrubjay.app import make_embedder, open_store
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Embedder, RecordStore
 from scrubjay.settings import Settings
-from scrubjay.testing.build import a_commit, a_memory
 from scrubjay.writing.synonyms import preview
 
 _SPACE = "default"
@@ -90,7 +91,7 @@ def _pairs(path: Path) -> list[_Pair]:
 async def _of_half(targets: Sequence[str], half: int, *, embedder: Embedder) -> list[tuple[str, tuple[str, ...]]]:
     """What becomes of every other tag where only those between them are known."""
     async with _filled(targets[half::2]) as store:
-        return [(one, await _after(one, store=store, embedder=embedder)) for one in targets[1 - half :: 2]]
+        return [(target, await _after(target, store=store, embedder=embedder)) for target in targets[1 - half :: 2]]
 
 
 @asynccontextmanager

@@ -31,12 +31,12 @@ async def try_all(parts: Sequence[str]) -> int:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="scrubjay-interop-") as folder:
         try:
-            workshop = Workshop.open(Path(folder))
+            job_runner = Workshop.open(Path(folder))
             async with (
-                serving(workshop, module="scrubjay", tools="core") as daemon,
-                serving(workshop, module="interop.fixture", tools=f"core,{TOOLSET}") as fixture,
+                serving(job_runner, module="scrubjay", tools="core") as daemon,
+                serving(job_runner, module="interop.fixture", tools=f"core,{TOOLSET}") as fixture,
             ):
-                stage = Stage(workshop=workshop, daemon=daemon, fixture=fixture)
+                stage = Stage(job_runner=job_runner, daemon=daemon, fixture=fixture)
                 checks = [check for part in parts for check in PARTS[part](stage)]
                 failed = await run_all(checks)
                 after = [Check(name="the daemon's log", run=daemon.has_logged_no_error)]

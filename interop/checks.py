@@ -17,7 +17,7 @@ _AT_ONCE = 2
 class Stage:
     """What checks have to work with."""
 
-    workshop: Workshop
+    job_runner: Workshop
     daemon: Served
     fixture: Served
 

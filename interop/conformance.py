@@ -66,7 +66,7 @@ class Results:
         """The same for some of the scenarios."""
         return Results(
             passed={name: count for name, count in self.passed.items() if name in scenarios},
-            findings=tuple(one for one in self.findings if one.scenario in scenarios),
+            findings=tuple(finding for finding in self.findings if finding.scenario in scenarios),
         )
 
 
@@ -99,10 +99,10 @@ class _Suite:
         return passed + (f", {len(expected)} not, as expected" if expected else "")
 
     async def _run(self) -> Results:
-        workshop = self.stage.workshop
-        folder = workshop.folder / f"conformance-{self.name}-{self.era}"
+        job_runner = self.stage.job_runner
+        folder = job_runner.folder / f"conformance-{self.name}-{self.era}"
         asked = ("--url", self.server.mcp, "--suite", "all", "--spec-version", self.era, "--output-dir", folder)
-        done = await workshop.run_package(_SUITE, "server", *asked, seconds=_RUNNING)
+        done = await job_runner.run_package(_SUITE, "server", *asked, seconds=_RUNNING)
         # It exits with 1 for any failure; only its summary tells that it came to the end.
         if "=== SUMMARY ===" not in done.out:
             raise Failed(f"the suite stopped: {(done.errors or done.out)[-1_000:]}")
@@ -138,8 +138,8 @@ def expected_failures(text: str, *, era: str) -> dict[tuple[str, str], str]:
 
 def disagreements(results: Results, expected: Mapping[tuple[str, str], str]) -> list[str]:
     """What failed and should not have, and what should have failed and did not."""
-    found = {one.key for one in results.findings}
-    unexpected = [one for one in results.findings if one.key not in expected]
+    found = {finding.key for finding in results.findings}
+    unexpected = [finding for finding in results.findings if finding.key not in expected]
     return [
         *(f"{one.scenario}/{one.check}: {one.status} {one.message[:300]}" for one in unexpected),
         *(f"{'/'.join(key)}: passes now, take it off {_LIST.name}" for key in expected if key not in found),

@@ -10,7 +10,7 @@ from typing import cast
 from scrubjay.entry import main
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.prompts import PROMPTS, Template
-from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
+from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 from scrubjay.surfaces.mcp.toolsets.schema import TEXT, gives, takes
 
@@ -21,15 +21,15 @@ _LONGEST_WAIT = 20.0
 _waiting: dict[str, str] = {}
 
 
-async def _text(_: Desk, __: Mapping[str, Json]) -> Answer:
+async def _text(_: ToolContext, __: Mapping[str, Json]) -> Answer:
     return Answer(structured={"said": "a few words"}, text="a few words")
 
 
-async def _break(_: Desk, __: Mapping[str, Json]) -> Answer:
+async def _break(_: ToolContext, __: Mapping[str, Json]) -> Answer:
     raise ZeroDivisionError
 
 
-async def _report(desk: Desk, _: Mapping[str, Json]) -> Answer:
+async def _report(desk: ToolContext, _: Mapping[str, Json]) -> Answer:
     """Three steps, with time between them: what is reported too quickly is told as one."""
     for done in (10, 50, 100):
         if desk.progress is not None:
@@ -38,7 +38,7 @@ async def _report(desk: Desk, _: Mapping[str, Json]) -> Answer:
     return Answer(structured={"done": 100}, text="done")
 
 
-async def _wait(_: Desk, given: Mapping[str, Json]) -> Answer:
+async def _wait(_: ToolContext, given: Mapping[str, Json]) -> Answer:
     """Wait for nothing, and note when the caller has lost interest."""
     who = str(given["who"])
     _waiting[who] = "waiting"
@@ -50,12 +50,12 @@ async def _wait(_: Desk, given: Mapping[str, Json]) -> Answer:
     return Answer(structured={"state": "nobody came"})
 
 
-async def _state(_: Desk, given: Mapping[str, Json]) -> Answer:
+async def _state(_: ToolContext, given: Mapping[str, Json]) -> Answer:
     state = _waiting.get(str(given["who"]), "not there")
     return Answer(structured={"state": state}, text=state)
 
 
-async def _say(_: Desk, given: Mapping[str, str]) -> str:
+async def _say(_: ToolContext, given: Mapping[str, str]) -> str:
     return "Say: " + ", ".join(f"{name} is {value}" for name, value in given.items())
 
 
@@ -165,5 +165,5 @@ TEMPLATES = (
 
 if __name__ == "__main__":
     TOOLSETS[TOOLSET] = TOOLS
-    cast("dict[str, Template]", PROMPTS).update({one.name: one for one in TEMPLATES})
+    cast("dict[str, Template]", PROMPTS).update({template.name: template for template in TEMPLATES})
     main()

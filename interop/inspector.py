@@ -75,7 +75,7 @@ class _Inspector:
     async def _ask(self, method: str, *options: str) -> dict[str, Any]:
         """What one command prints; any complaint on standard error is a failure, also when the exit code is 0."""
         asked = ("--protocol-era", _ERAS[self.era], "--method", method, "--format", "json", *options)
-        done = await self.stage.workshop.run_package(_CLI, *self._target(), *asked)
+        done = await self.stage.job_runner.run_package(_CLI, *self._target(), *asked)
         printed = done.must_succeed()
         if done.errors.strip():
             raise Failed(f"{method}: {done.errors.strip()[:1_000]}")

@@ -40,7 +40,7 @@ class _Trial:
     async def judge(self) -> str:
         options = ("--require-token",) if self.people else ()
         async with serving(
-            self.stage.workshop, module="scrubjay", tools="core", name=self.name, options=options
+            self.stage.job_runner, module="scrubjay", tools="core", name=self.name, options=options
         ) as server:
             tokens = {person: await self._token(server, person) for person in self.people}
             for token in tokens.values() or ("",):
@@ -63,19 +63,19 @@ class _Trial:
         """A token for a space of one's own, which may be used as often as it is needed here."""
         command = [sys.executable, "-m", "scrubjay", "tokens", "create", "--data", server.data, "--json"]
         command += ["--name", person, "--spaces", person, "--access", "write", "--requests-per-minute", "1000000"]
-        workshop = self.stage.workshop
-        done = await run(command, environment=workshop.environment, folder=workshop.folder)
+        job_runner = self.stage.job_runner
+        done = await run(command, environment=job_runner.environment, folder=job_runner.folder)
         return str(json.loads(done.must_succeed())["secret"])
 
     async def _invent(self, server: Served, tokens: Mapping[str, str]) -> Path:
         """Let it run; returns the folder with what it has written."""
-        workshop = self.stage.workshop
-        folder = workshop.folder / f"{self.name}-report"
+        job_runner = self.stage.job_runner
+        folder = job_runner.folder / f"{self.name}-report"
         folder.mkdir()
         config = folder / "schemathesis.toml"
         config.write_text("\n".join(_config(folder, tokens)), encoding="utf-8")
         command = [_PROGRAM, "--config-file", config, "run", f"{server.url}/openapi.json", "--no-color"]
-        done = await run(command, environment=workshop.environment, folder=folder, seconds=_RUNNING)
+        done = await run(command, environment=job_runner.environment, folder=folder, seconds=_RUNNING)
         # It exits with 1 for any failure; only its summary tells that it came to the end.
         if not (folder / "summary.json").exists():
             raise Failed(f"schemathesis stopped: {(done.errors + done.out)[-2_000:]}")
@@ -126,6 +126,6 @@ def _answer(
 
 def _require_shown(server: Served) -> None:
     """Raises Failed where a request of the list is not refused as the list has it."""
-    for one in known_findings():
-        if one.shown_by and (told := one.shown(server.url)) != one.finding.problem:
-            raise Failed(f"{one.finding}: is {told} now, take it off {LIST.name}")
+    for finding in known_findings():
+        if finding.shown_by and (told := finding.shown(server.url)) != finding.finding.problem:
+            raise Failed(f"{finding.finding}: is {told} now, take it off {LIST.name}")

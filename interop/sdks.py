@@ -56,16 +56,16 @@ class _Journey:
     era: str
 
     async def take(self) -> str:
-        workshop = self.stage.workshop
+        job_runner = self.stage.job_runner
         server = self.stage.daemon if self.part == "memory" else self.stage.fixture
-        program = workshop.node if self.sdk.script.endswith(".mjs") else sys.executable
-        environment = workshop.environment
+        program = job_runner.node if self.sdk.script.endswith(".mjs") else sys.executable
+        environment = job_runner.environment
         if self.sdk.packages is not None:
             environment["PYTHONPATH"] = os.pathsep.join((str(self.sdk.packages), environment["PYTHONPATH"]))
         done = await run(
-            [program, workshop.script(self.sdk.script), self.part, self.era, self.way, *server.reached_by(self.way)],
+            [program, job_runner.script(self.sdk.script), self.part, self.era, self.way, *server.reached_by(self.way)],
             environment=environment,
-            folder=workshop.folder,
+            folder=job_runner.folder,
             seconds=_JOURNEY,
         )
         steps: list[str] = json.loads(done.must_succeed())["steps"]

@@ -54,15 +54,15 @@ class Served:
 
 @asynccontextmanager
 async def serving(
-    workshop: Workshop, *, module: str, tools: str, name: str = "", options: Sequence[str] = ()
+    job_runner: Workshop, *, module: str, tools: str, name: str = "", options: Sequence[str] = ()
 ) -> AsyncGenerator[Served]:
     """A daemon on a fresh data folder, until the end of the block."""
-    data = workshop.folder / (name or module)
-    log = workshop.folder / f"{name or module}.log"
+    data = job_runner.folder / (name or module)
+    log = job_runner.folder / f"{name or module}.log"
     command = [sys.executable, "-m", module, "serve", "--data", data, "--http", "127.0.0.1:0", "--tools", tools]
     # If we are killed, it leaves by itself.
     command += ["--idle", _IDLE, *options]
-    async with in_background(command, environment=workshop.environment, folder=workshop.folder, log=log) as child:
+    async with in_background(command, environment=job_runner.environment, folder=job_runner.folder, log=log) as child:
         end = asyncio.get_running_loop().time() + _STARTING
         while not _is_open(data):
             if child.returncode is not None or asyncio.get_running_loop().time() > end:

@@ -18,7 +18,7 @@ from scrubjay.surfaces.cli.main import app
 from scrubjay.surfaces.mcp.tool import Tool
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 from scrubjay.surfaces.rest.app import rest_app
-from scrubjay.surfaces.rest.description import described
+from scrubjay.surfaces.rest.openapi import described
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 _GENERATED = "<!-- Written by `make docs` from the code. Change the code, not this page. -->"
@@ -158,12 +158,12 @@ def _operation(call: str, operation: dict[str, Json]) -> str:
     parameters = [cast("dict[str, Json]", one) for one in cast("list[Json]", operation.get("parameters", []))]
     rows = [
         (
-            f"`{one['name']}`" + (" (needed)" if one.get("required") else ""),
-            str(one["in"]),
-            _type(cast("dict[str, Json]", one["schema"])),
-            str(one.get("description", "")),
+            f"`{parameter['name']}`" + (" (needed)" if parameter.get("required") else ""),
+            str(parameter["in"]),
+            _type(cast("dict[str, Json]", parameter["schema"])),
+            str(parameter.get("description", "")),
         )
-        for one in parameters
+        for parameter in parameters
     ]
     if rows:
         parts.append(_table(("parameter", "in", "type", "meaning"), rows))

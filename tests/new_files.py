@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from scrubjay.model.identity import new_id
-from scrubjay.stores.sqlite.connection import connect
-from scrubjay.stores.sqlite.schema import migrate
+from scrubjay.storage.sqlite.connection import connect
+from scrubjay.storage.sqlite.schema import migrate
 from tests.places import quick_place
 
 

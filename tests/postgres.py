@@ -23,8 +23,8 @@ from psycopg import sql
 
 from scrubjay.locking import FileLock
 from scrubjay.model.identity import new_id
-from scrubjay.stores.postgres.address import Address
-from scrubjay.stores.postgres.schema import prepare
+from scrubjay.storage.postgres.address import Address
+from scrubjay.storage.postgres.schema import prepare
 from tests.places import quick_place
 
 with warnings.catch_warnings():

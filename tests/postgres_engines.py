@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from scrubjay.engine import Engine
-from scrubjay.indexing.keeper import IndexKeeper, Means
+from scrubjay.indexing.local_index import LocalIndex, LocalIndexParts
 from scrubjay.model.draft import Limits
 from scrubjay.ports import Clock, Profile, VectorIndex
-from scrubjay.recalling.visits import Visits
-from scrubjay.stores.postgres import PostgresStore
-from scrubjay.testing import FakeEmbedder
+from scrubjay.recalling.access_log import AccessLog
+from scrubjay.storage.postgres import PostgresStore
 from scrubjay.vectors.edge import EdgeIndex
 from scrubjay.vectors.scan import ScanIndex
+from tests.fakes import FakeEmbedder
 from tests.postgres import address_of
 
 
@@ -24,8 +24,8 @@ async def engine_over(name: str, data: Path, *, clock: Clock, embedder: FakeEmbe
     async def build(_: Path) -> None:
         raise NotImplementedError
 
-    means = Means(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build)
+    means = LocalIndexParts(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build)
     return Engine(
-        store=store, embedder=embedder, index=IndexKeeper(store, means, folder=None), clock=clock, limits=Limits(),
-        visits=Visits(store, clock=clock), data=data,
+        store=store, embedder=embedder, index=LocalIndex(store, means, folder=None), clock=clock, limits=Limits(),
+        access_log=AccessLog(store, clock=clock), data=data,
     )  # fmt: skip

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from qdrant_client import AsyncQdrantClient
 
 from scrubjay.model.identity import new_id
-from scrubjay.testing.build import DIMENSION, MODEL
 from scrubjay.vectors.qdrant import QdrantIndex
+from scrubjay.vectors.qdrant_address import QdrantPlace
+from scrubjay.vectors.qdrant_codec import Series
 from scrubjay.vectors.qdrant_layout import ServerTuning
-from scrubjay.vectors.qdrant_place import QdrantPlace
-from scrubjay.vectors.qdrant_shape import Series
+from tests.fakes.build import DIMENSION, MODEL
 
 URL = os.environ.get("SCRUBJAY_TEST_QDRANT_URL", "")
 GROUNDS = ("local", "server") if URL else ("local",)

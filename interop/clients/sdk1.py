@@ -33,7 +33,7 @@ async def go(journey: Journey) -> None:
 async def _memory(session: Any, journey: Journey, heard: list[Any]) -> None:
     text = f"An older Python client came by {journey.way} and spoke {journey.era}."
     async with journey.step("tools/list"):
-        must([one.name for one in (await session.list_tools()).tools] == CORE, "other tools")
+        must([tool.name for tool in (await session.list_tools()).tools] == CORE, "other tools")
     async with journey.step("remember"):
         name = (await _call(session, "remember", text=text))["name"]
     uri = AnyUrl(f"memory://default/{name}")
@@ -47,7 +47,7 @@ async def _memory(session: Any, journey: Journey, heard: list[Any]) -> None:
         must((await session.call_tool("recall", {"limit": "many"})).isError, "taken for a number")
         await _must_refuse(session)
     async with journey.step("resources"):
-        must(str(uri) in [str(one.uri) for one in (await session.list_resources()).resources], uri)
+        must(str(uri) in [str(resource.uri) for resource in (await session.list_resources()).resources], uri)
         must(text in (await session.read_resource(uri)).contents[0].text, uri)
     async with journey.step("prompts"):
         must(len((await session.list_prompts()).prompts) == 4, "other prompts")
@@ -63,7 +63,7 @@ async def _memory(session: Any, journey: Journey, heard: list[Any]) -> None:
     async with journey.step("forget"):
         must((await _call(session, "forget", ids=[name]))["count"] == 1, name)
         hits = (await _call(session, "recall", query=text)).get("hits", [])
-        must(name not in [one["name"] for one in hits], hits)
+        must(name not in [hit["name"] for hit in hits], hits)
 
 
 async def _subscribe(session: Any, uri: AnyUrl, name: str, heard: list[Any]) -> None:
@@ -72,7 +72,7 @@ async def _subscribe(session: Any, uri: AnyUrl, name: str, heard: list[Any]) -> 
 
     async def is_told() -> bool:
         roots = [one.root for one in heard if isinstance(one, types.ServerNotification)]
-        return any(isinstance(one, types.ResourceUpdatedNotification) and one.params.uri == uri for one in roots)
+        return any(isinstance(root, types.ResourceUpdatedNotification) and root.params.uri == uri for root in roots)
 
     await until(is_told)
     await session.unsubscribe_resource(uri)

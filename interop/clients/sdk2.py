@@ -38,7 +38,7 @@ async def _memory(client: Client, journey: Journey, heard: list[IncomingMessage]
     async with journey.step("introduction"):
         must(client.server_info is not None and client.server_info.name == "scrubjay", client.server_info)
     async with journey.step("tools/list"):
-        must([one.name for one in (await client.list_tools()).tools] == CORE, "other tools")
+        must([tool.name for tool in (await client.list_tools()).tools] == CORE, "other tools")
     async with journey.step("remember"):
         name = (await _call(client, "remember", text=text))["name"]
     uri = f"memory://default/{name}"
@@ -52,7 +52,7 @@ async def _memory(client: Client, journey: Journey, heard: list[IncomingMessage]
         must((await client.call_tool("recall", {"limit": "many"})).is_error, "taken for a number")
         await _must_refuse(lambda: client.call_tool("recal", {}))
     async with journey.step("resources"):
-        must(uri in [one.uri for one in (await client.list_resources()).resources], uri)
+        must(uri in [resource.uri for resource in (await client.list_resources()).resources], uri)
         must(text in str((await client.read_resource(uri)).contents[0]), uri)
         await _must_refuse(lambda: client.read_resource("memory://default/nobody"))
     async with journey.step("prompts"):
@@ -72,7 +72,7 @@ async def _memory(client: Client, journey: Journey, heard: list[IncomingMessage]
     async with journey.step("forget"):
         must((await _call(client, "forget", ids=[name]))["count"] == 1, name)
         hits = (await _call(client, "recall", query=text)).get("hits", [])
-        must(name not in [one["name"] for one in hits], hits)
+        must(name not in [hit["name"] for hit in hits], hits)
 
 
 async def _listen(client: Client, uri: str, name: str) -> None:

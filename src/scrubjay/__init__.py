@@ -7,12 +7,12 @@ from scrubjay.version import VERSION
 
 if TYPE_CHECKING:
     from scrubjay.client import MemoryClient
+    from scrubjay.client.sync import SyncMemoryClient
     from scrubjay.errors import ScrubjayError
     from scrubjay.model.memory import Memory, Observation, Source
     from scrubjay.model.query import Filter
     from scrubjay.model.results import Hit, Recalled, Remembered
     from scrubjay.settings import Settings
-    from scrubjay.sync_client import SyncMemoryClient
 
 __version__ = VERSION
 
@@ -42,7 +42,7 @@ _HOMES = {
     "ScrubjayError": "scrubjay.errors",
     "Settings": "scrubjay.settings",
     "Source": "scrubjay.model.memory",
-    "SyncMemoryClient": "scrubjay.sync_client",
+    "SyncMemoryClient": "scrubjay.client.sync",
 }
 
 

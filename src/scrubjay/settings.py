@@ -224,22 +224,22 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse what nothing can work with."""
-        for one in fields(self):
-            if one.name in _AT_LEAST_ONE and getattr(self, one.name) < 1:
-                raise InvalidInput(f"{one.metadata['env']} must be at least 1", setting=one.metadata["env"])
+        for setting in fields(self):
+            if setting.name in _AT_LEAST_ONE and getattr(self, setting.name) < 1:
+                raise InvalidInput(f"{setting.metadata['env']} must be at least 1", setting=setting.metadata["env"])
 
     @classmethod
     def load(cls, *, environment: Mapping[str, str] | None = None, **given: str | int | bool | None) -> Self:
         """Settings from what is given, else from the environment, else the defaults."""
         env = os.environ if environment is None else environment
         values: dict[str, str | int | bool] = {}
-        for one in fields(cls):
-            name = one.metadata["env"]
-            chosen = given.get(one.name)
+        for setting in fields(cls):
+            name = setting.metadata["env"]
+            chosen = given.get(setting.name)
             if chosen is not None:
-                values[one.name] = chosen
+                values[setting.name] = chosen
             elif env.get(name):  # Set to nothing is not set, as for most programs.
-                values[one.name] = _parsed(env[name], name=name, like=one.default)
+                values[setting.name] = _parsed(env[name], name=name, like=setting.default)
         if not values.get("home"):
             values["home"] = str(data_folder(environment=env))
         return cls(**values)  # type: ignore[arg-type]

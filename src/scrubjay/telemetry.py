@@ -65,7 +65,7 @@ class Span:
 
     def __enter__(self) -> Self:
         observers = self._observers = _observers
-        self._marks = [_told(one.began, self) for one in observers] if _from_the_beginning else _NO_MARKS
+        self._marks = [_told(observer.began, self) for observer in observers] if _from_the_beginning else _NO_MARKS
         self._began = perf_counter()
         return self
 
@@ -143,7 +143,7 @@ def gauge(name: str, read: Callable[[], float]) -> Callable[[], None]:
     def withdraw() -> None:
         global _gauges  # noqa: PLW0603
         with _changing:
-            _gauges = tuple(one for one in _gauges if one is not offer)
+            _gauges = tuple(gauge for gauge in _gauges if gauge is not offer)
 
     return withdraw
 
@@ -208,7 +208,7 @@ def _outcome(error: BaseException) -> str:
 def _tell_only(*observers: Observer) -> None:
     # Replaced as a whole, so that readers need no lock.
     global _observers, _from_the_beginning
-    _observers, _from_the_beginning = observers, any(one.from_the_beginning for one in observers)
+    _observers, _from_the_beginning = observers, any(observer.from_the_beginning for observer in observers)
 
 
 def _told(deed: Callable[..., T], *arguments: object) -> T | None:

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import ScrubjayError
-from scrubjay.indexing.live import Policy
+from scrubjay.indexing.generation import Policy
 from scrubjay.ports import Progress
-from scrubjay.stores.sqlite.writer import Job, Writer
+from scrubjay.storage.sqlite.writer import Job, Writer
 from tests.scenarios.house import House, open_house
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
 
-from scrubjay.text.kin import kin_of
+from scrubjay.text.related_words import kin_of
 from tests.anomaly import deeds
 from tests.scenarios.house import ROOT, environment
 

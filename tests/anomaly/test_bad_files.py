@@ -12,10 +12,10 @@ import pytest
 from scrubjay.client import MemoryClient
 from scrubjay.errors import CODES, ScrubjayError, StoreDamaged, StoreError, StoreTooNew, WrongKey
 from scrubjay.settings import Settings
-from scrubjay.stores.sqlite.schema import FIRST_SCHEMA
+from scrubjay.storage.sqlite.schema import FIRST_SCHEMA
 from tests.places import quick_place
 from tests.scenarios.house import open_house, run_command
-from tests.unit.stores.sqlite.scribbling import write_old_store
+from tests.unit.storage.sqlite.scribbling import write_old_store
 
 MANY = 40
 

@@ -106,7 +106,7 @@ REFUSED: dict[str, dict[str, list[object]]] = {
     "edit_note": {
         **each(("title", "content", "category"), [one for one in TEXT if one is not None]),
         **each(("id", "message", "idempotency_key"), TEXT),
-        "tags": [one for one in TEXTS if one is not None],
+        "tags": [text for text in TEXTS if text is not None],
         "expected_version": MAYBE_WHOLE,
     },
     "search_notes": {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scrubjay.restoring import restore_backup
+from scrubjay.app.restore import restore_backup
 from scrubjay.settings import Settings
 from tests.anomaly.deeds import FILLER
 from tests.anomaly.nursery import Nursery

@@ -69,7 +69,7 @@ async def everything_is_as_written(house: House, kept: dict[str, str]) -> None:
     for memory in (await house.client().read(list(kept))).memories:
         text = kept[memory.id]
         assert memory.content == text
-        assert [one.text for one in memory.observations] == [text]
+        assert [observation.text for observation in memory.observations] == [text]
         assert memory.metadata == {text: text}
 
 

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
+from tests.conformance.suites import VectorIndexSuite
+from tests.fakes.build import DIMENSION
 
 from scrubjay.model.passage import Point
-from scrubjay.testing.build import DIMENSION
-from scrubjay.testing.conformance import VectorIndexSuite
 from scrubjay.vectors.edge import EdgeIndex, Tuning
 
 # So small that five hundred points have a graph, and that most filters are answered by walking it.

@@ -3,24 +3,24 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-
-from scrubjay.errors import EmbeddingUnavailable
-from scrubjay.ports import Clock, Embedder, RecordStore, VectorIndex
-from scrubjay.testing import FakeClock, FakeEmbedder, FakeIndex, FakeStore
-from scrubjay.testing.conformance import (
+from tests.conformance.suites import (
     ChangeLogSuite,
     ConcurrencySuite,
+    DocumentsSuite,
     EmbedderSuite,
     InventorySuite,
     LexiconSuite,
-    PapersSuite,
     RecordsSuite,
-    ShelfSuite,
     SpacesSuite,
     TokensSuite,
     UpkeepSuite,
     VectorIndexSuite,
+    VectorStoreSuite,
 )
+from tests.fakes import FakeClock, FakeEmbedder, FakeIndex, FakeStore
+
+from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.ports import Clock, Embedder, RecordStore, VectorIndex
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ class TestLexicon(LexiconSuite):
     pass
 
 
-class TestShelf(ShelfSuite):
+class TestShelf(VectorStoreSuite):
     pass
 
 
@@ -54,7 +54,7 @@ class TestChangeLog(ChangeLogSuite):
     pass
 
 
-class TestPapers(PapersSuite):
+class TestPapers(DocumentsSuite):
     pass
 
 

@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from tests.conformance.suites import VectorIndexSuite
 from tests.postgres import a_database, address_of, builds_an_index
 from tests.unit.vectors.pgvector_shelf import EAGER, Shelved, put_points
 
-from scrubjay.stores.postgres import PostgresStore
-from scrubjay.testing.conformance import VectorIndexSuite
+from scrubjay.storage.postgres import PostgresStore
 
 
 @pytest.fixture

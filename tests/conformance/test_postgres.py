@@ -5,24 +5,24 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from tests.postgres import a_database, address_of, stamp
-
-from scrubjay.ports import RecordStore
-from scrubjay.stores.postgres import PostgresStore, restore_backup
-from scrubjay.testing.conformance import (
+from tests.conformance.suites import (
     ChangeLogSuite,
     ConcurrencySuite,
+    DocumentsSuite,
     DurabilitySuite,
     InventorySuite,
     LexiconSuite,
     OpenStore,
-    PapersSuite,
     RecordsSuite,
-    ShelfSuite,
     SpacesSuite,
     TokensSuite,
     UpkeepSuite,
+    VectorStoreSuite,
 )
+from tests.postgres import a_database, address_of, stamp
+
+from scrubjay.ports import RecordStore
+from scrubjay.storage.postgres import PostgresStore, restore_backup
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ class TestLexicon(LexiconSuite):
     pass
 
 
-class TestShelf(ShelfSuite):
+class TestShelf(VectorStoreSuite):
     pass
 
 
@@ -68,7 +68,7 @@ class TestChangeLog(ChangeLogSuite):
     pass
 
 
-class TestPapers(PapersSuite):
+class TestPapers(DocumentsSuite):
     pass
 
 

@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from tests.conformance.suites import ChangeLogSuite, InventorySuite, SpacesSuite, VectorStoreSuite
 from tests.postgres import a_database, address_of
 
 from scrubjay.ports import RecordStore
-from scrubjay.stores.postgres import PostgresStore
-from scrubjay.testing.conformance import ChangeLogSuite, InventorySuite, ShelfSuite, SpacesSuite
+from scrubjay.storage.postgres import PostgresStore
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ async def store() -> AsyncIterator[RecordStore]:
         await opened.close()
 
 
-class TestShelf(ShelfSuite):
+class TestShelf(VectorStoreSuite):
     pass
 
 

@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from tests.conformance.suites import VectorIndexSuite
 from tests.qdrant import GROUNDS, a_ground
 
-from scrubjay.testing.conformance import VectorIndexSuite
 from scrubjay.vectors.qdrant import QdrantIndex
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 import pytest
+from tests.conformance.suites import VectorIndexSuite
+from tests.fakes import FakeStore
+from tests.fakes.build import DIMENSION, MODEL
+from tests.fakes.index import point_passes
 
 from scrubjay.model.passage import Point
 from scrubjay.model.query import Filter
-from scrubjay.testing import FakeStore
-from scrubjay.testing.build import DIMENSION, MODEL
-from scrubjay.testing.conformance import VectorIndexSuite
-from scrubjay.testing.vectors import point_passes
 from scrubjay.vectors.scan import ScanIndex
 
 
@@ -24,23 +24,23 @@ class Shelf(FakeStore):
     async def last_seq(self) -> int:
         return self.seq
 
-    async def passing(self, space: str, wanted: Filter) -> Sequence[int]:
-        return [point.id for point in self.held.values() if point.space == space and point_passes(point, wanted)]
+    async def passing(self, space: str, filter: Filter) -> Sequence[int]:
+        return [point.id for point in self.held.values() if point.space == space and point_passes(point, filter)]
 
 
 class Shelved(ScanIndex):
     """A scan whose store has everything that is applied."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        super().__init__(shelf, MODEL, dimension=DIMENSION)
-        self._shelf = shelf
+    def __init__(self, vector_store: Shelf) -> None:
+        super().__init__(vector_store, MODEL, dimension=DIMENSION)
+        self._vector_store = vector_store
 
     async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
         await super().apply(points, stale, cursor=cursor)
         for number in stale:
-            self._shelf.held.pop(number, None)
-        self._shelf.held.update({point.id: point for point in points})
-        self._shelf.seq = cursor
+            self._vector_store.held.pop(number, None)
+        self._vector_store.held.update({point.id: point for point in points})
+        self._vector_store.seq = cursor
 
 
 class TestScanIndex(VectorIndexSuite):

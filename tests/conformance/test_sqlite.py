@@ -4,24 +4,24 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.new_files import new_file
-
-from scrubjay.ports import RecordStore
-from scrubjay.stores.sqlite import SqliteStore
-from scrubjay.testing.conformance import (
+from tests.conformance.suites import (
     ChangeLogSuite,
     ConcurrencySuite,
+    DocumentsSuite,
     DurabilitySuite,
     InventorySuite,
     LexiconSuite,
     OpenStore,
-    PapersSuite,
     RecordsSuite,
-    ShelfSuite,
     SpacesSuite,
     TokensSuite,
     UpkeepSuite,
+    VectorStoreSuite,
 )
+from tests.new_files import new_file
+
+from scrubjay.ports import RecordStore
+from scrubjay.storage.sqlite import SqliteStore
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ class TestLexicon(LexiconSuite):
     pass
 
 
-class TestShelf(ShelfSuite):
+class TestShelf(VectorStoreSuite):
     pass
 
 
@@ -55,7 +55,7 @@ class TestChangeLog(ChangeLogSuite):
     pass
 
 
-class TestPapers(PapersSuite):
+class TestPapers(DocumentsSuite):
     pass
 
 

@@ -5,9 +5,8 @@ import sys
 from collections import Counter
 
 import pytest
-
-from scrubjay.testing import conformance
-from scrubjay.testing.conformance import DurabilitySuite, EmbedderSuite, StoreSuite, VectorIndexSuite
+from tests.conformance import suites
+from tests.conformance.suites import DurabilitySuite, EmbedderSuite, StoreSuite, VectorIndexSuite
 
 _SUITES = (StoreSuite, DurabilitySuite, EmbedderSuite, VectorIndexSuite)
 
@@ -24,8 +23,8 @@ def test_a_suite_holds_nothing_but_tests(suite: type) -> None:
 
 
 def test_every_public_suite_can_be_imported() -> None:
-    for name in conformance.__all__:
-        assert getattr(conformance, name)
+    for name in suites.__all__:
+        assert getattr(suites, name)
 
 
 def test_the_fakes_do_not_import_pytest() -> None:

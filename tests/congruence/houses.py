@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.backends import BACKENDS, backend
+from tests.fakes import FakeClock, FakeEmbedder, FakeStore
 
 from scrubjay.app.indexes import make_index
 from scrubjay.app.stores import open_store
 from scrubjay.engine import Engine
 from scrubjay.ports import RecordStore
-from scrubjay.recalling.visits import Visits
+from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
-from scrubjay.testing import FakeClock, FakeEmbedder, FakeStore
 
 FAKE = "fake"
 HOUSES = (FAKE, *BACKENDS)
@@ -53,6 +53,6 @@ def _engine(settings: Settings, store: RecordStore) -> Engine:
         clock=clock,
         limits=settings.limits,
         # It counts readings when it has the time, and must not move the clock by it.
-        visits=Visits(store, clock=FakeClock()),
+        access_log=AccessLog(store, clock=FakeClock()),
         data=settings.data,
     )

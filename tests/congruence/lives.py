@@ -12,8 +12,8 @@ from scrubjay.model.memory import Json, Source, State
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import Related
-from scrubjay.model.searching import SearchText
 from scrubjay.model.selection import Selection
+from scrubjay.model.text_search import SearchText
 
 _WORDS = "acorn oak jay tea coffee river stone winter hides finds green old the of C++ naïve 日本 don't node.js".split()
 _MISSPELT = "acron cofee rivver wintre hidse greeen".split()
@@ -94,7 +94,7 @@ class Life:
                 ),
                 who=who,
             )  # fmt: skip
-            self.made += [one for one in done.ids if one not in self.made]
+            self.made += [id_ for id_ in done.ids if id_ not in self.made]
             return f"{done.action} {len(done.ids)} {done.version} {done.tags} {done.warnings}"
         if not self.made:
             return "nothing to do it to"
@@ -125,7 +125,7 @@ class Life:
         told = await self.engine.recall(question, who=self.who)
         assert not told.degraded, told.degraded
         # What was read often ranks higher: counted at once, it does so in every house from the same question on.
-        await self.engine.visits.flush()
+        await self.engine.access_log.flush()
         return [
             (
                 self.number(hit.id),
@@ -151,8 +151,14 @@ class Life:
                 told.append(f"{number} {replace(plain, metadata=dict(sorted(memory.metadata.items())))}")
             history = await self.engine.history(memory_id, who=self.who) if found.memories else None
             versions = history.versions if history else ()
-            told += [f"{number} v{one.number} {one.action} {one.message} {one.memory.content}" for one in versions]
-            edges = {(self.number(one.source), one.type, self.number(one.target)) for one in found.relations}
+            told += [
+                f"{number} v{version.number} {version.action} {version.message} {version.memory.content}"
+                for version in versions
+            ]
+            edges = {
+                (self.number(relation.source), relation.type, self.number(relation.target))
+                for relation in found.relations
+            }
             told += [f"{number} {edge}" for edge in sorted(edges)]
         status = await self.engine.status(who=self.who)
         return [*told, f"{sorted(status.memories.items())} {status.versions} {status.relations}"]

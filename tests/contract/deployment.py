@@ -70,23 +70,25 @@ def objects() -> tuple[Tree, ...]:
 
 def one_of(kind: str, name: str) -> Tree:
     """One of them."""
-    (found,) = (one for one in objects() if one["kind"] == kind and at(one, "metadata", "name") == name)
+    (found,) = (object_ for object_ in objects() if object_["kind"] == kind and at(object_, "metadata", "name") == name)
     return found
 
 
 def containers() -> list[Container]:
     """Every container of the manifests."""
     return [
-        Container(pod=str(at(one, "metadata", "name")), spec=spec, pod_spec=pod)
-        for one in objects()
-        for pod in [branch((one.get("spec") if one["kind"] == "Pod" else at(one, "spec", "template", "spec")) or {})]
+        Container(pod=str(at(object_, "metadata", "name")), spec=spec, pod_spec=pod)
+        for object_ in objects()
+        for pod in [
+            branch((object_.get("spec") if object_["kind"] == "Pod" else at(object_, "spec", "template", "spec")) or {})
+        ]
         for spec in branches(pod.get("containers", []))
     ]
 
 
 def container(pod: str) -> Container:
     """The container of a pod."""
-    (found,) = (one for one in containers() if one.pod == pod)
+    (found,) = (container for container in containers() if container.pod == pod)
     return found
 
 

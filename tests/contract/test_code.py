@@ -20,18 +20,18 @@ BROAD_HANDLERS = {
     "src/scrubjay/telemetry.py": 1,
     "src/scrubjay/embedding/batching.py": 1,
     "src/scrubjay/embedding/clip.py": 1,  # tokenizers raise plain Exception
-    "src/scrubjay/indexing/keeper.py": 1,
-    "src/scrubjay/indexing/shared_keeping.py": 1,
+    "src/scrubjay/indexing/local_index.py": 1,
+    "src/scrubjay/indexing/shared_leader.py": 1,
     "src/scrubjay/jobs/runner.py": 2,
     "src/scrubjay/reranking/threaded.py": 1,  # tokenizers raise plain Exception
-    "src/scrubjay/stores/sqlite/writer.py": 3,
-    "src/scrubjay/surfaces/daemon/conversation.py": 1,
-    "src/scrubjay/surfaces/daemon/reception.py": 1,
+    "src/scrubjay/storage/sqlite/writer.py": 3,
+    "src/scrubjay/surfaces/daemon/rpc_session.py": 1,
+    "src/scrubjay/surfaces/daemon/socket_server.py": 1,
     "src/scrubjay/surfaces/daemon/upkeep.py": 1,
-    "src/scrubjay/surfaces/daemon/web.py": 2,
+    "src/scrubjay/surfaces/daemon/http_app.py": 2,
     "src/scrubjay/surfaces/mcp/server.py": 1,
-    "src/scrubjay/surfaces/web/door.py": 1,
-    "src/scrubjay/vectors/shard.py": 1,  # the engine under it raises plain Exception, and panics, for everything
+    "src/scrubjay/surfaces/http/auth_middleware.py": 1,
+    "src/scrubjay/vectors/edge_codec.py": 1,  # the engine under it raises plain Exception, and panics, for everything
 }
 
 

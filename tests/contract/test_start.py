@@ -16,9 +16,9 @@ from tests.surfaces.daemons import background_daemon
 
 # What only whoever has the store open needs, and what only some commands do.
 ENGINE = (
-    "scrubjay.app", "scrubjay.branching", "scrubjay.curation", "scrubjay.embedding", "scrubjay.engine",
-    "scrubjay.history", "scrubjay.indexing", "scrubjay.llm", "scrubjay.notes.desk", "scrubjay.notes.page",
-    "scrubjay.ports", "scrubjay.recalling", "scrubjay.resolving", "scrubjay.stores", "scrubjay.text",
+    "scrubjay.app", "scrubjay.versions", "scrubjay.curation", "scrubjay.embedding", "scrubjay.engine",
+    "scrubjay.versions", "scrubjay.indexing", "scrubjay.llm", "scrubjay.notes.service", "scrubjay.notes.markdown",
+    "scrubjay.ports", "scrubjay.recalling", "scrubjay.conflicts", "scrubjay.storage", "scrubjay.text",
     "scrubjay.transfer", "scrubjay.vectors", "scrubjay.writing",
 )  # fmt: skip
 PACKAGES = (
@@ -72,7 +72,7 @@ def test_what_a_daemon_answers_needs_no_engine(tmp_path: Path) -> None:
     settings = Settings(home=str(tmp_path / "data"), embedder="none", vector_index="scan", readers=1)
     with background_daemon(settings, http=""):
         loaded = _loaded_by(VERBS, home=settings.home)
-    assert "scrubjay.remote.socket" in loaded
+    assert "scrubjay.rpc.socket_transport" in loaded
     assert not [one for one in loaded if _is_of(one, (*ENGINE, *PACKAGES))]
 
 

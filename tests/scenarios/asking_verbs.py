@@ -3,7 +3,7 @@
 import json
 
 from scrubjay.model.memory import Json
-from scrubjay.remote.names import OWN, READS, VERBS, WHOLE
+from scrubjay.rpc.names import OWN, READS, VERBS, WHOLE
 from tests.scenarios.asking_rest import branch_for, import_lines
 from tests.scenarios.parties import Ask, Deed, Given
 

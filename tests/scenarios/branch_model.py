@@ -92,7 +92,7 @@ class Tree:
 
     @property
     def can_undo(self) -> list[str]:
-        return sorted({one.agent for one in self.runs if not one.undone})
+        return sorted({run.agent for run in self.runs if not run.undone})
 
     # ---- what happens ----
 
@@ -146,7 +146,7 @@ class Tree:
 
     def undo(self, agent: str) -> tuple[int, int]:
         """Take back the agent's last call; returns how many branches went back and how many were left."""
-        run = next(one for one in reversed(self.runs) if one.agent == agent and not one.undone)
+        run = next(run for run in reversed(self.runs) if run.agent == agent and not run.undone)
         run.undone = True
         done = 0
         for name, before, after in run.deeds:

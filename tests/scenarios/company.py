@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from scrubjay.model.memory import Json
-from scrubjay.model.token import TokenWish
+from scrubjay.model.token import TokenRequest
 from tests.scenarios.asking_rest import API, BEYOND, JSON
 from tests.scenarios.parties import ID, Ask, Deed, Party, Turn, given_for
 from tests.scenarios.worlds import Told, Twins, World
@@ -28,9 +28,9 @@ class Company:
         self.twins.begin()
         wishes = [self._wish("write", self.ann, access="write"), self._wish("read", self.ann)]
         strangers = [self._wish("write", one, access="write") for one in (self.bob, self.eve)]
-        both = TokenWish(name=self.both_read, spaces=(self.ann.space, self.bob.space))
-        figures = TokenWish(name=self.figures, access="metrics")
-        ended = TokenWish(name=self.revoked, spaces=("*",), access="write")
+        both = TokenRequest(name=self.both_read, spaces=(self.ann.space, self.bob.space))
+        figures = TokenRequest(name=self.figures, access="metrics")
+        ended = TokenRequest(name=self.revoked, spaces=("*",), access="write")
         for world in self.twins.both:
             world.make_tokens([*wishes, *strangers, both, figures, ended], revoked=[self.revoked], expired=self.expired)
 
@@ -156,8 +156,8 @@ class Company:
         return deed.make(given)
 
     @staticmethod
-    def _wish(what: str, party: Party, *, access: str = "read") -> TokenWish:
-        return TokenWish(name=token_of(party, what), spaces=(party.space,), access=access)
+    def _wish(what: str, party: Party, *, access: str = "read") -> TokenRequest:
+        return TokenRequest(name=token_of(party, what), spaces=(party.space,), access=access)
 
 
 def _settle(world: World, ask: Ask) -> None:

@@ -16,17 +16,17 @@ from scrubjay.app import SystemClock, hold_folder
 from scrubjay.client import MemoryClient
 from scrubjay.engine import Engine
 from scrubjay.indexing.child import run_niced
-from scrubjay.indexing.keeper import IndexKeeper, Means
-from scrubjay.indexing.live import Policy
+from scrubjay.indexing.generation import Policy
+from scrubjay.indexing.local_index import LocalIndex, LocalIndexParts
 from scrubjay.model.rules import Rules
 from scrubjay.paths import database_file
 from scrubjay.ports import Profile, VectorIndex
-from scrubjay.recalling.visits import Visits
+from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
-from scrubjay.stores.sqlite import SqliteStore
-from scrubjay.testing import FakeEmbedder
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.vectors.edge import EdgeIndex
 from scrubjay.vectors.scan import ScanIndex
+from tests.fakes import FakeEmbedder
 from tests.places import quick_place
 
 SOURCES = Path(scrubjay.__file__).parents[1]
@@ -42,7 +42,7 @@ class House:
     home: Path
     engine: Engine
     store: SqliteStore
-    keeper: IndexKeeper
+    keeper: LocalIndex
     embedder: FakeEmbedder
 
     def client(self, *, space: str = "default", agent: str = "tester", run: str = "") -> MemoryClient:
@@ -75,7 +75,7 @@ async def open_house(
             index=keeper,
             clock=clock,
             limits=Settings().limits,
-            visits=Visits(store, clock=clock),
+            access_log=AccessLog(store, clock=clock),
             data=home,
             default_rules=rules,
         )
@@ -153,14 +153,14 @@ def files_with(folder: Path, words: Sequence[bytes]) -> list[str]:
 
 def _keeper(
     home: Path, store: SqliteStore, embedder: FakeEmbedder, *, folder: Path | None, policy: Policy | None
-) -> IndexKeeper:
+) -> LocalIndex:
     def scan(profile: Profile) -> VectorIndex:
         return ScanIndex(store, profile.model, dimension=profile.dimension)
 
     async def build(target: Path) -> None:
         profile = await embedder.profile()
         arguments = (str(database_file(home)), str(target), profile.model, str(profile.dimension))
-        await run_niced([sys.executable, "-m", "scrubjay.builder", *arguments])
+        await run_niced([sys.executable, "-m", "scrubjay.app.build_index", *arguments])
 
-    means = Means(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build)
-    return IndexKeeper(store, means, folder=folder, policy=policy)
+    means = LocalIndexParts(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build)
+    return LocalIndex(store, means, folder=folder, policy=policy)

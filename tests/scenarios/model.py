@@ -48,21 +48,21 @@ class Model:
     # ---- what there is ----
 
     def ids(self, state: str = "") -> list[str]:
-        return [one for one in self.versions if not state or self.now(one)["state"] == state]
+        return [version for version in self.versions if not state or self.now(version)["state"] == state]
 
     def now(self, memory_id: str) -> Snapshot:
         return self.versions[memory_id][-1]
 
     def group_of(self, memory_id: str) -> list[str]:
         group = self.now(memory_id)["group"]
-        return [one for one in self.versions if group and self.now(one)["group"] == group] or [memory_id]
+        return [version for version in self.versions if group and self.now(version)["group"] == group] or [memory_id]
 
     def holder_of(self, name: str) -> str | None:
-        return next((one for one in self.ids("live") if self.now(one)["name"] == name), None)
+        return next((id_ for id_ in self.ids("live") if self.now(id_)["name"] == name), None)
 
     def edge(self, source: str, target: str, type_: str) -> Edge | None:
         ends = [(source, type_, target)] + ([(target, type_, source)] if type_ == LINK else [])
-        return next((one for one in ends if one in self.edges), None)
+        return next((end for end in ends if end in self.edges), None)
 
     def seen(self, snapshot: Snapshot) -> Seen:
         return {
@@ -94,12 +94,12 @@ class Model:
     def purge(self, memory_ids: Iterable[str]) -> None:
         for memory_id in memory_ids:
             del self.versions[memory_id]
-            for edge in [one for one in self.edges if memory_id in one]:
+            for edge in [edge for edge in self.edges if memory_id in edge]:
                 del self.edges[edge]
 
     def undo(self, agent: str) -> tuple[int, int] | None:
         """Take back the agent's last call; returns how many memories went back and how many were left, or None."""
-        run = next((one for one in reversed(self.runs) if one["agent"] == agent and not one["undone"]), None)
+        run = next((run for run in reversed(self.runs) if run["agent"] == agent and not run["undone"]), None)
         if run is None:
             return None
         run["undone"] = True

@@ -71,7 +71,7 @@ class Known:
             (self.keys, _KEYS),
             (self.cursors, _CURSORS),
         ):
-            values += [one for one in dict.fromkeys(pattern.findall(told)) if one not in values]
+            values += [fromkey for fromkey in dict.fromkeys(pattern.findall(told)) if fromkey not in values]
 
 
 def _field(names: str, value: str = r'[^"\\]+') -> re.Pattern[str]:

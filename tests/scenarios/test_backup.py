@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from scrubjay.app.restore import restore_backup
 from scrubjay.client import MemoryClient
 from scrubjay.errors import Conflict, StoreDamaged, StoreError, StoreInUse
 from scrubjay.model.query import Filter
-from scrubjay.restoring import restore_backup
 from scrubjay.settings import Settings
 from tests.scenarios.house import House, open_house
-from tests.unit.stores.sqlite.scribbling import scribble, write_old_store
+from tests.unit.storage.sqlite.scribbling import scribble, write_old_store
 
 BIG = 60_000
 

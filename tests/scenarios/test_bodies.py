@@ -8,7 +8,7 @@ import zstandard
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import BodyDamaged
-from scrubjay.stores.codec import Dictionary, Encoding, decode, encode, generic_dictionary
+from scrubjay.storage.codec import Dictionary, Encoding, decode, encode, generic_dictionary
 from tests.scenarios.house import House
 
 MANY = 260
@@ -62,7 +62,7 @@ async def test_when_compression_fails_the_body_is_stored_raw_and_flagged(house: 
     await memory.revise(done.id, text=PHRASE * 4)
     assert (await memory.read(done.id)).memories[0].content == PHRASE * 4
     assert (await memory.status()).compression["flagged_bodies"] == 1
-    (check,) = [one for one in (await memory.doctor()).checks if not one.ok]
+    (check,) = [check for check in (await memory.doctor()).checks if not check.ok]
     assert (check.name, "--repair" in check.fix) == ("compression", True)
     house.store._connection.execute("DELETE FROM dictionaries WHERE no = 99")
     assert (await memory.doctor(repair=True)).ok
@@ -98,7 +98,7 @@ async def test_a_damaged_old_version_is_found_by_a_deep_look_and_named(house: Ho
     await memory.revise("minutes", text=f"Second: {PHRASE} and so on")
     damage(house, 1, 20)
     assert (await memory.read("minutes")).memories[0].content.startswith("Second")
-    (check,) = [one for one in (await memory.doctor(deep=True)).checks if not one.ok]
+    (check,) = [check for check in (await memory.doctor(deep=True)).checks if not check.ok]
     assert f"{done.id} (version 1)" in check.detail
     for verb, options in ((memory.history, {}), (memory.revert, {"to": 1}), (memory.read, {"version": 1})):
         with pytest.raises(BodyDamaged) as caught:

@@ -98,7 +98,7 @@ class Branching(RuleBasedStateMachine):
     @rule(agent=agents, pick=chosen, number=chosen)
     def revert(self, agent: str, pick: int, number: int) -> None:
         name = self.pick(self.tree.names, pick)
-        to = 1 + number % (max(one.last for one in self.tree.records.values()) + 1)
+        to = 1 + number % (max(record.last for record in self.tree.records.values()) + 1)
         call = self.clients[agent].revert(self.id, to=to, branch=name)
         wanted = self.tree.at(name, to)
         if wanted is None:
@@ -133,7 +133,7 @@ class Branching(RuleBasedStateMachine):
             return
         told = self.runner.run(call)
         self.tree.begin(agent, name, at=at or self.tree.records[MAIN].last, switch=switch)
-        assert {one.name: one.description for one in told.branches}[name] == f"by {agent}"
+        assert {branch.name: branch.description for branch in told.branches}[name] == f"by {agent}"
 
     @rule(agent=agents, name=st.sampled_from((MAIN, *NAMES)))
     def switch(self, agent: str, name: str) -> None:
@@ -169,7 +169,7 @@ class Branching(RuleBasedStateMachine):
         assert done.action == self.tree.merge(agent, name, into, prefer=prefer)
         assert (done.id, done.branch, done.into) == (self.id, name, into)
         assert done.version == self.tree.records[into].last
-        assert [one.field for one in done.clashes] == (self.tree.clashes if done.action == "conflict" else [])
+        assert [clash.field for clash in done.clashes] == (self.tree.clashes if done.action == "conflict" else [])
         if how % 3 == 0 and done.action == "merged":
             self.take_back(agent)
 
@@ -179,7 +179,7 @@ class Branching(RuleBasedStateMachine):
     def the_branches_are_as_the_model_says(self) -> None:
         told = self.runner.run(self.clients["alice"].branches(self.id))
         assert (told.id, told.current) == (self.id, self.tree.current)
-        assert [one.name for one in told.branches] == self.tree.names
+        assert [branch.name for branch in told.branches] == self.tree.names
         for one in told.branches:
             record = self.tree.records[one.name]
             assert (one.version, one.forked) == (record.last, record.now.forked)
@@ -188,10 +188,10 @@ class Branching(RuleBasedStateMachine):
     def every_branch_has_the_past_that_the_model_says(self) -> None:
         for name in self.tree.names:
             found = self.runner.run(self.clients["bob"].history(self.id, branch=name, limit=PLENTY))
-            assert [self.told(one) for one in found.versions] == [
+            assert [self.told(version) for version in found.versions] == [
                 (number, *self.seen(snapshot)) for number, snapshot in self.tree.past(name)
             ]
-            assert {one.memory.id for one in found.versions} == {self.id}
+            assert {version.memory.id for version in found.versions} == {self.id}
 
     @invariant()
     def only_main_is_a_memory(self) -> None:
@@ -202,7 +202,7 @@ class Branching(RuleBasedStateMachine):
     # ---- small things ----
 
     def told(self, version: Version) -> tuple[int, str, list[str]]:
-        return version.number, version.memory.title, [one.text for one in version.memory.observations]
+        return version.number, version.memory.title, [observation.text for observation in version.memory.observations]
 
     def seen(self, snapshot: Snapshot) -> tuple[str, list[str]]:
         return snapshot.title, snapshot.texts

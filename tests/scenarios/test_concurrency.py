@@ -51,7 +51,9 @@ async def test_edits_of_one_memory_at_once_all_happen(memory: MemoryClient) -> N
     await memory.remember("a list", name="list")
     await asyncio.gather(*(memory.revise("list", add_observations=[f"item {number}"]) for number in range(40)))
     (found,) = (await memory.read("list")).memories
-    assert sorted(one.text for one in found.observations) == sorted(f"item {number}" for number in range(40))
+    assert sorted(observation.text for observation in found.observations) == sorted(
+        f"item {number}" for number in range(40)
+    )
     assert found.version == 41
 
 

@@ -16,11 +16,11 @@ from scrubjay.jobs.queue import Queue
 from scrubjay.model.draft import Caller
 from scrubjay.model.job import JobState
 from scrubjay.model.memory import State
-from scrubjay.recalling.visits import Visits
+from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
-from scrubjay.testing import FakeClock, FakeEmbedder
-from scrubjay.testing.build import a_commit, a_memory
 from tests.backends import backend
+from tests.fakes import FakeClock, FakeEmbedder
+from tests.fakes.build import a_commit, a_memory
 
 BERLIN, PARIS = "Ann lives in Berlin near the old harbour.", "Ann lives in Paris near the old harbour."
 OSLO = "Ann lives in Oslo near the old harbour."
@@ -36,7 +36,7 @@ async def engine(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         store, embedder = await open_store(settings), FakeEmbedder()
         opened = Engine(
             store=store, embedder=embedder, index=make_index(settings, store, embedder), clock=FakeClock(),
-            limits=settings.limits, visits=Visits(store, clock=FakeClock()), data=settings.data,
+            limits=settings.limits, access_log=AccessLog(store, clock=FakeClock()), data=settings.data,
         )  # fmt: skip
         yield opened
         await opened.close()
@@ -79,7 +79,7 @@ async def test_from_the_first_fact_to_contradiction_resolution_and_undo(engine: 
 
     undone = await memory.undo(run=done.run)
     assert {one.id for one in undone.done} == {first.id, second.id}
-    assert [one.id for one in await memory.conflicts()] == [told.id]
+    assert [conflict.id for conflict in await memory.conflicts()] == [told.id]
     assert await found(memory) >= {BERLIN, PARIS}
 
 
@@ -92,10 +92,10 @@ async def test_a_document_does_not_overrule_what_a_person_said(engine: Engine) -
     done = await memory.resolve_conflict(told.id)
     assert (done.action, done.changed) == ("left_pending", ())
     assert "the user" in done.why
-    assert [one.id for one in await memory.conflicts(id=first.id)] == [told.id]
+    assert [conflict.id for conflict in await memory.conflicts(id=first.id)] == [told.id]
     # A person may all the same, and on a branch nobody is overruled.
     branched = await memory.resolve_conflict(told.id, strategy="branch", branch="as-printed")
-    assert [one.name for one in (await memory.branches(first.id)).branches] == ["main", "as-printed"]
+    assert [branch.name for branch in (await memory.branches(first.id)).branches] == ["main", "as-printed"]
     (on_main,) = (await memory.read([first.id])).memories
     (on_branch,) = (await memory.read([first.id], branch="as-printed")).memories
     assert (on_main.content, on_branch.content) == (BERLIN, OSLO)
@@ -119,11 +119,11 @@ async def test_what_was_merged_is_reachable_by_its_old_name_and_comes_back(engin
     (whole,) = (await memory.read(["berlin"])).memories
     assert whole.content == f"{BERLIN}\n\n{PARIS}"
     edges = (await memory.read(["berlin"])).relations
-    assert [(one.source, one.type, one.target) for one in edges] == [(third.id, "visits", first.id)]
+    assert [(edge.source, edge.type, edge.target) for edge in edges] == [(third.id, "visits", first.id)]
     await memory.undo()
     assert [one.content for one in (await memory.read(["berlin", "paris"])).memories] == [BERLIN, PARIS]
     edges = (await memory.read(["paris"])).relations
-    assert [(one.source, one.target) for one in edges] == [(third.id, second.id)]
+    assert [(edge.source, edge.target) for edge in edges] == [(third.id, second.id)]
 
 
 async def test_a_purge_leaves_nothing_of_a_conflict(engine: Engine) -> None:
@@ -135,7 +135,7 @@ async def test_a_purge_leaves_nothing_of_a_conflict(engine: Engine) -> None:
     await memory.forget(first.id)
     await memory.purge(first.id)
     assert await memory.conflicts(status="all") == ()
-    assert await engine.store.all_papers("default", limit=9) == []
+    assert await engine.store.all_documents("default", limit=9) == []
     assert (await memory.scan_conflicts()).count == 0
 
 
@@ -143,8 +143,8 @@ async def test_a_job_looks_through_what_nobody_has_compared(engine: Engine) -> N
     memory = MemoryClient.over(engine, Caller(agent="scribe"))
     await engine.store.commit(a_commit(a_memory(BERLIN), a_memory(PARIS)))
     await engine.embed_missing()
-    await Queue(papers=engine.store, clock=engine.clock).enqueue("conflicts", {}, space="default")
+    await Queue(documents=engine.store, clock=engine.clock).enqueue("conflicts", {}, space="default")
     assert await run_jobs(engine) == 1
     (job,) = await memory.jobs()
     assert (job.state, job.outcome) == (JobState.DONE, "compared 2 memories, new conflicts: 1")
-    assert [one.other.statement for one in await memory.conflicts()] == [BERLIN]
+    assert [conflict.other.statement for conflict in await memory.conflicts()] == [BERLIN]

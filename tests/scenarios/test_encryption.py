@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from scrubjay.app.restore import restore_backup
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, StoreError, WrongKey
-from scrubjay.restoring import restore_backup
 from scrubjay.settings import Settings
 from tests.scenarios.house import files_with, open_house, run_command
-from tests.unit.stores.sqlite.scribbling import write_old_store
+from tests.unit.storage.sqlite.scribbling import write_old_store
 
 WORD = "qzvorplax"
 KEY = "correct horse battery staple"

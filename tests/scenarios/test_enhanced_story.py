@@ -19,8 +19,8 @@ async def test_from_a_first_fact_to_second_thoughts(home: Path) -> None:
     settings = Settings(home=str(home), embedder="none", vector_index="scan", readers=1)
     async with house(settings) as place, AsyncExitStack() as stack:
         tools = "core,enhanced"
-        ann = await stack.enter_async_context(place.client("auto", tools=tools, desk=place.desk(agent="ann")))
-        bob = await stack.enter_async_context(place.client("legacy", tools=tools, desk=place.desk(agent="bob")))
+        ann = await stack.enter_async_context(place.client("auto", tools=tools, context=place.context(agent="ann")))
+        bob = await stack.enter_async_context(place.client("legacy", tools=tools, context=place.context(agent="bob")))
 
         # Ann keeps what she was told first.
         first = "Mara Lindqvist lives in Bergen."

@@ -31,9 +31,9 @@ async def test_a_log_becomes_memories_once_and_can_be_taken_back(tmp_path: Path)
     async with open_engine(Settings.load(home=str(tmp_path), embedder="none", vector_index="scan")) as engine:
         memory = MemoryClient.over(engine, Caller(agent="reader"))
         told = await memory.extract(LOG, store=False)
-        assert [one.fact.turn for one in told.facts] == ["2", "3", "4"]
+        assert [fact.fact.turn for fact in told.facts] == ["2", "3", "4"]
         done = await memory.extract(LOG)
-        assert [(one.action, one.fact.subject) for one in done.facts] == [
+        assert [(fact.action, fact.fact.subject) for fact in done.facts] == [
             ("created", "Ben"),
             ("created", "Ann"),
             ("created", "Ben"),
@@ -43,12 +43,12 @@ async def test_a_log_becomes_memories_once_and_can_be_taken_back(tmp_path: Path)
         assert hits[0].date.isoformat() == "2026-05-01T10:03:00+00:00"
         before = await memory.status()
         again = await memory.extract(LOG)
-        assert {one.action for one in again.facts} == {"unchanged"}
+        assert {fact.action for fact in again.facts} == {"unchanged"}
         assert (await memory.status()).versions == before.versions
         undone = await memory.undo(run=done.run)
-        assert {one.id for one in undone.done} == {one.id for one in done.facts}
+        assert {one.id for one in undone.done} == {fact.id for fact in done.facts}
         assert (await memory.recall("tea")).hits == ()
-        assert {one.action for one in (await memory.extract(LOG)).facts} == {"created"}
+        assert {fact.action for fact in (await memory.extract(LOG)).facts} == {"created"}
 
 
 class Bench:
@@ -65,10 +65,10 @@ class Bench:
 async def test_what_is_left_for_later_is_handed_to_the_workshop(tmp_path: Path) -> None:
     bench = Bench()
     async with open_engine(Settings.load(home=str(tmp_path), embedder="none", vector_index="scan")) as engine:
-        with_model = replace(engine, llm=Scripted(), workshop=bench)
+        with_model = replace(engine, llm=Scripted(), job_runner=bench)
         done = await with_model.extract(LOG, who=Caller(agent="reader"), method="patterns")
     assert bench.jobs
-    assert {str(job.about["memory_id"]) for job in bench.jobs} <= {one.id for one in done.facts}
+    assert {str(job.about["memory_id"]) for job in bench.jobs} <= {fact.id for fact in done.facts}
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ async def test_one_text_for_three_entities_is_embedded_once(house: House, memory
     assert len(set(done.ids)) == 3
     assert house.embedder.embedded == [TEXT]
     records = (await memory.read(done.ids)).memories
-    assert [one.entity for one in records] == list(WHOM)
-    assert {one.content for one in records} == {TEXT}
-    assert len({one.group for one in records}) == 1
-    assert len({one.name for one in records}) == 3
+    assert [record.entity for record in records] == list(WHOM)
+    assert {record.content for record in records} == {TEXT}
+    assert len({record.group for record in records}) == 1
+    assert len({record.name for record in records}) == 3
 
 
 async def test_revising_a_label_embeds_nothing(house: House, memory: MemoryClient) -> None:

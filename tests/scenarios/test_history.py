@@ -14,12 +14,12 @@ async def test_every_write_makes_a_version_and_says_who_why_and_what(memory: Mem
     await memory.restore(done.id)
     await memory.revert(done.id, to=1)
     versions = (await memory.history(done.id)).versions
-    assert [one.number for one in versions] == [5, 4, 3, 2, 1]
-    assert [one.action for one in versions] == ["reverted", "restored", "trashed", "revised", "created"]
-    assert [one.message for one in versions] == ["back to version 1", "", "closed", "they moved", ""]
-    assert [one.parent for one in versions] == [4, 3, 2, 1, None]
-    assert {one.agent for one in versions} == {"tester"}
-    assert len({one.run for one in versions}) == 5
+    assert [version.number for version in versions] == [5, 4, 3, 2, 1]
+    assert [version.action for version in versions] == ["reverted", "restored", "trashed", "revised", "created"]
+    assert [version.message for version in versions] == ["back to version 1", "", "closed", "they moved", ""]
+    assert [version.parent for version in versions] == [4, 3, 2, 1, None]
+    assert {version.agent for version in versions} == {"tester"}
+    assert len({version.run for version in versions}) == 5
     assert versions[0].memory.content == "The office is in Oslo"
 
 
@@ -184,7 +184,7 @@ async def test_undo_comes_back_under_another_name_when_its_own_was_taken(house: 
     (back,) = (await alice.undo()).done
     assert back.id == first.id
     assert back.name.startswith("plan-")
-    assert [one.id for one in (await bob.read("plan")).memories] == [second.id]
+    assert [memory.id for memory in (await bob.read("plan")).memories] == [second.id]
     assert (await bob.read(first.id)).memories[0].state == "live"
 
 

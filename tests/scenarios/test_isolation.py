@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from scrubjay.remote.names import VERBS
-from scrubjay.surfaces.daemon.gate import KNOWN
+from scrubjay.rpc.names import VERBS
+from scrubjay.surfaces.daemon.limiter import KNOWN
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 from tests.backends import BACKENDS
 from tests.scenarios.asking_mcp import METHODS, TOOLS, uri_of
@@ -126,7 +126,7 @@ class Isolation(RuleBasedStateMachine):
     def an_agent_of_ann_listens_while_others_write(self) -> None:
         company, name, (word, *_) = self.company, self.company.ann_notes(), self.company.ann.fresh()
         theirs = self.servers.busy.knowledge(company.bob).names
-        uris = [uri_of(company.ann.space, name), *(uri_of(company.bob.space, one) for one in theirs[:1])]
+        uris = [uri_of(company.ann.space, name), *(uri_of(company.bob.space, their) for their in theirs[:1])]
 
         def change(world: World) -> str:
             company.ann_does(world, retitled(name, word))

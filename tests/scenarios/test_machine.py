@@ -215,7 +215,7 @@ class Verbs(RuleBasedStateMachine):
             past = self.model.versions[memory.id]
             assert memory.version == len(past)
             assert self.told(memory) == self.model.seen(past[-1])
-        edges = {(one.source, one.type, one.target): one.text for one in found.relations}
+        edges = {(relation.source, relation.type, relation.target): relation.text for relation in found.relations}
         assert edges == self.model.edges
         names = [memory.name for memory in found.memories if memory.state == "live"]
         assert len(names) == len(set(names))
@@ -266,7 +266,7 @@ class Verbs(RuleBasedStateMachine):
             "pinned": memory.pinned,
             "entity": memory.entity,
             "state": memory.state.value,
-            "observations": [one.text for one in memory.observations],
+            "observations": [observation.text for observation in memory.observations],
         }
 
     def edit(self, field: str, now: Snapshot) -> tuple[Asked, Snapshot]:
@@ -312,7 +312,7 @@ class Verbs(RuleBasedStateMachine):
         return [memory.id for memory in self.runner.run(client.read(ref)).memories]
 
     def ids_titled(self, client: MemoryClient, title: str) -> list[str]:
-        sharing = [one for one in self.model.ids() if self.model.now(one)["title"] == title]
+        sharing = [id_ for id_ in self.model.ids() if self.model.now(id_)["title"] == title]
         live = [one for one in sharing if self.model.now(one)["state"] == "live"]
         # A live one answers before those at rest; two that answer alike are an error of their own.
         if len(live or sharing) == 1:
@@ -326,7 +326,7 @@ class Verbs(RuleBasedStateMachine):
         return {hit.memory.content for hit in hits if hit.memory}
 
     def twins(self, now: Snapshot) -> set[str]:
-        live = [self.model.now(one) for one in self.model.ids("live")]
+        live = [self.model.now(id_) for id_ in self.model.ids("live")]
         return {str(one["content"]) for one in live if one["content"] == now["content"]}
 
 

@@ -10,7 +10,7 @@ from scrubjay.client import MemoryClient
 from scrubjay.model.change import Origin
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
-from scrubjay.stores.codec import train
+from scrubjay.storage.codec import train
 from tests.scenarios.house import House, files_with, open_house, run_command
 
 WORD = "qzvorplax"
@@ -157,23 +157,23 @@ async def test_a_branch_that_outlived_its_memory_is_put_into_the_trash_and_nothi
     (lost,) = await store.list_ids("default", Filter(state=State.BRANCHED), limit=9)
     # As whoever purges does who has not seen the branch.
     await store.purge("default", [tea.id], origin=Origin(at=house.engine.clock.now(), run="race"))
-    assert {one.name: one.ok for one in (await memory.doctor()).checks}["branches"] is False
+    assert {check.name: check.ok for check in (await memory.doctor()).checks}["branches"] is False
     healed = await memory.doctor(repair=True)
-    (check,) = [one for one in healed.checks if one.name == "branches"]
+    (check,) = [check for check in healed.checks if check.name == "branches"]
     assert (check.ok, lost in check.detail) == (True, True)
     assert (await memory.recall("green drink")).hits == ()
     # What it says can be read and brought back, and only then is found.
     (read,) = (await memory.read(lost)).memories
-    assert [one.text for one in read.observations] == ["green"]
+    assert [observation.text for observation in read.observations] == ["green"]
     (back,) = (await memory.restore(lost)).done
     assert (back.action, back.id, back.branch) == ("restored", lost, "main")
     assert [hit.id for hit in (await memory.recall("green drink")).hits] == [lost]
-    assert [one.message for one in (await memory.history("tea")).versions][:2] == ["", "its memory is gone"]
+    assert [version.message for version in (await memory.history("tea")).versions][:2] == ["", "its memory is gone"]
     assert (await memory.revise("tea", text="Tea is hot")).version == back.version + 1
-    assert [one.name for one in (await memory.branch("tea", "draft")).branches] == ["main", "draft"]
+    assert [branch.name for branch in (await memory.branch("tea", "draft")).branches] == ["main", "draft"]
     # It is in no way different from others: it is purged with its branches.
     await memory.forget(lost)
     assert [one.id for one in (await memory.purge(lost)).done] == [lost]
-    (check,) = [one for one in (await memory.doctor(deep=True)).checks if one.name == "branches"]
+    (check,) = [check for check in (await memory.doctor(deep=True)).checks if check.name == "branches"]
     assert (check.ok, check.detail) == (True, "each belongs to a memory")
     assert await store.get("default", [lost]) == {}

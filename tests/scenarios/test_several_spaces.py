@@ -61,7 +61,10 @@ async def test_what_is_named_is_looked_for_in_the_first_space_and_then_in_the_ot
         await _fill(engine)
         memory = MemoryClient.over(engine, BOTH)
         read = await memory.read(["acorn-1", "likes-home", "likes-elsewhere"])
-        assert [(one.space, one.name) for one in read.memories] == [("work", "acorn-1"), ("home", "likes-home")]
+        assert [(memory.space, memory.name) for memory in read.memories] == [
+            ("work", "acorn-1"),
+            ("home", "likes-home"),
+        ]
         assert [one.ref for one in read.missing] == ["likes-elsewhere"]
         assert "elsewhere" not in str(read.missing[0].suggestions)
         assert (await memory.history("likes-home")).versions[0].number == 1
@@ -84,6 +87,6 @@ async def test_what_was_read_is_counted_where_it_stands(tmp_path: Path) -> None:
     async with open_engine(Settings.load(home=str(tmp_path))) as engine:
         await _fill(engine)
         await MemoryClient.over(engine, BOTH).read(["likes-home"])
-        await engine.visits.flush()
+        await engine.access_log.flush()
         home = await MemoryClient.over(engine, Caller(space="home")).read("likes-home")
         assert home.memories[0].access_count == 1

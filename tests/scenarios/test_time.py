@@ -26,7 +26,7 @@ async def test_a_year_of_an_office_is_told_day_by_day(memory: MemoryClient) -> N
     assert "The office is in Oslo" in passages(await memory.recall(question, as_of=oslo))
     assert "The office is in Bergen" in passages(await memory.recall(question, as_of=bergen.isoformat()))
     for moment in (closed, None):
-        assert not any("office" in one for one in passages(await memory.recall(question, as_of=moment)))
+        assert not any("office" in passage for passage in passages(await memory.recall(question, as_of=moment)))
     assert passages(await memory.recall(question, as_of=before)) == []
     (then,) = (await memory.read("office", as_of=oslo)).memories
     assert (then.id, then.version, then.content) == (office.id, 1, "The office is in Oslo")

@@ -41,7 +41,7 @@ async def full(house: House, memory: MemoryClient) -> MemoryClient:
     await memory.relate("plan", "long", relation="blocks", text="until May", strength=0.125, metadata={"by": "Sarah"})
     await memory.relate("plan", "gone")
     await memory.read(["plan", "long"])
-    await house.engine.visits.flush()
+    await house.engine.access_log.flush()
     return memory
 
 
@@ -203,8 +203,8 @@ async def test_export_and_import_on_the_command_line(full: MemoryClient, home: P
 async def everything(house: House, *, space: str = "default") -> Everything:
     store = house.store
     ids = [memory_id async for memory_id in all_ids(house, space)]
-    versions = {one: await store.versions(space, one, limit=1000) for one in ids}
-    relations = {as_key(one) for one in await store.relations(space, ids)}
+    versions = {id_: await store.versions(space, id_, limit=1000) for id_ in ids}
+    relations = {as_key(relation) for relation in await store.relations(space, ids)}
     return dict(sorted((await store.get(space, ids)).items())), versions, relations
 
 

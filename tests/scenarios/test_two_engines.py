@@ -16,14 +16,14 @@ from scrubjay.model.draft import Caller, Draft, Edit
 from scrubjay.model.query import Question
 from scrubjay.model.results import Remembered
 from scrubjay.model.selection import Selection
-from scrubjay.model.token import TokenState, TokenWish
-from scrubjay.sharing import Shared
-from scrubjay.stores.postgres import PostgresStore
-from scrubjay.stores.postgres.words import digest_of
+from scrubjay.model.token import TokenRequest, TokenState
+from scrubjay.ports.cluster import ClusterStore
+from scrubjay.storage.postgres import PostgresStore
+from scrubjay.storage.postgres.words import digest_of
+from scrubjay.surfaces.changes import ChangeBroadcaster
 from scrubjay.surfaces.daemon.upkeep import keep_up
-from scrubjay.surfaces.mcp.changes import Changes
-from scrubjay.testing import FakeClock, FakeEmbedder
 from scrubjay.vectors.scan import ScanIndex
+from tests.fakes import FakeClock, FakeEmbedder
 from tests.postgres import a_database, shared_server
 from tests.postgres_engines import engine_over
 
@@ -65,7 +65,7 @@ async def test_versions_and_the_log_go_by_order_and_not_by_clocks(ahead: Engine,
         await behind.revise("shared", Edit(fields={"content": "late"}, expected_version=6), who=WHO)
     for engine in (ahead, behind):
         history = await engine.history(memory, who=WHO)
-        assert [one.number for one in history.versions] == [7, 6, 5, 4, 3, 2, 1]
+        assert [version.number for version in history.versions] == [7, 6, 5, 4, 3, 2, 1]
         log = await engine.store.changes_in("default", after=0, limit=99)
         assert [change.version for change in log if change.version] == sorted(change.version for change in log)
         assert [change.place for change in log] == list(range(1, len(log) + 1))
@@ -86,7 +86,7 @@ async def test_a_key_holds_for_both_also_at_the_same_moment(ahead: Engine, behin
 
 
 async def test_tokens_end_at_once_by_whichever_clock(ahead: Engine, behind: Engine) -> None:
-    made = await ahead.create_token(TokenWish(name="laptop", spaces=("*",)))
+    made = await ahead.create_token(TokenRequest(name="laptop", spaces=("*",)))
     (token,) = await behind.tokens()
     assert (token.id, token.state(behind.clock.now())) == (made.token.id, TokenState.LIVE)
     await ahead.revoke_token("laptop")
@@ -134,7 +134,7 @@ async def test_a_purge_is_forgotten_everywhere(ahead: Engine, behind: Engine) ->
         behind.answers.clear()
         purged.set()
 
-    async with asyncio.timeout(20), Changes(behind.store, purged=forget):
+    async with asyncio.timeout(20), ChangeBroadcaster(behind.store, purged=forget):
         # It listens from the moment on in which it first says so.
         await purged.wait()
         purged.clear()
@@ -181,9 +181,9 @@ async def test_a_listener_hears_of_a_commit_that_was_under_way_when_it_came(
     heard: asyncio.Queue[frozenset[str]] = asyncio.Queue()
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(asyncio.timeout(30))
-        changes = await stack.enter_async_context(Changes(behind.store, seconds=3600))
+        changes = await stack.enter_async_context(ChangeBroadcaster(behind.store, seconds=3600))
         async with under_way(ahead, name) as slow:
-            assert isinstance(behind.store, Shared)
+            assert isinstance(behind.store, ClusterStore)
             assert await behind.store.settled_seq() < await behind.store.last_seq()
             listening = changes.listening("slow", lambda changed: heard.put_nowait(changed.ids))
             await stack.enter_async_context(listening)
@@ -208,7 +208,7 @@ async def test_whoever_leads_finishes_what_others_left(ahead: Engine, name: str,
     model = (await ahead.embedder.profile()).model
     assert len(await ahead.store.without_vectors(model, limit=9)) == 1
     upkeep = asyncio.create_task(keep_up(ahead, seconds=3600))
-    async with asyncio.timeout(20), Changes(ahead.store, seconds=0.02) as changes:
+    async with asyncio.timeout(20), ChangeBroadcaster(ahead.store, seconds=0.02) as changes:
         while await ahead.store.without_vectors(model, limit=9):
             changes.nudge()
             await asyncio.sleep(0.01)

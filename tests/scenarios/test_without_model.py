@@ -7,7 +7,7 @@ import pytest
 
 from scrubjay.client import MemoryClient
 from scrubjay.settings import Settings
-from scrubjay.testing import FakeEmbedder
+from tests.fakes import FakeEmbedder
 from tests.scenarios.house import open_house, run_command
 
 

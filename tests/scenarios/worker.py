@@ -95,8 +95,8 @@ async def do(memory: MemoryClient, verb: str, options: dict[str, object]) -> Ans
         return {"ids": [hit.id for hit in answer.hits], "degraded": answer.degraded}
     if verb == "read":
         return {
-            "contents": [one.content for one in answer.memories],
-            "versions": [one.version for one in answer.memories],
+            "contents": [memory.content for memory in answer.memories],
+            "versions": [memory.version for memory in answer.memories],
         }
     return {"id": getattr(answer, "id", ""), "version": getattr(answer, "version", 0)}
 

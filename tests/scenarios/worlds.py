@@ -15,13 +15,13 @@ from typing import Self
 
 import httpx2
 
-from scrubjay.admitting.secret import digest_of, new_secret
 from scrubjay.app import open_store
+from scrubjay.auth.token_secret import digest_of, new_secret
+from scrubjay.client.connect import ConnectionTarget
 from scrubjay.model.grant import Access
 from scrubjay.model.identity import new_id
-from scrubjay.model.token import Token, TokenWish
+from scrubjay.model.token import Token, TokenRequest
 from scrubjay.settings import Settings
-from scrubjay.way import Way
 from tests.backends import Choice, backend
 from tests.scenarios.parties import ID, WORD, Ask, Known, Party
 from tests.surfaces.daemons import background_daemon
@@ -131,11 +131,11 @@ class World:
             if len(readable) == 1:
                 self.owners[one] = owner
 
-    def make_tokens(self, wishes: Sequence[TokenWish], *, revoked: Sequence[str] = (), expired: str = "") -> None:
+    def make_tokens(self, wishes: Sequence[TokenRequest], *, revoked: Sequence[str] = (), expired: str = "") -> None:
         """Have the owner make tokens, and end some of them at once."""
 
         async def make() -> None:
-            way = Way(settings=self.settings)
+            way = ConnectionTarget(settings=self.settings)
             engine = await way.enter()
             try:
                 for wish in wishes:
@@ -201,7 +201,7 @@ def _world(home: Path, model: str, choice: Choice) -> Generator[World]:
         httpx2.Client(base_url=running.http, timeout=_SECONDS, trust_env=False, verify=False) as http,
     ):
         world = World(settings=settings, url=running.http, http=http)
-        world.make_tokens([TokenWish(name=_OWNER, spaces=("*",), access="write")])
+        world.make_tokens([TokenRequest(name=_OWNER, spaces=("*",), access="write")])
         # Its routes are made in a thread, and two of these at once in one process share their warnings.
         http.get("/healthz")
         yield world

@@ -19,26 +19,26 @@ SVG = b"<svg xmlns='http://www.w3.org/2000/svg'><text>A walnut</text><script>ale
 def test_a_file_is_attached_on_the_command_line(tmp_path: Path) -> None:
     options = ("--data", str(tmp_path / "data"))
     note = told("notes", "write", "Harvest", "What we know of the harvest of this year.", *options)
-    paper = tmp_path / "Report 2026.docx"
-    paper.write_bytes(docx("Walnuts were plenty"))
-    done = told("notes", "attach", "Harvest", str(paper), "--caption", "For the board", *options)
+    document = tmp_path / "Report 2026.docx"
+    document.write_bytes(docx("Walnuts were plenty"))
+    done = told("notes", "attach", "Harvest", str(document), "--caption", "For the board", *options)
     kept = done["attachment"]
     assert isinstance(kept, dict)
-    assert (done["action"], kept["caption"], kept["bytes"]) == ("created", "For the board", paper.stat().st_size)
-    assert Path(str(kept["path"])).read_bytes() == paper.read_bytes()
+    assert (done["action"], kept["caption"], kept["bytes"]) == ("created", "For the board", document.stat().st_size)
+    assert Path(str(kept["path"])).read_bytes() == document.read_bytes()
     # The note shows it, and is written with it.
     read = told("notes", "read", str(note["id"]), *options)
     embed = f"![[{str(kept['file']).partition('/')[2]}|For the board]]"
     assert str(read["content"]).endswith(embed)
     assert embed in Path(str(read["file_path"])).read_text(encoding="utf-8")
     assert list(Path(str(read["file_path"])).parent.glob("*.md")) == [Path(str(read["file_path"]))]
-    again = run("notes", "attach", "Harvest", str(paper), *options)
+    again = run("notes", "attach", "Harvest", str(document), *options)
     assert again.out.startswith("known Report 2026.docx (")
     # Another caption is that of the embed, which stays one.
-    told("notes", "attach", "Harvest", str(paper), "--caption", "For all", *options)
+    told("notes", "attach", "Harvest", str(document), "--caption", "For all", *options)
     content = str(told("notes", "read", "Harvest", *options)["content"])
     assert (content.count("![["), content.endswith("|For all]]")) == (1, True)
-    told("notes", "attach", "Harvest", str(paper), "--caption", "For the board", *options)
+    told("notes", "attach", "Harvest", str(document), "--caption", "For the board", *options)
     assert told("notes", "attachments", "Harvest", *options)["note"] == note["id"]
     listed = run("notes", "attachments", "Harvest", *options)
     assert "Report 2026.docx" in listed.out
@@ -111,7 +111,7 @@ async def test_a_file_is_sent_and_fetched_over_http(tmp_path: Path) -> None:
             assert (await near.attach_path("Trees", given_file)).action == "created"
         async with MemoryClient(url=running.http, settings=Settings(home=str(tmp_path / "far"))) as far:
             assert (await far.attach_path("Trees", given_file, caption="Far")).action == "known"
-            assert [one.title for one in (await far.note_attachments("Trees")).attachments][-1] == "b.txt"
+            assert [attachment.title for attachment in (await far.note_attachments("Trees")).attachments][-1] == "b.txt"
             assert (await far.orphaned_files()).orphans == ()
             with pytest.raises(InvalidInput, match="base64"):
                 await far.attach_file("Trees", "x.txt", "no base64!")

@@ -19,9 +19,9 @@ from scrubjay import MemoryClient, Settings
 from scrubjay.errors import Busy, DaemonRunning, DaemonUnavailable, InvalidInput, NotAllowed, NotFound
 from scrubjay.model.memory import Json
 from scrubjay.paths import daemon_file, socket_file
-from scrubjay.remote.frames import Frame, LineReader, decoded, encoded, hello
-from scrubjay.surfaces.daemon.reception import Reception
+from scrubjay.rpc.frames import Frame, LineReader, decoded, encoded, hello
 from scrubjay.surfaces.daemon.serve import Running
+from scrubjay.surfaces.daemon.socket_server import SocketServer
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ async def test_a_socket_file_without_a_daemon_is_no_daemon(settings: Settings, h
 
 
 async def test_another_user_is_turned_away(tmp_path: Path) -> None:
-    reception = Reception({}, owner=os.getuid() + 1)
+    reception = SocketServer({}, owner=os.getuid() + 1)
     server = await asyncio.start_unix_server(reception.receive, path=str(tmp_path / "s"))
     async with server, wire(tmp_path / "s", greet=False) as client:
         answer = await client.hear()

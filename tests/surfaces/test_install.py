@@ -14,9 +14,9 @@ from tests.surfaces.serving import Daemon
 from tests.surfaces.shell import Answer, run, told
 
 from scrubjay.errors import CODES, Conflict, InvalidInput, StoreReadOnly, TooLarge
-from scrubjay.installing.clients import CLIENTS
-from scrubjay.installing.files import LARGEST
-from scrubjay.installing.json_text import JsonText
+from scrubjay.install.clients import CLIENTS
+from scrubjay.install.files import LARGEST
+from scrubjay.install.json_text import JsonText
 
 CONFIGURATIONS = Path(__file__).with_name("configurations")
 PROGRAM = str(Path(sys.executable).with_name("scrubjay"))
@@ -80,8 +80,8 @@ def test_an_entry_joins_the_others_and_leaves_without_a_trace(client: str, home:
     assert meaning(file) == expected
     # Every line that was there is there still, in its order; one of them may have got a comma.
     lines = iter(file.read_bytes().splitlines(keepends=True))
-    for one in before.splitlines(keepends=True):
-        assert any(line == one or line in with_a_comma(one) for line in lines), one
+    for splitline in before.splitlines(keepends=True):
+        assert any(line == splitline or line in with_a_comma(splitline) for line in lines), splitline
     assert Path(str(done["copy"])).read_bytes() == before
     again = told("install", client)
     assert (again["action"], again["copy"]) == ("unchanged", "")

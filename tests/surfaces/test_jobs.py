@@ -34,7 +34,7 @@ async def left_for_later(settings: Settings, *, kind: str = "tags") -> Job:
     """A memory, and a job about it that nobody has done yet."""
     async with open_engine(settings) as engine:
         done = await engine.remember(Draft(text=NOTE, intent="new"), who=Caller(space=SPACE))
-        queue = Queue(papers=engine.store, clock=engine.clock)
+        queue = Queue(documents=engine.store, clock=engine.clock)
         return await queue.enqueue(kind, {"memory_id": done.id}, space=SPACE)
 
 
@@ -131,7 +131,7 @@ async def test_a_model_that_is_down_costs_a_write_nothing(settings: Settings, se
 async def ended(client: MemoryClient, job_id: str) -> Job:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        job = next(one for one in await client.jobs() if one.id == job_id)
+        job = next(job for job in await client.jobs() if job.id == job_id)
         if job.state in (JobState.DONE, JobState.FAILED):
             return job
         await asyncio.sleep(0.05)

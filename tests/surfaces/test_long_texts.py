@@ -18,13 +18,13 @@ async def test_the_end_of_a_long_text_follows_by_itself(settings: Settings) -> N
     with background_daemon(settings):
         async with MemoryClient(settings=settings) as memory:
             done = await memory.remember(TEXT)
-            assert any("its end is found by its words only" in one for one in done.warnings)
+            assert any("its end is found by its words only" in warning for warning in done.warnings)
             for _ in range(600):
-                (job,) = [one for one in await memory.jobs() if one.kind == "embedding"]
+                (job,) = [job for job in await memory.jobs() if job.kind == "embedding"]
                 if job.state is JobState.DONE:
                     break
                 await asyncio.sleep(0.1)
             else:
                 pytest.fail("nobody has embedded it")
             assert job.outcome.endswith("new vectors")
-            assert next(one.ok for one in (await memory.doctor()).checks if one.name == "vectors")
+            assert next(check.ok for check in (await memory.doctor()).checks if check.name == "vectors")

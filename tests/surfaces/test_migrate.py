@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.postgres import a_database, shared_server, stamp
 from tests.surfaces.shell import kept, run, told
-from tests.unit.stores.sqlite.scribbling import scribble, spoil_body
+from tests.unit.storage.sqlite.scribbling import scribble, spoil_body
 
 from scrubjay.app import hold_folder
 from scrubjay.errors import CODES, Conflict, InvalidInput, NotFound, ScrubjayError, StoreInUse, StoreTooNew, WrongKey
@@ -143,7 +143,7 @@ def test_a_wrong_address_is_told_without_its_password(
     home: Path, options: tuple[str, ...], kind: type[ScrubjayError], said: str
 ) -> None:
     kept("green tea")
-    answer = run("migrate", *(one.format(home=home) for one in options))
+    answer = run("migrate", *(option.format(home=home) for option in options))
     assert (answer.code, answer.out) == (CODES[kind].exit, "")
     assert said in answer.err
     assert "sesame" not in answer.err

@@ -315,9 +315,9 @@ def test_a_folder_that_cannot_be_had_keeps_nobody_from_writing(home: Path, tmp_p
     with background_daemon(chosen) as running, SyncMemoryClient(url=running.http) as memory:
         made = memory.write_note(TITLE, CONTENT)
         assert made.file_path == ""
-        assert any("has no file" in one and str(in_the_way) in one for one in made.warnings)
+        assert any("has no file" in warning and str(in_the_way) in warning for warning in made.warnings)
         assert "problem" in memory.status().vault
-        (check,) = [one for one in memory.doctor().checks if one.name == "notes"]
+        (check,) = [check for check in memory.doctor().checks if check.name == "notes"]
         assert not check.ok
     assert in_the_way.read_text() == "not a folder"
 

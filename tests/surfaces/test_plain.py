@@ -4,17 +4,18 @@ import json
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+from tests.fakes.build import START, a_memory
+
 from scrubjay.errors import NotFound
 from scrubjay.model.memory import Source, Trust
 from scrubjay.model.results import Decision, Hit, Recalled, Remembered
-from scrubjay.remote.shapes import plain, plain_error
-from scrubjay.testing.build import START, a_memory
+from scrubjay.rpc.codec import error_to_json, to_json
 
 
 def test_every_kind_of_value_becomes_json() -> None:
     noon = datetime(2026, 5, 31, 14, tzinfo=timezone(timedelta(hours=2)))
     given = {"at": noon, "trust": Trust.USER, "file": Path("/jay"), 5: (1, [2.5, None, True]), "text": "☕"}
-    told = plain(given)
+    told = to_json(given)
     assert told == {
         "at": "2026-05-31T12:00:00Z", "trust": "user", "file": "/jay", "5": [1, [2.5, None, True]], "text": "☕",
     }  # fmt: skip
@@ -26,7 +27,7 @@ def test_an_answer_keeps_its_empty_fields_and_a_memory_does_not() -> None:
         id="i", name="n", title="", passage="p", score=1.0, date=START, entities=(), source=Source(), trust="unknown",
         memory=a_memory("tea", id="i", name="n"),
     )  # fmt: skip
-    told = plain(Recalled(hits=(hit,)))
+    told = to_json(Recalled(hits=(hit,)))
     assert isinstance(told, dict)
     assert (told["cursor"], told["degraded"], told["pinned"]) == ("", [], [])
     hits = told["hits"]
@@ -43,13 +44,13 @@ def test_what_is_nested_is_plain_too() -> None:
     done = Remembered(
         action="created", id="i", ids=("i",), name="n", version=1, trace=(Decision(stage="s", outcome="o"),)
     )
-    told = plain(done)
+    told = to_json(done)
     assert isinstance(told, dict)
     assert told["trace"] == [{"stage": "s", "outcome": "o", "why": ""}]
 
 
 def test_an_error_has_its_code_its_words_and_its_facts() -> None:
-    assert plain_error(NotFound("nobody", hint="Ask", ref="tee", suggestions=("tea",))) == {
+    assert error_to_json(NotFound("nobody", hint="Ask", ref="tee", suggestions=("tea",))) == {
         "code": "not_found", "message": "nobody", "hint": "Ask", "ref": "tee", "suggestions": ["tea"],
     }  # fmt: skip
-    assert plain_error(NotFound("nobody")) == {"code": "not_found", "message": "nobody"}
+    assert error_to_json(NotFound("nobody")) == {"code": "not_found", "message": "nobody"}

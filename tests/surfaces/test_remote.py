@@ -16,12 +16,12 @@ from scrubjay import MemoryClient, Settings
 from scrubjay.engine import Engine
 from scrubjay.errors import DaemonUnavailable, InvalidInput, ScrubjayError
 from scrubjay.model.memory import Json
-from scrubjay.notes.desk import Notes
+from scrubjay.notes.service import Notes
 from scrubjay.paths import socket_file
-from scrubjay.remote.engine import RemoteEngine
-from scrubjay.remote.frames import LineReader, decoded, encoded
-from scrubjay.remote.names import VERBS
-from scrubjay.remote.verbs import BY_NOTES
+from scrubjay.rpc.engine import RemoteEngine
+from scrubjay.rpc.frames import LineReader, decoded, encoded
+from scrubjay.rpc.names import VERBS
+from scrubjay.rpc.verbs import BY_NOTES
 from scrubjay.version import PROTOCOL, VERSION
 
 

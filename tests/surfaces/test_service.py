@@ -8,9 +8,9 @@ import pytest
 from tests.surfaces.shell import Answer, run, told
 
 from scrubjay.errors import CODES, Conflict, DaemonUnavailable, InvalidInput
-from scrubjay.installing.job import Job
-from scrubjay.installing.launchd import Launchd
-from scrubjay.installing.service import install_service
+from scrubjay.install.daemon_command import Job
+from scrubjay.install.launchd import Launchd
+from scrubjay.install.service import install_service
 
 # Notes what it is asked for, says what the file `state` holds, and fails at the verbs named in `failing`, some of them
 # only so many times. What was let go is not there any more, and its name is taken for as long as `draining` says.

@@ -18,7 +18,7 @@ import pytest
 from tests.surfaces.backend import IS_EMBEDDED, database_of
 from tests.surfaces.serving import Daemon
 from tests.surfaces.shell import kept, run, told
-from tests.unit.admitting.issuer import AUDIENCE, ISSUER, JwksServer, Reply, Signer, claims, signer
+from tests.unit.auth.issuer import AUDIENCE, ISSUER, JwksServer, Reply, Signer, claims, signer
 
 from scrubjay import MemoryClient
 from scrubjay.errors import InvalidInput, NotAdmitted, NotAllowed, TooManyRequests
@@ -141,7 +141,7 @@ def test_what_opens_nothing_is_refused_in_the_same_words(door: Door, tmp_path: P
     ]  # fmt: skip
     door.secrets += bad[:4]
     answers = [door.get(f"{API}/status", one).json() for one in bad]
-    (once,) = {json.dumps({**one, "request_id": ""}) for one in answers}
+    (once,) = {json.dumps({**answer, "request_id": ""}) for answer in answers}
     assert '"reason": "invalid"' in once
     for header in (f"Basic {good}", good, f"Bearer {good}, Bearer {good}", f"Bearer  {good} x", "Bearer", ""):
         assert door.http.get(f"{API}/status", headers={"authorization": header}).status_code == 401

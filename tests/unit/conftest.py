@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.fakes import FakeStore
 from tests.new_files import new_file
-from tests.unit.workshop import Workshop
+from tests.unit.write_world import Workshop
 
 from scrubjay.ports import RecordStore
-from scrubjay.stores.sqlite import SqliteStore
-from scrubjay.testing import FakeStore
+from scrubjay.storage.sqlite import SqliteStore
 
 
 @pytest.fixture(params=["fake", "sqlite"])

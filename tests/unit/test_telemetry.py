@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.listening import Ear
-from tests.unit.workshop import Workshop
+from tests.unit.write_world import Workshop
 
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput

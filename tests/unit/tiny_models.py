@@ -93,8 +93,10 @@ def _write(
         list(nodes),
         "tiny",
         [
-            helper.make_tensor_value_info(one, TensorProto.INT64, ["batch", "length"]) if isinstance(one, str) else one
-            for one in inputs
+            helper.make_tensor_value_info(input_, TensorProto.INT64, ["batch", "length"])
+            if isinstance(input_, str)
+            else input_
+            for input_ in inputs
         ],
         [helper.make_tensor_value_info(output[0], TensorProto.FLOAT, list(output[1]))],
         [numpy_helper.from_array(values, name) for name, values in constants.items()],

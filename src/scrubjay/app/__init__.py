@@ -6,16 +6,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from scrubjay.app.embedders import make_embedder
-from scrubjay.app.folder import hold_folder, take_lock
+from scrubjay.app.folder_lock import hold_folder, take_lock
 from scrubjay.app.indexes import VECTOR_INDEXES, make_index
 from scrubjay.app.llms import make_llm
+from scrubjay.app.notes_location import notes_location
 from scrubjay.app.rerankers import make_reranker
 from scrubjay.app.stores import open_store
-from scrubjay.app.whereabouts import whereabouts
-from scrubjay.curation.workroom import Workroom
+from scrubjay.curation.executor import JobExecutor
 from scrubjay.engine import Engine
 from scrubjay.ports import Gallery, RecordStore
-from scrubjay.recalling.visits import Visits
+from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
 
 __all__ = ["VECTOR_INDEXES", "SystemClock", "hold_folder", "make_embedder", "open_engine", "open_store", "take_lock"]
@@ -47,9 +47,9 @@ def _gallery(settings: Settings) -> Gallery | None:
     """The pictures beside the notes, where the model sees pictures."""
     if settings.embedder != "clip":
         return None
-    from scrubjay.notes.media.gallery import NotesGallery  # noqa: PLC0415 - for the few whose model sees
+    from scrubjay.notes.attachments.images import NotesGallery  # noqa: PLC0415 - for the few whose model sees
 
-    return NotesGallery(whereabouts(settings).folder)
+    return NotesGallery(notes_location(settings).folder)
 
 
 async def _wired(settings: Settings, store: RecordStore, *, is_staffed: bool) -> Engine:
@@ -58,7 +58,7 @@ async def _wired(settings: Settings, store: RecordStore, *, is_staffed: bool) ->
         embedder = make_embedder(settings)
         index = make_index(settings, store, embedder)
         reranker = make_reranker(settings)
-        llm = make_llm(settings, papers=store, clock=clock)
+        llm = make_llm(settings, documents=store, clock=clock)
         ranking, rules = settings.ranking, settings.rules
     except BaseException:
         await store.close()
@@ -69,7 +69,7 @@ async def _wired(settings: Settings, store: RecordStore, *, is_staffed: bool) ->
         index=index,
         clock=clock,
         limits=settings.limits,
-        visits=Visits(store, clock=clock),
+        access_log=AccessLog(store, clock=clock),
         data=settings.data,
         ranking=ranking,
         reranker=reranker,
@@ -80,4 +80,4 @@ async def _wired(settings: Settings, store: RecordStore, *, is_staffed: bool) ->
         is_staffed=is_staffed,
     )
     # There is work also without a model: conflicts that a write has left to be looked for.
-    return replace(engine, workshop=Workroom(engine))
+    return replace(engine, job_runner=JobExecutor(engine))

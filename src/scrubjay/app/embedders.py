@@ -6,8 +6,8 @@ from pathlib import Path
 from scrubjay.app.profiles import read_profiles
 from scrubjay.embedding.clip import DEFAULT_MODEL as CLIP
 from scrubjay.embedding.clip import ChosenClip, clip_embedder
-from scrubjay.embedding.folder import folder_embedder
 from scrubjay.embedding.minilm import minilm_embedder
+from scrubjay.embedding.model_folder import folder_embedder
 from scrubjay.embedding.none import NoEmbedder
 from scrubjay.embedding.openai import OPENAI_URL, openai_embedder
 from scrubjay.embedding.profiles import BUNDLED

@@ -5,19 +5,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from scrubjay.app.stores import is_encrypted
-from scrubjay.engine import Index
+from scrubjay.engine import EngineIndex
 from scrubjay.errors import InvalidInput
 from scrubjay.indexing.child import run_niced
-from scrubjay.indexing.keeper import IndexKeeper, Means
-from scrubjay.indexing.shared import SharedIndex, SharedMeans
-from scrubjay.indexing.shared_leading import FileLeadership
+from scrubjay.indexing.file_leadership import FileLeadership
+from scrubjay.indexing.local_index import LocalIndex, LocalIndexParts
+from scrubjay.indexing.shared import SharedIndex, SharedIndexParts
 from scrubjay.paths import database_file
 from scrubjay.ports import Embedder, Profile, RecordStore, VectorIndex
+from scrubjay.ports.cluster import ClusterStore
 from scrubjay.settings import Settings
-from scrubjay.sharing import Shared
 from scrubjay.vectors.edge import EdgeIndex
 from scrubjay.vectors.pgvector import PgvectorIndex, Tables
-from scrubjay.vectors.qdrant_place import QdrantPlace, load_qdrant
+from scrubjay.vectors.qdrant_address import QdrantPlace, load_qdrant
 from scrubjay.vectors.scan import ScanIndex
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class _WithVectorTables(Protocol):
         ...
 
 
-def make_index(settings: Settings, store: RecordStore, embedder: Embedder) -> Index:
+def make_index(settings: Settings, store: RecordStore, embedder: Embedder) -> EngineIndex:
     """The index, not opened yet."""
     known = (*VECTOR_INDEXES, *(PGVECTOR_INDEXES if settings.database_url else ()))
     if settings.vector_index not in known:
@@ -54,7 +54,7 @@ def make_index(settings: Settings, store: RecordStore, embedder: Embedder) -> In
     return _embedded(settings, store, embedder)
 
 
-def _embedded(settings: Settings, store: RecordStore, embedder: Embedder) -> IndexKeeper:
+def _embedded(settings: Settings, store: RecordStore, embedder: Embedder) -> LocalIndex:
     def scan(profile: Profile) -> VectorIndex:
         return ScanIndex(store, profile.model, dimension=profile.dimension)
 
@@ -62,11 +62,13 @@ def _embedded(settings: Settings, store: RecordStore, embedder: Embedder) -> Ind
         profile = await embedder.profile()
         database = str(database_file(settings.data))
         arguments = (database, str(target), profile.model, str(profile.dimension))
-        await run_niced([sys.executable, "-m", "scrubjay.builder", *arguments])
+        await run_niced([sys.executable, "-m", "scrubjay.app.build_index", *arguments])
 
     # The index on disk would hold in clear what an encrypted store hides: then it stays in memory.
     folder = None if is_encrypted(settings) or settings.vector_index == "scan" else settings.index
-    return IndexKeeper(store, Means(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build), folder=folder)
+    return LocalIndex(
+        store, LocalIndexParts(profile=embedder.profile, kind=EdgeIndex, scan=scan, build=build), folder=folder
+    )
 
 
 def _qdrant(settings: Settings, store: RecordStore, embedder: Embedder) -> SharedIndex:
@@ -89,9 +91,9 @@ def _qdrant(settings: Settings, store: RecordStore, embedder: Embedder) -> Share
     def index(profile: Profile) -> "QdrantIndex":
         return kind.at(place, line=line, store_id=store.store_id, model=profile.model, dimension=profile.dimension)
 
-    if isinstance(store, Shared):
-        means = SharedMeans(profile=embedder.profile, index=index, leader=store.leader, listening=store.listening)
+    if isinstance(store, ClusterStore):
+        means = SharedIndexParts(profile=embedder.profile, index=index, leader=store.leader, listening=store.listening)
     else:
         lock = settings.data / "qdrant.lock"
-        means = SharedMeans(profile=embedder.profile, index=index, leader=lambda _: FileLeadership(lock))
+        means = SharedIndexParts(profile=embedder.profile, index=index, leader=lambda _: FileLeadership(lock))
     return SharedIndex(store, means)

@@ -1,15 +1,15 @@
 """Which language model the settings choose."""
 
 from scrubjay.errors import InvalidInput
-from scrubjay.llm.chosen import Chosen
 from scrubjay.llm.client import LanguageModel
-from scrubjay.ports import Clock, Llm, Papers
+from scrubjay.llm.config import Chosen
+from scrubjay.ports import Clock, DocumentStore, Llm
 from scrubjay.settings import Settings
 
 _OFF = "off"
 
 
-def make_llm(settings: Settings, *, papers: Papers, clock: Clock) -> Llm | None:
+def make_llm(settings: Settings, *, documents: DocumentStore, clock: Clock) -> Llm | None:
     """The language model that the settings choose, if any; nothing is loaded before it is first asked."""
     if settings.llm == _OFF:
         return None
@@ -30,4 +30,4 @@ def make_llm(settings: Settings, *, papers: Papers, clock: Clock) -> Llm | None:
         daily_calls=settings.llm_daily_calls,
         daily_tokens=settings.llm_daily_tokens,
     )
-    return LanguageModel(chosen, papers=papers, clock=clock)
+    return LanguageModel(chosen, documents=documents, clock=clock)

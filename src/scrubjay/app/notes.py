@@ -9,10 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrubjay.app.whereabouts import remember, whereabouts
+from scrubjay.app.notes_location import notes_location, remember
 from scrubjay.engine import Engine
-from scrubjay.notes.cabinet import Cabinet
-from scrubjay.notes.desk import Notes
+from scrubjay.notes.service import Notes
+from scrubjay.notes.vault_provider import VaultProvider
 from scrubjay.paths import notes_ledger
 from scrubjay.settings import Settings
 
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 @asynccontextmanager
 async def open_notes(settings: Settings, engine: Engine) -> AsyncGenerator[Notes]:
     """The notes of an engine; their folder is opened when it is first needed, and closed at the end."""
-    place = await asyncio.to_thread(whereabouts, settings)
+    place = await asyncio.to_thread(notes_location, settings)
     folder, space, home = place.folder, place.space, _home(settings)
     if place.named and space != settings.space:
         _log.warning("the folder of notes is another space's", extra={"fields": {"space": space}})
@@ -35,7 +35,7 @@ async def open_notes(settings: Settings, engine: Engine) -> AsyncGenerator[Notes
     @asynccontextmanager
     async def opens(*, adopt: bool = False) -> "AsyncGenerator[Vault]":
         # What watches files and reads YAML is loaded by those who keep notes.
-        from scrubjay.notes.media.attachments import Attachments  # noqa: PLC0415
+        from scrubjay.notes.attachments.service import Attachments  # noqa: PLC0415
         from scrubjay.notes.vault import open_vault  # noqa: PLC0415
 
         await asyncio.to_thread(place.require, home=home, adopt=adopt)
@@ -46,16 +46,16 @@ async def open_notes(settings: Settings, engine: Engine) -> AsyncGenerator[Notes
         ) as vault:  # fmt: skip
             before = await asyncio.to_thread(remember, settings.data, space=space, folder=folder)
             if before is not None:
-                cabinet.news = (_moved(before, folder),)
+                vaults.news = (_moved(before, folder),)
             yield vault
 
-    cabinet = Cabinet(
+    vaults = VaultProvider(
         folder, space=space, opens=opens, expected=place.expected, largest_attachment=settings.max_attachment_bytes
     )  # fmt: skip
     try:
-        yield Notes(engine=engine, cabinet=cabinet)
+        yield Notes(engine=engine, vaults=vaults)
     finally:
-        await cabinet.close()
+        await vaults.close()
 
 
 def _moved(before: Path, folder: Path) -> str:

@@ -33,7 +33,7 @@ def write_profile(data: Path, model: str, figures: Mapping[str, float]) -> Path:
     entry = written.setdefault(known[-1] if known else model, {})
     measured = before if isinstance(before, list) else []
     entry.update(figures)
-    entry["measured"] = [*measured, *(one for one in figures if one not in measured)]
+    entry["measured"] = [*measured, *(figure for figure in figures if figure not in measured)]
     partial = file.with_name(file.name + ".partial")
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)

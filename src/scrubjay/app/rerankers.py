@@ -5,7 +5,7 @@ from collections.abc import Callable
 from scrubjay.errors import InvalidInput
 from scrubjay.ports import Reranker
 from scrubjay.reranking import fastembed, sentence_transformers
-from scrubjay.reranking.chosen import Chosen
+from scrubjay.reranking.config import Chosen
 from scrubjay.settings import Settings
 
 

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
+from scrubjay.app.encryption_key import encryption_key
 from scrubjay.errors import InvalidInput
-from scrubjay.keys import encryption_key
 from scrubjay.paths import database_file
 from scrubjay.ports import RecordStore
 from scrubjay.settings import Settings
-from scrubjay.stores.sqlite import SqliteStore
+from scrubjay.storage.sqlite import SqliteStore
 
 if TYPE_CHECKING:
-    from scrubjay.stores.postgres import Address, PostgresStore
+    from scrubjay.storage.postgres import Address, PostgresStore
 
 
 async def open_store(settings: Settings) -> RecordStore:
@@ -39,7 +39,7 @@ async def open_postgres(settings: Settings) -> "PostgresStore":
             setting="SCRUBJAY_DATABASE_URL",
         )
     address = postgres_address(settings)
-    from scrubjay.stores.postgres import PostgresStore  # noqa: PLC0415 - an extra, which not everybody has
+    from scrubjay.storage.postgres import PostgresStore  # noqa: PLC0415 - an extra, which not everybody has
 
     return await PostgresStore.open(address, partitions=settings.database_partitions)
 
@@ -47,7 +47,7 @@ async def open_postgres(settings: Settings) -> "PostgresStore":
 def postgres_address(settings: Settings) -> "Address":
     """Where the database is."""
     try:
-        from scrubjay.stores.postgres import Address  # noqa: PLC0415 - an extra, which not everybody has
+        from scrubjay.storage.postgres import Address  # noqa: PLC0415 - an extra, which not everybody has
     except ImportError as error:
         raise InvalidInput(
             f"PostgreSQL needs packages that are not installed: {error}",

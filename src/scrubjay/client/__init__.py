@@ -3,23 +3,23 @@
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from scrubjay.client.customs import Customs
-from scrubjay.client.keeping import Keeping
-from scrubjay.client.knowledge import Knowledge
-from scrubjay.client.memories import Memories
-from scrubjay.client.noting import Noting
-from scrubjay.client.past import Past
+from scrubjay.client.health import ClientHealth
+from scrubjay.client.knowledge import ClientKnowledge
+from scrubjay.client.memories import ClientMemories
+from scrubjay.client.notes import ClientNotes
+from scrubjay.client.space_admin import ClientSpaceAdmin
+from scrubjay.client.versions import ClientVersions
 from scrubjay.model.draft import Caller
 
 if TYPE_CHECKING:
     from scrubjay.engine import Engine
-    from scrubjay.notes.desk import Notes
-    from scrubjay.remote.engine import RemoteEngine
+    from scrubjay.notes.service import Notes
+    from scrubjay.rpc.engine import RemoteEngine
 
 __all__ = ["MemoryClient"]
 
 
-class MemoryClient(Memories, Past, Knowledge, Noting, Customs, Keeping):
+class MemoryClient(ClientMemories, ClientVersions, ClientKnowledge, ClientNotes, ClientSpaceAdmin, ClientHealth):
     """One space of one memory. Use it as an async context manager.
 
     It talks to the daemon of the data folder when one runs, else it opens the store itself. With `url` it talks to a
@@ -43,7 +43,7 @@ class _Borrowing(MemoryClient):
     async def _noting(self) -> "Notes | RemoteEngine":
         """The desk that was lent too."""
         if self._notes is None:
-            from scrubjay.notes.desk import Notes  # noqa: PLC0415 - for the few who keep notes
+            from scrubjay.notes.service import Notes  # noqa: PLC0415 - for the few who keep notes
 
             self._notes = Notes(engine=self._lent)
         return self._notes

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from scrubjay.client.given import Moment, as_moment, as_refs, as_tuple
-from scrubjay.client.opening import Opening
-from scrubjay.model.conflict import Resolved, Scan, ToldConflict
+from scrubjay.client.coerce import Moment, as_moment, as_refs, as_tuple
+from scrubjay.client.connection import Connection
+from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
 from scrubjay.model.context import Context
 from scrubjay.model.draft import Draft
 from scrubjay.model.fact import Extracted
@@ -14,7 +14,7 @@ from scrubjay.model.network import Network
 from scrubjay.model.progress import Progress
 
 
-class Knowledge(Opening):
+class ClientKnowledge(Connection):
     """Things, relations between them, and what does not go together."""
 
     async def related(
@@ -55,13 +55,13 @@ class Knowledge(Opening):
             as_of=as_moment(as_of, "as_of"),
         )  # fmt: skip
 
-    async def conflicts(self, *, status: str = "pending", id: str = "", limit: int = 50) -> tuple[ToldConflict, ...]:
+    async def conflicts(self, *, status: str = "pending", id: str = "", limit: int = 50) -> tuple[ConflictDetails, ...]:
         """The conflicts of the space, or of one memory."""
         return await self._open.conflicts(who=self._who, status=status, ref=id, limit=limit)
 
     async def probe_conflicts(
         self, drafts: Sequence[Draft], *, threshold: float = 0.5
-    ) -> tuple[tuple[ToldConflict, ...], ...]:
+    ) -> tuple[tuple[ConflictDetails, ...], ...]:
         """For each draft the conflicts that it would have if it were stored."""
         return await self._open.probe_conflicts(drafts, who=self._who, threshold=threshold)
 

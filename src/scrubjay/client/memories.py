@@ -2,24 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
-from scrubjay.client.given import Moment, as_moment, as_refs, as_state, as_tuple
-from scrubjay.client.opening import Opening
+from scrubjay.client.coerce import Moment, as_moment, as_refs, as_state, as_tuple
+from scrubjay.client.connection import Connection
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import MAIN, Json, Source
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.relation import LINK
-from scrubjay.model.results import (
-    Outcome,
-    ReadResult,
-    Recalled,
-    Related,
-    Remembered,
-    Written,
-)
+from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, Written
 from scrubjay.model.selection import Selection
 
 
-class Memories(Opening):
+class ClientMemories(Connection):
     """Writing, finding and putting away memories."""
 
     async def remember(
@@ -158,7 +151,7 @@ class Memories(Opening):
         dry_run: bool = False,
     ) -> Outcome:
         """Put memories into the trash, from where `restore` brings them back."""
-        chosen = Selection(refs=as_refs(ids), wanted=filter, group=group, reason=reason, dry_run=dry_run)
+        chosen = Selection(refs=as_refs(ids), filter=filter, group=group, reason=reason, dry_run=dry_run)
         return await self._open.forget(chosen, who=self._who)
 
     async def restore(
@@ -172,7 +165,7 @@ class Memories(Opening):
         branch: str = "",
     ) -> Outcome:
         """Take memories out of the trash; or, by its name, a branch of theirs that was dropped."""
-        chosen = Selection(refs=as_refs(ids), wanted=filter, group=group, reason=reason, dry_run=dry_run, branch=branch)
+        chosen = Selection(refs=as_refs(ids), filter=filter, group=group, reason=reason, dry_run=dry_run, branch=branch)
         return await self._open.restore(chosen, who=self._who)
 
     async def purge(
@@ -185,7 +178,7 @@ class Memories(Opening):
         dry_run: bool = False,
     ) -> Outcome:
         """Destroy memories that are in the trash, with every version and every trace of their text."""
-        chosen = Selection(refs=as_refs(ids), wanted=filter, group=group, reason=reason, dry_run=dry_run)
+        chosen = Selection(refs=as_refs(ids), filter=filter, group=group, reason=reason, dry_run=dry_run)
         return await self._open.purge(chosen, who=self._who)
 
     async def relate(

@@ -9,8 +9,8 @@ from scrubjay.curation.embedding import KIND as EMBEDDING
 from scrubjay.curation.embedding import embed_the_rest
 from scrubjay.curation.polish import polish
 from scrubjay.curation.reconstruct import reconstruct
-from scrubjay.curation.subject import Subject, subject_of
 from scrubjay.curation.suggest_tags import suggest_tags
+from scrubjay.curation.target import JobTarget, job_target
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
 from scrubjay.jobs.queue import Queue
@@ -20,7 +20,7 @@ from scrubjay.ports import Llm, Progress
 
 __all__ = ["KINDS", "handlers_of", "run_jobs", "run_now"]
 
-KINDS: dict[str, Callable[[Subject], Awaitable[str]]] = {
+KINDS: dict[str, Callable[[JobTarget], Awaitable[str]]] = {
     "reconstruct": reconstruct, "polish": polish, "tags": suggest_tags,
 }  # fmt: skip
 _MOST = 1_000
@@ -29,7 +29,7 @@ _MOST = 1_000
 async def run_jobs(engine: Engine, *, limit: int = _MOST, progress: Progress | None = None) -> int:
     """Do what is due, in all spaces; returns how many jobs were tried."""
     return await run_due(
-        handlers_of(engine, llm=engine.llm), papers=engine.store, clock=engine.clock, limit=limit, progress=progress
+        handlers_of(engine, llm=engine.llm), documents=engine.store, clock=engine.clock, limit=limit, progress=progress
     )
 
 
@@ -38,7 +38,7 @@ async def run_now(engine: Engine, jobs: Sequence[Job]) -> tuple[Job, ...]:
 
     As long as the model's own time-out for each; never raises for what is wrong with a model or a memory.
     """
-    queue = Queue(papers=engine.store, clock=engine.clock)
+    queue = Queue(documents=engine.store, clock=engine.clock)
     done: list[Job] = []
     for job in jobs:
         try:
@@ -58,9 +58,9 @@ def handlers_of(engine: Engine, *, llm: Llm | None) -> dict[str, Handler]:
     }
 
 
-def _handler(task: Callable[[Subject], Awaitable[str]], *, engine: Engine, llm: Llm | None) -> Handler:
+def _handler(task: Callable[[JobTarget], Awaitable[str]], *, engine: Engine, llm: Llm | None) -> Handler:
     async def handle(job: Job) -> str:
-        subject = await subject_of(job, engine=engine, llm=llm)
+        subject = await job_target(job, engine=engine, llm=llm)
         return subject if isinstance(subject, str) else await task(subject)
 
     return handle

@@ -3,15 +3,15 @@
 import asyncio
 from hashlib import sha256
 
-from scrubjay.curation.faithful import unfaithful
+from scrubjay.curation.lossless import unfaithful
 from scrubjay.curation.prompts import merge as task
-from scrubjay.curation.subject import Subject
+from scrubjay.curation.target import JobTarget
 from scrubjay.model.memory import Json
 
 _POLISHED = "polished"
 
 
-async def polish(subject: Subject) -> str:
+async def polish(subject: JobTarget) -> str:
     """Make a version that reads as one; what was merged stays in the history, each memory by itself."""
     memory = subject.memory
     if not memory.merged:

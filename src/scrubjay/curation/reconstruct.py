@@ -2,9 +2,9 @@
 
 import asyncio
 
-from scrubjay.curation.faithful import unfaithful
+from scrubjay.curation.lossless import unfaithful
 from scrubjay.curation.prompts import reconstruct as task
-from scrubjay.curation.subject import Subject
+from scrubjay.curation.target import JobTarget
 from scrubjay.model.memory import Flag, Json
 from scrubjay.model.query import Filter
 
@@ -13,7 +13,7 @@ _BESIDE = 5
 _LONGEST_BESIDE = 500
 
 
-async def reconstruct(subject: Subject) -> str:
+async def reconstruct(subject: JobTarget) -> str:
     """Make a version that can be understood by itself; the text before stays in the history and in the metadata."""
     memory = subject.memory
     if ORIGINAL in memory.metadata:
@@ -31,13 +31,15 @@ async def reconstruct(subject: Subject) -> str:
     return await subject.write({"content": task.written(answer), "metadata": metadata}, message="reconstructed")
 
 
-async def _beside(subject: Subject) -> list[str]:
+async def _beside(subject: JobTarget) -> list[str]:
     """What else was noted in the session, the most recent first."""
     memory, store = subject.memory, subject.engine.store
     if not memory.source.session:
         return []
     ids = await store.list_ids(memory.space, Filter(session=memory.source.session), limit=_BESIDE + 1)
-    others = await store.get(memory.space, [one for one in ids if one != memory.id][:_BESIDE])
+    others = await store.get(memory.space, [id_ for id_ in ids if id_ != memory.id][:_BESIDE])
     return [
-        one.content[:_LONGEST_BESIDE] for one in others.values() if one.content and Flag.SUSPICIOUS not in one.flags
+        other.content[:_LONGEST_BESIDE]
+        for other in others.values()
+        if other.content and Flag.SUSPICIOUS not in other.flags
     ]

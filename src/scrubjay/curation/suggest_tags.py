@@ -1,7 +1,7 @@
 """The job `tags`: a memory with too few tags gets some that its text or its space knows."""
 
 from scrubjay.curation.prompts import tags as task
-from scrubjay.curation.subject import Subject
+from scrubjay.curation.target import JobTarget
 from scrubjay.model.query import facet
 from scrubjay.text.tokens import running_terms_of
 
@@ -11,12 +11,12 @@ _LONGEST = 40
 _LONGEST_TEXT = 5_000
 
 
-async def suggest_tags(subject: Subject) -> str:
+async def suggest_tags(subject: JobTarget) -> str:
     """Add tags; those that were there stay, in front."""
     memory, store = subject.memory, subject.engine.store
     if len(memory.tags) >= _ENOUGH:
         return "skipped: it has enough"
-    text = "\n".join([memory.title, memory.content, *(one.text for one in memory.observations)]).strip()
+    text = "\n".join([memory.title, memory.content, *(observation.text for observation in memory.observations)]).strip()
     known = await store.labels(memory.space, "tag", prefix="", limit=_SHOWN)
     answer = await subject.ask(task.render(text[:_LONGEST_TEXT], known=known), task=task)
     if answer is None:
@@ -28,7 +28,7 @@ async def suggest_tags(subject: Subject) -> str:
     return await subject.write({"tags": [*memory.tags, *tags[:room]]}, message="tags suggested")
 
 
-async def _grounded(tags: list[str], subject: Subject, *, text: str) -> list[str]:
+async def _grounded(tags: list[str], subject: JobTarget, *, text: str) -> list[str]:
     """The tags that say nothing new: their words are in the text, or others have them."""
     memory = subject.memory
     facets = {tag: facet("tag", tag) for tag in tags if len(tag) <= _LONGEST}

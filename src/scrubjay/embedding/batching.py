@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from scrubjay import telemetry
-from scrubjay.embedding.lanes import Item, Lane, Limits, Request
+from scrubjay.embedding.queue import Item, Lane, Limits, Request
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.embedding.batching import BatchingEmbedder
-from scrubjay.embedding.lanes import Limits
 from scrubjay.embedding.onnx import digest_of
 from scrubjay.embedding.profiles import profile_of
+from scrubjay.embedding.queue import Limits
 from scrubjay.embedding.threaded import ThreadedSeer
 from scrubjay.embedding.vectors import unit_vectors
 from scrubjay.errors import EmbeddingUnavailable

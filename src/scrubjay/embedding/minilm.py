@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from scrubjay.embedding.batching import BatchingEmbedder
-from scrubjay.embedding.naming import model_id
+from scrubjay.embedding.model_id import model_id
 from scrubjay.embedding.onnx import Bundle, OnnxModel
 from scrubjay.embedding.profiles import BUNDLED, profile_of
 from scrubjay.embedding.threaded import ThreadedEncoder

@@ -121,8 +121,8 @@ class _Session:
 
     def __init__(self, session: "InferenceSession", *, hint: str) -> None:
         self._session = session
-        self._inputs = frozenset(one.name for one in session.get_inputs())
-        outputs = [one.name for one in session.get_outputs()]
+        self._inputs = frozenset(input_.name for input_ in session.get_inputs())
+        outputs = [output.name for output in session.get_outputs()]
         hidden = [name for name in _HIDDEN if name in outputs]
         if not hidden or "input_ids" not in self._inputs:
             raise EmbeddingUnavailable("the model is no text encoder whose tokens have vectors", hint=hint)

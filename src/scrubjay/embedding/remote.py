@@ -4,9 +4,9 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from scrubjay.embedding.answers import rows_of
 from scrubjay.embedding.batching import BatchingEmbedder, BatchRefused
-from scrubjay.embedding.lanes import Limits
+from scrubjay.embedding.queue import Limits
+from scrubjay.embedding.response import rows_of
 from scrubjay.embedding.service import Service
 from scrubjay.embedding.transport import Sleep, Transport
 from scrubjay.embedding.vectors import unit_vectors

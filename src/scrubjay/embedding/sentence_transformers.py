@@ -9,9 +9,9 @@ from typing import Protocol
 from numpy.typing import ArrayLike
 
 from scrubjay.embedding.batching import BatchingEmbedder
-from scrubjay.embedding.lanes import Limits
-from scrubjay.embedding.naming import model_id
+from scrubjay.embedding.model_id import model_id
 from scrubjay.embedding.profiles import profile_of
+from scrubjay.embedding.queue import Limits
 from scrubjay.embedding.threaded import ThreadedEncoder
 from scrubjay.embedding.vectors import unit_vectors
 from scrubjay.errors import EmbeddingUnavailable

@@ -4,7 +4,7 @@ import ipaddress
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
-from scrubjay.embedding.naming import model_id
+from scrubjay.embedding.model_id import model_id
 from scrubjay.embedding.profiles import profile_of
 from scrubjay.errors import InvalidInput
 from scrubjay.ports import Profile

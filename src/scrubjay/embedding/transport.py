@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
-from scrubjay.embedding.answers import is_object
 from scrubjay.embedding.batching import BatchRefused
+from scrubjay.embedding.response import is_object
 from scrubjay.embedding.service import Service
 from scrubjay.errors import EmbeddingUnavailable
 

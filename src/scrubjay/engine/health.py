@@ -4,29 +4,26 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from scrubjay import examining
-from scrubjay.admitting import tokens as admission
-from scrubjay.engine.traffic import Traffic
+from scrubjay.auth import tokens as admission
+from scrubjay.engine import diagnostics
+from scrubjay.engine.import_export import ImportExport
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.draft import Caller
-from scrubjay.model.results import (
-    Examination,
-    Status,
-)
+from scrubjay.model.results import Examination, Status
 from scrubjay.model.selection import Selection
-from scrubjay.model.token import NewToken, Token, TokenWish
+from scrubjay.model.token import NewToken, Token, TokenRequest
 from scrubjay.ports import Progress
-from scrubjay.writing import dispose
+from scrubjay.writing import delete
 
 
-class Health(Traffic):
+class Health(ImportExport):
     """How the memory is, who may enter, and copies of it."""
 
     __slots__ = ()
 
     async def status(self, *, who: Caller) -> Status:
         """Health and sizes."""
-        found = await examining.status(await self._patient(), space=who.space)
+        found = await diagnostics.status(await self._patient(), space=who.space)
         return found if self.llm is None else replace(found, llm=await self.llm.describe())
 
     async def ready(self) -> None:
@@ -40,7 +37,7 @@ class Health(Traffic):
     async def doctor(self, *, who: Caller, deep: bool = False, repair: bool = False) -> Examination:
         """Look at everything, after repairing what can be when asked."""
         put_away = await self.repair(who=who) if repair else ()
-        return await examining.doctor(await self._patient(), space=who.space, deep=deep, put_away=put_away)
+        return await diagnostics.doctor(await self._patient(), space=who.space, deep=deep, put_away=put_away)
 
     async def repair(self, *, who: Caller) -> tuple[str, ...]:
         """Do the upkeep that is due, embed what is missing, build the index anew; tells which branches were lost.
@@ -48,10 +45,10 @@ class Health(Traffic):
         These go into the trash: what they say was purged perhaps, and perhaps is nowhere else.
         """
         await self.store.tidy()
-        lost = await examining.lost_branches(self.store, space=who.space)
+        lost = await diagnostics.lost_branches(self.store, space=who.space)
         if lost:
             wanted = Selection(refs=tuple(lost), reason="its memory is gone")
-            await dispose.forget(wanted, space=who.space, origin=self._origin(who), store=self.store)
+            await delete.forget(wanted, space=who.space, origin=self._origin(who), store=self.store)
         await self.embed_missing()
         await self.index.rebuild()
         return tuple(lost)
@@ -61,7 +58,7 @@ class Health(Traffic):
         await self.store.backup(target, progress=progress)
         return target
 
-    async def create_token(self, wish: TokenWish) -> NewToken:
+    async def create_token(self, wish: TokenRequest) -> NewToken:
         """Let somebody in by HTTP; the secret is told here and never again."""
         return await admission.create(wish, tokens=self.store, now=self.clock.now())
 
@@ -73,9 +70,9 @@ class Health(Traffic):
         """End a token by its id or name, at once and for good."""
         return await admission.revoke(ref, tokens=self.store, now=self.clock.now())
 
-    async def _patient(self) -> examining.Patient:
+    async def _patient(self) -> diagnostics.Patient:
         with suppress(EmbeddingUnavailable):
             await self.index.open()
-        return examining.Patient(
+        return diagnostics.Patient(
             store=self.store, embedder=self.embedder, index=await self.index.describe(), data=self.data
         )

@@ -4,14 +4,17 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import cast
 
-from scrubjay.branching.combining import combine
+from scrubjay.conflicts import listing as conflict_telling
+from scrubjay.conflicts import scan
+from scrubjay.conflicts.resolve import resolve_conflict
 from scrubjay.engine.memories import Memories
-from scrubjay.graph import counting, looking, network, records
-from scrubjay.model.conflict import Resolved, Scan, ToldConflict
+from scrubjay.graph import network, records, search, status
+from scrubjay.lookup.references import space_of
+from scrubjay.model.checks import require_whole
+from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
 from scrubjay.model.context import Context
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.fact import Extracted
-from scrubjay.model.given import require_whole
 from scrubjay.model.job import CONFLICTS, Job, JobState
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.network import Network
@@ -20,10 +23,7 @@ from scrubjay.model.results import Recalled
 from scrubjay.ports import Progress
 from scrubjay.recalling import context as start
 from scrubjay.recalling import pipeline as recalling
-from scrubjay.references import space_of
-from scrubjay.resolving import scanning
-from scrubjay.resolving import telling as conflict_telling
-from scrubjay.resolving.resolve import resolve_conflict
+from scrubjay.versions.merge_fields import combine
 
 # So many entities are looked for by meaning beside those that are found by name.
 _MOST_MEANT = 100
@@ -76,7 +76,7 @@ class Knowledge(Memories):
 
     async def conflicts(
         self, *, who: Caller, status: str = "pending", ref: str = "", limit: int = 50
-    ) -> tuple[ToldConflict, ...]:
+    ) -> tuple[ConflictDetails, ...]:
         """The conflicts of a space, or of one memory."""
         return await conflict_telling.conflicts(
             status=status, ref=ref, limit=limit, now=self.clock.now(), space=who.space, store=self.store
@@ -84,21 +84,21 @@ class Knowledge(Memories):
 
     async def probe_conflicts(
         self, drafts: Sequence[Draft], *, who: Caller, threshold: float = 0.5
-    ) -> tuple[tuple[ToldConflict, ...], ...]:
+    ) -> tuple[tuple[ConflictDetails, ...], ...]:
         """For each draft the conflicts that it would have if it were stored."""
-        return await scanning.probe(
-            drafts, threshold=threshold, space=who.space, origin=self._origin(who), desk=self._desk
+        return await scan.probe(
+            drafts, threshold=threshold, space=who.space, origin=self._origin(who), context=self._write_context
         )
 
     async def scan_conflicts(self, *, who: Caller, limit: int = 50, progress: Progress | None = None) -> Scan:
         """Look for conflicts in the whole space."""
-        return await scanning.scan(
-            limit=limit, space=who.space, origin=self._origin(who), desk=self._desk, progress=progress
+        return await scan.scan(
+            limit=limit, space=who.space, origin=self._origin(who), context=self._write_context, progress=progress
         )
 
     async def scan_memory(self, memory_id: str, *, who: Caller) -> int | None:
         """Look for conflicts of all that one memory says; tells how many are new, None where it is not there."""
-        return await scanning.scan_memory(memory_id, space=who.space, origin=self._origin(who), desk=self._desk)
+        return await scan.scan_memory(memory_id, space=who.space, origin=self._origin(who), context=self._write_context)
 
     async def scan_later(self, *, who: Caller, after: int = 0) -> Job:
         """Have the whole space looked through after so many seconds; one look that waits already is enough."""
@@ -107,8 +107,8 @@ class Knowledge(Memories):
             if job.kind == CONFLICTS and job.state is JobState.WAITING and not job.about:
                 return job
         job = await self._queue.enqueue(CONFLICTS, {}, space=who.space, due=due)
-        if self.workshop is not None:
-            await self.workshop.take((job,), waits=False)
+        if self.job_runner is not None:
+            await self.job_runner.take((job,), waits=False)
         return job
 
     async def resolve_conflict(
@@ -124,7 +124,7 @@ class Knowledge(Memories):
         """Settle a conflict, in a way that can be undone."""
         done = await resolve_conflict(
             conflict_id, strategy=strategy, notes=notes, branch=branch, space=who.space, origin=self._origin(who),
-            desk=self._desk, combine=combine, key=idempotency_key,
+            context=self._write_context, combine=combine, key=idempotency_key,
         )  # fmt: skip
         await self.index.after_commit()
         return done
@@ -143,13 +143,17 @@ class Knowledge(Memories):
 
     async def create_entities(self, entities: Sequence[Mapping[str, Json]], *, who: Caller) -> dict[str, Json]:
         """Create or update entities by name."""
-        done = await records.create_entities(entities, space=who.space, origin=self._origin(who), desk=self._desk)
+        done = await records.create_entities(
+            entities, space=who.space, origin=self._origin(who), context=self._write_context
+        )
         await self.index.after_commit()
         return done
 
     async def update_entity(self, ref: str, changes: Mapping[str, Json], *, who: Caller) -> dict[str, Json]:
         """Change fields of an entity."""
-        done = await records.update_entity(ref, changes, space=who.space, origin=self._origin(who), desk=self._desk)
+        done = await records.update_entity(
+            ref, changes, space=who.space, origin=self._origin(who), context=self._write_context
+        )
         await self.index.after_commit()
         return done
 
@@ -159,18 +163,18 @@ class Knowledge(Memories):
         if query.strip():
             question = Question(query=query, limit=min(max(1, limit), _MOST_MEANT), max_tokens=_PLENTY, detail="full")
             meant = await recalling.recall(
-                question, cursor="", spaces=(who.space,), now=self.clock.now(), shelf=self._shelf
+                question, cursor="", spaces=(who.space,), now=self.clock.now(), context=self._recall_context
             )
-        found = await looking.search_nodes(
+        found = await search.search_nodes(
             query, limit=limit, meant=meant, now=self.clock.now(), space=who.space, store=self.store,
-            mirrors=self.mirrors,
+            text_caches=self.text_caches,
         )  # fmt: skip
-        self.visits.note((who.space, str(one["id"])) for one in cast("list[dict[str, Json]]", found["results"]))
+        self.access_log.note((who.space, str(one["id"])) for one in cast("list[dict[str, Json]]", found["results"]))
         return found
 
     async def get_memory_status(self, *, who: Caller) -> dict[str, Json]:
         """Counts by type and tier, sizes, versions."""
-        return await counting.memory_status(space=who.space, store=self.store)
+        return await status.memory_status(space=who.space, store=self.store)
 
     async def context(self, *, who: Caller, session: str = "", project: str = "", max_tokens: int = 1500) -> Context:
         """What an agent should know before it begins."""
@@ -196,10 +200,10 @@ class Knowledge(Memories):
     ) -> Extracted:
         """Find the facts of a conversation, and store them."""
         # Its patterns take a tenth of what a process needs to start, and few extract anything.
-        from scrubjay.extraction.intake import extract  # noqa: PLC0415
+        from scrubjay.extraction.extract import extract  # noqa: PLC0415
 
         return await extract(
             text, session=session, store=store, format=format, method=method, project=project, me=me, trusted=trusted,
-            space=who.space, origin=self._origin(who), desk=self._desk, llm=self.llm, hand_on=self._hand_on,
+            space=who.space, origin=self._origin(who), context=self._write_context, llm=self.llm, hand_on=self._hand_on,
             progress=progress,
         )  # fmt: skip

@@ -3,52 +3,50 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from scrubjay.engine.house import House
-from scrubjay.model.conflict import ToldConflict
+from scrubjay.engine.dependencies import Dependencies
+from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.draft import Caller, Draft, Edit
 from scrubjay.model.memory import Json
 from scrubjay.model.query import Question
 from scrubjay.model.relation import LINK
-from scrubjay.model.results import (
-    Outcome,
-    ReadResult,
-    Recalled,
-    Related,
-    Remembered,
-    Written,
-)
-from scrubjay.model.searching import SearchText, TextsFound
+from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, Written
 from scrubjay.model.selection import Selection
+from scrubjay.model.text_search import SearchText, TextsFound
 from scrubjay.recalling import fulltext
 from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling import read as reading
-from scrubjay.writing import dispose, pipeline, relate, revise
-from scrubjay.writing.together import Together, write_together
+from scrubjay.writing import delete, pipeline, relate, revise
+from scrubjay.writing.batch import Together, write_together
 
 
-class Memories(House):
+class Memories(Dependencies):
     """Writing, finding and putting away memories."""
 
     __slots__ = ()
 
     async def remember(self, draft: Draft, *, who: Caller) -> Remembered:
         """Store a text, once, under every entity it is about."""
-        kept = await pipeline.remember(draft, space=who.space, origin=self._origin(who), desk=self._desk)
+        kept = await pipeline.remember(draft, space=who.space, origin=self._origin(who), context=self._write_context)
         await self._hand_on(kept)
         return kept.answer
 
     async def recall(self, question: Question, *, who: Caller, cursor: str = "") -> Recalled:
         """Find what answers a question."""
         found = await recalling.recall(
-            question, cursor=cursor, spaces=who.spaces, now=self.clock.now(), shelf=self._shelf
+            question, cursor=cursor, spaces=who.spaces, now=self.clock.now(), context=self._recall_context
         )
-        self.visits.note((hit.space, hit.id) for hit in (*found.pinned, *found.hits))
+        self.access_log.note((hit.space, hit.id) for hit in (*found.pinned, *found.hits))
         return found
 
     async def search_text(self, asked: SearchText, *, who: Caller) -> TextsFound:
         """Find the memories that have words, beginnings of words and phrases."""
         return await fulltext.search_text(
-            asked, spaces=who.spaces, now=self.clock.now(), limits=self.limits, store=self.store, mirrors=self.mirrors
+            asked,
+            spaces=who.spaces,
+            now=self.clock.now(),
+            limits=self.limits,
+            store=self.store,
+            text_caches=self.text_caches,
         )
 
     async def read(
@@ -65,40 +63,46 @@ class Memories(House):
         found = await reading.read(
             refs, format=format, version=version, branch=branch, as_of=as_of, spaces=who.spaces, store=self.store
         )
-        self.visits.note((memory.space, memory.id) for memory in found.memories)
+        self.access_log.note((memory.space, memory.id) for memory in found.memories)
         return found
 
     async def revise(self, ref: str, edit: Edit, *, who: Caller) -> Written:
         """Change a memory; the state before stays a version."""
-        done = await revise.revise(ref, edit, space=who.space, origin=self._origin(who), desk=self._desk)
+        done = await revise.revise(ref, edit, space=who.space, origin=self._origin(who), context=self._write_context)
         await self.index.after_commit()
         return done
 
     async def write_together(
         self, batch: Together, *, who: Caller, embed: bool = True
-    ) -> tuple[ToldConflict, ...]:  # fmt: skip
+    ) -> tuple[ConflictDetails, ...]:  # fmt: skip
         """Several writes at once, all of them or none; nothing is merged, and nothing weighed."""
-        told = await write_together(batch, space=who.space, origin=self._origin(who), desk=self._desk, embed=embed)
+        told = await write_together(
+            batch, space=who.space, origin=self._origin(who), context=self._write_context, embed=embed
+        )
         await self.index.after_commit()
         return told
 
     async def forget(self, selection: Selection, *, who: Caller) -> Outcome:
         """Put memories into the trash."""
-        done = await dispose.forget(selection, space=who.space, origin=self._origin(who), store=self.store)
+        done = await delete.forget(selection, space=who.space, origin=self._origin(who), store=self.store)
         await self.index.after_commit()
         return done
 
     async def restore(self, selection: Selection, *, who: Caller) -> Outcome:
         """Take memories out of the trash."""
-        done = await dispose.restore(
-            selection, space=who.space, origin=self._origin(who), store=self.store, lookout=self._lookout
+        done = await delete.restore(
+            selection,
+            space=who.space,
+            origin=self._origin(who),
+            store=self.store,
+            conflict_checker=self._conflict_checker,
         )
         await self.index.after_commit()
         return done
 
     async def purge(self, selection: Selection, *, who: Caller) -> Outcome:
         """Destroy what is in the trash."""
-        done = await dispose.purge(selection, space=who.space, origin=self._origin(who), store=self.store)
+        done = await delete.purge(selection, space=who.space, origin=self._origin(who), store=self.store)
         if done.done and not done.dry_run:
             self.answers.clear()
             await self.index.after_purge()

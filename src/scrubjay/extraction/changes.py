@@ -1,6 +1,6 @@
 """Sentences that say what is otherwise by now: no longer, moved to, quit, got divorced, my new one is."""
 
-from scrubjay.extraction.ways import HAVE, KIN, LATELY, SOMEBODY, WHEN, way
+from scrubjay.extraction.pattern import HAVE, KIN, LATELY, SOMEBODY, WHEN, way
 from scrubjay.model.fact import FactType
 
 __all__ = ["CHANGES"]

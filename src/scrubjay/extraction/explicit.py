@@ -2,8 +2,8 @@
 
 from scrubjay.extraction.changes import CHANGES
 from scrubjay.extraction.german import GERMAN
-from scrubjay.extraction.said import Said
-from scrubjay.extraction.ways import KIN, Explicit, way
+from scrubjay.extraction.pattern import KIN, Explicit, way
+from scrubjay.extraction.sentences import Said
 from scrubjay.model.fact import FactType
 
 __all__ = ["explicit_in", "kind_of"]
@@ -231,7 +231,7 @@ _ENGLISH = (
 _WAYS = sorted((*_ENGLISH, *CHANGES, *GERMAN), key=lambda one: -one.confidence)
 _TRIED_AT = {
     word: tuple(at for at, one in enumerate(_WAYS) if word in one.words)
-    for word in frozenset[str]().union(*(one.words for one in _WAYS))
+    for word in frozenset[str]().union(*(way.words for way in _WAYS))
 }
 _TRYING = frozenset(_TRIED_AT)
 # What words show of a sentence that does not say outright what it is, the surest first.

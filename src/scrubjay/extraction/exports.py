@@ -70,7 +70,7 @@ def _talks(value: object, *, name: str, deep: int) -> Iterator[Talk]:
     if isinstance(value, list):
         items = cast("list[object]", value)
         if any(map(is_message, items[:_LOOKED_AT])):
-            yield _talk(name, [cast("Json", one) for one in items if isinstance(one, dict)])
+            yield _talk(name, [cast("Json", item) for item in items if isinstance(item, dict)])
         else:
             for one in items[:_MOST_TALKS]:
                 yield from _talks(one, name=name, deep=deep + 1)

@@ -1,6 +1,6 @@
 """German sentences: what they say outright, and by what they show that they state no fact."""
 
-from scrubjay.extraction.ways import way
+from scrubjay.extraction.pattern import way
 from scrubjay.model.fact import FactType
 
 __all__ = ["GERMAN", "HEDGE", "HYPOTHETICAL", "POLITE", "REPORTED"]

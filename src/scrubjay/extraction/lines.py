@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from scrubjay.extraction.moments import moment_of_text
+from scrubjay.extraction.timestamps import moment_of_text
 from scrubjay.model.fact import Turn
 from scrubjay.text.fact_words import ASSISTANTS, MACHINES
 

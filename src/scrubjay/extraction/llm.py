@@ -7,12 +7,12 @@ from typing import cast
 from scrubjay import telemetry
 from scrubjay.errors import LlmUnavailable
 from scrubjay.extraction.patterns import facts_of
-from scrubjay.extraction.said import left_out, said_in
+from scrubjay.extraction.sentences import left_out, said_in
 from scrubjay.extraction.subjects import is_machine, told_by
 from scrubjay.model.fact import Fact, FactType, Turn
 from scrubjay.model.memory import Json
 from scrubjay.ports import Llm
-from scrubjay.text.claims import added, claims_of
+from scrubjay.text.claims.extract import added, claims_of
 from scrubjay.text.tokens import running_terms_of
 
 __all__ = ["Found", "found_by_model", "unfounded"]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from scrubjay.extraction.moments import moment_of
+from scrubjay.extraction.timestamps import moment_of
 from scrubjay.model.fact import Turn
 
 __all__ = ["Json", "is_message", "is_silent", "text_of", "turn_of"]

@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from scrubjay.extraction.explicit import Explicit, explicit_in, kind_of
-from scrubjay.extraction.marks import marks_of, surroundings_of
-from scrubjay.extraction.said import ORDER, Said, left_out, said_in
+from scrubjay.extraction.features import marks_of, surroundings_of
+from scrubjay.extraction.sentences import ORDER, Said, left_out, said_in
 from scrubjay.extraction.subjects import is_assistant, is_machine, subject_of, told_by
 from scrubjay.extraction.weights import BIAS, WEIGHTS
 from scrubjay.model.fact import Fact, FactType, Turn
@@ -46,7 +46,11 @@ def facts_of(turns: Sequence[Turn]) -> list[Fact]:
         answers = before is not None and before.speaker != turn.speaker and before.text.rstrip().endswith("?")
         candidates = candidates_in(turn, names=names, answers=answers)
         if is_assistant(turn.speaker):
-            chosen = [(one, 1.0) for one in candidates if one.explicit and one.explicit.type in _OF_PROGRAMS]
+            chosen = [
+                (candidate, 1.0)
+                for candidate in candidates
+                if candidate.explicit and candidate.explicit.type in _OF_PROGRAMS
+            ]
         else:
             chosen = list(_chosen(candidates, enough=_ENOUGH_TO_PROGRAM if to_program else ENOUGH))
         found += _told(chosen, turn)
@@ -90,12 +94,12 @@ def _chosen(candidates: Sequence[Candidate], *, enough: float) -> Iterator[tuple
     """The sentences that are facts, each with how sure that is."""
     if not candidates:
         return
-    best = max([one.score for one in candidates])
-    if best + math.log(len(candidates)) < enough and not any(one.explicit for one in candidates):
+    best = max([candidate.score for candidate in candidates])
+    if best + math.log(len(candidates)) < enough and not any(candidate.explicit for candidate in candidates):
         # It cannot come to enough: most turns are done with here.
         return
     # All that a turn says speaks for its having said something.
-    together = best + math.log(sum(math.exp(one.score - best) for one in candidates))
+    together = best + math.log(sum(math.exp(candidate.score - best) for candidate in candidates))
     for one in candidates:
         logit = together - (best - one.score)
         by_marks = together >= enough and one.score >= max(best - _BEHIND, min(best, _LEAST))

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.extraction.exports import Talk, talks_in_json, talks_in_json_lines
-from scrubjay.extraction.forms import FORMATS, LONGEST
+from scrubjay.extraction.formats import FORMATS, LONGEST
 from scrubjay.extraction.lines import turns_in_lines
+from scrubjay.model.checks import require_text
 from scrubjay.model.fact import Turn
-from scrubjay.model.given import require_text
 
 __all__ = ["Talk", "talks_of", "turns_of"]
 

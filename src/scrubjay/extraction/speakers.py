@@ -7,7 +7,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.extraction.exports import Talk
 from scrubjay.extraction.subjects import is_assistant, is_machine
 from scrubjay.model.memory import Trust
-from scrubjay.text.alike import nearly
+from scrubjay.text.near_spelling import nearly
 
 __all__ = ["Speakers", "speakers_of"]
 

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from scrubjay.extraction.said import Said
+from scrubjay.extraction.sentences import Said
 from scrubjay.text.fact_words import ASSISTANTS, MACHINES, PAST, SHOWN_BY
 from scrubjay.text.words import STOP_WORDS
 

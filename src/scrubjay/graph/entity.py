@@ -52,7 +52,10 @@ def entity_of(memory: Memory) -> Entity:
     return Entity(
         name=name_of(memory),
         type=kind if isinstance(kind, str) and _kind_of(kind) == memory.kind else memory.kind,
-        observations=(*_content(memory), *_with_blanks([one.text for one in memory.observations], exact)),
+        observations=(
+            *_content(memory),
+            *_with_blanks([observation.text for observation in memory.observations], exact),
+        ),
     )
 
 

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TypeVar
 
 from scrubjay.errors import NameTaken, StaleVersion
-from scrubjay.graph import changing
-from scrubjay.graph.changing import Texts
+from scrubjay.graph import mutations
 from scrubjay.graph.entity import Entity, Link
+from scrubjay.graph.mutations import Texts
 from scrubjay.graph.nodes import Nodes
 from scrubjay.graph.walk import Walk
 from scrubjay.model.change import Origin
@@ -17,13 +17,13 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Source
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Clock
-from scrubjay.recalling.mirror import Mirrors
-from scrubjay.writing.pipeline import Desk
-from scrubjay.writing.refuse import require_allowed
+from scrubjay.recalling.text_cache import TextCaches
+from scrubjay.writing.batch import Together, write_together
+from scrubjay.writing.deny import require_allowed
+from scrubjay.writing.pipeline import WriteContext
 from scrubjay.writing.review import require_no_review
-from scrubjay.writing.rules import statutes_of
+from scrubjay.writing.rules import effective_rules_of
 from scrubjay.writing.screen import clean
-from scrubjay.writing.together import Together, write_together
 
 T = TypeVar("T")
 # Whoever was faster has made progress; so many of them in a row are a crowd.
@@ -34,8 +34,8 @@ _TRIES = 100
 class KnowledgeGraph:
     """The graph of one space, for one caller. `settled` is called after every commit."""
 
-    desk: Desk
-    mirrors: Mirrors
+    context: WriteContext
+    text_caches: TextCaches
     clock: Clock
     space: str
     origin: Origin
@@ -46,40 +46,42 @@ class KnowledgeGraph:
 
     async def create_entities(self, entities: Sequence[Entity]) -> list[Entity]:
         """Make the entities whose names are free; tells which those were."""
-        clean = await self._cleaner(_draft(one.name, one.type, *one.observations) for one in entities)
+        clean = await self._cleaner(_draft(entity.name, entity.type, *entity.observations) for entity in entities)
         given = [
-            Entity(name=clean(one.name), type=clean(one.type), observations=tuple(map(clean, one.observations)))
-            for one in entities
+            Entity(
+                name=clean(entity.name), type=clean(entity.type), observations=tuple(map(clean, entity.observations))
+            )
+            for entity in entities
         ]
         return await self._write(
-            lambda nodes: changing.create_entities(given, nodes=nodes, source=self.source, project=self.project)
+            lambda nodes: mutations.create_entities(given, nodes=nodes, source=self.source, project=self.project)
         )
 
     async def create_relations(self, links: Sequence[Link]) -> list[Link]:
         """Make the relations that are not there yet; tells which those were."""
-        clean = await self._cleaner(_draft(one.source, one.type, one.target) for one in links)
+        clean = await self._cleaner(_draft(link.source, link.type, link.target) for link in links)
         given = [
-            replace(one, source=clean(one.source), target=clean(one.target), type=clean(one.type)) for one in links
+            replace(link, source=clean(link.source), target=clean(link.target), type=clean(link.type)) for link in links
         ]
-        return await self._write(lambda nodes: changing.create_relations(given, nodes=nodes, source=self.source))
+        return await self._write(lambda nodes: mutations.create_relations(given, nodes=nodes, source=self.source))
 
     async def add_observations(self, additions: Sequence[Texts]) -> list[Texts]:
         """Add to entities what they do not have yet, and tell what that was; raises NotFound and adds nothing."""
         clean = await self._cleaner(_draft(name, "", *texts) for name, texts in additions)
         given = [(clean(name), [clean(text) for text in texts]) for name, texts in additions]
-        return await self._write(lambda nodes: changing.add_observations(given, nodes=nodes, source=self.source))
+        return await self._write(lambda nodes: mutations.add_observations(given, nodes=nodes, source=self.source))
 
     async def delete_entities(self, names: Sequence[str]) -> None:
         """Put entities into the trash, and remove every relation that names them."""
-        await self._write(lambda nodes: _alone(changing.delete_entities(names, nodes=nodes)))
+        await self._write(lambda nodes: _alone(mutations.delete_entities(names, nodes=nodes)))
 
     async def delete_observations(self, deletions: Sequence[Texts]) -> None:
         """Take observations from entities."""
-        await self._write(lambda nodes: _alone(changing.delete_observations(deletions, nodes=nodes)))
+        await self._write(lambda nodes: _alone(mutations.delete_observations(deletions, nodes=nodes)))
 
     async def delete_relations(self, links: Sequence[Link]) -> None:
         """Remove relations."""
-        await self._write(lambda nodes: _alone(changing.delete_relations(links, nodes=nodes)))
+        await self._write(lambda nodes: _alone(mutations.delete_relations(links, nodes=nodes)))
 
     async def everything(self) -> Walk:
         """A way through the whole graph."""
@@ -99,9 +101,9 @@ class KnowledgeGraph:
 
     async def require_allowed(self, entities: Sequence[Entity], links: Sequence[Link]) -> None:
         """Raise what `create_entities` and `create_relations` would, before anything of it is stored."""
-        rules = (await statutes_of(self.space, default=self.desk.rules, papers=self.desk.store)).rules
-        drafts = [_draft(one.name, one.type, *one.observations) for one in entities]
-        drafts += [_draft(one.source, one.type, one.target) for one in links]
+        rules = (await effective_rules_of(self.space, default=self.context.rules, documents=self.context.store)).rules
+        drafts = [_draft(entity.name, entity.type, *entity.observations) for entity in entities]
+        drafts += [_draft(link.source, link.type, link.target) for link in links]
         # There may be very many.
         await asyncio.to_thread(self._check, drafts, rules)
 
@@ -110,7 +112,7 @@ class KnowledgeGraph:
 
         Raises WrongState where it would have to wait for a yes, and InvalidInput where a rule says never.
         """
-        rules = (await statutes_of(self.space, default=self.desk.rules, papers=self.desk.store)).rules
+        rules = (await effective_rules_of(self.space, default=self.context.rules, documents=self.context.store)).rules
         self._check(drafts, rules)
         return partial(clean, rules=rules)
 
@@ -125,7 +127,7 @@ class KnowledgeGraph:
             batch, answer = await plan(self._nodes())
             origin = replace(self.origin, at=self.clock.now())
             try:
-                await write_together(batch, space=self.space, origin=origin, desk=self.desk, embed=self.embed)
+                await write_together(batch, space=self.space, origin=origin, context=self.context, embed=self.embed)
             except (StaleVersion, NameTaken):
                 if attempt == _TRIES - 1:
                     raise
@@ -135,7 +137,7 @@ class KnowledgeGraph:
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
     def _nodes(self) -> Nodes:
-        return Nodes(store=self.desk.store, mirrors=self.mirrors, space=self.space, now=self.clock.now())
+        return Nodes(store=self.context.store, text_caches=self.text_caches, space=self.space, now=self.clock.now())
 
 
 def _draft(name: str, kind: str, *texts: str) -> Draft:

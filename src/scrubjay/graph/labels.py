@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from scrubjay.text.alike import lengths_near, nearly
 from scrubjay.text.grams import grams_of
+from scrubjay.text.near_spelling import lengths_near, nearly
 
 __all__ = ["APART", "Labels"]
 
@@ -118,7 +118,7 @@ class Labels:
 
     def _telling(self, sought: str) -> "Iterator[np.ndarray[tuple[int], np.dtype[np.uint32]]]":
         entries = 0
-        for numbers in sorted((self._having[one] for one in grams_of(sought) if one in self._having), key=len):
+        for numbers in sorted((self._having[gram] for gram in grams_of(sought) if gram in self._having), key=len):
             # Of those that would be too many the latest.
             yield np.array(numbers[-(_MOST_ENTRIES - entries) :], dtype=np.uint32)
             entries += len(numbers)

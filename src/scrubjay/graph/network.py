@@ -6,8 +6,8 @@ from datetime import datetime
 
 from scrubjay.errors import InvalidInput
 from scrubjay.graph.entity import name_of
-from scrubjay.graph.terrain import BACK, DIRECTIONS, Step, Terrain
-from scrubjay.model.given import require_moment, require_texts, require_whole
+from scrubjay.graph.neighbours import BACK, DIRECTIONS, RelationGraph, Step
+from scrubjay.model.checks import require_moment, require_texts, require_whole
 from scrubjay.model.memory import Memory
 from scrubjay.model.network import Network, Node
 from scrubjay.model.relation import Relation
@@ -66,7 +66,7 @@ async def around(
             break
     nodes = tuple(found.values())[:limit]
     kept = {node.id for node in nodes}
-    inner = tuple(one for one in edges.values() if one.source in kept and one.target in kept)
+    inner = tuple(edge for edge in edges.values() if edge.source in kept and edge.target in kept)
     return Network(nodes=nodes, edges=inner, truncated=truncated)
 
 
@@ -104,7 +104,7 @@ async def path(
 class _Search:
     """One of two searches that go towards each other, a level at a time."""
 
-    terrain: Terrain
+    terrain: RelationGraph
     direction: str
     met: dict[str, Memory] = field(default_factory=dict[str, Memory])
     distances: dict[str, int] = field(default_factory=dict[str, int])
@@ -150,12 +150,12 @@ class _Search:
 
 def _terrain(
     types: Sequence[str], *, direction: str, as_of: datetime | None, space: str, store: RecordStore
-) -> Terrain:
+) -> RelationGraph:
     if direction not in DIRECTIONS:
         raise InvalidInput(f"direction must be one of {', '.join(DIRECTIONS)}, not {direction!r}", field="direction")
     require_moment(as_of, field="as_of")
-    wanted = frozenset(" ".join(one.split()).casefold() for one in require_texts(types, field="types"))
-    return Terrain(store=store, space=space, types=wanted, as_of=as_of)
+    wanted = frozenset(" ".join(text.split()).casefold() for text in require_texts(types, field="types"))
+    return RelationGraph(store=store, space=space, types=wanted, as_of=as_of)
 
 
 def _way(ahead: _Search, behind: _Search, meeting: str) -> Network:

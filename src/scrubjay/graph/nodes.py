@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from scrubjay.graph.entity import MENTION, entity_of, handle_of, is_mention, name_of
+from scrubjay.lookup.references import SoundReader
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
 from scrubjay.ports import RecordStore
-from scrubjay.recalling.containing import Contained, containing, haystack
-from scrubjay.recalling.mirror import Mirrors, View, scan
-from scrubjay.references import SoundReader
+from scrubjay.recalling.substring import Contained, containing, haystack
+from scrubjay.recalling.text_cache import TextCaches, View, scan
 
 _ALL = 1 << 31
 
@@ -30,7 +30,7 @@ class Nodes:
     """The memories of a space as ends of relations. One is made for one call and remembers what it has looked up."""
 
     store: RecordStore
-    mirrors: Mirrors
+    text_caches: TextCaches
     space: str
     now: datetime
     _names: dict[str, str | None] = field(default_factory=dict[str, str | None])
@@ -41,7 +41,7 @@ class Nodes:
 
     async def containing(self, text: str) -> Contained:
         """The entities with a text in their name, their type or an observation."""
-        return await containing(text, view=ENTITIES, space=self.space, store=self.store, mirrors=self.mirrors)
+        return await containing(text, view=ENTITIES, space=self.space, store=self.store, text_caches=self.text_caches)
 
     async def live(self, names: Iterable[str]) -> dict[str, str]:
         """The ids of entities, by name; names that nobody has are left out."""
@@ -67,7 +67,7 @@ class Nodes:
 
     async def mentions(self) -> dict[str, str]:
         """The names of all that is mentioned, by the ids of the memories that stand for them."""
-        kept = await self.mirrors.texts(MENTIONS, space=self.space, store=self.store)
+        kept = await self.text_caches.texts(MENTIONS, space=self.space, store=self.store)
         if kept is not None:
             return dict(kept)
         reader = SoundReader(self.store, space=self.space)
@@ -75,7 +75,7 @@ class Nodes:
 
     async def names(self, ids: Iterable[str]) -> dict[str, str | None]:
         """What memories are called as ends of a relation; None for those that are neither entity nor mention."""
-        unknown = [one for one in dict.fromkeys(ids) if one not in self._names]
+        unknown = [fromkey for fromkey in dict.fromkeys(ids) if fromkey not in self._names]
         await self.memories(unknown)
         for one in unknown:
             self._names.setdefault(one, None)

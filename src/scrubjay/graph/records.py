@@ -6,24 +6,24 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
 
-from scrubjay.branches import on_branch, presented
 from scrubjay.errors import InvalidInput, NameTaken, ScrubjayError, StaleVersion
-from scrubjay.graph.changing import moved
 from scrubjay.graph.entity import Entity, draft_of, handle_of, is_mention, name_of, relabelled
-from scrubjay.graph.shapes import conflict_json
-from scrubjay.graph.terrain import Terrain
-from scrubjay.graph.wishes import Wish, wish_for_change, wish_for_new
+from scrubjay.graph.entity_input import EntityInput, wish_for_change, wish_for_new
+from scrubjay.graph.mutations import moved
+from scrubjay.graph.neighbours import RelationGraph
+from scrubjay.graph.node_json import conflict_json
+from scrubjay.lookup.branches import on_branch, presented
 from scrubjay.model.change import Origin
-from scrubjay.model.conflict import ToldConflict
+from scrubjay.model.checks import require_text, wrong
+from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.draft import Draft, Edit
-from scrubjay.model.given import require_text, wrong
 from scrubjay.model.memory import MAIN, Json, Memory, Source, State
 from scrubjay.model.results import Similar
 from scrubjay.ports import Commit, RecordStore
-from scrubjay.writing.ahead import MOST_AHEAD, ahead
-from scrubjay.writing.pipeline import Desk, remember
+from scrubjay.writing.pipeline import WriteContext, remember
+from scrubjay.writing.prefetch import MOST_AHEAD, ahead
 from scrubjay.writing.revise import revise
-from scrubjay.writing.rules import statutes_of
+from scrubjay.writing.rules import effective_rules_of
 from scrubjay.writing.screen import clean
 
 Record = Mapping[str, Json]
@@ -34,7 +34,9 @@ _DIGITS = 4
 _SHOWN = 80
 
 
-async def create_entities(entities: Sequence[Record], *, space: str, origin: Origin, desk: Desk) -> dict[str, Json]:
+async def create_entities(
+    entities: Sequence[Record], *, space: str, origin: Origin, context: WriteContext
+) -> dict[str, Json]:
     """Create or update entities by name; what is wrong with one is told and does not keep the others."""
     if isinstance(entities, str | bytes | Mapping) or not isinstance(entities, Sequence):
         raise wrong("entities", "a list of objects", entities)
@@ -43,25 +45,27 @@ async def create_entities(entities: Sequence[Record], *, space: str, origin: Ori
     given = list(entities)
     for first in range(0, len(given), MOST_AHEAD):
         some = given[first : first + MOST_AHEAD]
-        async with ahead(_drafts(some, agent=origin.agent), space=space, origin=origin, desk=desk) as ready:
-            clerk = _Clerk(space=space, origin=origin, desk=ready)
+        async with ahead(_drafts(some, agent=origin.agent), space=space, origin=origin, context=context) as ready:
+            clerk = _Clerk(space=space, origin=origin, context=ready)
             # One after the other: what the next does not go with may be what this one says.
             for at, record in enumerate(some, first):
                 try:
                     results.append(await clerk.keep(wish_for_new(record)))
                 except ScrubjayError as error:
                     errors.append(f"{_label(record, at)}: {error}")
-    await _Clerk(space=space, origin=origin, desk=desk).weigh(results)
+    await _Clerk(space=space, origin=origin, context=context).weigh(results)
     return {"success": bool(results) or not entities, "results": list[Json](results), "errors": errors}
 
 
-async def update_entity(ref: str, changes: Record, *, space: str, origin: Origin, desk: Desk) -> dict[str, Json]:
+async def update_entity(
+    ref: str, changes: Record, *, space: str, origin: Origin, context: WriteContext
+) -> dict[str, Json]:
     """Change fields of an entity, by its id or name; raises what is wrong."""
-    clerk = _Clerk(space=space, origin=origin, desk=desk)
+    clerk = _Clerk(space=space, origin=origin, context=context)
     wish = wish_for_change(changes)
     for attempt in range(_TRIES):
         try:
-            done = await clerk.change(await entity_at(ref, space=space, store=desk.store), wish)
+            done = await clerk.change(await entity_at(ref, space=space, store=context.store), wish)
         except StaleVersion:
             if attempt == _TRIES - 1:
                 raise
@@ -74,7 +78,7 @@ async def update_entity(ref: str, changes: Record, *, space: str, origin: Origin
 async def entity_at(ref: str, *, space: str, store: RecordStore) -> Memory:
     """The entity of a name or id; what it was called before it was merged leads to it too."""
     named = await entity_named(require_text(ref, field="entity"), space=space, store=store)
-    return named or await Terrain(store=store, space=space).start(ref)
+    return named or await RelationGraph(store=store, space=space).start(ref)
 
 
 async def entity_named(name: str, *, space: str, store: RecordStore) -> Memory | None:
@@ -83,7 +87,7 @@ async def entity_named(name: str, *, space: str, store: RecordStore) -> Memory |
     for state in (State.LIVE, State.MERGED):
         found = [one.id for one in await store.find(space, handle, state=state) if one.name == handle]
         if found:
-            return (await Terrain(store=store, space=space).standing(found[-1:])).get(found[-1])
+            return (await RelationGraph(store=store, space=space).standing(found[-1:])).get(found[-1])
     return None
 
 
@@ -98,16 +102,16 @@ class _Clerk:
 
     space: str
     origin: Origin
-    desk: Desk
+    context: WriteContext
 
-    async def keep(self, wish: Wish) -> dict[str, Json]:
+    async def keep(self, wish: EntityInput) -> dict[str, Json]:
         """Create the entity, or have the one with its name be as wished."""
         assert wish.name is not None
-        rules = (await statutes_of(self.space, default=self.desk.rules, papers=self.desk.store)).rules
+        rules = (await effective_rules_of(self.space, default=self.context.rules, documents=self.context.store)).rules
         # What is stored has no secrets: it must be looked up without them, too.
         name = clean(wish.name, rules=rules)
         for attempt in range(_TRIES):
-            known = await entity_named(name, space=self.space, store=self.desk.store)
+            known = await entity_named(name, space=self.space, store=self.context.store)
             try:
                 if known is None:
                     return await self._create(replace(wish, name=name))
@@ -119,18 +123,18 @@ class _Clerk:
                     raise
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
-    async def change(self, memory: Memory, wish: Wish) -> dict[str, Json]:
+    async def change(self, memory: Memory, wish: EntityInput) -> dict[str, Json]:
         """Have an entity be as wished, on the branch that it is switched to."""
         if is_mention(memory):
             raise InvalidInput(
                 f"{name_of(memory)!r} is only mentioned so far", hint="Make it with create_entities", field="entity"
             )
-        current = presented(await on_branch(self.desk.store, memory))
+        current = presented(await on_branch(self.context.store, memory))
         edit = replace(
             _edit(current, wish, source=_source(wish, agent=self.origin.agent), now=self.origin.at),
             expected_version=current.version,
         )
-        done = await revise(memory.id, edit, space=self.space, origin=self.origin, desk=self.desk)
+        done = await revise(memory.id, edit, space=self.space, origin=self.origin, context=self.context)
         warnings = list(done.warnings)
         if wish.session and not edit.add_observations:
             warnings.append("source_session goes with observations that are added, and there are none")
@@ -138,24 +142,26 @@ class _Clerk:
         told |= _beside(warnings=warnings, conflicts=done.conflicts, branch=current.branch)
         return told
 
-    async def _add(self, whole: Memory, wish: Wish, *, name: str) -> dict[str, Json]:
+    async def _add(self, whole: Memory, wish: EntityInput, *, name: str) -> dict[str, Json]:
         """Add observations to the entity that the one of this name is part of: all else there is not about it."""
-        told = await self.change(whole, Wish(added=wish.observations or (), session=wish.session, method=wish.method))
+        told = await self.change(
+            whole, EntityInput(added=wish.observations or (), session=wish.session, method=wish.method)
+        )
         remark = f"{name!r} is part of {name_of(whole)!r}: to that observations are added, and nothing else is changed"
         told["warnings"] = [remark, *cast("list[Json]", told.get("warnings", []))]
         return told
 
     async def weigh(self, results: Sequence[dict[str, Json]]) -> None:
         """Say of each entity what part of its size it takes up in the store."""
-        ids = [str(one["id"]) for one in results]
-        sizes = await self.desk.store.sizes(self.space, ids) if ids else {}
+        ids = [str(result["id"]) for result in results]
+        sizes = await self.context.store.sizes(self.space, ids) if ids else {}
         for one in results:
             one["compression"] = ratio(sizes.get(str(one["id"])))
 
-    async def _create(self, wish: Wish) -> dict[str, Json]:
+    async def _create(self, wish: EntityInput) -> dict[str, Json]:
         assert wish.name is not None
         draft = _draft(wish, agent=self.origin.agent)
-        done = (await remember(draft, space=self.space, origin=self.origin, desk=self.desk)).answer
+        done = (await remember(draft, space=self.space, origin=self.origin, context=self.context)).answer
         if done.action == "rejected":
             raise InvalidInput("; ".join(done.warnings) or "it was rejected", field="observations")
         await self._take_over(done.id, handle=draft.name)
@@ -164,7 +170,7 @@ class _Clerk:
 
     async def _take_over(self, memory_id: str, *, handle: str) -> None:
         """Relations that mention an entity become its own."""
-        store = self.desk.store
+        store = self.context.store
         mentions = [one.id for one in await store.find(self.space, handle, state=State.ARCHIVED) if one.name == handle]
         found = await store.get(self.space, mentions) if mentions else {}
         successors = {one.id: memory_id for one in found.values() if is_mention(one)}
@@ -188,7 +194,7 @@ def _drafts(records: Sequence[Record], *, agent: str) -> list[Draft]:
     return found
 
 
-def _draft(wish: Wish, *, agent: str) -> Draft:
+def _draft(wish: EntityInput, *, agent: str) -> Draft:
     entity = Entity(name=wish.name or "", type=wish.type or "", observations=wish.observations or ())
     draft = draft_of(entity, source=_source(wish, agent=agent))
     return replace(
@@ -197,11 +203,11 @@ def _draft(wish: Wish, *, agent: str) -> Draft:
     )  # fmt: skip
 
 
-def _source(wish: Wish, *, agent: str) -> Source:
+def _source(wish: EntityInput, *, agent: str) -> Source:
     return Source(session=wish.session, method=wish.method, agent=agent)
 
 
-def _edit(memory: Memory, wish: Wish, *, source: Source, now: datetime) -> Edit:
+def _edit(memory: Memory, wish: EntityInput, *, source: Source, now: datetime) -> Edit:
     """The edit after which a memory is as wished. What was superseded stays beside what holds now."""
     fields = relabelled(memory, name=wish.name, type=wish.type, metadata=wish.metadata)
     given: dict[str, Json] = {
@@ -213,15 +219,17 @@ def _edit(memory: Memory, wish: Wish, *, source: Source, now: datetime) -> Edit:
     fields |= {name: value for name, value in given.items() if value is not None}
     content = memory.content if memory.content.strip() else ""
     current = {one.text for one in memory.said(now)}
-    past = {one.text for one in memory.observations} - current
+    past = {observation.text for observation in memory.observations} - current
     if wish.observations is None:
         removed = tuple(one for one in wish.removed if not content or one != content)
         added = tuple(one for one in wish.added if one not in current)
         keeps = content not in wish.removed
     else:
         wanted = set(wish.observations)
-        removed = tuple(one.text for one in memory.observations if one.text in current - wanted)
-        added = tuple(one for one in wish.observations if one not in current and one != content)
+        removed = tuple(observation.text for observation in memory.observations if observation.text in current - wanted)
+        added = tuple(
+            observation for observation in wish.observations if observation not in current and observation != content
+        )
         keeps = content in wanted
     if content and not keeps:
         fields["content"] = ""
@@ -239,7 +247,7 @@ def _told(memory_id: str, name: str, action: str, version: int) -> dict[str, Jso
 def _beside(
     *,
     similar: Sequence[Similar] = (),
-    conflicts: Sequence[ToldConflict] = (),
+    conflicts: Sequence[ConflictDetails] = (),
     warnings: Sequence[str] = (),
     branch: str = MAIN,
 ) -> dict[str, Json]:
@@ -247,7 +255,7 @@ def _beside(
     found: dict[str, Json] = {
         "branch": "" if branch == MAIN else branch,
         "similar": [{"id": one.id, "name": one.name, "similarity": one.similarity} for one in similar],
-        "conflicts": [conflict_json(one) for one in conflicts],
+        "conflicts": [conflict_json(conflict) for conflict in conflicts],
         "warnings": list(warnings),
     }
     return {name: value for name, value in found.items() if value}

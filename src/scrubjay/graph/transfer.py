@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 from scrubjay.errors import InvalidInput
 from scrubjay.graph.entity import Entity, Link, draft_of, in_order, mention_of, relation_of
+from scrubjay.graph.jsonl import entity_line, parse_line, relation_line
 from scrubjay.graph.knowledge import KnowledgeGraph
-from scrubjay.graph.lines import entity_line, parse_line, relation_line
 from scrubjay.graph.walk import Place
 from scrubjay.model.draft import Limits
 from scrubjay.model.imported import Imported, Lines
 from scrubjay.model.memory import Source
 from scrubjay.ports import Progress
-from scrubjay.writing.together import require_storable
+from scrubjay.writing.batch import require_storable
 from scrubjay.writing.validate import validate
 
 _BATCH = 200
@@ -32,7 +32,7 @@ class _File:
 
 async def import_graph(lines: Lines, *, graph: KnowledgeGraph, progress: Progress | None = None) -> Imported:
     """Take in a file, all of it checked before any is stored; entities that are there already are left alone."""
-    file = await asyncio.to_thread(_read, lines, limits=graph.desk.limits)
+    file = await asyncio.to_thread(_read, lines, limits=graph.context.limits)
     entities, links = list(file.entities.values()), list(file.links)
     total = len(entities) + len(links)
     await graph.require_allowed(entities, links)

@@ -77,11 +77,15 @@ class Walk:
     async def _loose(self, among: frozenset[str], mentions: dict[str, str]) -> list[Relation]:
         relations = await self.nodes.relations(list(mentions))
         real = await self._real_ends(relations, mentions)
-        return [one for one in relations if not {real.get(end, end) for end in (one.source, one.target)} & among]
+        return [
+            relation
+            for relation in relations
+            if not {real.get(end, end) for end in (relation.source, relation.target)} & among
+        ]
 
     async def _real_ends(self, relations: Sequence[Relation], mentions: dict[str, str]) -> dict[str, str]:
         """By mention, the entity of that name: one that another tool has made, say, after it was mentioned here."""
-        met = {end for one in relations for end in (one.source, one.target) if end in mentions}
+        met = {end for relation in relations for end in (relation.source, relation.target) if end in mentions}
         live = await self.nodes.live(mentions[one] for one in met)
         return {one: live[mentions[one]] for one in met if mentions[one] in live}
 

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from scrubjay.lookup.references import SoundReader
 from scrubjay.model.change import Origin
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import Vector
 from scrubjay.ports import Clock, Embedded, Embedder, Gallery, Progress, RecordStore
-from scrubjay.references import SoundReader
 from scrubjay.text.passages import embedding_text, passages_of, picture_hash
 
 _AGENT = "scrubjay"
@@ -32,7 +32,7 @@ async def backfill(
     seen: set[tuple[str, str]] = set()
     # A memory that cannot be read stays without a vector: what was tried once is not tried again.
     while waiting := [
-        one for one in await store.without_vectors(profile.model, limit=_SURVEY + len(seen)) if one not in seen
+        vector for vector in await store.without_vectors(profile.model, limit=_SURVEY + len(seen)) if vector not in seen
     ]:
         seen.update(waiting)
         for start in range(0, len(waiting), _BATCH):
@@ -66,7 +66,7 @@ async def embed_some(
     missing = {digest: text for digest, text in texts.items() if digest not in known}
     if not missing:
         return 0
-    pictures = {digest: one for one in memories if (digest := picture_hash(one)) in missing}
+    pictures = {digest: memory for memory in memories if (digest := picture_hash(memory)) in missing}
     seen: dict[bytes, Vector] = {}
     if pictures and "image" in profile.media:
         seen, absent = await _seen(pictures, embedder=embedder, gallery=gallery)
@@ -81,7 +81,7 @@ async def embed_some(
         if used:
             having = [memory_id for memory_id, some in standing.items() if not used.keys().isdisjoint(some)]
             embedded = Embedded(model=profile.model, dimension=profile.dimension, vectors=used)
-            await store.shelve(space, embedded, memory_ids=having, origin=origin)
+            await store.store_vectors(space, embedded, memory_ids=having, origin=origin)
         return len(used)
 
     count = await keep(seen) if seen else 0

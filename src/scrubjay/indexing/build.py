@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from scrubjay.indexing.kind import IndexKind, Source
+from scrubjay.indexing.protocol import IndexKind, Source
 from scrubjay.ports import Progress
-from scrubjay.sharing import whole_up_to
+from scrubjay.ports.cluster import whole_up_to
 
 _PAGE = 1_000
 

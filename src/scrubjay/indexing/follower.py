@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from scrubjay import telemetry
 from scrubjay.errors import IndexUnavailable, InvalidInput
-from scrubjay.indexing.kind import Source
+from scrubjay.indexing.protocol import Source
 from scrubjay.model.change import Action, Change
 from scrubjay.model.passage import Point, passage_id
 from scrubjay.ports import VectorIndex

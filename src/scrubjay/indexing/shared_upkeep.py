@@ -8,12 +8,12 @@ import numpy as np
 from scrubjay import telemetry
 from scrubjay.errors import IndexUnavailable
 from scrubjay.indexing.follower import Follower
-from scrubjay.indexing.kind import Source
-from scrubjay.indexing.shared_kind import RemoteIndex
+from scrubjay.indexing.protocol import Source
+from scrubjay.indexing.shared_protocol import RemoteIndex
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile
-from scrubjay.sharing import whole_up_to
+from scrubjay.ports.cluster import whole_up_to
 
 _PAGE = 1_000
 
@@ -102,11 +102,13 @@ class _Tolerant:
         return self._index.cursor
 
     async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
-        sound = [one for one in points if one.vector.shape == (self._dimension,) and np.isfinite(one.vector).all()]
+        sound = [
+            point for point in points if point.vector.shape == (self._dimension,) and np.isfinite(point.vector).all()
+        ]
         await self._index.apply(sound, stale, cursor=cursor)
 
-    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
-        return await self._index.search(space, vector, wanted, limit=limit)
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
+        return await self._index.search(space, vector, filter, limit=limit)
 
     async def close(self) -> None:
         await self._index.close()

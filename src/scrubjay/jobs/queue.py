@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
-from scrubjay.model.job import DRAWER, Job, JobState
+from scrubjay.model.document import Document
+from scrubjay.model.job import COLLECTION, Job, JobState
 from scrubjay.model.memory import Json
-from scrubjay.model.paper import Paper
-from scrubjay.ports import Clock, Papers
+from scrubjay.ports import Clock, DocumentStore
 
 LEASE = timedelta(minutes=10)
 """So long a job is left to whoever has claimed it; then somebody else may."""
@@ -35,14 +35,14 @@ _log = logging.getLogger(__name__)
 class Queue:
     """What there is to do. Each step goes by the version of the paper, so that two runners never do the same."""
 
-    papers: Papers
+    documents: DocumentStore
     clock: Clock
 
     async def enqueue(self, kind: str, about: Mapping[str, Json], *, space: str, due: datetime | None = None) -> Job:
         """Put a job at the end; what belongs to a write goes into its commit instead."""
         now = self.clock.now()
         job = Job(space=space, kind=kind, about=about, created_at=now, due=due or now)
-        return Job.of(await self.papers.file_paper(job.paper(at=now), base=None))
+        return Job.of(await self.documents.put_document(job.document(at=now), base=None))
 
     async def due(self, *, limit: int) -> list[Job]:
         """What waits to be done, or was given up by whoever had it, the longest first; nothing is claimed yet.
@@ -51,8 +51,8 @@ class Queue:
         """
         while True:
             jobs, over, is_all = await self._look(limit=limit)
-            for paper in over[: _MOST_SWEPT if jobs else None]:
-                await self._throw_away(paper)
+            for document in over[: _MOST_SWEPT if jobs else None]:
+                await self._throw_away(document)
             if jobs or is_all:
                 return jobs
 
@@ -88,9 +88,9 @@ class Queue:
 
     async def listed(self, space: str, *, limit: int) -> tuple[Job, ...]:
         """The jobs of a space, newest first, whatever has become of them."""
-        newest: deque[Paper] = deque(maxlen=max(1, min(limit, _MOST_LISTED)))
+        newest: deque[Document] = deque(maxlen=max(1, min(limit, _MOST_LISTED)))
         after = ""
-        while page := await self.papers.papers(space, DRAWER, after=after, limit=_PAGE):
+        while page := await self.documents.documents(space, COLLECTION, after=after, limit=_PAGE):
             newest.extend(page)
             after = page[-1].key
         return tuple(job for job in map(_job, reversed(newest)) if job is not None)
@@ -108,47 +108,47 @@ class Queue:
     async def cancel(self, space: str, job_id: str) -> Job:
         """Throw a job away. One that is running may still end, but is not begun again."""
         job = await self._found(space, job_id)
-        await self.papers.discard_paper(space, DRAWER, job.id)
+        await self.documents.delete_document(space, COLLECTION, job.id)
         return job
 
     async def _found(self, space: str, job_id: str) -> Job:
-        paper = await self.papers.paper(space, DRAWER, job_id)
-        job = _job(paper) if paper is not None and _SWEEPING not in paper.value else None
+        document = await self.documents.document(space, COLLECTION, job_id)
+        job = _job(document) if document is not None and _SWEEPING not in document.value else None
         if job is None:
             raise NotFound(
                 f"there is no job {job_id[:100]!r}", hint="`scrubjay jobs list` shows them", ref=job_id[:200]
             )
         return job
 
-    async def _look(self, *, limit: int) -> tuple[list[Job], list[Paper], bool]:
+    async def _look(self, *, limit: int) -> tuple[list[Job], list[Document], bool]:
         """What is to be done, what is over, and whether that is all there is; reads on past what is over."""
         now, wanted = self.clock.now(), limit
         while True:
-            page = await self.papers.due_papers(DRAWER, now=now, limit=wanted)
-            read = [(paper, _job(paper)) for paper in page]
-            over = [paper for paper, job in read if job is not None and job.state in _KEPT]
+            page = await self.documents.due_documents(COLLECTION, now=now, limit=wanted)
+            read = [(document, _job(document)) for document in page]
+            over = [document for document, job in read if job is not None and job.state in _KEPT]
             jobs = [job for _, job in read if job is not None and job.state not in _KEPT]
-            for paper in (paper for paper, job in read if job is None):
-                await self._put_aside(paper)
+            for document in (document for document, job in read if job is None):
+                await self._put_aside(document)
             is_all = len(page) < wanted
             if is_all or len(jobs) >= limit or wanted >= _MOST_READ:
                 return jobs[:limit], over, is_all
             wanted = min(wanted * 4, _MOST_READ)
 
-    async def _throw_away(self, paper: Paper) -> None:
+    async def _throw_away(self, document: Document) -> None:
         """Throw away what is over, unless somebody wants it again: marked first, since only that goes by version."""
-        marked = replace(paper, value={**paper.value, _SWEEPING: True}, due=self.clock.now() + LEASE)
+        marked = replace(document, value={**document.value, _SWEEPING: True}, due=self.clock.now() + LEASE)
         try:
-            await self.papers.file_paper(marked, base=paper.version)
+            await self.documents.put_document(marked, base=document.version)
         except StaleVersion:
             return
-        await self.papers.discard_paper(paper.space, DRAWER, paper.key)
+        await self.documents.delete_document(document.space, COLLECTION, document.key)
 
-    async def _put_aside(self, paper: Paper) -> None:
+    async def _put_aside(self, document: Document) -> None:
         """Whoever wrote what cannot be read may know what it says; it must not stand in the way of the others."""
-        _log.warning("a job cannot be read", extra={"fields": {"job": paper.key}})
+        _log.warning("a job cannot be read", extra={"fields": {"job": document.key}})
         with suppress(StaleVersion):
-            await self.papers.file_paper(replace(paper, due=None), base=paper.version)
+            await self.documents.put_document(replace(document, due=None), base=document.version)
 
     async def _file(
         self,
@@ -168,17 +168,17 @@ class Queue:
             due=now + _KEPT[state] if state in _KEPT else due,
         )
         try:
-            return Job.of(await self.papers.file_paper(changed.paper(at=now), base=job.version))
+            return Job.of(await self.documents.put_document(changed.document(at=now), base=job.version))
         except StaleVersion:
             return None
 
 
-def _job(paper: Paper) -> Job | None:
+def _job(document: Document) -> Job | None:
     try:
-        job = Job.of(paper)
+        job = Job.of(document)
     except (InvalidInput, KeyError, ValueError, TypeError):
         return None
-    value = paper.value
+    value = document.value
     sound = isinstance(value["about"], dict) and isinstance(value["kind"], str) and isinstance(value["outcome"], str)
     tries = value["tries"]
     return job if sound and isinstance(tries, int) and not isinstance(tries, bool) and tries >= 0 else None

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from scrubjay import telemetry
 from scrubjay.errors import ScrubjayError
-from scrubjay.jobs.bell import Bell
 from scrubjay.jobs.queue import LEASE, Queue
+from scrubjay.jobs.wakeup import Wakeup
 from scrubjay.model.job import Job
-from scrubjay.ports import Clock, Papers, Progress
+from scrubjay.ports import Clock, DocumentStore, Progress
 
 Handler = Callable[[Job], Awaitable[str]]
 """Does one job and tells what came of it. What it raises is tried again later."""
@@ -25,10 +25,15 @@ _SECONDS = 30.0
 
 
 async def run_due(
-    handlers: Mapping[str, Handler], *, papers: Papers, clock: Clock, limit: int, progress: Progress | None = None
+    handlers: Mapping[str, Handler],
+    *,
+    documents: DocumentStore,
+    clock: Clock,
+    limit: int,
+    progress: Progress | None = None,
 ) -> int:
     """Do what is due now, up to so many jobs; returns how many were tried."""
-    queue = Queue(papers=papers, clock=clock)
+    queue = Queue(documents=documents, clock=clock)
     seen: set[tuple[str, int]] = set()
     # What cannot be tried now is not asked for again for each of a thousand jobs.
     put_off: dict[str, NotNow] = {}
@@ -106,7 +111,7 @@ async def _done(job: Job, handlers: Mapping[str, Handler]) -> str:
 
 
 async def keep_running(
-    run: Callable[[], Awaitable[int]], *, bell: Bell, seconds: float = _SECONDS, breath: float = _BREATH
+    run: Callable[[], Awaitable[int]], *, bell: Wakeup, seconds: float = _SECONDS, breath: float = _BREATH
 ) -> None:
     """Run what is due at once, whenever the bell rings, and now and then; never ends by itself."""
     while True:

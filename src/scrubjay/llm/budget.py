@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 
 from scrubjay.errors import LlmUnavailable, ScrubjayError, StaleVersion
+from scrubjay.model.document import Document
 from scrubjay.model.memory import Json
-from scrubjay.model.paper import Paper
-from scrubjay.ports import Clock, Papers
+from scrubjay.ports import Clock, DocumentStore
 
-DRAWER = "llm"
+COLLECTION = "llm"
 _KEPT = timedelta(days=30)
 _log = logging.getLogger(__name__)
 
@@ -34,8 +34,8 @@ class Spent:
 class Budget:
     """Counts for all servers that share a store. Days are those of UTC; a limit of 0 is none."""
 
-    def __init__(self, *, papers: Papers, clock: Clock, calls: int, tokens: int, space: str = "") -> None:
-        self._papers = papers
+    def __init__(self, *, documents: DocumentStore, clock: Clock, calls: int, tokens: int, space: str = "") -> None:
+        self._documents = documents
         self._clock = clock
         self._calls = calls
         self._tokens = tokens
@@ -62,10 +62,10 @@ class Budget:
         async with self._counting:
             day = self._today()
             try:
-                paper = await self._papers.paper(self._space, DRAWER, day)
+                document = await self._documents.document(self._space, COLLECTION, day)
             except ScrubjayError:
-                paper = None
-            return _read(paper).plus(self._unfiled)
+                document = None
+            return _read(document).plus(self._unfiled)
 
     async def _count(self, spent: Spent, *, limited: bool) -> None:
         async with self._counting:
@@ -83,14 +83,14 @@ class Budget:
 
     async def _file(self, day: str, spent: Spent, *, limited: bool) -> None:
         while True:
-            known = await self._papers.paper(self._space, DRAWER, day)
+            known = await self._documents.document(self._space, COLLECTION, day)
             before = _read(known).plus(self._unfiled)
             if limited:
                 self._require(before)
             value: dict[str, Json] = dict(asdict(before.plus(spent)))
-            paper = Paper(space=self._space, drawer=DRAWER, key=day, value=value, at=self._clock.now())
+            document = Document(space=self._space, collection=COLLECTION, key=day, value=value, at=self._clock.now())
             try:
-                await self._papers.file_paper(paper, base=known.version if known else None)
+                await self._documents.put_document(document, base=known.version if known else None)
             except StaleVersion:
                 # Somebody has counted meanwhile: whoever is late counts on from there.
                 continue
@@ -115,9 +115,9 @@ class Budget:
 
     async def _forget_old_days(self) -> None:
         oldest = f"{self._clock.now() - _KEPT:%Y-%m-%d}"
-        for paper in await self._papers.papers(self._space, DRAWER, limit=100):
-            if paper.key < oldest:
-                await self._papers.discard_paper(self._space, DRAWER, paper.key)
+        for document in await self._documents.documents(self._space, COLLECTION, limit=100):
+            if document.key < oldest:
+                await self._documents.delete_document(self._space, COLLECTION, document.key)
 
     def _today(self) -> str:
         day = f"{self._clock.now().astimezone(UTC):%Y-%m-%d}"
@@ -126,8 +126,8 @@ class Budget:
         return day
 
 
-def _read(paper: Paper | None) -> Spent:
-    value: Mapping[str, Json] = paper.value if paper else {}
+def _read(document: Document | None) -> Spent:
+    value: Mapping[str, Json] = document.value if document else {}
 
     def number(name: str) -> int:
         found = value.get(name)

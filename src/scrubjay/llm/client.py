@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from scrubjay import telemetry
 from scrubjay.errors import LlmUnavailable
-from scrubjay.llm.answer import NoAnswer, answer_in
 from scrubjay.llm.breaker import Attempt, Breaker
 from scrubjay.llm.budget import Budget, Spent
-from scrubjay.llm.chosen import Chosen
+from scrubjay.llm.config import Chosen
 from scrubjay.llm.failures import Failure, failure_of
 from scrubjay.llm.models import Opened, open_model
+from scrubjay.llm.response import NoAnswer, answer_in
 from scrubjay.model.memory import Json
-from scrubjay.ports import Clock, Papers
+from scrubjay.ports import Clock, DocumentStore
 from scrubjay.text.cost import estimate_tokens
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ class LanguageModel:
         self,
         chosen: Chosen,
         *,
-        papers: Papers,
+        documents: DocumentStore,
         clock: Clock,
         breaker: Breaker | None = None,
         tries: int = _TRIES,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._chosen = chosen
-        self._budget = Budget(papers=papers, clock=clock, calls=chosen.daily_calls, tokens=chosen.daily_tokens)
+        self._budget = Budget(documents=documents, clock=clock, calls=chosen.daily_calls, tokens=chosen.daily_tokens)
         self._breaker = breaker or Breaker()
         self._tries = tries
         self._sleep = sleep

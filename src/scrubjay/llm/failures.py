@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from scrubjay.errors import LlmUnavailable
-from scrubjay.llm.answer import NoAnswer
 from scrubjay.llm.models import TooMuch
+from scrubjay.llm.response import NoAnswer
 
 _HINTS = {
     "down": "See that it runs and that SCRUBJAY_LLM_URL is right",

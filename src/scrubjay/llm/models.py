@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from scrubjay.errors import LlmUnavailable
-from scrubjay.llm.chosen import OPENAI, Chosen
+from scrubjay.llm.config import OPENAI, Chosen
 
 if TYPE_CHECKING:
     import httpx2

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from scrubjay.model.conflict import ToldConflict
+from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.memory import MAIN
 
 
@@ -31,7 +31,7 @@ class Branches:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clash:
+class MergeConflict:
     """One thing that both branches have changed, each in its own way."""
 
     field: str
@@ -41,7 +41,7 @@ class Clash:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Joined:
+class BranchMerged:
     """What merging a branch did: `merged`, `unchanged`, or `conflict`, and then nothing was written."""
 
     action: str
@@ -50,7 +50,7 @@ class Joined:
     branch: str
     into: str
     version: int
-    clashes: tuple[Clash, ...] = ()
+    clashes: tuple[MergeConflict, ...] = ()
     warnings: tuple[str, ...] = ()
     # What is stored and does not go with what came to main.
-    conflicts: tuple[ToldConflict, ...] = ()
+    conflicts: tuple[ConflictDetails, ...] = ()

@@ -3,7 +3,7 @@
 import unicodedata
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.given import require_text
+from scrubjay.model.checks import require_text
 from scrubjay.model.memory import MAIN
 
 LONGEST = 100

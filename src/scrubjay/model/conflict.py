@@ -8,13 +8,13 @@ from enum import StrEnum
 from typing import cast
 
 from scrubjay.errors import InvalidInput
+from scrubjay.model.document import Document
 from scrubjay.model.memory import Json
-from scrubjay.model.moment import parse_moment, to_iso
-from scrubjay.model.paper import Paper
+from scrubjay.model.timestamps import parse_moment, to_iso
 
 # Those that wait for a decision, and those that had one: the first are asked for often and are few.
-PENDING_DRAWER = "conflicts"
-SETTLED_DRAWER = "settled"
+PENDING_COLLECTION = "conflicts"
+SETTLED_COLLECTION = "settled"
 _DIGITS = 16
 
 
@@ -81,11 +81,11 @@ class Conflict:
         return f"c-{hashlib.sha256(spelled.encode()).hexdigest()[:_DIGITS]}"
 
     @property
-    def drawer(self) -> str:
+    def collection(self) -> str:
         """Where it is kept."""
-        return PENDING_DRAWER if self.status is ConflictStatus.PENDING else SETTLED_DRAWER
+        return PENDING_COLLECTION if self.status is ConflictStatus.PENDING else SETTLED_COLLECTION
 
-    def paper(self, *, at: datetime) -> Paper:
+    def document(self, *, at: datetime) -> Document:
         """As it is kept."""
         value: dict[str, Json] = {
             # By this the papers of a memory are found, and a purge takes them along.
@@ -96,16 +96,18 @@ class Conflict:
             "resolved_at": to_iso(self.resolved_at) if self.resolved_at else "", "resolved_by": self.resolved_by,
             "run": self.run,
         }  # fmt: skip
-        return Paper(space=self.space, drawer=self.drawer, key=self.id, value=value, version=self.version, at=at)
+        return Document(
+            space=self.space, collection=self.collection, key=self.id, value=value, version=self.version, at=at
+        )
 
     @classmethod
-    def of(cls, paper: Paper) -> "Conflict":
+    def of(cls, document: Document) -> "Conflict":
         """As it was kept."""
-        value = paper.value
+        value = document.value
         about = cast("Mapping[str, Json]", value["about"])
         resolved_at, strategy = str(value["resolved_at"]), str(value["strategy"])
         return cls(
-            space=paper.space,
+            space=document.space,
             type=ConflictType(str(value["type"])),
             memory=str(about["memory_id"]),
             other=str(value["other"]),
@@ -121,14 +123,14 @@ class Conflict:
             resolved_at=parse_moment(resolved_at, field="resolved_at") if resolved_at else None,
             resolved_by=str(value["resolved_by"]),
             run=str(value["run"]),
-            version=paper.version,
+            version=document.version,
         )
 
 
-def sound(paper: Paper | None) -> Conflict | None:
+def sound(document: Document | None) -> Conflict | None:
     """The conflict on a paper, unless it cannot be read."""
     try:
-        return None if paper is None else Conflict.of(paper)
+        return None if document is None else Conflict.of(document)
     except (InvalidInput, KeyError, ValueError, TypeError):
         return None
 
@@ -152,7 +154,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldConflict:
+class ConflictDetails:
     """A conflict with the words of both ends; `differs` says in what they cannot both be right."""
 
     id: str
@@ -191,6 +193,6 @@ class Scan:
     """What a look through a whole space has found."""
 
     memories: int
-    found: tuple[ToldConflict, ...] = ()
+    found: tuple[ConflictDetails, ...] = ()
     count: int = 0
     by_type: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from scrubjay.model.conflict import ToldConflict
+from scrubjay.model.conflict import ConflictDetails
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noted:
+class ContextEntry:
     """One memory, short enough to be told among others."""
 
     id: str
@@ -23,12 +23,12 @@ class Context:
     """The start of a session. `text` is all of it as Markdown, within the budget; `left_out` says what had no room."""
 
     space: str
-    profile: tuple[Noted, ...] = ()
-    pinned: tuple[Noted, ...] = ()
+    profile: tuple[ContextEntry, ...] = ()
+    pinned: tuple[ContextEntry, ...] = ()
     last_session: str = ""
-    recent: tuple[Noted, ...] = ()
-    conflicts: tuple[ToldConflict, ...] = ()
-    reminders: tuple[Noted, ...] = ()
+    recent: tuple[ContextEntry, ...] = ()
+    conflicts: tuple[ConflictDetails, ...] = ()
+    reminders: tuple[ContextEntry, ...] = ()
     text: str = ""
     tokens: int = 0
     left_out: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Self
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.given import require_text, require_texts
+from scrubjay.model.checks import require_text, require_texts
 from scrubjay.model.memory import Flag, Json, Source
 from scrubjay.model.results import Decision
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from scrubjay.model.conflict import ToldConflict
+from scrubjay.model.conflict import ConflictDetails
 
 
 class FactType(StrEnum):
@@ -50,7 +50,7 @@ class StoredFact:
     fact: Fact
     action: str = ""
     id: str = ""
-    conflicts: tuple[ToldConflict, ...] = ()
+    conflicts: tuple[ConflictDetails, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

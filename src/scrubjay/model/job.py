@@ -6,12 +6,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import cast
 
+from scrubjay.model.document import Document
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json
-from scrubjay.model.moment import parse_moment, to_iso
-from scrubjay.model.paper import Paper
+from scrubjay.model.timestamps import parse_moment, to_iso
 
-DRAWER = "jobs"
+COLLECTION = "jobs"
 # A look through a whole space for what does not go together.
 CONFLICTS = "conflicts"
 # What a write has left without vectors.
@@ -45,29 +45,29 @@ class Job:
     outcome: str = ""
     version: int = 1
 
-    def paper(self, *, at: datetime) -> Paper:
+    def document(self, *, at: datetime) -> Document:
         """As it is kept."""
         value: dict[str, Json] = {
             "kind": self.kind, "about": dict(self.about), "state": self.state.value, "tries": self.tries,
             "created_at": to_iso(self.created_at), "outcome": self.outcome,
         }  # fmt: skip
-        return Paper(
-            space=self.space, drawer=DRAWER, key=self.id, value=value, version=self.version, at=at, due=self.due
+        return Document(
+            space=self.space, collection=COLLECTION, key=self.id, value=value, version=self.version, at=at, due=self.due
         )
 
     @classmethod
-    def of(cls, paper: Paper) -> "Job":
+    def of(cls, document: Document) -> "Job":
         """As it was kept."""
-        value = paper.value
+        value = document.value
         return cls(
-            space=paper.space,
+            space=document.space,
             kind=str(value["kind"]),
             about=cast("dict[str, Json]", value["about"]),
-            id=paper.key,
+            id=document.key,
             state=JobState(str(value["state"])),
             tries=cast("int", value["tries"]),
             created_at=parse_moment(str(value["created_at"]), field="created_at"),
-            due=paper.due,
+            due=document.due,
             outcome=str(value["outcome"]),
-            version=paper.version,
+            version=document.version,
         )

@@ -155,7 +155,7 @@ class Memory:
 
     def said(self, at: datetime) -> tuple[Observation, ...]:
         """The observations that hold at a moment."""
-        return tuple(one for one in self.observations if one.holds(at))
+        return tuple(observation for observation in self.observations if observation.holds(at))
 
     def holds(self, at: datetime) -> bool:
         """Whether it had neither expired nor been superseded at a moment."""

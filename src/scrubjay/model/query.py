@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from scrubjay.model.given import require_moment, require_text, require_texts, wrong
+from scrubjay.model.checks import require_moment, require_text, require_texts, wrong
 from scrubjay.model.memory import MAIN, Json, Memory, State
-from scrubjay.model.moment import to_iso
+from scrubjay.model.timestamps import to_iso
 
 # A facet is one "field=value" of a memory. A filter is a conjunction of groups of facets, any one of
 # which must hold in each group. Lexical index, vector index and exact scan all test the same strings.
@@ -130,7 +130,7 @@ def facets_of(memory: Memory) -> tuple[Facet, ...]:
     found += [facet("alias", name) for name in names_of(memory)]
     found += [facet("flag", flag) for flag in memory.flags]
     # What was merged into it or added to it belongs to its own sessions still.
-    found += [facet("session", one) for one in _other_sessions(memory)]
+    found += [facet("session", session) for session in _other_sessions(memory)]
     found += [
         facet(f"meta.{key}", one)
         for key, value in memory.metadata.items()
@@ -156,7 +156,9 @@ def lineage(category: str) -> tuple[str, ...]:
 
 
 def _other_sessions(memory: Memory) -> list[str]:
-    sources = [part.source for part in memory.merged] + [one.source for one in memory.observations if one.source]
+    sources = [part.source for part in memory.merged] + [
+        observation.source for observation in memory.observations if observation.source
+    ]
     return [source.session for source in sources if source.session][-_MOST_VALUES:]
 
 
@@ -170,7 +172,7 @@ def names_of(memory: Memory) -> tuple[str, ...]:
     aliases = memory.metadata.get("aliases")
     if not isinstance(aliases, list):
         return ()
-    others = [one for one in aliases[:_MOST_VALUES] if isinstance(one, str) and one.strip()]
+    others = [alias for alias in aliases[:_MOST_VALUES] if isinstance(alias, str) and alias.strip()]
     names = [memory.entity, memory.title, *others] if others else []
     # What is longer is a sentence about something, not its name.
     return tuple(

@@ -71,7 +71,7 @@ def _assignment(text: str) -> tuple[str, float]:
         number = float(value)
     except ValueError:
         number = float("nan")
-    names = [one.name for one in fields(Weights)]
+    names = [field.name for field in fields(Weights)]
     if name not in names or not abs(number) <= _LARGEST:
         raise InvalidInput(
             f"{text.strip()!r} is no weight of recall",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
-from scrubjay.model.conflict import ToldConflict
+from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.memory import MAIN, Json, Memory, Source
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import FieldDiff, Version
@@ -44,7 +44,7 @@ class Remembered:
     similarity: float | None = None
     similar: tuple[Similar, ...] = ()
     # What is stored and cannot be right, or need not be said, beside it.
-    conflicts: tuple[ToldConflict, ...] = ()
+    conflicts: tuple[ConflictDetails, ...] = ()
     # Whom or what it seems to be about, where nobody said.
     suggested_entities: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ class Written:
     warnings: tuple[str, ...] = ()
     branch: str = MAIN
     # What the change has brought into conflict.
-    conflicts: tuple[ToldConflict, ...] = ()
+    conflicts: tuple[ConflictDetails, ...] = ()
 
     @property
     def as_json(self) -> dict[str, Json]:

@@ -8,7 +8,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
 
 # The drawer of papers in which a space keeps what it has laid down, and the papers in it.
-DRAWER = "rules"
+COLLECTION = "rules"
 WRITING = "writing"
 TAGS = "tags"
 CHOICES = {
@@ -77,7 +77,7 @@ class Rules:
     @property
     def as_json(self) -> dict[str, Json]:
         """All of them."""
-        return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
 def _read(name: str, value: Json) -> object:
@@ -119,7 +119,7 @@ def _patterns(name: str, value: Json) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(one, str) and "\x00" not in one for one in given):
         raise InvalidInput(f"{name} must be a list of texts without NUL characters", field=name)
     patterns = tuple(dict.fromkeys(" ".join(one.split()) for one in cast("list[str]", given) if one.strip(" *")))
-    if len(patterns) > _MOST_PATTERNS or any(len(one) > _LONGEST_PATTERN for one in patterns):
+    if len(patterns) > _MOST_PATTERNS or any(len(pattern) > _LONGEST_PATTERN for pattern in patterns):
         raise InvalidInput(
             f"{name} takes up to {_MOST_PATTERNS} patterns of up to {_LONGEST_PATTERN} characters", field=name
         )
@@ -130,4 +130,4 @@ def _plain(value: object) -> Json:
     return list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else cast("Json", value)
 
 
-_DEFAULTS: dict[str, object] = {one.name: one.default for one in fields(Rules)}
+_DEFAULTS: dict[str, object] = {field.name: field.default for field in fields(Rules)}

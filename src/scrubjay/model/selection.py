@@ -14,7 +14,7 @@ class Selection:
     """
 
     refs: tuple[str, ...] = ()
-    wanted: Filter | None = None
+    filter: Filter | None = None
     group: bool = False
     branch: str = ""
     reason: str = ""

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Flag, Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust
-from scrubjay.model.moment import parse_moment, to_iso
+from scrubjay.model.timestamps import parse_moment, to_iso
 
 # Kept beside the body, because they say which body it is or change without a version.
 BESIDE_BODY = ("id", "space", "version", "last_accessed", "access_count")
@@ -243,9 +243,9 @@ _READERS: dict[str, Callable[[str, Json], object]] = {
     "metadata": _object,
 }  # fmt: skip
 
-_SOURCE_DEFAULTS: dict[str, object] = {one.name: getattr(Source(), one.name) for one in fields(Source)}
+_SOURCE_DEFAULTS: dict[str, object] = {field.name: getattr(Source(), field.name) for field in fields(Source)}
 _DEFAULTS: dict[str, object] = {
-    one.name: (one.default_factory() if one.default_factory is not MISSING else one.default)
-    for one in fields(Memory)
-    if one.name not in BESIDE_BODY
+    field.name: (field.default_factory() if field.default_factory is not MISSING else field.default)
+    for field in fields(Memory)
+    if field.name not in BESIDE_BODY
 }

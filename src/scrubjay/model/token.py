@@ -47,7 +47,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TokenWish:
+class TokenRequest:
     """A token that somebody would like to have. `expires` is a while, such as 90d, or a moment; empty is never."""
 
     name: str

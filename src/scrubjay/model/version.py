@@ -26,7 +26,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dossier:
+class MemoryHistory:
     """One memory with its whole past: what export writes and import takes."""
 
     memory: Memory

@@ -5,7 +5,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.given import require_text
+from scrubjay.model.checks import require_text
 from scrubjay.notes.results import CurrentDate
 
 __all__ = ["FORMATS", "current_date"]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from scrubjay.model.conflict import ToldConflict
+from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.results import Similar
 
 __all__ = [
@@ -46,7 +46,7 @@ class NoteWritten:
     category: str = ""
     tags: tuple[str, ...] = ()
     similar: tuple[Similar, ...] = ()
-    conflicts: tuple[ToldConflict, ...] = ()
+    conflicts: tuple[ConflictDetails, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -84,7 +84,7 @@ class NoteChanged:
     updated_at: datetime
     file_path: str
     version: int
-    conflicts: tuple[ToldConflict, ...] = ()
+    conflicts: tuple[ConflictDetails, ...] = ()
     warnings: tuple[str, ...] = ()
 
 

@@ -11,26 +11,18 @@ from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError, StoreError, VaultUnavailable
 from scrubjay.locking import FileLock
 from scrubjay.model.change import Action, Change
-from scrubjay.notes.disk.folder import ATTACHMENTS, TEMPLATES, Folder
-from scrubjay.notes.disk.ledger import Agreed, Ledger
-from scrubjay.notes.disk.watch import EVERYTHING, watching
-from scrubjay.notes.media.attachments import Attachments
-from scrubjay.notes.page.naming import link_target
-from scrubjay.notes.page.note import Link
+from scrubjay.notes.attachments.service import Attachments
+from scrubjay.notes.files.folder import ATTACHMENTS, TEMPLATES, Folder
+from scrubjay.notes.files.ledger import Ledger, LedgerEntry
+from scrubjay.notes.files.watch import EVERYTHING, watching
+from scrubjay.notes.markdown.naming import link_target
+from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.results import NotesSynced
-from scrubjay.notes.syncing.catching_up import (
-    VANISHED,
-    drift_of,
-    look_through,
-    missing_too_many,
-    newcomers,
-    unsettled,
-    unwritten,
-)
-from scrubjay.notes.syncing.hands import Hands, has_file
-from scrubjay.notes.syncing.tending import Tended, Tending
+from scrubjay.notes.sync.context import SyncContext, has_file
+from scrubjay.notes.sync.reconciler import PendingWork, Reconciler
+from scrubjay.notes.sync.scan import VANISHED, drift_of, look_through, missing_too_many, newcomers, unsettled, unwritten
 from scrubjay.ports import Progress
-from scrubjay.sharing import Shared, whole_up_to
+from scrubjay.ports.cluster import ClusterStore, whole_up_to
 
 __all__ = ["Vault", "open_vault"]
 
@@ -57,12 +49,12 @@ _TOO_MANY = (
 class Vault:
     """Keeps a folder and a space in step. Where another process does so already, `follows` is False."""
 
-    def __init__(self, hands: Hands, *, lock: FileLock) -> None:
-        self.root = hands.folder.root
-        self.space = hands.space
-        self._hands = hands
+    def __init__(self, context: SyncContext, *, lock: FileLock) -> None:
+        self.root = context.folder.root
+        self.space = context.space
+        self._context = context
         self._lock = lock
-        self._tending = Tending(hands)
+        self._tending = Reconciler(context)
         self._turn = asyncio.Lock()
         # Files that are being looked at may be those that are missed elsewhere.
         self._looking = asyncio.Lock()
@@ -70,7 +62,7 @@ class Vault:
         self._missing: dict[str, float] = {}
         self._busy: dict[str, float] = {}
         self._misses = asyncio.Event()
-        self._since = hands.now
+        self._since = context.now
         self._first = asyncio.Lock()
         self._is_ready = False
 
@@ -82,11 +74,11 @@ class Vault:
     @property
     def attachments(self) -> Attachments | None:
         """The files that the notes embed."""
-        return self._hands.attachments
+        return self._context.attachments
 
     @property
     def _ledger(self) -> Ledger:
-        return self._hands.ledger
+        return self._context.ledger
 
     async def settle(self, ids: Sequence[str]) -> None:
         """Bring the files of some memories in step now; what keeps a file from it is among the `problems`."""
@@ -102,37 +94,37 @@ class Vault:
 
     async def paths_of(self, ids: Sequence[str]) -> Mapping[str, Path]:
         """Where the files of some memories are; those without one are left out."""
-        rows = await self._hands.do(self._hands.rows, ids)
-        return {one: self.root / rows[one].path for one in ids if one in rows and has_file(rows[one])}
+        rows = await self._context.do(self._context.rows, ids)
+        return {id_: self.root / rows[id_].path for id_ in ids if id_ in rows and has_file(rows[id_])}
 
     async def at(self, path: str) -> str:
         """The id of the note whose file is at a path within the folder, or nothing."""
-        found = await self._hands.do(self._ledger.at, path)
+        found = await self._context.do(self._ledger.at, path)
         return found.memory_id if found is not None and has_file(found) else ""
 
     async def count(self) -> int:
         """How many notes have a file."""
-        return await self._hands.do(lambda: sum(has_file(one) for one in self._ledger.all()))
+        return await self._context.do(lambda: sum(has_file(one) for one in self._ledger.all()))
 
     async def wanted(self) -> tuple[tuple[str, Link], ...]:
         """The links to notes that do not exist, with the ids of those who have them."""
-        return tuple(await self._hands.do(self._ledger.wanted))
+        return tuple(await self._context.do(self._ledger.wanted))
 
     async def names(self) -> tuple[str, ...]:
         """What links call the files that there are: their paths, and their names."""
-        targets = await self._hands.do(lambda: [link_target(one.path) for one in self._ledger.all() if has_file(one)])
-        return tuple(dict.fromkeys(name for one in targets for name in (one, one.rpartition("/")[2])))
+        targets = await self._context.do(lambda: [link_target(one.path) for one in self._ledger.all() if has_file(one)])
+        return tuple(dict.fromkeys(name for target in targets for name in (target, target.rpartition("/")[2])))
 
     async def problems(self) -> tuple[str, ...]:
         """Files that were left alone, and why."""
-        found = await self._hands.do(self._ledger.problems)
+        found = await self._context.do(self._ledger.problems)
         return tuple(f"{one.path}: {one.what}" for one in found)
 
     async def drift(self) -> tuple[str, ...]:
         """In what store and folder differ, in words, without changing anything."""
         try:
             async with self._turn:
-                return await drift_of(self._hands)
+                return await drift_of(self._context)
         except VaultUnavailable as error:
             return (str(error),)
 
@@ -141,9 +133,9 @@ class Vault:
 
         `deletions`: also where most files have vanished, the memories of the missing ones go into the trash.
         """
-        before = Counter(self._hands.tally)
+        before = Counter(self._context.tally)
         checked = await self._caught_up(progress=progress, deletions=deletions) if self.follows else 0
-        done = self._hands.tally - before
+        done = self._context.tally - before
         return NotesSynced(
             folder=str(self.root), checked=checked, taken=done["taken"], created=done["created"],
             written=done["written"], trashed=done["trashed"], moved=done["moved"], conflicts=done["conflicts"],
@@ -161,10 +153,10 @@ class Vault:
         """
         while not self.follows:
             await asyncio.sleep(_RETRY)
-            await self._hands.do(self._take_over)
+            await self._context.do(self._take_over)
         async with AsyncExitStack() as ears, asyncio.TaskGroup() as tasks:
-            if isinstance(self._hands.store, Shared):
-                await ears.enter_async_context(self._hands.store.listening(self.nudge))
+            if isinstance(self._context.store, ClusterStore):
+                await ears.enter_async_context(self._context.store.listening(self.nudge))
             tasks.create_task(self._follow_store())
             tasks.create_task(self._follow_folder())
             tasks.create_task(self._follow_losses())
@@ -174,39 +166,39 @@ class Vault:
         if self._is_ready:
             return
         async with self._first:
-            if not self._is_ready and await self._is_behind(await whole_up_to(self._hands.store)):
+            if not self._is_ready and await self._is_behind(await whole_up_to(self._context.store)):
                 await self._caught_up(waits=True)
             self._is_ready = True
 
     async def _is_behind(self, newest: int) -> bool:
         """Whether the ledger is new, or of a store that knew more than this one does."""
-        return not 0 < await self._hands.do(lambda: self._ledger.cursor) <= newest
+        return not 0 < await self._context.do(lambda: self._ledger.cursor) <= newest
 
     async def _made_since(self, ids: Sequence[str]) -> list[str]:
         """Those of some memories that are younger than this vault: no file can be theirs already."""
-        found = await self._hands.store.get(self.space, ids)
-        return [one for one in ids if one in found and found[one].created_at >= self._since]
+        found = await self._context.store.get(self.space, ids)
+        return [id_ for id_ in ids if id_ in found and found[id_].created_at >= self._since]
 
     def _take_over(self) -> None:
         """Keep both in step from now on, if nobody else does."""
         if self._lock.acquire(exclusive=True):
             self._ledger.close()
-            self._hands.ledger = Ledger.open(self._ledger.path, of=self._ledger.of)
-            self._hands.folder.sweep()
+            self._context.ledger = Ledger.open(self._ledger.path, of=self._ledger.of)
+            self._context.folder.sweep()
 
     async def follow(self) -> None:
         """Take what is new in the change log of the store to the files."""
         while True:
-            after = await self._hands.do(lambda: self._ledger.cursor)
+            after = await self._context.do(lambda: self._ledger.cursor)
             page = await self._changes(after=after)
             if not page:
                 return
             seen = [one for one in page if one.space == self.space and one.action not in _UNSEEN]
             ids = dict.fromkeys(one.memory_id for one in seen)
             edges = [one.relation for one in seen if one.relation is not None]
-            ids |= dict.fromkeys(end for one in edges for end in (one.source, one.target))
+            ids |= dict.fromkeys(end for edge in edges for end in (edge.source, edge.target))
             await self._tend(await self._trunks(list(ids)), takes=False)
-            await self._hands.do(self._ledger.set_cursor, page[-1].seq)
+            await self._context.do(self._ledger.set_cursor, page[-1].seq)
 
     async def attend(self, paths: Iterable[str]) -> None:
         """Look at files that may have changed, come or gone, and at what follows from that."""
@@ -227,58 +219,58 @@ class Vault:
 
         `waits`: files that are missing are given a while to come back.
         """
-        start = await whole_up_to(self._hands.store)
+        start = await whole_up_to(self._context.store)
         is_behind = await self._is_behind(start)
-        found = await look_through(self._hands)
-        await self._hands.do(self._ledger.no_problem, *found.over)
+        found = await look_through(self._context)
+        await self._context.do(self._ledger.no_problem, *found.over)
         missing = set(found.missing)
         for number in range(0, len(found.paths), _CHUNK):
             async with self._turn:
                 left = await self._tending.attend(found.paths[number : number + _CHUNK], alone=True)
             missing |= left.missing
-            self._expect(Tended(busy=left.busy))
+            self._expect(PendingWork(busy=left.busy))
             if progress is not None:
                 progress(min(number + _CHUNK, len(found.paths)), len(found.paths))
         if waits:
-            self._expect(Tended(missing=missing))
+            self._expect(PendingWork(missing=missing))
         else:
             await self._lost(sorted(missing), deletions=deletions)
         for odd in found.odd:
-            await self._hands.problem(odd.path, odd.why)
+            await self._context.problem(odd.path, odd.why)
         async with self._turn:
             await self._tending.welcome()
-        await self._tend(await unsettled(self._hands))
-        async for ids in unwritten(self._hands):
+        await self._tend(await unsettled(self._context))
+        async for ids in unwritten(self._context):
             await self._tend(ids)
         if self.attachments is not None:
             await self.attachments.follow()
         if is_behind:
-            await self._tend(await self._hands.do(lambda: [one.memory_id for one in self._ledger.all()]))
-            await self._hands.do(self._ledger.set_cursor, start)
+            await self._tend(await self._context.do(lambda: [one.memory_id for one in self._ledger.all()]))
+            await self._context.do(self._ledger.set_cursor, start)
         await self.follow()
         self._is_ready = True
         return found.checked
 
     async def _lost(self, ids: Sequence[str], *, deletions: bool) -> None:
         """Put memories into the trash whose files were deleted, unless so many are gone that it cannot be meant."""
-        rows = await self._hands.do(self._hands.rows, ids)
-        gone = await self._hands.do(self._gone, rows)
+        rows = await self._context.do(self._context.rows, ids)
+        gone = await self._context.do(self._gone, rows)
         if not gone:
             return
         total = await self.count() + sum(not has_file(rows[one]) for one in gone)
         all_gone = len(gone)
         if len(gone) > 1 and not deletions:
             # They may come in portions.
-            all_gone = max(all_gone, len((await look_through(self._hands)).missing))
+            all_gone = max(all_gone, len((await look_through(self._context)).missing))
         if missing_too_many(all_gone, of=total) and not deletions:
-            await self._hands.problem(VANISHED, _TOO_MANY.format(count=all_gone, total=total))
+            await self._context.problem(VANISHED, _TOO_MANY.format(count=all_gone, total=total))
             return
-        await self._hands.do(self._ledger.no_problem, VANISHED)
+        await self._context.do(self._ledger.no_problem, VANISHED)
         await self._tend(gone, trash=True)
 
-    def _gone(self, rows: Mapping[str, Agreed]) -> list[str]:
+    def _gone(self, rows: Mapping[str, LedgerEntry]) -> list[str]:
         """Those whose files are not there; raises VaultUnavailable when the folder is not."""
-        look = self._hands.folder.look
+        look = self._context.folder.look
         return [one for one, row in rows.items() if not has_file(row) or look(row.path) is None]
 
     async def _tend(self, ids: Sequence[str], *, trash: bool = False, takes: bool = True) -> None:
@@ -289,18 +281,18 @@ class Vault:
 
     async def _changes(self, *, after: int) -> list[Change]:
         """What is new, several pages at once: whoever is in many of them is looked at once."""
-        found = page = await self._hands.store.changes(after=after, limit=_PAGE)
+        found = page = await self._context.store.changes(after=after, limit=_PAGE)
         while len(page) == _PAGE and len(found) < _PAGES * _PAGE:
-            page = await self._hands.store.changes(after=page[-1].seq, limit=_PAGE)
+            page = await self._context.store.changes(after=page[-1].seq, limit=_PAGE)
             found = [*found, *page]
         return found
 
     async def _trunks(self, ids: Sequence[str]) -> list[str]:
         """The memories themselves: what happened to a branch happened to its memory."""
-        found = await self._hands.store.get(self.space, ids) if ids else {}
-        return list(dict.fromkeys(found[one].trunk or one if one in found else one for one in ids))
+        found = await self._context.store.get(self.space, ids) if ids else {}
+        return list(dict.fromkeys(found[id_].trunk or id_ if id_ in found else id_ for id_ in ids))
 
-    def _expect(self, left: Tended) -> None:
+    def _expect(self, left: PendingWork) -> None:
         """Look again after a while at notes whose files are missing, or that somebody else writes to."""
         now = asyncio.get_running_loop().time()
         for one in left.missing:
@@ -342,7 +334,7 @@ class Vault:
 
     async def _missed(self, ids: Sequence[str]) -> None:
         """Put away what is lost, after a look at the files that have come: what was moved is among them."""
-        await self.attend(await newcomers(self._hands))
+        await self.attend(await newcomers(self._context))
         await self._lost(ids, deletions=False)
 
     async def _endured(self, work: Awaitable[object]) -> None:
@@ -387,18 +379,18 @@ async def open_vault(
     await asyncio.to_thread(lock.acquire, exclusive=True)
     try:
         known = await asyncio.to_thread(Ledger.open, ledger, writes=lock.held, of=f"{store_id} {own} {place.root}")
-        hands = Hands(
+        context = SyncContext(
             engine=engine, folder=place, ledger=known, space=space,
             attachments=attachments or Attachments(engine, root=place.root, space=space),
         )  # fmt: skip
         try:
             if lock.held:
-                await hands.do(place.sweep)
-            yield Vault(hands, lock=lock)
+                await context.do(place.sweep)
+            yield Vault(context, lock=lock)
         finally:
-            if hands.attachments is not None:
-                await hands.attachments.close()
-            await hands.do(hands.ledger.close)
-            hands.pool.shutdown()
+            if context.attachments is not None:
+                await context.attachments.close()
+            await context.do(context.ledger.close)
+            context.pool.shutdown()
     finally:
         lock.release()

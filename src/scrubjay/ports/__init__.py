@@ -1,62 +1,40 @@
 """What the engine needs of the outside world, as narrow protocols that show no backend's type."""
 
-from scrubjay.model.version import Dossier
-from scrubjay.ports.committing import (
-    Commit,
-    Committed,
-    Edge,
-    Embedded,
-    Once,
-    Write,
-)
-from scrubjay.ports.found import (
-    Beside,
-    Handle,
-    Having,
-    Run,
-    StoreStatistics,
-    TermStatistics,
-)
-from scrubjay.ports.models import (
-    Clock,
-    Embedder,
-    Gallery,
-    Llm,
-    Profile,
-    Reranker,
-    VectorIndex,
-)
+from scrubjay.model.version import MemoryHistory
+from scrubjay.ports.commit import Commit, Committed, Edge, Embedded, IdempotencyRecord, Write
+from scrubjay.ports.matches import Handle, LexicalMatch, Neighbours, Run, StoreStatistics, TermStatistics
+from scrubjay.ports.models import Clock, Embedder, Gallery, Llm, Profile, Reranker, VectorIndex
 from scrubjay.ports.store import (
     ChangeLog,
+    DocumentStore,
     Inventory,
     Lexicon,
-    Papers,
     Progress,
     Records,
     RecordStore,
     Tokens,
     Upkeep,
-    VectorShelf,
+    VectorStore,
 )
 
 __all__ = [
-    "Beside",
     "ChangeLog",
     "Clock",
     "Commit",
     "Committed",
-    "Dossier",
+    "DocumentStore",
     "Edge",
     "Embedded",
     "Embedder",
     "Gallery",
     "Handle",
-    "Having",
+    "IdempotencyRecord",
     "Inventory",
+    "LexicalMatch",
     "Lexicon",
     "Llm",
-    "Once",
-    "Papers",
+    "MemoryHistory",
+    "Neighbours",
     "Profile",
     "Progress",
     "RecordStore",
@@ -68,6 +46,6 @@ __all__ = [
     "Tokens",
     "Upkeep",
     "VectorIndex",
-    "VectorShelf",
+    "VectorStore",
     "Write",
 ]

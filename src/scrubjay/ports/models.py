@@ -23,7 +23,7 @@ class VectorIndex(Protocol):
         """Remove the stale points, put the new ones, and remember the log position they bring it to."""
         ...
 
-    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
         """(passage number, cosine), best first; never fewer than pass the filter, up to the limit."""
         ...
 

@@ -5,18 +5,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from scrubjay.model.answer import Answer
 from scrubjay.model.change import Change, Origin
+from scrubjay.model.document import Document
+from scrubjay.model.idempotency import StoredAnswer
 from scrubjay.model.memory import Memory, State
-from scrubjay.model.paper import Paper
 from scrubjay.model.passage import Point, StoredPassage, Vector
 from scrubjay.model.progress import Progress
 from scrubjay.model.query import Facet, Filter
 from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
-from scrubjay.model.version import Dossier, Version
-from scrubjay.ports.committing import Commit, Committed, Embedded
-from scrubjay.ports.found import Beside, Handle, Having, Run, StoreStatistics, TermStatistics
+from scrubjay.model.version import MemoryHistory, Version
+from scrubjay.ports.commit import Commit, Committed, Embedded
+from scrubjay.ports.matches import Handle, LexicalMatch, Neighbours, Run, StoreStatistics, TermStatistics
 
 
 class Records(Protocol):
@@ -30,7 +30,7 @@ class Records(Protocol):
         """The answer given under an idempotency key; raises KeyReused when the request was another."""
         ...
 
-    async def adopt(self, space: str, dossiers: Sequence[Dossier], *, origin: Origin) -> tuple[str, ...]:
+    async def adopt(self, space: str, histories: Sequence[MemoryHistory], *, origin: Origin) -> tuple[str, ...]:
         """Take in memories with their past as they are; returns the ids that were not there yet."""
         ...
 
@@ -77,7 +77,7 @@ class Records(Protocol):
         """Every relation that touches one of the memories."""
         ...
 
-    async def list_ids(self, space: str, wanted: Filter, *, limit: int, after: str | None = None) -> list[str]:
+    async def list_ids(self, space: str, filter: Filter, *, limit: int, after: str | None = None) -> list[str]:
         """Ids that pass a filter, most recently updated first, from after the given id on."""
         ...
 
@@ -110,7 +110,7 @@ class Lexicon(Protocol):
     """Lexical candidates and the statistics to rank them exactly."""
 
     async def lexical_candidates(
-        self, space: str, terms: Sequence[str], wanted: Filter, *, limit: int
+        self, space: str, terms: Sequence[str], filter: Filter, *, limit: int
     ) -> list[tuple[int, float]]:
         """(passage number, weight) of passages that pass the filter and have some of the terms, best first.
 
@@ -136,7 +136,7 @@ class Lexicon(Protocol):
         """The numbers of all passages of some memories, in order."""
         ...
 
-    async def beside(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Beside]:
+    async def beside(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Neighbours]:
         """The memories of the same session and state around each, by its id."""
         ...
 
@@ -147,16 +147,16 @@ class Lexicon(Protocol):
         """
         ...
 
-    async def terms_beginning(self, space: str, prefix: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+    async def terms_with_prefix(self, space: str, prefix: str, *, state: State, limit: int) -> list[tuple[str, int]]:
         """Terms of the space that begin with a prefix, and how many passages have each; the most common first.
 
         Where very many do, a store may look at the first of them alone, in the order of their spelling.
         """
         ...
 
-    async def memories_having(
-        self, space: str, groups: Sequence[Sequence[str]], wanted: Filter, *, limit: int
-    ) -> list[Having]:
+    async def memories_matching(
+        self, space: str, groups: Sequence[Sequence[str]], filter: Filter, *, limit: int
+    ) -> list[LexicalMatch]:
         """Memories that pass the filter and have a term of some of the groups, each by the passage that has the most.
 
         First those with the most groups, then those whose groups tell the most, then the newest. What a group tells is
@@ -174,7 +174,7 @@ class Lexicon(Protocol):
         ...
 
 
-class VectorShelf(Protocol):
+class VectorStore(Protocol):
     """The vectors themselves, which every index is built from."""
 
     async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
@@ -185,7 +185,7 @@ class VectorShelf(Protocol):
         """Which texts have a vector. Whoever writes goes by it: never from a cache."""
         ...
 
-    async def shelve(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
+    async def store_vectors(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
         """Store vectors that were made later than their texts, and tell the followers."""
         ...
 
@@ -205,7 +205,7 @@ class VectorShelf(Protocol):
         """How many points an index of this model has."""
         ...
 
-    async def passing(self, space: str, wanted: Filter) -> Sequence[int]:
+    async def passing(self, space: str, filter: Filter) -> Sequence[int]:
         """Numbers of all passages that pass a filter."""
         ...
 
@@ -238,40 +238,40 @@ class ChangeLog(Protocol):
         ...
 
 
-class Papers(Protocol):
+class DocumentStore(Protocol):
     """What a space keeps beside its memories: its rules, and what is still to be done.
 
     Drawers and keys are short texts. A paper that tells in its `about` of a `memory_id`, or of an `other_id`, is
     purged with that memory.
     """
 
-    async def paper(self, space: str, drawer: str, key: str) -> Paper | None:
+    async def document(self, space: str, collection: str, key: str) -> Document | None:
         """One paper, as it is now."""
         ...
 
-    async def papers(self, space: str, drawer: str, *, after: str = "", limit: int) -> list[Paper]:
+    async def documents(self, space: str, collection: str, *, after: str = "", limit: int) -> list[Document]:
         """The papers of a drawer in the order of their keys, from after the given key on."""
         ...
 
-    async def latest_papers(
-        self, space: str, drawer: str, *, before: tuple[datetime, str] | None = None, limit: int
-    ) -> list[Paper]:
+    async def latest_documents(
+        self, space: str, collection: str, *, before: tuple[datetime, str] | None = None, limit: int
+    ) -> list[Document]:
         """The papers of a drawer, the latest first, of one moment by their keys backwards; from before one of them."""
         ...
 
-    async def papers_about(self, space: str, drawer: str, ids: Sequence[str], *, limit: int) -> list[Paper]:
+    async def documents_about(self, space: str, collection: str, ids: Sequence[str], *, limit: int) -> list[Document]:
         """The papers of a drawer that tell in their `about` of one of some memories, in the same order."""
         ...
 
-    async def file_paper(self, paper: Paper, *, base: int | None) -> Paper:
+    async def put_document(self, document: Document, *, base: int | None) -> Document:
         """Keep a paper as the version after `base`, None for a new one; raises StaleVersion when it is another now."""
         ...
 
-    async def discard_paper(self, space: str, drawer: str, key: str) -> bool:
+    async def delete_document(self, space: str, collection: str, key: str) -> bool:
         """Throw a paper away; tells whether there was one."""
         ...
 
-    async def due_papers(self, drawer: str, *, now: datetime, limit: int) -> list[Paper]:
+    async def due_documents(self, collection: str, *, now: datetime, limit: int) -> list[Document]:
         """The papers of all spaces in a drawer that are due, the longest first."""
         ...
 
@@ -311,7 +311,7 @@ class Inventory(Protocol):
         """Ids of memories in every state, in order, from after the given one on."""
         ...
 
-    async def dossiers(self, space: str, ids: Sequence[str], *, most_bytes: int) -> list[Dossier]:
+    async def histories(self, space: str, ids: Sequence[str], *, most_bytes: int) -> list[MemoryHistory]:
         """The first of these memories with their whole past, oldest version first, in the order asked for.
 
         As many as have no more than so many bytes of text together, but at least one; those that are gone are left
@@ -323,23 +323,23 @@ class Inventory(Protocol):
         """The models that have embedded something, and the length of their vectors."""
         ...
 
-    async def shelved(self, space: str, model: str, *, after: bytes = b"", limit: int) -> dict[bytes, Vector]:
+    async def stored_vectors(self, space: str, model: str, *, after: bytes = b"", limit: int) -> dict[bytes, Vector]:
         """Vectors of a space, also of texts that no memory has now, in the order of their hashes."""
         ...
 
-    async def answers(self, space: str, *, after: str | bytes | None = None, limit: int) -> list[Answer]:
+    async def answers(self, space: str, *, after: str | bytes | None = None, limit: int) -> list[StoredAnswer]:
         """What was answered under idempotency keys, in the order of the keys."""
         ...
 
-    async def keep_answers(self, space: str, answers: Sequence[Answer], *, origin: Origin) -> int:
+    async def import_answers(self, space: str, answers: Sequence[StoredAnswer], *, origin: Origin) -> int:
         """Keep answers that another store has given; returns how many were not there yet."""
         ...
 
-    async def all_papers(self, space: str, *, after: tuple[str, str] = ("", ""), limit: int) -> list[Paper]:
+    async def all_documents(self, space: str, *, after: tuple[str, str] = ("", ""), limit: int) -> list[Document]:
         """The papers of a space, in the order of their drawers and keys, from after the given ones on."""
         ...
 
-    async def keep_papers(self, space: str, papers: Sequence[Paper], *, renew: bool) -> int:
+    async def import_documents(self, space: str, documents: Sequence[Document], *, renew: bool) -> int:
         """Keep papers of another store as they are there, versions too; returns how many that has changed.
 
         What is there already under their keys stays, unless it is to be renewed.
@@ -383,5 +383,5 @@ class Upkeep(Protocol):
         ...
 
 
-class RecordStore(Records, Lexicon, VectorShelf, ChangeLog, Papers, Tokens, Inventory, Upkeep, Protocol):
+class RecordStore(Records, Lexicon, VectorStore, ChangeLog, DocumentStore, Tokens, Inventory, Upkeep, Protocol):
     """The truth: all that the engine asks of a store."""

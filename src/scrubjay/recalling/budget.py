@@ -54,7 +54,9 @@ def _cost_of_neighbour(one: Neighbour) -> int:
 
 
 def _cost_of_memory(memory: Memory) -> int:
-    return estimate_tokens(memory.content) + sum(estimate_tokens(one.text) for one in memory.observations)
+    return estimate_tokens(memory.content) + sum(
+        estimate_tokens(observation.text) for observation in memory.observations
+    )
 
 
 def _cut(hit: Hit, max_tokens: int) -> Hit | None:

@@ -14,12 +14,12 @@ from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.model.passage import StoredPassage, Vector, cosines_of
 from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
-from scrubjay.ports import Embedder, RecordStore, VectorShelf
-from scrubjay.recalling.aside import Aside
+from scrubjay.ports import Embedder, RecordStore, VectorStore
+from scrubjay.recalling.overlay.overlay import Overlay
+from scrubjay.recalling.query_terms import QueryTerms, seek
 from scrubjay.recalling.search import Searcher
-from scrubjay.recalling.sought import Sought, seek
 from scrubjay.recalling.understand import Understood
-from scrubjay.text.when import Span
+from scrubjay.text.dates.phrases import Span
 
 _LEXICAL = 200
 _DENSE = 64
@@ -43,7 +43,7 @@ class Library:
     embedder: Embedder
     index: Searcher
     ranking: Ranking
-    aside: Aside = field(default_factory=Aside)
+    aside: Overlay = field(default_factory=Overlay)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Candidates:
 
     passages: tuple[StoredPassage, ...]
     beside: tuple[StoredPassage, ...]
-    sought: Sought
+    sought: QueryTerms
     near: Near
     complete: bool = True
 
@@ -103,16 +103,18 @@ async def gather_candidates(
 
 def _aside(library: Library, *, around: int) -> tuple[StoredPassage, ...]:
     passages = library.aside.passages
-    return passages if around else tuple(one._replace(before=(), after=()) for one in passages)
+    return passages if around else tuple(passage._replace(before=(), after=()) for passage in passages)
 
 
 async def compare(near: Near, passages: Iterable[StoredPassage], *, library: Library) -> Near:
     """How near passages are that the index did not name: their vectors are read from the store."""
     if near.vector is None:
         return near
-    far = list({one.id: one for one in passages if one.hash and one.id not in near.cosines}.values())
-    shelf: VectorShelf = library.store
-    vectors = await shelf.vectors(library.space, near.model, [passage.hash for passage in far]) if far else {}
+    far = list(
+        {passage.id: passage for passage in passages if passage.hash and passage.id not in near.cosines}.values()
+    )
+    context: VectorStore = library.store
+    vectors = await context.vectors(library.space, near.model, [passage.hash for passage in far]) if far else {}
     embedded = [passage for passage in far if passage.hash in vectors]
     if not embedded:
         return near
@@ -122,18 +124,18 @@ async def compare(near: Near, passages: Iterable[StoredPassage], *, library: Lib
 
 
 async def _look_up(
-    asked: Understood, wanted: Filter, *, library: Library, limit: int
-) -> tuple[Sought, dict[int, float]]:
+    asked: Understood, filter: Filter, *, library: Library, limit: int
+) -> tuple[QueryTerms, dict[int, float]]:
     with telemetry.stage("recall.lexical"):
         store, space = library.store, library.space
         counted = library.aside.counted
         sought = await seek(asked, space=space, store=store, ranking=library.ranking, beside=counted)
         if not limit or not library.ranking.uses("words"):
             return sought, {}
-        return sought, dict(await store.lexical_candidates(space, sought.terms, wanted, limit=limit))
+        return sought, dict(await store.lexical_candidates(space, sought.terms, filter, limit=limit))
 
 
-async def _near(text: str, wanted: Filter, *, library: Library, limit: int) -> Near:
+async def _near(text: str, filter: Filter, *, library: Library, limit: int) -> Near:
     """Embedded, then searched by meaning; without a model or an index, words must do."""
     if not library.ranking.uses("meaning"):
         return Near()
@@ -148,7 +150,7 @@ async def _near(text: str, wanted: Filter, *, library: Library, limit: int) -> N
         return near
     try:
         with telemetry.stage("recall.dense"):
-            return replace(near, cosines=dict(await library.index.search(library.space, vector, wanted, limit=limit)))
+            return replace(near, cosines=dict(await library.index.search(library.space, vector, filter, limit=limit)))
     except IndexUnavailable as error:
         return replace(near, degraded=(f"searched by words only: {error.message}",))
 
@@ -169,7 +171,7 @@ def _roughly(span: Span) -> tuple[datetime, datetime]:
     return since, span.end + _ROUGHLY if last - span.end > _ROUGHLY else span.end
 
 
-def _rarest(sought: Sought) -> list[str]:
+def _rarest(sought: QueryTerms) -> list[str]:
     """The terms that few passages have, or the one that the fewest have: the date of each of them is looked at."""
     counts = sought.statistics.frequencies
     terms = sorted((term for term in sought.terms if counts.get(term)), key=counts.__getitem__)
@@ -178,7 +180,7 @@ def _rarest(sought: Sought) -> list[str]:
 
 
 async def _with_dated(
-    hopes: dict[int, float], asked: Understood, sought: Sought, near: Near, *, library: Library
+    hopes: dict[int, float], asked: Understood, sought: QueryTerms, near: Near, *, library: Library
 ) -> dict[int, float]:
     """Beside these, those of the days that the question names: among all the others they may not be found."""
     store, space, wanted = library.store, library.space, asked.question.filter

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from scrubjay.lookup.references import SoundReader
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter, facets_of
 from scrubjay.recalling.fuse import Scored
-from scrubjay.references import SoundReader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ async def collapse(scored: Iterable[Scored], *, wanted: Wanted, reader: SoundRea
         if len(found) >= wanted.count:
             break
     answers = list(found.values())[: wanted.count]
-    return [await _with_entities(one, wanted=wanted.filter, reader=reader) for one in answers]
+    return [await _with_entities(answer, filter=wanted.filter, reader=reader) for answer in answers]
 
 
 def _portions(scored: Iterable[Scored], wanted: Wanted, seen: dict[str, list[Scored]]) -> Iterator[list[str]]:
@@ -75,15 +75,15 @@ def _is_said(one: Scored, memory: Memory, *, now: datetime) -> bool:
     return number is None or number >= len(memory.observations) or memory.observations[number].holds(now)
 
 
-def passes(memory: Memory, wanted: Filter, *, now: datetime) -> bool:
+def passes(memory: Memory, filter: Filter, *, now: datetime) -> bool:
     """Whether a record still is what the indexes said: they may lag behind it for a moment."""
-    if memory.state is not wanted.state or not is_current(memory, now=now):
+    if memory.state is not filter.state or not is_current(memory, now=now):
         return False
-    if wanted.since is not None and memory.date < wanted.since:
+    if filter.since is not None and memory.date < filter.since:
         return False
-    if wanted.until is not None and memory.date >= wanted.until:
+    if filter.until is not None and memory.date >= filter.until:
         return False
-    groups = wanted.facet_groups
+    groups = filter.facet_groups
     facets = set(facets_of(memory)) if groups else set[str]()
     return all(facets.intersection(group) for group in groups)
 
@@ -97,8 +97,8 @@ def _add(found: dict[str, Found], memory: Memory, best: Scored) -> None:
     found.setdefault(memory.group or memory.id, Found(memory=memory, best=best, entities=_entity(memory)))
 
 
-async def _with_entities(one: Found, *, wanted: Filter, reader: SoundReader) -> Found:
-    if not one.memory.group or wanted.entity:
+async def _with_entities(one: Found, *, filter: Filter, reader: SoundReader) -> Found:
+    if not one.memory.group or filter.entity:
         return one
     siblings = await reader.get(await reader.store.members(reader.space, one.memory.group))
     entities = tuple(memory.entity for memory in siblings if memory.state is one.memory.state)

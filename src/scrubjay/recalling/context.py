@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from datetime import datetime
 
-from scrubjay.model.conflict import ToldConflict
+from scrubjay.lookup.references import SoundReader
+from scrubjay.model.checks import require_text, require_whole
+from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.context import Context
-from scrubjay.model.given import require_text, require_whole
 from scrubjay.model.memory import Flag, Memory
 from scrubjay.model.query import Filter, facet, month_of
 from scrubjay.ports import RecordStore
@@ -21,8 +22,7 @@ from scrubjay.recalling.context_parts import (
     sessions_of,
 )
 from scrubjay.recalling.context_text import compose
-from scrubjay.references import SoundReader
-from scrubjay.text.injection import suspicions
+from scrubjay.text.screening.injection import suspicions
 
 # Kinds whose pinned memories say who the person is, and how they like things to be.
 PROFILE_KINDS = frozenset({"user_profile", "profile", "preference", "identity"})
@@ -44,7 +44,7 @@ async def context(
     session: str,
     project: str,
     max_tokens: int,
-    conflicts: Sequence[ToldConflict],
+    conflicts: Sequence[ConflictDetails],
     now: datetime,
     space: str,
     store: RecordStore,
@@ -100,10 +100,12 @@ class _Look:
         store, this_month = self._reader.store, month_of(self._now)
         months = await store.labels(self._reader.space, "remind", prefix="", limit=_MOST_MONTHS)
         found: list[Memory] = []
-        for month in reversed([one for one in months if one <= this_month]):
+        for month in reversed([month for month in months if month <= this_month]):
             # To the end: of this month some are due, and these may be anywhere among those of later days.
             async for memories in self._pages(Filter(remind=month), most=_MOST_REMINDERS):
-                found += [one for one in memories if one.remind_at is not None and one.remind_at <= self._now]
+                found += [
+                    memory for memory in memories if memory.remind_at is not None and memory.remind_at <= self._now
+                ]
             if len(found) >= _MOST_DUE:
                 break
         found.sort(key=lambda one: (one.remind_at or self._now, one.id), reverse=True)
@@ -134,12 +136,14 @@ class _Look:
         self._more.append("the last session's name, which reads like instructions to a model")
         return ""
 
-    async def harmless(self, conflicts: Sequence[ToldConflict]) -> list[ToldConflict]:
+    async def harmless(self, conflicts: Sequence[ConflictDetails]) -> list[ConflictDetails]:
         """A few conflicts, of one statement no more than two, of which neither side reads like instructions."""
-        sides = dict.fromkeys(side.id for one in conflicts for side in (one.memory, one.other))
+        sides = dict.fromkeys(side.id for conflict in conflicts for side in (conflict.memory, conflict.other))
         flagged = {one.id for one in await self._reader.get(list(sides)) if Flag.SUSPICIOUS in one.flags}
-        self._suspicious |= dict.fromkeys(one for one in sides if one in flagged)
-        return list(_varied(one for one in conflicts if not flagged & {one.memory.id, one.other.id}))
+        self._suspicious |= dict.fromkeys(side for side in sides if side in flagged)
+        return list(
+            _varied(conflict for conflict in conflicts if not flagged & {conflict.memory.id, conflict.other.id})
+        )
 
     async def recent(self, session: str, *, besides: int) -> list[Memory]:
         """What a session has said, or what was said last if there is none; the newest first."""
@@ -152,12 +156,12 @@ class _Look:
         """Whether a memory belongs to another project than the one that is begun with."""
         return bool(self._project and memory.project) and facet("", memory.project) != facet("", self._project)
 
-    async def _pages(self, wanted: Filter, *, most: int) -> AsyncIterator[list[Memory]]:
+    async def _pages(self, filter: Filter, *, most: int) -> AsyncIterator[list[Memory]]:
         """No more memories than `most`, the latest first, in pages that grow."""
         after: str | None = None
         size, left = _PAGE, most
         while left > 0:
-            ids = await self._reader.store.list_ids(self._reader.space, wanted, limit=min(size, left), after=after)
+            ids = await self._reader.store.list_ids(self._reader.space, filter, limit=min(size, left), after=after)
             if ids:
                 yield self._tellable(await self._reader.get(ids))
             if len(ids) < min(size, left):
@@ -179,15 +183,15 @@ class _Look:
         return list(found.values())
 
 
-def _varied(conflicts: Iterable[ToldConflict]) -> Iterator[ToldConflict]:
+def _varied(conflicts: Iterable[ConflictDetails]) -> Iterator[ConflictDetails]:
     seen: Counter[tuple[str, str]] = Counter()
     kept = 0
-    for one in conflicts:
-        ends = {(side.id, side.statement) for side in (one.memory, one.other)}
+    for conflict in conflicts:
+        ends = {(side.id, side.statement) for side in (conflict.memory, conflict.other)}
         if kept < _MOST_CONFLICTS and all(seen[end] < _MOST_OF_ONE for end in ends):
             seen.update(ends)
             kept += 1
-            yield one
+            yield conflict
 
 
 def _key(memory: Memory) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from scrubjay.model.conflict import Side, ToldConflict
-from scrubjay.model.context import Noted
+from scrubjay.model.conflict import ConflictDetails, Side
+from scrubjay.model.context import ContextEntry
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import facet
 from scrubjay.text.cost import estimate_tokens, reach
@@ -26,7 +26,7 @@ class Line:
     head: str
     text: str
     tail: str
-    about: Noted | ToldConflict
+    about: ContextEntry | ConflictDetails
 
     def __str__(self) -> str:
         return f"{self.head}{self.text}{self.tail}"
@@ -41,7 +41,7 @@ class Line:
         if self.cost <= tokens:
             return self
         room = tokens - estimate_tokens(f"{self.head}{_ELLIPSIS}{self.tail}") - 1
-        if room < _LEAST_TOKENS or isinstance(self.about, ToldConflict):
+        if room < _LEAST_TOKENS or isinstance(self.about, ConflictDetails):
             return None
         text = cut(self.text, tokens=room)
         return replace(self, text=text, about=replace(self.about, text=text))
@@ -62,30 +62,30 @@ class Part:
 
 def profile_part(memories: Sequence[Memory], *, now: datetime) -> Part:
     """Who the person is."""
-    lines = tuple(_line(one, says(one, now=now), tokens=_PROFILE_TOKENS) for one in memories)
+    lines = tuple(_line(memory, says(memory, now=now), tokens=_PROFILE_TOKENS) for memory in memories)
     return Part(heading="Profile", lines=lines, what=("memory of the profile", "memories of the profile"))
 
 
 def pinned_part(memories: Sequence[Memory], *, now: datetime) -> Part:
     """What is always to be kept in mind."""
-    lines = tuple(_line(one, says(one, now=now), tokens=_PINNED_TOKENS) for one in memories)
+    lines = tuple(_line(memory, says(memory, now=now), tokens=_PINNED_TOKENS) for memory in memories)
     return Part(heading="Pinned", lines=lines, what=("pinned memory", "pinned memories"))
 
 
 def reminders_part(memories: Sequence[Memory], *, shown: Container[str], now: datetime) -> Part:
     """What is due; of what stands above already no more than its name."""
     lines: list[Line] = []
-    for one in memories:
-        why = f"due {one.remind_at.date().isoformat()}" if one.remind_at else ""
-        line = _line(one, says(one, now=now), tokens=_SHORT_TOKENS, why=why)
-        is_shown = (one.group or one.id) in shown
+    for memory in memories:
+        why = f"due {memory.remind_at.date().isoformat()}" if memory.remind_at else ""
+        line = _line(memory, says(memory, now=now), tokens=_SHORT_TOKENS, why=why)
+        is_shown = (memory.group or memory.id) in shown
         lines.append(replace(line, head=f"- {why}", text="") if is_shown else line)
     return Part(heading="Reminders due", lines=tuple(lines), what=("reminder", "reminders"))
 
 
-def conflicts_part(conflicts: Sequence[ToldConflict]) -> Part:
+def conflicts_part(conflicts: Sequence[ConflictDetails]) -> Part:
     """What cannot all be right."""
-    lines = tuple(_conflict(one) for one in conflicts)
+    lines = tuple(_conflict(conflict) for conflict in conflicts)
     return Part(heading="Open conflicts", lines=lines, what=("conflict", "conflicts"), rest="`conflicts` lists all")
 
 
@@ -94,7 +94,7 @@ def recent_part(memories: Sequence[Memory], *, session: str, name: str, now: dat
 
     `name` is what the session may be called, if anything.
     """
-    said = [(one, *_said_in(one, session, now=now)) for one in memories]
+    said = [(memory, *_said_in(memory, session, now=now)) for memory in memories]
     said = sorted((one for one in said if one[1]), key=lambda one: (one[2], one[0].id), reverse=True)
     lines = tuple(_line(one, text, tokens=_SHORT_TOKENS, at=at) for one, text, at in said)
     shown = f" ({cut(_plain(name), tokens=_LEAST_TOKENS * 3)})" if name else ""
@@ -105,7 +105,7 @@ def recent_part(memories: Sequence[Memory], *, session: str, name: str, now: dat
 
 def says(memory: Memory, *, now: datetime) -> str:
     """What a memory says now, on one line."""
-    return _joined(memory.content, [one.text for one in memory.observations if one.holds(now)])
+    return _joined(memory.content, [observation.text for observation in memory.observations if observation.holds(now)])
 
 
 def sessions_of(memory: Memory) -> Iterator[tuple[str, datetime]]:
@@ -115,9 +115,9 @@ def sessions_of(memory: Memory) -> Iterator[tuple[str, datetime]]:
     for part in memory.merged:
         if part.source.session:
             yield part.source.session, part.at
-    for one in memory.observations:
-        if one.source is not None and one.source.session:
-            yield one.source.session, one.recorded_at
+    for observation in memory.observations:
+        if observation.source is not None and observation.source.session:
+            yield observation.source.session, observation.recorded_at
 
 
 def cut(text: str, *, tokens: int) -> str:
@@ -136,9 +136,11 @@ def _said_in(memory: Memory, session: str, *, now: datetime) -> tuple[str, datet
         return says(memory, now=now), memory.date
     told = [at for name, at in sessions_of(memory) if facet("session", name) == wanted]
     added = [
-        one.text
-        for one in memory.observations
-        if one.source is not None and facet("session", one.source.session) == wanted and one.holds(now)
+        observation.text
+        for observation in memory.observations
+        if observation.source is not None
+        and facet("session", observation.source.session) == wanted
+        and observation.holds(now)
     ]
     merged = [
         text for part in memory.merged if facet("session", part.source.session) == wanted for text in part.statements
@@ -151,7 +153,7 @@ def _line(memory: Memory, text: str, *, tokens: int, why: str = "", at: datetime
     is_said = not title or text.casefold().startswith(title.casefold())
     labels = [one for one in (why, "" if is_said else title) if one]
     short = cut(text, tokens=tokens)
-    about = Noted(
+    about = ContextEntry(
         id=memory.id, name=memory.name, kind=memory.kind, text=short, date=at or memory.date, why=why
     )  # fmt: skip
     return Line(
@@ -162,7 +164,7 @@ def _line(memory: Memory, text: str, *, tokens: int, why: str = "", at: datetime
     )
 
 
-def _conflict(told: ToldConflict) -> Line:
+def _conflict(told: ConflictDetails) -> Line:
     words = f"{told.type.value}: {_side(told.memory)} against {_side(told.other)}"
     return Line(head="- ", text=words, tail=f"; suggested: {told.suggested_action.value} [{told.id}]", about=told)
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from scrubjay.model.conflict import ToldConflict
-from scrubjay.model.context import Context, Noted
+from scrubjay.model.conflict import ConflictDetails
+from scrubjay.model.context import Context, ContextEntry
 from scrubjay.recalling.context_parts import Line, Part
 from scrubjay.text.cost import estimate_tokens
 
@@ -38,7 +38,7 @@ def compose(parts: Sequence[Part], *, max_tokens: int, space: str, last_session:
         pinned=_noted(pinned.lines),
         last_session=last_session,
         recent=_noted(recent.lines[::-1]),
-        conflicts=tuple(cast("ToldConflict", line.about) for line in conflicts.lines),
+        conflicts=tuple(cast("ConflictDetails", line.about) for line in conflicts.lines),
         reminders=_noted(reminders.lines),
         text=text,
         tokens=estimate_tokens(text) if text else 0,
@@ -126,5 +126,5 @@ def _heading(part: Part) -> str:
     return f"## {part.heading}"
 
 
-def _noted(lines: Sequence[Line]) -> tuple[Noted, ...]:
-    return tuple(cast("Noted", line.about) for line in lines)
+def _noted(lines: Sequence[Line]) -> tuple[ContextEntry, ...]:
+    return tuple(cast("ContextEntry", line.about) for line in lines)

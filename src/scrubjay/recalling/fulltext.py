@@ -12,20 +12,20 @@ from typing import NamedTuple
 
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput, TooLarge
+from scrubjay.lookup.references import SoundReader
+from scrubjay.model.checks import require_whole, wrong
 from scrubjay.model.draft import Limits
-from scrubjay.model.given import require_whole, wrong
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Filter
-from scrubjay.model.searching import SearchText, TextHit, TextsFound
-from scrubjay.ports import Having, RecordStore
+from scrubjay.model.text_search import SearchText, TextHit, TextsFound
+from scrubjay.ports import LexicalMatch, RecordStore
 from scrubjay.recalling.collapse import passes
-from scrubjay.recalling.containing import contained
-from scrubjay.recalling.fields import Fit, Scale, fit_of, has_any
-from scrubjay.recalling.mirror import Mirrors
-from scrubjay.recalling.sought import idf
+from scrubjay.recalling.field_scores import Fit, Scale, fit_of, has_any
+from scrubjay.recalling.query_terms import idf
 from scrubjay.recalling.spellings import with_spellings
-from scrubjay.references import SoundReader
+from scrubjay.recalling.substring import contained
+from scrubjay.recalling.text_cache import TextCaches
 from scrubjay.text.clauses import Clause, Looked, clauses_of, forms_beginning
 from scrubjay.text.matching import places_of
 from scrubjay.text.snippets import snippet_of
@@ -84,15 +84,21 @@ class _Scored:
 
 
 async def search_text(
-    asked: SearchText, *, spaces: Sequence[str], now: datetime, limits: Limits, store: RecordStore, mirrors: Mirrors
+    asked: SearchText,
+    *,
+    spaces: Sequence[str],
+    now: datetime,
+    limits: Limits,
+    store: RecordStore,
+    text_caches: TextCaches,
 ) -> TextsFound:
     """The memories of some spaces that have what is looked for, best first."""
     _check(asked, limits=limits)
     if len(spaces) == 1:
-        return await _search(asked, space=spaces[0], now=now, store=store, mirrors=mirrors)
+        return await _search(asked, space=spaces[0], now=now, store=store, text_caches=text_caches)
     count = asked.offset + asked.limit
     whole = replace(asked, offset=0, limit=count)
-    found = [await _search(whole, space=space, now=now, store=store, mirrors=mirrors) for space in spaces]
+    found = [await _search(whole, space=space, now=now, store=store, text_caches=text_caches) for space in spaces]
     # Who has less of it than others is no better for having it elsewhere.
     least = min((len(hit.missing) for one in found for hit in one.hits), default=0)
     hits = [hit for one in found for hit in one.hits if len(hit.missing) == least]
@@ -106,7 +112,9 @@ async def search_text(
     )
 
 
-async def _search(asked: SearchText, *, space: str, now: datetime, store: RecordStore, mirrors: Mirrors) -> TextsFound:
+async def _search(
+    asked: SearchText, *, space: str, now: datetime, store: RecordStore, text_caches: TextCaches
+) -> TextsFound:
     looked = clauses_of(asked.query)
     wanted = await with_spellings(asked.filter, spaces=(space,), store=store)
     reader = SoundReader(store, space=space)
@@ -129,12 +137,12 @@ async def _search(asked: SearchText, *, space: str, now: datetime, store: Record
         reader=reader,
     )
     with telemetry.stage("search.candidates"):
-        candidates = await _candidates(search, mirrors=mirrors)
+        candidates = await _candidates(search, text_caches=text_caches)
     with telemetry.stage("search.rank"):
         count = asked.offset + asked.limit
         found = await _ranked(search, candidates, count=count)
     with telemetry.stage("search.show"):
-        shown = {one.id: one.passage for one in candidates}
+        shown = {candidate.id: candidate.passage for candidate in candidates}
         page = found[asked.offset : count]
         hits = tuple(_hit(one, search.clauses, shown.get(one.memory.id), now=search.now) for one in page)
     return TextsFound(
@@ -161,12 +169,12 @@ def _check(asked: SearchText, *, limits: Limits) -> None:
 
 
 async def _weighed(
-    clauses: Sequence[Clause], wanted: Filter, *, reader: SoundReader
+    clauses: Sequence[Clause], filter: Filter, *, reader: SoundReader
 ) -> tuple[tuple[tuple[str, ...], ...], Scale]:
     """The groups of terms of which one each must be there, and what each clause tells."""
-    store, space, state = reader.store, reader.space, wanted.state
+    store, space, state = reader.store, reader.space, filter.state
     begun = {
-        clause.folded: await store.terms_beginning(space, clause.folded, state=state, limit=_MOST_TERMS)
+        clause.folded: await store.terms_with_prefix(space, clause.folded, state=state, limit=_MOST_TERMS)
         for clause in clauses
         if clause.is_beginning
     }
@@ -190,13 +198,13 @@ async def _weighed(
     return tuple(groups), Scale(worth=tuple(worth), usual=usual)
 
 
-async def _candidates(search: _Search, *, mirrors: Mirrors) -> list[_Candidate]:
+async def _candidates(search: _Search, *, text_caches: TextCaches) -> list[_Candidate]:
     """Memories that may have it, the likeliest first."""
     reader = search.reader
     if not search.groups:
         is_lost = all(clause.terms or clause.is_beginning for clause in search.clauses)
-        return [] if is_lost else await _containing(search, mirrors=mirrors)
-    named = await reader.store.memories_having(reader.space, search.groups, search.wanted, limit=_NAMED)
+        return [] if is_lost else await _containing(search, text_caches=text_caches)
+    named = await reader.store.memories_matching(reader.space, search.groups, search.wanted, limit=_NAMED)
     stored = await reader.store.stored_passages(reader.space, [one.passage for one in named])
     passages = {one.id: one for one in stored}
     found = [_candidate(one, passages[one.passage], search) for one in named if one.passage in passages]
@@ -209,7 +217,7 @@ async def _candidates(search: _Search, *, mirrors: Mirrors) -> list[_Candidate]:
     return [*(_Candidate(id=one, has=found[0].has) for one in first), *(one for one in found if one.id not in first)]
 
 
-def _candidate(one: Having, passage: StoredPassage, search: _Search) -> _Candidate:
+def _candidate(one: LexicalMatch, passage: StoredPassage, search: _Search) -> _Candidate:
     """What a memory may be worth by the passage that has the most of it."""
     header = f" {passage.terms[:_HEADER]} "
     hope = sum(any(word in header for word in group) for group in search.words)
@@ -218,13 +226,13 @@ def _candidate(one: Having, passage: StoredPassage, search: _Search) -> _Candida
     return _Candidate(id=passage.memory_id, has=one.groups + phrases, hope=(hope, passage.id), passage=passage)
 
 
-async def _containing(search: _Search, *, mirrors: Mirrors) -> list[_Candidate]:
+async def _containing(search: _Search, *, text_caches: TextCaches) -> list[_Candidate]:
     """Words that no index has, since every text has them: the texts themselves are looked through."""
     text = min((clause.text for clause in search.clauses if not clause.terms), key=len)
     found = await contained(
-        text, state=search.wanted.state, space=search.reader.space, store=search.reader.store, mirrors=mirrors
+        text, state=search.wanted.state, space=search.reader.space, store=search.reader.store, text_caches=text_caches
     )
-    return [_Candidate(id=one) for one in reversed(found.ids)]
+    return [_Candidate(id=id_) for id_ in reversed(found.ids)]
 
 
 async def _ranked(search: _Search, candidates: Sequence[_Candidate], *, count: int) -> list[_Scored]:
@@ -236,7 +244,7 @@ async def _ranked(search: _Search, candidates: Sequence[_Candidate], *, count: i
         # Who has less of it by the index than those that were found is no better than they.
         if len(best) > count or (best and candidates[start].has < candidates[0].has):
             break
-        memories = await search.reader.get([one.id for one in candidates[start : start + size]])
+        memories = await search.reader.get([candidate.id for candidate in candidates[start : start + size]])
         is_much = sum(len(memory.content) for memory in memories) > _MUCH
         found += await asyncio.to_thread(_fitting, search, memories) if is_much else _fitting(search, memories)
         has_most = max((sum(one.fit.has) for one in found), default=0)
@@ -288,15 +296,15 @@ def _snippet(memory: Memory, clauses: Sequence[Clause], passage: StoredPassage |
     return snippet_of(content or "; ".join(holding), ())
 
 
-async def _latest(asked: SearchText, wanted: Filter, *, now: datetime, reader: SoundReader) -> TextsFound:
+async def _latest(asked: SearchText, filter: Filter, *, now: datetime, reader: SoundReader) -> TextsFound:
     """Without a word: what was changed last."""
     count = asked.offset + asked.limit
     found: list[Memory] = []
     after: str | None = None
     while len(found) <= count and (
-        page := await reader.store.list_ids(reader.space, wanted, limit=count + 1, after=after)
+        page := await reader.store.list_ids(reader.space, filter, limit=count + 1, after=after)
     ):
-        found += [memory for memory in await reader.get(page) if passes(memory, wanted, now=now)]
+        found += [memory for memory in await reader.get(page) if passes(memory, filter, now=now)]
         after = page[-1]
     nothing = Fit(score=0.0, fields=(), has=())
     hits = tuple(_hit(_Scored(memory=one, fit=nothing), (), None, now=now) for one in found[asked.offset : count])

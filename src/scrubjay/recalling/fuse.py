@@ -15,9 +15,9 @@ import numpy as np
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.ranking import Ranking, Weights
 from scrubjay.ports import TermStatistics
+from scrubjay.recalling.context_window import ContextWindow, Floats
 from scrubjay.recalling.prior import priors_of
-from scrubjay.recalling.scene import Floats, Scene
-from scrubjay.recalling.sought import Sought, idf
+from scrubjay.recalling.query_terms import QueryTerms, idf
 from scrubjay.recalling.understand import Understood
 
 # What is farther apart in meaning has nothing to do with each other; whether a cosine is above 0 is for the last digit.
@@ -47,7 +47,7 @@ class Scored(NamedTuple):
 class Worded:
     """What words say of each candidate of a scene: its own, those around it, pairs and phrases."""
 
-    scene: Scene
+    scene: ContextWindow
     words: Floats
     context: Floats
     pairs: Floats
@@ -66,7 +66,7 @@ class Worded:
         return [candidates[place] for place in best]
 
 
-def weigh_words(scene: Scene, sought: Sought, asked: Understood, ranking: Ranking) -> Worded:
+def weigh_words(scene: ContextWindow, sought: QueryTerms, asked: Understood, ranking: Ranking) -> Worded:
     """BM25 of each candidate alone, and what it gains by the words around it."""
     weights, statistics = ranking.weights, sought.statistics
     count = len(scene.beside)
@@ -125,7 +125,7 @@ def _bm25(counts: Floats, lengths: Floats, rarity: Floats, weights: Weights) -> 
     return (rarity * counts * (k1 + 1) / np.maximum(counts + norm[:, None], 1e-9)).sum(axis=1)
 
 
-def _counts(scene: Scene, terms: Sequence[str], sought: Sought) -> Floats:
+def _counts(scene: ContextWindow, terms: Sequence[str], sought: QueryTerms) -> Floats:
     """How often each row has each term; where it is missing, what its nearest kin there counts."""
     names = {name for who in scene.speakers for name in who.split()}
     # A name has no kin and is none, and a term counts for itself alone.
@@ -147,7 +147,9 @@ def _counts(scene: Scene, terms: Sequence[str], sought: Sought) -> Floats:
     return np.ascontiguousarray(counts[: len(terms)].T)
 
 
-def _runs(scene: Scene, pairs: Sequence[str], counts: Mapping[str, Floats], statistics: TermStatistics) -> Floats:
+def _runs(
+    scene: ContextWindow, pairs: Sequence[str], counts: Mapping[str, Floats], statistics: TermStatistics
+) -> Floats:
     """What pairs of the question's terms are worth that stand side by side; as rare as the rarer of the two."""
     candidates = scene.candidates
     worth = np.zeros(len(candidates), dtype=np.float32)
@@ -161,11 +163,11 @@ def _runs(scene: Scene, pairs: Sequence[str], counts: Mapping[str, Floats], stat
     return worth
 
 
-def _having(scene: Scene, phrases: Sequence[str]) -> Floats:
+def _having(scene: ContextWindow, phrases: Sequence[str]) -> Floats:
     if not phrases:
         return np.zeros(len(scene.candidates), dtype=np.float32)
     texts = [f" {passage.terms} " for passage in scene.candidates]
-    return np.array([sum(f" {one} " in text for one in phrases) for text in texts], dtype=np.float32)
+    return np.array([sum(f" {phrase} " in text for phrase in phrases) for text in texts], dtype=np.float32)
 
 
 def _idf(statistics: TermStatistics, term: str) -> float:

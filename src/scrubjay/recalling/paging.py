@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.given import require_text
+from scrubjay.model.checks import require_text
 from scrubjay.model.memory import Memory
-from scrubjay.model.moment import from_micros, to_micros
 from scrubjay.model.query import Question
+from scrubjay.model.timestamps import from_micros, to_micros
 
 _HEAD = struct.Struct(">6sq")
 _MARK_BYTES = 4

@@ -12,21 +12,21 @@ from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.results import Hit, Recalled
 from scrubjay.ports import Embedder, RecordStore, Reranker
-from scrubjay.recalling.answers import Answers, key_of
-from scrubjay.recalling.aside import Aside, AsideReader
+from scrubjay.recalling.answer_cache import AnswerCache, key_of
 from scrubjay.recalling.budget import fit
 from scrubjay.recalling.candidates import Candidates, Library, compare, gather_candidates
 from scrubjay.recalling.collapse import Found, Wanted, collapse, passes
-from scrubjay.recalling.containing import Contained, contained, stands_in
+from scrubjay.recalling.context_window import lay_out
 from scrubjay.recalling.fuse import fuse, weigh_words
-from scrubjay.recalling.mirror import Mirrors
+from scrubjay.recalling.overlay.overlay import Overlay, OverlayReader
+from scrubjay.recalling.overlay.reader import FEW, open_reader
 from scrubjay.recalling.paging import Page, cursor_after, page_of
+from scrubjay.recalling.render import hit_of, passage_of, pinned_hits, unasked, with_neighbours
 from scrubjay.recalling.rerank import rerank
-from scrubjay.recalling.scene import lay_out
 from scrubjay.recalling.search import Searcher
-from scrubjay.recalling.setting_aside import FEW, open_reader
 from scrubjay.recalling.spellings import with_spellings
-from scrubjay.recalling.telling import hit_of, passage_of, pinned_hits, unasked, with_neighbours
+from scrubjay.recalling.substring import Contained, contained, stands_in
+from scrubjay.recalling.text_cache import TextCaches
 from scrubjay.recalling.understand import Understood, understand
 
 # How much deeper each further look goes when candidates turn out to be few memories.
@@ -37,7 +37,7 @@ _PAGE = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
+class RecallContext:
     """What the read path works with."""
 
     store: RecordStore
@@ -45,8 +45,8 @@ class Shelf:
     index: Searcher
     limits: Limits
     ranking: Ranking = field(default_factory=Ranking)
-    mirrors: Mirrors = field(default_factory=Mirrors)
-    answers: Answers = field(default_factory=Answers)
+    text_caches: TextCaches = field(default_factory=TextCaches)
+    answers: AnswerCache = field(default_factory=AnswerCache)
     reranker: Reranker | None = None
     rerank_top: int = 30
 
@@ -56,24 +56,26 @@ class Shelf:
         return self.reranker if self.ranking.uses("rerank") else None
 
 
-async def recall(question: Question, *, cursor: str, spaces: Sequence[str], now: datetime, shelf: Shelf) -> Recalled:
+async def recall(
+    question: Question, *, cursor: str, spaces: Sequence[str], now: datetime, context: RecallContext
+) -> Recalled:
     """The memories that answer a question best, of all the spaces; without a question, the most recent."""
     with telemetry.stage("recall.understand"):
         moment = question.as_of or now
-        asked = understand(question, limits=shelf.limits, ranking=shelf.ranking, now=moment)
+        asked = understand(question, limits=context.limits, ranking=context.ranking, now=moment)
         page = page_of(cursor, question, spaces=spaces)
         # Asked before anything is looked up: what is committed meanwhile makes the answer one of the past.
-        places = tuple([await shelf.store.last_place(space) for space in spaces])
+        places = tuple([await context.store.last_place(space) for space in spaces])
     key = key_of(question, spaces=spaces, cursor=cursor)
-    known = None if key is None else shelf.answers.get(key, places=places, now=now)
+    known = None if key is None else context.answers.get(key, places=places, now=now)
     telemetry.count("recall_cache", result="miss" if known is None else "hit")
     if known is not None:
         return known
-    wanted = await with_spellings(question.filter, spaces=spaces, store=shelf.store)
+    wanted = await with_spellings(question.filter, spaces=spaces, store=context.store)
     asked = replace(asked, question=replace(question, filter=wanted))
-    answer, told = await _answer(_Asking(asked=asked, page=page, now=moment, shelf=shelf), spaces=spaces)
+    answer, told = await _answer(_Asking(asked=asked, page=page, now=moment, context=context), spaces=spaces)
     if key is not None and not answer.degraded:
-        shelf.answers.put(key, answer, places=places, now=now, told=told)
+        context.answers.put(key, answer, places=places, now=now, told=told)
     return answer
 
 
@@ -84,7 +86,7 @@ class _Asking:
     asked: Understood
     page: Page
     now: datetime
-    shelf: Shelf
+    context: RecallContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +102,7 @@ class _Part:
 async def _answer(asking: _Asking, *, spaces: Sequence[str]) -> tuple[Recalled, list[Memory]]:
     """The answer, and the memories that it tells of."""
     question, is_first = asking.asked.question, asking.page.since is None
-    store, asides = asking.shelf.store, asking.shelf.answers.asides
+    store, asides = asking.context.store, asking.context.answers.asides
     readers = [await open_reader(question, space=space, store=store, now=asking.now, asides=asides) for space in spaces]
     with telemetry.stage("recall.pinned"):
         pinned = [memory for reader in readers for memory in await _pinned(now=asking.now, reader=reader)]
@@ -143,18 +145,18 @@ async def _answer(asking: _Asking, *, spaces: Sequence[str]) -> tuple[Recalled, 
     return answer, [*pinned, *(one.memory for one in part.found)]
 
 
-async def _look(asking: _Asking, *, skip: frozenset[str], reader: AsideReader) -> _Part:
+async def _look(asking: _Asking, *, skip: frozenset[str], reader: OverlayReader) -> _Part:
     """What one space has for a page and one memory more, so that it is known whether there is another page."""
     question, page = asking.asked.question, asking.page
     within: Contained | None = None
     if question.contains:
         within = await contained(
             question.contains, state=question.filter.state, space=reader.space, store=reader.store,
-            mirrors=asking.shelf.mirrors,
+            text_caches=asking.context.text_caches,
         )  # fmt: skip
     wanted = Wanted(
         filter=question.filter,
-        count=max(question.limit, asking.shelf.rerank_top if asking.shelf.second else 0) + 1,
+        count=max(question.limit, asking.context.rerank_top if asking.context.second else 0) + 1,
         now=asking.now,
         is_there=lambda memory_id: memory_id in skip or page.has_id(memory_id),
         admits=lambda memory: (
@@ -178,7 +180,7 @@ def _merged(parts: Sequence[_Part]) -> _Part:
     found.sort(key=lambda one: (one.best.score, one.memory.updated_at), reverse=True)
     return _Part(
         found=found,
-        terms=tuple(dict.fromkeys(one for part in parts for one in part.terms)),
+        terms=tuple(dict.fromkeys(term for part in parts for term in part.terms)),
         added=tuple(dict.fromkeys(one for part in parts for one in part.added)),
         degraded=tuple(dict.fromkeys(why for part in parts for why in part.degraded)),
     )
@@ -186,9 +188,9 @@ def _merged(parts: Sequence[_Part]) -> _Part:
 
 async def _reranked(part: _Part, asking: _Asking) -> _Part:
     """The best in the order of a second opinion, if there is one."""
-    shelf = asking.shelf
+    context = asking.context
     text_of = partial(passage_of, now=asking.now)
-    done = await rerank(asking.asked.text, part.found, text_of=text_of, reranker=shelf.second, top=shelf.rerank_top)
+    done = await rerank(asking.asked.text, part.found, text_of=text_of, reranker=context.second, top=context.rerank_top)
     scored = [
         replace(one, best=one.best._replace(rerank=score)) for one, score in zip(done.found, done.scores, strict=False)
     ]
@@ -197,11 +199,12 @@ async def _reranked(part: _Part, asking: _Asking) -> _Part:
 
 
 async def _search(
-    asking: _Asking, wanted: Wanted, within: Contained | None, *, used_up: int, reader: AsideReader
+    asking: _Asking, wanted: Wanted, within: Contained | None, *, used_up: int, reader: OverlayReader
 ) -> _Part:
-    shelf = asking.shelf
+    context = asking.context
     library = Library(
-        space=reader.space, store=shelf.store, embedder=shelf.embedder, index=shelf.index, ranking=shelf.ranking,
+        space=reader.space, store=context.store, embedder=context.embedder, index=context.index,
+        ranking=context.ranking,
         aside=reader.aside,
     )  # fmt: skip
     few = _few(within, reader.aside)
@@ -221,17 +224,17 @@ async def _search(
     return replace(part, degraded=(*part.degraded, "a few long memories fill what was searched: there may be others"))
 
 
-def _few(within: Contained | None, aside: Aside) -> tuple[str, ...] | None:
+def _few(within: Contained | None, aside: Overlay) -> tuple[str, ...] | None:
     """The only memories in question, besides those told otherwise, if they are few."""
     ids = aside.among if within is None else within.ids
     if within is not None and aside.among is not None:
         there = frozenset(aside.among)
-        ids = tuple(one for one in within.ids if one in there)
+        ids = tuple(id_ for id_ in within.ids if id_ in there)
     return ids if ids is not None and len(ids) <= FEW else None
 
 
 async def _among(
-    asking: _Asking, wanted: Wanted, ids: Sequence[str], *, library: Library, reader: AsideReader
+    asking: _Asking, wanted: Wanted, ids: Sequence[str], *, library: Library, reader: OverlayReader
 ) -> _Part:
     numbers = await library.store.passage_numbers(library.space, ids)
     candidates = await gather_candidates(asking.asked, library=library, among=numbers)
@@ -239,7 +242,7 @@ async def _among(
 
 
 async def _ranked(
-    candidates: Candidates, asking: _Asking, wanted: Wanted, *, library: Library, reader: AsideReader
+    candidates: Candidates, asking: _Asking, wanted: Wanted, *, library: Library, reader: OverlayReader
 ) -> _Part:
     asked, ranking = asking.asked, library.ranking
     with telemetry.stage("recall.fuse"):
@@ -255,7 +258,7 @@ async def _ranked(
 
 
 async def _recent(
-    asking: _Asking, wanted: Wanted, within: Contained | None, *, used_up: int, reader: AsideReader
+    asking: _Asking, wanted: Wanted, within: Contained | None, *, used_up: int, reader: OverlayReader
 ) -> _Part:
     del asking
     told = reader.aside.told
@@ -273,7 +276,7 @@ async def _recent(
         ids = await reader.store.list_ids(reader.space, wanted.filter, limit=limit, after=after)
         if not ids:
             break
-        memories += await reader.get([one for one in ids if one not in told and (among is None or one in among)])
+        memories += await reader.get([id_ for id_ in ids if id_ not in told and (among is None or id_ in among)])
         found = await collapse(map(unasked, memories), wanted=wanted, reader=reader)
         after = ids[-1]
     if aside:
@@ -283,10 +286,12 @@ async def _recent(
 
 
 def _newest_first(memories: Sequence[Memory]) -> list[Memory]:
-    return sorted({one.id: one for one in memories}.values(), key=lambda one: (one.updated_at, one.id), reverse=True)
+    return sorted(
+        {memory.id: memory for memory in memories}.values(), key=lambda one: (one.updated_at, one.id), reverse=True
+    )
 
 
-async def _pinned(*, now: datetime, reader: AsideReader) -> list[Memory]:
+async def _pinned(*, now: datetime, reader: OverlayReader) -> list[Memory]:
     """Oldest first."""
     ids = await reader.store.pinned(reader.space)
     aside = [one for one, memory in reader.aside.told.items() if memory is not None and memory.pinned]
@@ -297,7 +302,7 @@ async def _pinned(*, now: datetime, reader: AsideReader) -> list[Memory]:
 
 
 async def _with_neighbours(
-    hits: Sequence[Hit], *, each: int, now: datetime, readers: Sequence[AsideReader]
+    hits: Sequence[Hit], *, each: int, now: datetime, readers: Sequence[OverlayReader]
 ) -> list[Hit]:
     if not each or not hits:
         return list(hits)

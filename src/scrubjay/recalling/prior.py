@@ -6,12 +6,12 @@ from datetime import datetime
 import numpy as np
 
 from scrubjay.model.memory import Tier
-from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.ranking import Ranking, Weights
-from scrubjay.recalling.scene import Floats, Scene
+from scrubjay.model.timestamps import to_micros
+from scrubjay.recalling.context_window import ContextWindow, Floats
 from scrubjay.recalling.understand import Understood
-from scrubjay.text.when import Span
+from scrubjay.text.dates.phrases import Span
 
 _DAY = 86_400_000_000
 # In so many days from those that were named a date comes to count less by e: people remember when only roughly.
@@ -26,7 +26,7 @@ _SETTLED = (tuple(Tier).index(Tier.SEMANTIC), tuple(Tier).index(Tier.PROCEDURAL)
 
 
 def priors_of(
-    scene: Scene, *, asked: Understood, ranking: Ranking, now: datetime
+    scene: ContextWindow, *, asked: Understood, ranking: Ranking, now: datetime
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """What date, name, manner and standing speak for each candidate.
 
@@ -54,7 +54,7 @@ def _dated(passages: Sequence[StoredPassage], spans: Sequence[Span], weights: We
     return weights.date * best
 
 
-def _named(scene: Scene, terms: frozenset[str], weights: Weights) -> Floats:
+def _named(scene: ContextWindow, terms: frozenset[str], weights: Weights) -> Floats:
     shares = np.array([_share(who.split(), terms) for who in scene.speakers], dtype=np.float32)
     return weights.name * shares[scene.who[: len(scene.candidates)]]
 

@@ -6,16 +6,16 @@ from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.model.given import require_texts
+from scrubjay.lookup.references import SoundReader, resolve_all
+from scrubjay.model.checks import require_texts
 from scrubjay.model.memory import MAIN, Memory, Observation, State, Trust
-from scrubjay.model.moment import to_iso
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.results import Missing, ReadResult
 from scrubjay.model.snapshot import as_json
+from scrubjay.model.timestamps import to_iso
 from scrubjay.ports import RecordStore
-from scrubjay.recalling.bygone import bygone
-from scrubjay.recalling.standing import Standing, as_wanted
-from scrubjay.references import SoundReader, resolve_all
+from scrubjay.recalling.overlay.as_of import bygone
+from scrubjay.recalling.overlay.single import Standing, as_wanted
 
 FORMATS = ("markdown", "plain", "json")
 # What has left its name to others.
@@ -97,7 +97,7 @@ async def _called_so(
     """Who answered to a reference then, where another does now, or nobody; none if several did."""
     handles = [one for state in _FORMER for one in await store.find(space, ref, state=state)]
     known = {memory.id for memory in others}
-    memories = await store.get(space, [one.id for one in handles if one.id not in known])
+    memories = await store.get(space, [handle.id for handle in handles if handle.id not in known])
     there = await _there(memories.values(), wanted, store=store)
     if not there and wanted.as_of is not None:
         # It may be called otherwise since: whatever has changed is looked at as it was.
@@ -141,8 +141,8 @@ def render(
     """A memory as text; what was superseded stands at the end, unless it held at the moment that is asked for."""
     if format == "json":
         return json.dumps(as_json(memory), ensure_ascii=False, indent=2)
-    holding = [one for one in memory.observations if _ended(one, at) is None]
-    ended = [(one, end) for one in memory.observations if (end := _ended(one, at)) is not None]
+    holding = [observation for observation in memory.observations if _ended(observation, at) is None]
+    ended = [(observation, end) for observation in memory.observations if (end := _ended(observation, at)) is not None]
     if format == "plain":
         branch = [f"(on branch {memory.branch})"] if memory.branch != MAIN else []
         past = [f"{one.text} (until {_day(end)})" for one, end in ended]
@@ -159,7 +159,7 @@ def render(
 async def _names(
     memories: Sequence[Memory], relations: Sequence[Relation], *, space: str, store: RecordStore
 ) -> dict[str, str]:
-    ids = [end for one in relations for end in (one.source, one.target)]
+    ids = [end for relation in relations for end in (relation.source, relation.target)]
     ids += [memory.merged_into for memory in memories if memory.merged_into]
     return {memory.id: memory.label for memory in (await store.get(space, list(dict.fromkeys(ids)))).values()}
 
@@ -201,11 +201,11 @@ def _day(moment: datetime) -> str:
 
 def _links(memory: Memory, relations: Sequence[Relation], names: Mapping[str, str]) -> list[str]:
     lines: list[str] = []
-    for one in relations:
-        if memory.id not in (one.source, one.target):
+    for relation in relations:
+        if memory.id not in (relation.source, relation.target):
             continue
-        other = one.target if one.source == memory.id else one.source
-        arrow = "↔" if one.type == LINK else "→" if one.source == memory.id else "←"
-        label = f" ({one.text})" if one.text else ""
-        lines.append(f"- {arrow} {one.type} [[{names.get(other, other)}]]{label}")
+        other = relation.target if relation.source == memory.id else relation.source
+        arrow = "↔" if relation.type == LINK else "→" if relation.source == memory.id else "←"
+        label = f" ({relation.text})" if relation.text else ""
+        lines.append(f"- {arrow} {relation.type} [[{names.get(other, other)}]]{label}")
     return ["", "## Related", "", *lines] if lines else []

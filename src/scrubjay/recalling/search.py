@@ -9,6 +9,6 @@ from scrubjay.model.query import Filter
 class Searcher(Protocol):
     """Finds the passages nearest to a vector."""
 
-    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
         """(passage number, cosine), best first."""
         ...

@@ -4,36 +4,38 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scrubjay.model.query import Facet, Filter, facet, tag_facet
-from scrubjay.model.rules import DRAWER, TAGS
+from scrubjay.model.rules import COLLECTION, TAGS
 from scrubjay.ports import RecordStore
-from scrubjay.text.naming import spellings_of
-from scrubjay.text.tag_rules import Synonyms, synonyms_from
-from scrubjay.text.tagging import spelt
+from scrubjay.text.names import spellings_of
+from scrubjay.text.tags.spelling import spelt
+from scrubjay.text.tags.synonyms import Synonyms, synonyms_from
 
 
-async def with_spellings(wanted: Filter, *, spaces: Sequence[str], store: RecordStore) -> Filter:
+async def with_spellings(filter: Filter, *, spaces: Sequence[str], store: RecordStore) -> Filter:
     """A filter that takes entities and tags also as the spaces spell them."""
-    if not wanted.entity and not wanted.tags and not wanted.any_tags:
-        return wanted
+    if not filter.entity and not filter.tags and not filter.any_tags:
+        return filter
     also: dict[Facet, tuple[Facet, ...]] = {}
     for space in spaces:
-        others = await _others(wanted, space=space, store=store)
+        others = await _others(filter, space=space, store=store)
         asked = [one for several in others.values() for one in several]
-        known = await store.known_facets(space, asked, state=wanted.state) if asked else {}
+        known = await store.known_facets(space, asked, state=filter.state) if asked else {}
         for one, several in others.items():
             found = tuple(other for other in several if other in known)
             also[one] = tuple(dict.fromkeys((*also.get(one, ()), *found)))
     found = {one: several for one, several in also.items() if several}
-    return replace(wanted, also=found) if found else wanted
+    return replace(filter, also=found) if found else filter
 
 
-async def _others(wanted: Filter, *, space: str, store: RecordStore) -> dict[Facet, tuple[Facet, ...]]:
+async def _others(filter: Filter, *, space: str, store: RecordStore) -> dict[Facet, tuple[Facet, ...]]:
     """How each facet that is asked for may be spelled otherwise."""
     others: dict[Facet, tuple[Facet, ...]] = {}
-    if wanted.entity:
-        others[facet("entity", wanted.entity)] = tuple(facet("entity", one) for one in spellings_of(wanted.entity))
-    tags = dict.fromkeys((*wanted.tags, *wanted.any_tags))
-    synonyms = synonyms_from(await store.paper(space, DRAWER, TAGS)) if tags else Synonyms()
+    if filter.entity:
+        others[facet("entity", filter.entity)] = tuple(
+            facet("entity", spelling) for spelling in spellings_of(filter.entity)
+        )
+    tags = dict.fromkeys((*filter.tags, *filter.any_tags))
+    synonyms = synonyms_from(await store.document(space, COLLECTION, TAGS)) if tags else Synonyms()
     return others | {tag_facet(tag): tuple(map(tag_facet, _written(tag, synonyms))) for tag in tags}
 
 

@@ -6,13 +6,13 @@ from datetime import datetime
 from itertools import pairwise
 
 from scrubjay.errors import InvalidInput, TooLarge
+from scrubjay.model.checks import require_flag, require_moment, require_text, require_whole, wrong
 from scrubjay.model.draft import Limits
-from scrubjay.model.given import require_flag, require_moment, require_text, require_whole, wrong
 from scrubjay.model.memory import Tier, Trust
 from scrubjay.model.query import Question
 from scrubjay.model.ranking import Ranking
+from scrubjay.text.dates.phrases import Span, days_named
 from scrubjay.text.tokens import running_terms_of, terms_of
-from scrubjay.text.when import Span, days_named
 
 # More words than this in a question are context, not things to look for: what is asked stands before it or after it.
 _MOST_TERMS = 64

@@ -6,7 +6,7 @@ from typing import Protocol
 from numpy.typing import ArrayLike
 
 from scrubjay.errors import RerankingUnavailable
-from scrubjay.reranking.chosen import Chosen
+from scrubjay.reranking.config import Chosen
 from scrubjay.reranking.threaded import Patience, Scorer, ThreadedReranker
 
 DEFAULT_MODEL = "cross-encoder/ms-marco-MiniLM-L6-v2"

@@ -85,7 +85,7 @@ def _terms(word: str) -> tuple[tuple[str, ...], bool]:
 
 def _spelled(folded: Folded, clause: Clause) -> Iterator[tuple[int, int]]:
     """A word where it stands to the letter, or else its parts: of scripts without spaces, and of signs."""
-    for sought in ([clause.folded], [one for one in clause.terms if is_unspaced(one)]):
+    for sought in ([clause.folded], [term for term in clause.terms if is_unspaced(term)]):
         spans = [span for one in sought if one for span in _occurrences(folded, one)]
         if spans:
             yield from spans

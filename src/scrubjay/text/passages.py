@@ -8,8 +8,8 @@ from dataclasses import replace
 from scrubjay.model.media import media_type_in
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage
+from scrubjay.text.dates.phrases import date_words
 from scrubjay.text.tokens import terms_of
-from scrubjay.text.when import date_words
 
 # How texts are taken apart. Raised with every change of it: stores then read anew what they know in the old way.
 SHAPE = 3

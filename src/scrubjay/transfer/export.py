@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 
 from scrubjay.model.memory import State
-from scrubjay.model.moment import to_iso
 from scrubjay.model.query import Filter
-from scrubjay.ports import Dossier, Progress, RecordStore
-from scrubjay.transfer.lines import dossier_line, header, relation_line
+from scrubjay.model.timestamps import to_iso
+from scrubjay.ports import MemoryHistory, Progress, RecordStore
+from scrubjay.transfer.lines import header, history_line, relation_line
 
 _PAGE = 200
 _ALL_VERSIONS = 1 << 31
@@ -20,9 +20,9 @@ async def export_lines(
     yield header(space, to_iso(now))
     ids = [memory_id async for memory_id in _all_ids(space, store)]
     for done, memory_id in enumerate(ids, start=1):
-        dossier = await _dossier(memory_id, space=space, store=store)
-        if dossier is not None:
-            yield dossier_line(dossier)
+        memory_history = await _memory_history(memory_id, space=space, store=store)
+        if memory_history is not None:
+            yield history_line(memory_history)
         if progress is not None:
             progress(done, len(ids))
     for start in range(0, len(ids), _PAGE):
@@ -42,9 +42,9 @@ async def _all_ids(space: str, store: RecordStore) -> AsyncIterator[str]:
             after = page[-1]
 
 
-async def _dossier(memory_id: str, *, space: str, store: RecordStore) -> Dossier | None:
+async def _memory_history(memory_id: str, *, space: str, store: RecordStore) -> MemoryHistory | None:
     found = await store.get(space, [memory_id])
     if memory_id not in found:
         return None  # Purged since we began.
     versions = await store.versions(space, memory_id, limit=_ALL_VERSIONS)
-    return Dossier(memory=found[memory_id], versions=tuple(reversed(versions)))
+    return MemoryHistory(memory=found[memory_id], versions=tuple(reversed(versions)))

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.given import require_text, require_whole
+from scrubjay.model.checks import require_text, require_whole
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json
-from scrubjay.model.moment import parse_moment, to_iso
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.snapshot import from_body, to_body
+from scrubjay.model.timestamps import parse_moment, to_iso
 from scrubjay.model.version import Version
-from scrubjay.ports import Dossier
+from scrubjay.ports import MemoryHistory
 
 FORMAT = 1
 
@@ -33,20 +33,20 @@ def check_header(given: Mapping[str, Json]) -> None:
         )
 
 
-def dossier_line(dossier: Dossier) -> str:
+def history_line(memory_history: MemoryHistory) -> str:
     """A memory with all its versions."""
-    return json.dumps(dossier_json(dossier), ensure_ascii=False)
+    return json.dumps(history_json(memory_history), ensure_ascii=False)
 
 
-def dossier_json(dossier: Dossier) -> dict[str, Json]:
+def history_json(memory_history: MemoryHistory) -> dict[str, Json]:
     """The same before it is written."""
-    memory = dossier.memory
+    memory = memory_history.memory
     beside: dict[str, Json] = {"id": memory.id, "version": memory.version}
     if memory.access_count:
         beside["access_count"] = memory.access_count
     if memory.last_accessed:
         beside["last_accessed"] = to_iso(memory.last_accessed)
-    versions: list[Json] = [_version_json(version) for version in dossier.versions]
+    versions: list[Json] = [_version_json(version) for version in memory_history.versions]
     return {"memory": beside, "versions": versions}
 
 
@@ -69,7 +69,7 @@ def relation_json(relation: Relation) -> dict[str, Json]:
     return {"relation": told}
 
 
-def parse_line(text: str) -> Dossier | Relation | None:
+def parse_line(text: str) -> MemoryHistory | Relation | None:
     """What a line holds; the header is None."""
     try:
         given: object = json.loads(text, parse_constant=_refuse_constant)
@@ -82,7 +82,7 @@ def parse_line(text: str) -> Dossier | Relation | None:
     if "\\u" in text:
         _refuse_unwritable(line)
     if "memory" in line:
-        return _dossier(_object(line, "memory"), line.get("versions"))
+        return _memory_history(_object(line, "memory"), line.get("versions"))
     if "relation" in line:
         return _relation(_object(line, "relation"))
     check_header(line)
@@ -120,13 +120,13 @@ def _version_json(version: Version) -> dict[str, Json]:
     return told
 
 
-def _dossier(beside: Mapping[str, Json], versions: Json) -> Dossier:
+def _memory_history(beside: Mapping[str, Json], versions: Json) -> MemoryHistory:
     memory_id = _text(beside, "id").lower()
     if not is_id(memory_id):
         raise InvalidInput(f"{memory_id!r} is not an id")
     if not isinstance(versions, list) or not versions:
         raise InvalidInput("a memory needs at least one version")
-    past = tuple(_version(one, memory_id) for one in versions)
+    past = tuple(_version(version, memory_id) for version in versions)
     current = {version.number: version.memory for version in past}.get(_number(beside, "version"))
     if current is None:
         raise InvalidInput(f"the current version of {memory_id} is missing")
@@ -140,7 +140,7 @@ def _dossier(beside: Mapping[str, Json], versions: Json) -> Dossier:
         access_count=_number(beside, "access_count") if "access_count" in beside else 0,
         last_accessed=parse_moment(accessed, field="last_accessed") if isinstance(accessed, str) else None,
     )
-    return Dossier(memory=memory, versions=past)
+    return MemoryHistory(memory=memory, versions=past)
 
 
 def _version(given: Json, memory_id: str) -> Version:

@@ -17,9 +17,9 @@ import qdrant_edge as edge
 from scrubjay.errors import IndexUnavailable
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter
+from scrubjay.vectors.edge_codec import create_shard, edge_errors, edge_filter, edge_point, edge_query
 from scrubjay.vectors.meta import Meta, is_unflushed, mark_unflushed, read_meta, write_meta
-from scrubjay.vectors.shard import create_shard, edge_errors, edge_filter, edge_point, edge_query
-from scrubjay.vectors.sound import require_sound
+from scrubjay.vectors.validate import require_sound
 
 _SHARD = "shard"
 # About ten milliseconds of the engine's time.
@@ -130,12 +130,12 @@ class EdgeIndex:
         if self._whole_on_disk and self._unflushed >= self._tuning.flush_every:
             self.flush()
 
-    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
         """(passage number, cosine), best first; never fewer than pass the filter, up to the limit."""
         require_sound(vector, dimension=self._meta.dimension)
         if limit < 1:
             return []
-        passing = edge_filter(space, wanted)
+        passing = edge_filter(space, filter)
         found = self._query(vector, passing, limit=limit, exact=False)
         # A walk through the graph may miss points that a filter leaves lonely; a scan does not.
         if self._has_graph and len(found) < min(limit, self.points):

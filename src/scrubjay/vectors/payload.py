@@ -5,9 +5,9 @@ The embedded engine and the server have the same fields; only the types that the
 
 from dataclasses import dataclass
 
-from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import Point
 from scrubjay.model.query import Facet, Filter, facet
+from scrubjay.model.timestamps import to_micros
 
 HOME = "home"
 FACETS = "facets"
@@ -40,21 +40,21 @@ Condition = OneOf | Between
 
 def payload_of(point: Point) -> Payload:
     """The fields of a point. Space and state are one field: every search asks for both."""
-    state = next((one for one in point.facets if one.startswith(_STATE)), _STATE)
+    state = next((facet for facet in point.facets if facet.startswith(_STATE)), _STATE)
     return {
         HOME: _home(point.space, state),
-        FACETS: [_text(one) for one in point.facets if one != state],
+        FACETS: [_text(facet) for facet in point.facets if facet != state],
         AT: point.at,
     }
 
 
-def conditions_of(space: str, wanted: Filter) -> list[Condition]:
+def conditions_of(space: str, filter: Filter) -> list[Condition]:
     """All that must hold; the first is the space and state."""
-    must: list[Condition] = [OneOf(HOME, (_home(space, facet("state", wanted.state)),))]
-    must += [OneOf(FACETS, tuple(_text(one) for one in group)) for group in wanted.facet_groups]
-    if wanted.since is not None or wanted.until is not None:
-        since = None if wanted.since is None else float(to_micros(wanted.since))
-        until = None if wanted.until is None else float(to_micros(wanted.until))
+    must: list[Condition] = [OneOf(HOME, (_home(space, facet("state", filter.state)),))]
+    must += [OneOf(FACETS, tuple(_text(one) for one in group)) for group in filter.facet_groups]
+    if filter.since is not None or filter.until is not None:
+        since = None if filter.since is None else float(to_micros(filter.since))
+        until = None if filter.until is None else float(to_micros(filter.until))
         must.append(Between(AT, since, until))
     return must
 

@@ -13,8 +13,8 @@ from scrubjay.model.memory import Json
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile
-from scrubjay.vectors.pgvector_plan import STANDING, Layout, Tuning, require_known, standing_of
-from scrubjay.vectors.sound import require_sound
+from scrubjay.vectors.pgvector_indexes import STANDING, Layout, Tuning, require_known, standing_of
+from scrubjay.vectors.validate import require_sound
 
 _NEAREST = "SELECT id, cosine FROM scrubjay.nearest_passages(%s, %s, %s, %s::jsonb, %s::jsonb)"
 _INDEX_VECTORS = "SELECT scrubjay.index_vectors(%s, %s)"
@@ -42,7 +42,7 @@ class Tables(Protocol):
         """Return the rows of a query, in a space, or as the keeper of all spaces."""
         ...
 
-    def asked(self, space: str, wanted: Filter) -> dict[str, Json]:
+    def asked(self, space: str, filter: Filter) -> dict[str, Json]:
         """Return a filter as the database takes it."""
         ...
 
@@ -85,13 +85,13 @@ class PgvectorIndex:
         """Read the state of the database, and start a missing build; raises EmbeddingUnavailable without a model."""
         await self._look()
 
-    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
         """Return (passage number, cosine), best first; never fewer than pass the filter, up to the limit."""
         layout = await self._current()
         require_sound(vector, dimension=layout.standing.dimension)
         if limit < 1 or layout.standing.model_no is None:
             return []
-        filters = json.dumps(self._tables.asked(space, wanted))
+        filters = json.dumps(self._tables.asked(space, filter))
         rows = await self._tables.rows(
             _NEAREST, layout.standing.model_no, _written(vector), limit, filters, self.way, space=space
         )

@@ -16,11 +16,11 @@ from qdrant_client import AsyncQdrantClient, models
 from scrubjay.errors import IndexUnavailable
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter
+from scrubjay.vectors.qdrant_address import QdrantPlace
+from scrubjay.vectors.qdrant_codec import Mark, Series, mark_of, number_of, qdrant_errors, qdrant_filter
+from scrubjay.vectors.qdrant_connection import QdrantConnection, QdrantServerConnection
 from scrubjay.vectors.qdrant_layout import ServerTuning, prepare, size_of
-from scrubjay.vectors.qdrant_line import Line, ServerLine
-from scrubjay.vectors.qdrant_place import QdrantPlace
-from scrubjay.vectors.qdrant_shape import Mark, Series, mark_of, number_of, qdrant_errors, qdrant_filter
-from scrubjay.vectors.sound import require_sound
+from scrubjay.vectors.validate import require_sound
 
 # About fifteen milliseconds of work for the client, who holds everybody up meanwhile.
 _PUT_AT_ONCE = 64
@@ -45,7 +45,7 @@ class QdrantIndex:
     """A `VectorIndex` of one store and model in a collection of many."""
 
     def __init__(
-        self, line: Line, place: QdrantPlace, *, store_id: str, series: Series, tuning: ServerTuning | None
+        self, line: QdrantConnection, place: QdrantPlace, *, store_id: str, series: Series, tuning: ServerTuning | None
     ) -> None:
         self._line = line
         self._place = place
@@ -56,7 +56,7 @@ class QdrantIndex:
         self._is_whole = False
 
     @classmethod
-    def at(cls, place: QdrantPlace, *, line: Line, store_id: str, model: str, dimension: int) -> Self:
+    def at(cls, place: QdrantPlace, *, line: QdrantConnection, store_id: str, model: str, dimension: int) -> Self:
         """The index on a server. It may be down, and may come back."""
         series = Series(model=model, dimension=dimension)
         # The stand-in has no indexes and nothing to tune.
@@ -64,9 +64,9 @@ class QdrantIndex:
         return cls(line, place, store_id=store_id, series=series, tuning=tuning)
 
     @staticmethod
-    def line_to(place: QdrantPlace) -> Line:
+    def line_to(place: QdrantPlace) -> QdrantConnection:
         """The way there, which several may share."""
-        return ServerLine(place)
+        return QdrantServerConnection(place)
 
     @property
     def cursor(self) -> int:
@@ -146,12 +146,12 @@ class QdrantIndex:
         if self._is_whole:
             await self._put_mark(cursor)
 
-    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
         """(passage number, cosine), best first; never fewer than pass the filter, up to the limit."""
         require_sound(vector, dimension=self._series.dimension)
         if limit < 1:
             return []
-        request = self._series.query(vector, qdrant_filter(space, wanted), limit=limit)
+        request = self._series.query(vector, qdrant_filter(space, filter), limit=limit)
         found = await self._query(request, exact=False)
         # A walk through the graph may miss points that a filter leaves lonely; a scan does not.
         if self._tuning and len(found) < limit:
@@ -195,7 +195,7 @@ class QdrantIndex:
         if why := self._take(mark_of(marks.points, self._series)):
             raise IndexUnavailable(why, hint="It is built by whichever server leads", reason="missing")
         # Vectors in half precision may come out a little nearer than the same.
-        return [(number_of(one), max(-1.0, min(1.0, one.score))) for one in found.points]
+        return [(number_of(point), max(-1.0, min(1.0, point.score))) for point in found.points]
 
     def _take(self, mark: Mark | None) -> str:
         """Believe a mark that was read; tells why not."""

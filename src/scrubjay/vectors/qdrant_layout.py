@@ -6,8 +6,8 @@ from qdrant_client import AsyncQdrantClient, models
 
 from scrubjay.errors import IndexUnavailable
 from scrubjay.vectors.payload import AT, FACETS, HOME
-from scrubjay.vectors.qdrant_place import QdrantPlace
-from scrubjay.vectors.qdrant_shape import BUILD, Series
+from scrubjay.vectors.qdrant_address import QdrantPlace
+from scrubjay.vectors.qdrant_codec import BUILD, Series
 
 # Changing a collection goes through the cluster's consensus.
 _SECONDS = 30

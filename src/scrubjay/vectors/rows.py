@@ -120,4 +120,4 @@ def _unit(vector: Vector) -> Vector:
 
 
 def _state(point: Point) -> Facet:
-    return next((one for one in point.facets if one.startswith(_STATE)), _STATE)
+    return next((facet for facet in point.facets if facet.startswith(_STATE)), _STATE)

@@ -6,17 +6,17 @@ from typing import Protocol
 
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter, facet
-from scrubjay.ports import ChangeLog, VectorShelf
-from scrubjay.sharing import whole_up_to
+from scrubjay.ports import ChangeLog, VectorStore
+from scrubjay.ports.cluster import whole_up_to
 from scrubjay.vectors.rows import Rows
-from scrubjay.vectors.sound import is_sound, require_sound
+from scrubjay.vectors.validate import is_sound, require_sound
 
 _PAGE = 1_000
 # A scan of fewer rows is over before a thread has begun.
 _THREAD_FROM = 20_000
 
 
-class Source(VectorShelf, ChangeLog, Protocol):
+class Source(VectorStore, ChangeLog, Protocol):
     """What a scan needs of a store."""
 
 
@@ -51,15 +51,15 @@ class ScanIndex:
             rows.put(points)
             self._cursor = cursor
 
-    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
         """(passage number, cosine), best first, after everything that is committed has been read."""
         require_sound(vector, dimension=self._dimension)
         async with self._following:
             rows = await self._caught_up()
         if limit < 1:
             return []
-        passing = None if wanted.is_empty else await self._store.passing(space, wanted)
-        state = facet("state", wanted.state)
+        passing = None if filter.is_empty else await self._store.passing(space, filter)
+        state = facet("state", filter.state)
         places = rows.places_at(space, state) if passing is None else rows.places_of(passing)
         found = rows.snapshot()
         if places.size < _THREAD_FROM:

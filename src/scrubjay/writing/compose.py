@@ -47,7 +47,7 @@ def _record(draft: Draft, *, entity: str, group: str, space: str, now: datetime)
         project=draft.project,
         scope=draft.scope,
         content=draft.text,
-        observations=tuple(Observation(text=one, recorded_at=now) for one in draft.observations),
+        observations=tuple(Observation(text=observation, recorded_at=now) for observation in draft.observations),
         entity=entity,
         group=group,
         tags=(*draft.tags, *(tag for tag in draft.suggested_tags if tag not in draft.tags)),

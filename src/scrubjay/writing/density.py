@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Flag
 from scrubjay.model.rules import Rules
-from scrubjay.text.naming import names_in
+from scrubjay.text.dates.phrases import days_named
+from scrubjay.text.names import names_in
 from scrubjay.text.tokens import terms_of
-from scrubjay.text.when import days_named
 
 __all__ = ["thinness", "weigh"]
 

@@ -49,14 +49,14 @@ def _all_said(draft: Draft, memories: Iterable[Memory], *, at: datetime) -> tupl
     known = [memory for memory in memories if memory.holds(when) and _says_the_same(draft, memory)]
     by_entity = {memory.entity: memory for memory in known}
     entities = draft.entities or ("",)
-    return tuple(by_entity[entity] for entity in entities) if all(one in by_entity for one in entities) else ()
+    return tuple(by_entity[entity] for entity in entities) if all(entity in by_entity for entity in entities) else ()
 
 
 def _says_the_same(draft: Draft, memory: Memory) -> bool:
     return (
         memory.content == draft.text
         and set(draft.tags) <= set(memory.tags)
-        and set(draft.observations) <= {one.text for one in memory.observations}
+        and set(draft.observations) <= {observation.text for observation in memory.observations}
         and draft.metadata.items() <= memory.metadata.items()
         and all(getattr(draft, name) in (_DEFAULTS[name], getattr(memory, name)) for name in _ONE_VALUE)
     )

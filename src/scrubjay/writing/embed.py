@@ -11,7 +11,7 @@ from scrubjay.model.change import Origin
 from scrubjay.model.job import EMBEDDING, Job
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import Passage, Vector
-from scrubjay.ports import Embedded, Embedder, Profile, VectorShelf
+from scrubjay.ports import Embedded, Embedder, Profile, VectorStore
 from scrubjay.text.passages import embedding_text, picture_hash
 
 Sliced = tuple[Memory, tuple[Passage, ...]]
@@ -32,10 +32,10 @@ class Begun:
 
 
 async def embed_new(
-    sliced: Sequence[Sliced], *, space: str, shelf: VectorShelf, embedder: Embedder
+    sliced: Sequence[Sliced], *, space: str, vector_store: VectorStore, embedder: Embedder
 ) -> tuple[Embedded | None, str]:
     """The vectors that are missing, and a warning when none can be made: a write never fails for that."""
-    begun = await embed_first(sliced, space=space, shelf=shelf, embedder=embedder, defers=False)
+    begun = await embed_first(sliced, space=space, vector_store=vector_store, embedder=embedder, defers=False)
     return begun.embedded, begun.warning
 
 
@@ -43,7 +43,7 @@ async def embed_first(
     sliced: Sequence[Sliced],
     *,
     space: str,
-    shelf: VectorShelf,
+    vector_store: VectorStore,
     embedder: Embedder,
     defers: bool,
     made: Embedded | None = None,
@@ -57,7 +57,7 @@ async def embed_first(
     try:
         with telemetry.stage("write.embed"):
             profile = await embedder.profile()
-            texts = await unembedded(sliced, space=space, shelf=shelf, profile=profile)
+            texts = await unembedded(sliced, space=space, vector_store=vector_store, profile=profile)
             missing = {digest: text for digest, text in texts.items() if digest not in ready}
             begun = sum(len(text) for digest, text in texts.items() if digest in ready)
             now = dict(islice(missing.items(), first_of(list(missing.values()), begun=begun) if defers else None))
@@ -65,7 +65,7 @@ async def embed_first(
     except EmbeddingUnavailable as error:
         return Begun(embedded=made, warning=f"stored without vectors, found by its words only: {error.message}")
     later = missing.keys() - now.keys()
-    lacking = tuple(memory.id for memory, passages in sliced if any(one.hash in later for one in passages))
+    lacking = tuple(memory.id for memory, passages in sliced if any(passage.hash in later for passage in passages))
     fresh = Embedded(
         model=profile.model,
         dimension=profile.dimension,
@@ -90,7 +90,7 @@ def left_to_embed(lacking: Iterable[str], *, space: str, origin: Origin) -> tupl
 
 
 async def unembedded(
-    sliced: Sequence[Sliced], *, space: str, shelf: VectorShelf, profile: Profile
+    sliced: Sequence[Sliced], *, space: str, vector_store: VectorStore, profile: Profile
 ) -> dict[bytes, str]:  # fmt: skip
     """The texts of passages that the space has no vectors of, by their hashes."""
     sees = "image" in profile.media
@@ -100,12 +100,12 @@ async def unembedded(
         for passage in passages
         if not sees or passage.hash != picture_hash(memory)
     }
-    known = await shelf.embedded(space, profile.model, list(wanted))
+    known = await vector_store.embedded(space, profile.model, list(wanted))
     return {digest: _text(*pair) for digest, pair in wanted.items() if digest not in known}
 
 
 async def vectors_of(
-    passages: Sequence[Passage], embedded: Embedded | None, *, space: str, shelf: VectorShelf, embedder: Embedder
+    passages: Sequence[Passage], embedded: Embedded | None, *, space: str, vector_store: VectorStore, embedder: Embedder
 ) -> tuple[Profile | None, Mapping[bytes, Vector]]:
     """The vectors of the passages, those made now and those that the space had; none where there is no model."""
     made = dict(embedded.vectors) if embedded else {}
@@ -114,7 +114,7 @@ async def vectors_of(
     except EmbeddingUnavailable:
         return None, made
     missing = [passage.hash for passage in passages if passage.hash not in made]
-    known = await shelf.vectors(space, profile.model, missing) if missing else {}
+    known = await vector_store.vectors(space, profile.model, missing) if missing else {}
     return profile, {**known, **made}
 
 

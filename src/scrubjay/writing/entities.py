@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Facet, Filter, facet
-from scrubjay.text.naming import bare_name, names_in, phrases_in, spellings_of
+from scrubjay.text.names import bare_name, names_in, phrases_in, spellings_of
 
 __all__ = ["Acquaintance", "Acquainted", "acquaint", "name_entities"]
 
@@ -29,7 +29,7 @@ class Acquainted(Protocol):
         """Which of some facets there are."""
         ...
 
-    async def list_ids(self, space: str, wanted: Filter, *, limit: int, after: str | None = None) -> list[str]:
+    async def list_ids(self, space: str, filter: Filter, *, limit: int, after: str | None = None) -> list[str]:
         """Ids that pass a filter."""
         ...
 
@@ -60,11 +60,11 @@ async def acquaint(draft: Draft, *, space: str, store: Acquainted) -> Acquaintan
     if not draft.entities:
         return await _acquaint_with_text(_text(draft), space=space, store=store)
     given = draft.entities[:_MOST_LOOKED_UP]
-    asked = sorted({one for name in given for one in _facets(name)})
+    asked = sorted({facet for name in given for facet in _facets(name)})
     known, borne = await asyncio.gather(
         store.known_facets(space, asked, state=State.LIVE), _borne(given, space=space, store=store)
     )
-    names = [one for one in _united(draft, known).entities if facet("entity", one) in known]
+    names = [entity for entity in _united(draft, known).entities if facet("entity", entity) in known]
     return Acquaintance(known=known, spellings=await _spellings(names, borne, space=space, store=store))
 
 
@@ -80,7 +80,7 @@ def name_entities(draft: Draft, acquaintance: Acquaintance) -> Draft:
             draft = draft.decided("entities", "respelled", f"{one!r} is written {spelled!r} in this space")
         elif facet("entity", one) not in known and (others := _others(one, known)):
             draft = draft.decided("entities", "alias", f"{one!r} may be what this space calls {others[0]!r}")
-    named = tuple(dict.fromkeys(spellings.get(one, one) for one in draft.entities))
+    named = tuple(dict.fromkeys(spellings.get(entity, entity) for entity in draft.entities))
     return replace(draft, entities=named).decided("entities", "given", f"{len(named)} named")
 
 
@@ -104,19 +104,19 @@ def _facets(name: str) -> tuple[Facet, ...]:
 
 
 def _others(name: str, known: Mapping[Facet, int]) -> list[str]:
-    return [one for one in spellings_of(name) if facet("entity", one) in known]
+    return [spelling for spelling in spellings_of(name) if facet("entity", spelling) in known]
 
 
 def _united(draft: Draft, known: Mapping[Facet, int]) -> Draft:
     """One entity that is given under two names is one: under that which the space knows, else the first."""
     chosen: dict[str, str] = {}
-    for one in draft.entities:
-        other = chosen.setdefault(bare_name(one), one)
-        if other == one:
+    for entity in draft.entities:
+        other = chosen.setdefault(bare_name(entity), entity)
+        if other == entity:
             continue
-        kept = one if facet("entity", one) in known and facet("entity", other) not in known else other
-        chosen[bare_name(one)] = kept
-        draft = draft.decided("entities", "alias", f"{one!r} and {other!r} are taken for one, {kept!r}")
+        kept = entity if facet("entity", entity) in known and facet("entity", other) not in known else other
+        chosen[bare_name(entity)] = kept
+        draft = draft.decided("entities", "alias", f"{entity!r} and {other!r} are taken for one, {kept!r}")
     return replace(draft, entities=tuple(chosen.values()))
 
 
@@ -163,7 +163,7 @@ def _suggested(draft: Draft, acquaintance: Acquaintance) -> Draft:
     known, spellings = acquaintance.names, acquaintance.spellings
     found = dict.fromkeys(spellings.get(one, one) for one in known)
     covered = {bare_name(one) for one in found}
-    found |= dict.fromkeys(one for one in names_in(_text(draft)) if bare_name(one) not in covered)
+    found |= dict.fromkeys(name for name in names_in(_text(draft)) if bare_name(name) not in covered)
     suggested = tuple(_not_contained(list(found))[:_MOST_SUGGESTED])
     if not suggested:
         return draft.decided("entities", "none")

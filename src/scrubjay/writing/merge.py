@@ -6,11 +6,19 @@ from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.model.memory import Flag, Json, Memory, Merged, Observation
-from scrubjay.text.claims import claims_of
-from scrubjay.text.statements import Statement, closed, gap_after, key_of, rejoined, split_statements, statements_of
-from scrubjay.text.statements_within import parts_of
+from scrubjay.text.claims.extract import claims_of
+from scrubjay.text.claims.parts import parts_of
+from scrubjay.text.claims.statements import (
+    Statement,
+    closed,
+    gap_after,
+    key_of,
+    rejoined,
+    split_statements,
+    statements_of,
+)
 from scrubjay.text.tokens import terms_of
-from scrubjay.writing.restating import restated
+from scrubjay.writing.trust import restated
 
 __all__ = ["kept_apart", "merge"]
 
@@ -34,7 +42,7 @@ def merge(memory: Memory, incoming: Memory, *, at: datetime, most_tags: int = _M
     above = incoming.source.trust.outranks(memory.source.trust)
     statements = _new_statements(memory, incoming, anew=above)
     if above or memory.source.trust.outranks(incoming.source.trust):
-        content, observed = memory.content, [_observation(one, incoming) for one in statements]
+        content, observed = memory.content, [_observation(statement, incoming) for statement in statements]
     else:
         content, observed = _with_added(memory.content, incoming.content, statements), []
     observations = [*observed, *_new_observations(memory, incoming, content, beside=observed)]
@@ -57,7 +65,11 @@ def merge(memory: Memory, incoming: Memory, *, at: datetime, most_tags: int = _M
     apart = kept_apart(memory, incoming, most_tags=most_tags)
     if merged == before and (not apart or any(one.id == incoming.id for one in memory.merged)):
         return before
-    added = tuple(dict.fromkeys((*(one.text for one in statements), *(one.text for one in observations))))
+    added = tuple(
+        dict.fromkeys(
+            (*(statement.text for statement in statements), *(observation.text for observation in observations))
+        )
+    )
     entry = Merged(id=incoming.id, at=at, source=incoming.source, statements=added)
     return replace(
         merged, merged=(*memory.merged, entry), version=memory.version + 1, updated_at=max(at, memory.updated_at),
@@ -87,7 +99,7 @@ def kept_apart(memory: Memory, incoming: Memory, *, most_tags: int = _MOST_TAGS)
 def _new_statements(memory: Memory, incoming: Memory, *, anew: bool) -> list[Statement]:
     """What the second says that the first does not; `anew`: what stands in its text counts as not said."""
     content = () if anew else statements_of(memory.content)
-    known = _Known([*content, *(one.text for one in memory.observations)])
+    known = _Known([*content, *(observation.text for observation in memory.observations)])
     return [one for one in _titled(memory, incoming) if known.takes(one.text)]
 
 
@@ -129,13 +141,14 @@ def _new_observations(
 ) -> list[Observation]:
     known = _Known([*statements_of(content), *(one.text for one in (*memory.observations, *beside))])
     # Until when something holds is part of it.
-    until = {(key_of(one.text), one.valid_until) for one in memory.observations}
+    until = {(key_of(observation.text), observation.valid_until) for observation in memory.observations}
     # Whose word it is stands beside it, unless that is whoever told the rest.
     source = None if incoming.source == memory.source else incoming.source
     return [
-        one if one.source else replace(one, source=source)
-        for one in incoming.observations
-        if known.takes(one.text) or (one.valid_until and (key_of(one.text), one.valid_until) not in until)
+        observation if observation.source else replace(observation, source=source)
+        for observation in incoming.observations
+        if known.takes(observation.text)
+        or (observation.valid_until and (key_of(observation.text), observation.valid_until) not in until)
     ]
 
 

@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 
 from scrubjay import telemetry
-from scrubjay.branches import trunk_of
 from scrubjay.errors import InvalidInput
+from scrubjay.lookup.branches import trunk_of
+from scrubjay.lookup.references import resolve
 from scrubjay.model.change import Origin
+from scrubjay.model.checks import require_share
 from scrubjay.model.draft import Limits
-from scrubjay.model.given import require_share
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.results import Related
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Edge, RecordStore
-from scrubjay.references import resolve
 from scrubjay.writing import validate
-from scrubjay.writing.rules import statutes_of
+from scrubjay.writing.rules import effective_rules_of
 from scrubjay.writing.screen import screen_relation
 
 
@@ -46,9 +46,9 @@ async def relate(
         metadata=validate.metadata(metadata, limits=limits),
         created_at=origin.at,
     )
-    statutes = await statutes_of(space, default=rules or Rules(), papers=store)
-    edge = screen_relation(edge, rules=statutes.rules)
-    known = [one for one in await store.relations(space, [start.id]) if _same(one, edge)]
+    effective = await effective_rules_of(space, default=rules or Rules(), documents=store)
+    edge = screen_relation(edge, rules=effective.rules)
+    known = [relation for relation in await store.relations(space, [start.id]) if _same(relation, edge)]
     if known:
         edge = Relation(
             source=known[0].source, target=known[0].target, type=edge.type, text=edge.text, strength=edge.strength,
@@ -70,7 +70,7 @@ async def unrelate(
     """Remove an edge; a link goes away from both ends."""
     start, end = [await _memory(one, space=space, store=store) for one in (source, target)]
     wanted = Relation(source=start.id, target=end.id, type=_type(relation, limits), created_at=origin.at)
-    known = [one for one in await store.relations(space, [start.id]) if _same(one, wanted)]
+    known = [relation for relation in await store.relations(space, [start.id]) if _same(relation, wanted)]
     if known:
         edges = tuple(Edge(relation=one, present=False) for one in known)
         with telemetry.stage("write.commit"):
@@ -106,6 +106,6 @@ async def _both_ends(action: str, source: Memory, target: Memory, *, space: str,
         source_name=source.label,
         target=target.id,
         target_name=target.label,
-        source_links=tuple(one for one in edges if source.id in (one.source, one.target)),
-        target_links=tuple(one for one in edges if target.id in (one.source, one.target)),
+        source_links=tuple(edge for edge in edges if source.id in (edge.source, edge.target)),
+        target_links=tuple(edge for edge in edges if target.id in (edge.source, edge.target)),
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scrubjay.errors import WrongState
+from scrubjay.lookup.references import SoundReader
 from scrubjay.model.change import Origin
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Flag, Memory, Method, State
@@ -12,9 +13,8 @@ from scrubjay.model.results import Outcome
 from scrubjay.model.rules import Rules
 from scrubjay.model.selection import Selection
 from scrubjay.ports import RecordStore
-from scrubjay.references import SoundReader
-from scrubjay.writing.dispose import Move, move
-from scrubjay.writing.lookout import Lookout
+from scrubjay.writing.delete import StateChange, move
+from scrubjay.writing.recheck import ConflictChecker
 
 __all__ = ["approve", "decline", "inbox", "must_wait", "put_aside", "require_no_review"]
 
@@ -54,12 +54,19 @@ async def inbox(space: str, *, store: RecordStore, limit: int) -> tuple[Memory, 
 
 
 async def approve(
-    selection: Selection, *, space: str, origin: Origin, store: RecordStore, lookout: Lookout | None = None
+    selection: Selection,
+    *,
+    space: str,
+    origin: Origin,
+    store: RecordStore,
+    conflict_checker: ConflictChecker | None = None,
 ) -> Outcome:
     """Make live what waited; under a name of its own if another has taken its name."""
-    return await move(selection, Move.APPROVE, space=space, origin=origin, store=store, lookout=lookout)
+    return await move(
+        selection, StateChange.APPROVE, space=space, origin=origin, store=store, conflict_checker=conflict_checker
+    )
 
 
 async def decline(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
     """Put what waited into the trash."""
-    return await move(selection, Move.DECLINE, space=space, origin=origin, store=store)
+    return await move(selection, StateChange.DECLINE, space=space, origin=origin, store=store)

@@ -7,11 +7,13 @@ from enum import StrEnum
 from typing import cast
 
 from scrubjay import telemetry
-from scrubjay.branches import branch_of, on_branch, require_open
+from scrubjay.detection.report import ConflictReport, look_for
 from scrubjay.errors import InvalidInput, StaleVersion, WrongState
+from scrubjay.idempotency import IdempotentRequest, asking
+from scrubjay.lookup.branches import branch_of, on_branch, require_open
+from scrubjay.lookup.references import resolve
 from scrubjay.model.change import Action, Origin
-from scrubjay.model.draft import Edit, Limits
-from scrubjay.model.given import (
+from scrubjay.model.checks import (
     require_flag,
     require_moment,
     require_remark,
@@ -19,53 +21,51 @@ from scrubjay.model.given import (
     require_texts,
     require_whole,
 )
+from scrubjay.model.draft import Edit, Limits
 from scrubjay.model.memory import Json, Memory, Method, Observation, Source, State, Tier
-from scrubjay.model.moment import parse_moment
 from scrubjay.model.passage import Passage
 from scrubjay.model.results import Written
 from scrubjay.model.rules import Rules
-from scrubjay.once import Ask, asking
+from scrubjay.model.timestamps import parse_moment
 from scrubjay.ports import Commit, Embedded, Write
-from scrubjay.references import resolve
 from scrubjay.writing import validate
+from scrubjay.writing.deny import require_allowed_edit
 from scrubjay.writing.embed import embed_first, left_to_embed, vectors_of
-from scrubjay.writing.frictions import Friction, look_for
-from scrubjay.writing.pipeline import Desk
-from scrubjay.writing.refuse import require_allowed_edit
-from scrubjay.writing.restating import rewritten
-from scrubjay.writing.rules import statutes_of
+from scrubjay.writing.passages import slice_memory
+from scrubjay.writing.pipeline import WriteContext
+from scrubjay.writing.rules import effective_rules_of
 from scrubjay.writing.screen import mark, screen_edit
-from scrubjay.writing.slicing import slice_memory
+from scrubjay.writing.trust import rewritten
 
 # Without `expected_version` the edit is applied to whatever is newest; under contention that takes a few tries.
 _TRIES = 100
 
 
-async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk) -> Written:
+async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, context: WriteContext) -> Written:
     """Apply an edit to the newest version; a stale `expected_version` is refused."""
     require_remark(edit.message, field="message")
     require_moment(edit.at, field="at")
     if edit.expected_version is not None:
         require_whole(edit.expected_version, field="expected_version")
     ask = asking(edit.idempotency_key, {"verb": "revise", "ref": ref, "edit": _asked(edit)})
-    if (first := await _first(ask, space=space, desk=desk)) is not None:
+    if (first := await _first(ask, space=space, context=context)) is not None:
         return first
-    memory = await standing(ref, branch=edit.branch, space=space, desk=desk)
-    rules = (await statutes_of(space, default=desk.rules, papers=desk.store)).rules
+    memory = await standing(ref, branch=edit.branch, space=space, context=context)
+    rules = (await effective_rules_of(space, default=context.rules, documents=context.store)).rules
     # What is to be flagged is seen in the memory after the edit.
     clean, screened, _ = screen_edit(edit, rules=rules)
     for _ in range(_TRIES):
         if edit.expected_version not in (None, memory.version):
             # It may be stale because the same request was done a moment ago.
-            if (first := await _first(ask, space=space, desk=desk)) is not None:
+            if (first := await _first(ask, space=space, context=context)) is not None:
                 return first
             raise _stale(memory, edit.expected_version)
-        edited, warnings = apply_edit(memory, clean, now=origin.at, limits=desk.limits)
+        edited, warnings = apply_edit(memory, clean, now=origin.at, limits=context.limits)
         require_allowed_edit(memory, edited, rules=rules)
         marked, refused = mark(memory, edited, rules=rules) if edited != memory else (edited, ())
         edited, warnings = marked, (*screened, *warnings, *refused)
         if edited == memory:
-            if (first := await _first(ask, space=space, desk=desk)) is not None:
+            if (first := await _first(ask, space=space, context=context)) is not None:
                 return first
             telemetry.count("writes", action="unchanged")
             return _told(memory, "unchanged", warnings)
@@ -78,12 +78,12 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
                 message=clean.message,
                 warnings=warnings,
                 origin=origin,
-                desk=desk,
+                context=context,
                 ask=ask,
                 looks=(memory, rules),
             )
         except StaleVersion:
-            memory = await standing(memory.trunk or memory.id, branch=branch_of(memory), space=space, desk=desk)
+            memory = await standing(memory.trunk or memory.id, branch=branch_of(memory), space=space, context=context)
     raise StaleVersion(
         f"memory {memory.name!r} is being changed too fast",
         hint="Try again",
@@ -92,9 +92,9 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, desk: Desk
     )
 
 
-async def standing(ref: str, *, branch: str, space: str, desk: Desk) -> Memory:
+async def standing(ref: str, *, branch: str, space: str, context: WriteContext) -> Memory:
     """The record of a branch that is to have a further version: the memory itself on main."""
-    memory = await resolve(desk.store, ref, space=space)
+    memory = await resolve(context.store, ref, space=space)
     if memory.state is State.MERGED:
         raise WrongState(
             f"{memory.name!r} is part of another memory now",
@@ -102,12 +102,12 @@ async def standing(ref: str, *, branch: str, space: str, desk: Desk) -> Memory:
             memory_id=memory.id,
             merged_into=memory.merged_into,
         )
-    return await require_open(desk.store, await on_branch(desk.store, memory, branch))
+    return await require_open(context.store, await on_branch(context.store, memory, branch))
 
 
-async def _first(ask: Ask, *, space: str, desk: Desk) -> Written | None:
+async def _first(ask: IdempotentRequest, *, space: str, context: WriteContext) -> Written | None:
     """What the same request was answered before."""
-    known = await ask.answered(desk.store, space=space)
+    known = await ask.answered(context.store, space=space)
     return None if known is None else Written.from_json(known)
 
 
@@ -117,9 +117,9 @@ async def commit_version(
     action: Action,
     message: str,
     origin: Origin,
-    desk: Desk,
+    context: WriteContext,
     warnings: tuple[str, ...] = (),
-    ask: Ask,
+    ask: IdempotentRequest,
     told: str = "updated",
     looks: tuple[Memory, Rules] | None = None,
 ) -> Written:
@@ -129,41 +129,47 @@ async def commit_version(
     """
     passages = await slice_memory(memory)
     begun = await embed_first(
-        [(memory, passages)], space=memory.space, shelf=desk.store, embedder=desk.embedder, defers=desk.defers
+        [(memory, passages)],
+        space=memory.space,
+        vector_store=context.store,
+        embedder=context.embedder,
+        defers=context.defers,
     )
     write = Write(memory=memory, base=memory.version - 1, action=action, passages=passages, message=message)
-    friction = await _friction(memory, passages, begun.embedded, looks=looks, origin=origin, desk=desk)
+    conflict_report = await _conflict_report(
+        memory, passages, begun.embedded, looks=looks, origin=origin, context=context
+    )
     answer = _told(memory, told, (*warnings, begun.warning) if begun.warning else warnings)
     later = left_to_embed(begun.lacking, space=memory.space, origin=origin)
-    papers = (*(job.paper(at=origin.at) for job in later), *friction.papers(at=origin.at))
+    documents = (*(job.document(at=origin.at) for job in later), *conflict_report.documents(at=origin.at))
     commit = Commit(
-        space=memory.space, origin=origin, writes=(write,), embedded=begun.embedded, papers=papers,
+        space=memory.space, origin=origin, writes=(write,), embedded=begun.embedded, documents=documents,
         once=ask.once(answer.as_json),
     )  # fmt: skip
     with telemetry.stage("write.commit"):
-        first = ask.first(await desk.store.commit(commit))
+        first = ask.first(await context.store.commit(commit))
     telemetry.count("writes", action=told if first is None else "repeated")
-    return replace(answer, conflicts=friction.told) if first is None else Written.from_json(first)
+    return replace(answer, conflicts=conflict_report.told) if first is None else Written.from_json(first)
 
 
-async def _friction(
+async def _conflict_report(
     memory: Memory,
     passages: tuple[Passage, ...],
     embedded: Embedded | None,
     *,
     looks: tuple[Memory, Rules] | None,
     origin: Origin,
-    desk: Desk,
-) -> Friction:
+    context: WriteContext,
+) -> ConflictReport:
     if looks is None:
-        return Friction()
+        return ConflictReport()
     before, rules = looks
     profile, vectors = await vectors_of(
-        passages, embedded, space=memory.space, shelf=desk.store, embedder=desk.embedder
+        passages, embedded, space=memory.space, vector_store=context.store, embedder=context.embedder
     )  # fmt: skip
     return await look_for(
-        memory, passages, vectors, before=before, rules=rules, origin=origin, profile=profile, store=desk.store,
-        index=desk.index,
+        memory, passages, vectors, before=before, rules=rules, origin=origin, profile=profile, store=context.store,
+        index=context.index,
     )  # fmt: skip
 
 
@@ -176,17 +182,17 @@ def apply_edit(memory: Memory, edit: Edit, *, now: datetime, limits: Limits) -> 
     edited = _with_what_was_known(memory, edited, source=source, now=now)
     added = validate.texts(edit.add_observations, field="add_observations", limit=limits.observations, limits=limits)
     removed = set(require_texts(edit.remove_observations, field="remove_observations"))
-    unknown = removed - {one.text for one in edited.observations}
+    unknown = removed - {observation.text for observation in edited.observations}
     # What no longer holds is the past, unless that is all there is of it.
-    holding = {one.text for one in edited.observations if one.holds(now)}
+    holding = {observation.text for observation in edited.observations if observation.holds(now)}
     kept = [
-        one
-        for one in edited.observations
-        if one.text not in removed or (one.text in holding and not one.holds(now))
+        observation
+        for observation in edited.observations
+        if observation.text not in removed or (observation.text in holding and not observation.holds(now))
     ]  # fmt: skip
     # What no longer holds can be said again.
     present = {one.text for one in kept if one.holds(now)}
-    fresh = [one for one in dict.fromkeys(added) if one.strip() and one not in present]
+    fresh = [fromkey for fromkey in dict.fromkeys(added) if fromkey.strip() and fromkey not in present]
     # What was said already is from now on the word of who says it again, if that one is trusted more.
     again = set(added)
     kept = [_theirs(one, memory, edit.source, at=now) if one.text in again and one.holds(now) else one for one in kept]
@@ -211,9 +217,14 @@ def _theirs(observation: Observation, memory: Memory, source: Source | None, *, 
 
 def _with_what_is_still_said(memory: Memory) -> Memory:
     """What was taken out of the text is not kept as what others brought into it either."""
-    said = {one.text for one in memory.observations}
+    said = {observation.text for observation in memory.observations}
     merged = tuple(
-        replace(part, statements=tuple(one for one in part.statements if one in said or one in memory.content))
+        replace(
+            part,
+            statements=tuple(
+                statement for statement in part.statements if statement in said or statement in memory.content
+            ),
+        )
         for part in memory.merged
     )
     return replace(memory, merged=merged) if merged != memory.merged else memory
@@ -224,9 +235,11 @@ def _with_what_was_known(before: Memory, after: Memory, *, source: Source | None
     if after.observations is before.observations:
         return after
     known = {one.text: one for one in sorted(before.observations, key=lambda one: one.holds(now))}
-    given = [known.get(one.text, replace(one, source=source)) for one in after.observations]
+    given = [known.get(observation.text, replace(observation, source=source)) for observation in after.observations]
     stated = set(given)
-    past = [one for one in before.observations if not one.holds(now) and one not in stated]
+    past = [
+        observation for observation in before.observations if not observation.holds(now) and observation not in stated
+    ]
     return replace(after, observations=(*past, *given))
 
 
@@ -298,7 +311,7 @@ def _metadata(_: str, value: object, limits: Limits, __: datetime) -> Mapping[st
 
 def _observations(name: str, value: object, limits: Limits, now: datetime) -> tuple[Observation, ...]:
     texts = validate.texts(value, field=name, limit=limits.observations, limits=limits)
-    return tuple(Observation(text=one, recorded_at=now) for one in texts if one.strip())
+    return tuple(Observation(text=text, recorded_at=now) for text in texts if text.strip())
 
 
 def _flag(name: str, value: object, _: Limits, __: datetime) -> bool:

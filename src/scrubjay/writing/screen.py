@@ -11,8 +11,8 @@ from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import Flag, Json, Memory, Source, Tier, Trust
 from scrubjay.model.relation import Relation
 from scrubjay.model.rules import Rules
-from scrubjay.text.injection import suspicions
-from scrubjay.text.secrets import REDACTED, redact, redact_named
+from scrubjay.text.screening.injection import suspicions
+from scrubjay.text.screening.secrets import REDACTED, redact, redact_named
 from scrubjay.writing.density import thinness
 from scrubjay.writing.texts import draft_texts, memory_texts, source_texts, strings_in
 
@@ -88,7 +88,7 @@ def mark(before: Memory, after: Memory, *, rules: Rules) -> tuple[Memory, tuple[
     is_judged = rules.injection != "off"
     is_suspicious = (is_judged or Flag.SUSPICIOUS in before.flags) and bool(_suspicions(texts))
     # Nobody calls a memory thin for what was taken from it on purpose; what was added to one may be enough.
-    said = " ".join([after.content, *(one.text for one in after.observations)])
+    said = " ".join([after.content, *(observation.text for observation in after.observations)])
     is_thin = Flag.THIN in after.flags and bool(thinness(said, rules=rules))
     settled: dict[str, bool] = {Flag.REDACTED: is_redacted, Flag.SUSPICIOUS: is_suspicious, Flag.THIN: is_thin}
     flags = tuple(flag for flag in after.flags if settled.get(flag, True))
@@ -190,7 +190,7 @@ def _suspected(found: Iterable[str]) -> str:
 
 
 def _suspicions(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one for text in texts if text for one in suspicions(text)))
+    return tuple(dict.fromkeys(suspicion for text in texts if text for suspicion in suspicions(text)))
 
 
 def _are_texts(values: object) -> bool:

@@ -4,21 +4,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from scrubjay.detection.neighbours import MOST_COMPARED, NearbyPassage, NeighbourLookup, NeighbourSet, Searcher, look_up
 from scrubjay.model.conflict import Strategy
 from scrubjay.model.memory import Flag, Memory, State, Trust
 from scrubjay.model.passage import Passage, Vector
 from scrubjay.model.results import Similar
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Profile
-from scrubjay.text.claims import claims_of, differences
-from scrubjay.text.contradiction import compare
+from scrubjay.text.claims.compare import compare
+from scrubjay.text.claims.extract import claims_of, differences
+from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.passages import text_of
-from scrubjay.text.statements import statements_of
 from scrubjay.text.tokens import running_terms_of, terms_of
-from scrubjay.writing.sameness import Sameness, at_most, exchanged, overlap, sameness
-from scrubjay.writing.vicinity import MOST_COMPARED, Nearby, Searcher, Surroundings, Vicinity, look_up
+from scrubjay.writing.similarity_score import Sameness, at_most, exchanged, overlap, sameness
 
-__all__ = ["Verdict", "look_around"]
+__all__ = ["GateDecision", "look_around"]
 
 _MOST_REPORTED = 5
 # So far below the threshold a memory is still worth telling of.
@@ -38,7 +38,7 @@ _LONGEST_DIFFERENCE = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class GateDecision:
     """Into which memory the incoming one is to be merged, if into any, and why; and what is like it besides."""
 
     into: Memory | None = None
@@ -87,10 +87,10 @@ async def look_around(
     intent: str,
     session_hint: str,
     space: str,
-    store: Vicinity,
+    store: NeighbourLookup,
     index: Searcher,
     profile: Profile | None,
-) -> Verdict:
+) -> GateDecision:
     """Whether something stored says the same already, or is what the session was about.
 
     `vectors` are those just made, by the hashes of their passages; the others are read from the store. Without a
@@ -98,10 +98,10 @@ async def look_around(
     """
     gate = _Gate(rules=rules, profile=profile, intent=intent, session_hint=session_hint)
     if rules.gate == "off" and intent != "continue":
-        return Verdict(why="the gate is off")
+        return GateDecision(why="the gate is off")
     session = gate.session_hint or (incoming.source.session if gate.intent == "continue" else "")
     window = timedelta(days=rules.window_days if rules.gate != "off" else 0)
-    around = Surroundings(space=space, store=store, index=index, model=profile.model if profile else "")
+    around = NeighbourSet(space=space, store=store, index=index, model=profile.model if profile else "")
     since = incoming.date - window if window else None
     least = gate.same - _WORTH_TELLING
     nearby, problem = await look_up(
@@ -109,18 +109,18 @@ async def look_around(
         worth=lambda cosine: at_most(cosine + _INEXACT) >= least,
     )  # fmt: skip
     judged = [_judge(incoming, passages, one, least=least) for one in nearby if one.memory.state is State.LIVE]
-    verdict = _decide(incoming, judged, gate=gate)
-    return replace(verdict, why=problem) if problem and verdict.into is None else verdict
+    decision = _decide(incoming, judged, gate=gate)
+    return replace(decision, why=problem) if problem and decision.into is None else decision
 
 
-def _decide(incoming: Memory, judged: Sequence[_Judged], *, gate: _Gate) -> Verdict:
+def _decide(incoming: Memory, judged: Sequence[_Judged], *, gate: _Gate) -> GateDecision:
     chosen, why = _chosen(judged, gate=gate)
     if chosen is not None and gate.intent != "continue" and (gate.rules.gate == "report" or gate.intent == "new"):
         chosen, why = None, f"{why}, but {'new was asked for' if gate.intent == 'new' else 'it is only reported'}"
     similar = tuple(_reported(incoming, judged, chosen, gate=gate))
     if chosen is None:
-        return Verdict(similar=similar, why=why)
-    return Verdict(into=chosen.memory, similarity=chosen.sameness.similarity, similar=similar, why=why)
+        return GateDecision(similar=similar, why=why)
+    return GateDecision(into=chosen.memory, similarity=chosen.sameness.similarity, similar=similar, why=why)
 
 
 def _chosen(judged: Sequence[_Judged], *, gate: _Gate) -> tuple[_Judged | None, str]:
@@ -161,7 +161,7 @@ def _reported(incoming: Memory, judged: Iterable[_Judged], chosen: _Judged | Non
         )
 
 
-def _judge(incoming: Memory, passages: Sequence[Passage], nearby: Nearby, *, least: float) -> _Judged:
+def _judge(incoming: Memory, passages: Sequence[Passage], nearby: NearbyPassage, *, least: float) -> _Judged:
     memory = nearby.memory
     return _Judged(
         memory=memory,
@@ -198,7 +198,7 @@ def _alike(incoming: Memory, memory: Memory, name: str) -> bool:
     return getattr(incoming, name).casefold() == getattr(memory, name).casefold()
 
 
-def _sameness(incoming: Memory, passages: Sequence[Passage], nearby: Nearby, *, least: float) -> Sameness:
+def _sameness(incoming: Memory, passages: Sequence[Passage], nearby: NearbyPassage, *, least: float) -> Sameness:
     """All of the incoming text must be said: the passage that is said least decides."""
     if not nearby.cosines or len(passages) > MOST_COMPARED:
         return Sameness(similarity=0.0)
@@ -213,7 +213,10 @@ def _sameness(incoming: Memory, passages: Sequence[Passage], nearby: Nearby, *, 
     weakest = min(said, key=lambda one: one.similarity)
     differs = tuple(dict.fromkeys(difference for one in said for difference in one.differs))
     if incoming.title and incoming.title == nearby.memory.title and not differs:
-        texts = (" ".join(nearby.texts), " ".join((incoming.content, *(one.text for one in incoming.observations))))
+        texts = (
+            " ".join(nearby.texts),
+            " ".join((incoming.content, *(observation.text for observation in incoming.observations))),
+        )
         if (
             overlap(*(tuple(dict.fromkeys(running_terms_of(text)))[: MOST_COMPARED * 20] for text in texts))
             < _ENOUGH_WORDS
@@ -233,7 +236,7 @@ def _best(text: str, others: Sequence[str], cosines: Sequence[float]) -> Samenes
     return replace(found, differs=clash.differs) if clash and contradicts else found
 
 
-def _relatedness(incoming: Memory, nearby: Nearby) -> float:
+def _relatedness(incoming: Memory, nearby: NearbyPassage) -> float:
     if not nearby.of_session or not nearby.cosines:
         return 0.0
     shared = _header_terms(incoming) & _header_terms(nearby.memory)
@@ -241,13 +244,18 @@ def _relatedness(incoming: Memory, nearby: Nearby) -> float:
 
 
 def _header_terms(memory: Memory) -> set[str]:
-    texts = (memory.title, memory.content[:4000], *memory.tags, *(one.text for one in memory.observations[:20]))
+    texts = (
+        memory.title,
+        memory.content[:4000],
+        *memory.tags,
+        *(observation.text for observation in memory.observations[:20]),
+    )
     return set(terms_of("\n".join(texts)))
 
 
 def _contradictions(incoming: Memory, memory: Memory) -> tuple[str, ...]:
     """What one says otherwise than the other of the same thing."""
-    known = [(set(running_terms_of(one)), one) for one in _statements(memory)]
+    known = [(set(running_terms_of(statement)), statement) for statement in _statements(memory)]
     found: dict[str, None] = {}
     for statement in _statements(incoming):
         terms = set(running_terms_of(statement))
@@ -259,7 +267,7 @@ def _contradictions(incoming: Memory, memory: Memory) -> tuple[str, ...]:
 
 
 def _statements(memory: Memory) -> tuple[str, ...]:
-    found = (*statements_of(memory.content), *(one.text for one in memory.observations))
+    found = (*statements_of(memory.content), *(observation.text for observation in memory.observations))
     return tuple(one[:_LONGEST_STATEMENT] for one in found[:_MOST_STATEMENTS])
 
 

@@ -5,15 +5,15 @@ from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.errors import StaleVersion
+from scrubjay.model.checks import require_whole
+from scrubjay.model.document import Document
 from scrubjay.model.draft import Draft, Limits
-from scrubjay.model.given import require_whole
 from scrubjay.model.memory import State
-from scrubjay.model.paper import Paper
 from scrubjay.model.query import facet
-from scrubjay.model.rules import DRAWER, TAGS, Rules
+from scrubjay.model.rules import COLLECTION, TAGS, Rules
 from scrubjay.model.tags import TagCount, TagPreview, TagTable
 from scrubjay.ports import Embedder, RecordStore
-from scrubjay.text.tag_rules import Synonyms, built_in, synonyms_from
+from scrubjay.text.tags.synonyms import Synonyms, built_in, synonyms_from
 from scrubjay.writing import validate
 from scrubjay.writing.tags import normalised
 
@@ -26,7 +26,7 @@ _TRIES = 5
 
 async def read(space: str, *, store: RecordStore) -> Synonyms:
     """The synonyms that hold in a space."""
-    return synonyms_from(await store.paper(space, DRAWER, TAGS))
+    return synonyms_from(await store.document(space, COLLECTION, TAGS))
 
 
 async def table(space: str, *, store: RecordStore, limit: int) -> TagTable:
@@ -74,11 +74,11 @@ def _labels(variants: Sequence[str]) -> tuple[str, ...]:
 async def _change(
     change: Callable[[Synonyms], Synonyms], *, space: str, store: RecordStore, now: datetime, tries: int = _TRIES
 ) -> Synonyms:
-    paper = await store.paper(space, DRAWER, TAGS)
-    changed = change(synonyms_from(paper))
-    filed = Paper(space=space, drawer=DRAWER, key=TAGS, value=changed.as_json, at=now)
+    document = await store.document(space, COLLECTION, TAGS)
+    changed = change(synonyms_from(document))
+    filed = Document(space=space, collection=COLLECTION, key=TAGS, value=changed.as_json, at=now)
     try:
-        await store.file_paper(filed, base=paper.version if paper else None)
+        await store.put_document(filed, base=document.version if document else None)
     except StaleVersion:
         # Somebody else changed them in between: once more, from what they are now.
         if tries <= 1:
@@ -91,9 +91,9 @@ async def _listed(synonyms: Synonyms, *, space: str, store: RecordStore, limit: 
     labels = await store.labels(space, "tag", prefix="", limit=_MOST_TAGS)
     counts: dict[str, int] = {}
     for start in range(0, len(labels), _AT_ONCE):
-        facets = [facet("tag", one) for one in labels[start : start + _AT_ONCE]]
+        facets = [facet("tag", label) for label in labels[start : start + _AT_ONCE]]
         counts |= await store.known_facets(space, facets, state=State.LIVE)
-    found = [TagCount(tag=one, memories=counts.get(facet("tag", one), 0)) for one in labels]
+    found = [TagCount(tag=label, memories=counts.get(facet("tag", label), 0)) for label in labels]
     ranked = sorted(found, key=lambda one: (-one.memories, one.tag))
     return TagTable(
         tags=tuple(ranked[:limit]),

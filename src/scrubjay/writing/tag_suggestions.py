@@ -6,12 +6,12 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
 from scrubjay.model.query import Facet, facet
 from scrubjay.ports import RecordStore
-from scrubjay.text.naming import names_in
-from scrubjay.text.tag_rules import Synonyms
-from scrubjay.text.tag_suggesting import Phrase, is_common, is_name, phrases_of
-from scrubjay.text.tagging import folded, key_of, spelt
+from scrubjay.text.dates.tokens import MONTHS, WEEKDAYS
+from scrubjay.text.names import names_in
+from scrubjay.text.tags.spelling import folded, key_of, spelt
+from scrubjay.text.tags.suggest import Phrase, is_common, is_name, phrases_of
+from scrubjay.text.tags.synonyms import Synonyms
 from scrubjay.text.tokens import running_terms_of
-from scrubjay.text.when_words import MONTHS, WEEKDAYS
 
 __all__ = ["suggested_tags"]
 
@@ -31,24 +31,24 @@ async def suggested_tags(
     text = "\n".join((draft.text, *draft.observations[:20]))
     phrases = phrases_of(text, title=draft.title)
     taken = {key_of(one) for one in (*tags, *draft.entities)}
-    phrases = [one for one in phrases if key_of(one.tag) not in taken]
+    phrases = [phrase for phrase in phrases if key_of(phrase.tag) not in taken]
     if not phrases:
         return []
     counts = await _counts(phrases, space=space, store=store)
-    used = [one for one in phrases if counts.get(facet("tag", _used(one, counts)))]
-    names = [one for one in phrases[:_MOST_NAMES] if is_name(one)]
+    used = [phrase for phrase in phrases if counts.get(facet("tag", _used(phrase, counts)))]
+    names = [phrase for phrase in phrases[:_MOST_NAMES] if is_name(phrase)]
     rare = await _rare(list(dict.fromkeys((*used, *names))), space=space, store=store)
     found = [(_used(one, counts), "a tag of this space that the text speaks of") for one in used if one in rare]
-    found += [(tag, "what the text speaks of") for one in phrases for tag in _standing(one, synonyms)]
+    found += [(tag, "what the text speaks of") for phrase in phrases for tag in _standing(phrase, synonyms)]
     # Those that come again first; one that stands there once is still more than nothing.
     names.sort(key=lambda one: one.times < _OFTEN)
-    found += [(one.tag, "a name that stands in the text") for one in names if one in rare]
+    found += [(name.tag, "a name that stands in the text") for name in names if name in rare]
     found += [(spelt(name), "somebody or something that the text names") for name in names_in(text) if _is_tag(name)]
     return _distinct(found, taken)
 
 
 async def _counts(phrases: Sequence[Phrase], *, space: str, store: RecordStore) -> dict[Facet, int]:
-    asked = [facet("tag", spelling) for one in phrases for spelling in (one.tag, folded(one.tag).key)]
+    asked = [facet("tag", spelling) for phrase in phrases for spelling in (phrase.tag, folded(phrase.tag).key)]
     return await store.known_facets(space, list(dict.fromkeys(asked)), state=State.LIVE)
 
 
@@ -59,7 +59,7 @@ def _used(phrase: Phrase, counts: dict[Facet, int]) -> str:
 
 async def _rare(phrases: Sequence[Phrase], *, space: str, store: RecordStore) -> list[Phrase]:
     """Those that tell this text from others: by their own words, and by those of the space."""
-    telling = [one for one in phrases if one.in_title or one.times >= _OFTEN or not is_common(one.tag)]
+    telling = [phrase for phrase in phrases if phrase.in_title or phrase.times >= _OFTEN or not is_common(phrase.tag)]
     terms = {one.tag: running_terms_of(one.tag) for one in telling}
     asked = sorted({term for found in terms.values() for term in found})
     if not asked:

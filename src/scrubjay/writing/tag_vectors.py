@@ -16,7 +16,7 @@ async def cosines(tag: str, others: Sequence[str], *, embedder: Embedder) -> dic
     try:
         model = (await embedder.profile()).model
         found = {one: vector for one in (tag, *others) if (vector := _kept(model, one)) is not None}
-        missing = [one for one in dict.fromkeys((tag, *others)) if one not in found]
+        missing = [fromkey for fromkey in dict.fromkeys((tag, *others)) if fromkey not in found]
         if missing:
             made = await embedder.embed([_as_words(one) for one in missing])
             found |= dict(zip(missing, made, strict=True))
@@ -24,7 +24,7 @@ async def cosines(tag: str, others: Sequence[str], *, embedder: Embedder) -> dic
         return None
     for one in missing:
         _keep(model, one, found[one])
-    return {one: float(found[tag] @ found[one]) for one in others}
+    return {other: float(found[tag] @ found[other]) for other in others}
 
 
 def _as_words(tag: str) -> str:

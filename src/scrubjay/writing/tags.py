@@ -12,10 +12,10 @@ from scrubjay.model.query import facet
 from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagPreview, TagReason
 from scrubjay.ports import Embedder, RecordStore
-from scrubjay.text.tag_matching import Kinship, Match, best_match, kinship
-from scrubjay.text.tag_rules import Synonyms
-from scrubjay.text.tag_vocabulary import Vocabulary
-from scrubjay.text.tagging import is_foldable, key_of, spelt
+from scrubjay.text.tags.matching import Kinship, Match, best_match, kinship
+from scrubjay.text.tags.spelling import is_foldable, key_of, spelt
+from scrubjay.text.tags.synonyms import Synonyms
+from scrubjay.text.tags.vocabulary import Vocabulary
 from scrubjay.writing.tag_suggestions import suggested_tags
 from scrubjay.writing.tag_vectors import cosines
 
@@ -95,8 +95,8 @@ class _Settling:
                 why.append(TagReason(tag=tag, becomes=(), why=f"there are {most} already"))
                 continue
             becomes, reason = await self._resolved(tag)
-            for one in becomes:
-                found.setdefault(key_of(one), one)
+            for become in becomes:
+                found.setdefault(key_of(become), become)
             if becomes != (tag,):
                 why.append(TagReason(tag=tag, becomes=becomes, why=reason))
         return tuple(found.values())[:most], why
@@ -164,7 +164,7 @@ class _Settling:
         sure = best_match(tag, candidates)
         if sure is not None and sure.kinship is not Kinship.VERSION:
             return sure
-        if all(kinship(tag, one) is None for one in candidates):
+        if all(kinship(tag, candidate) is None for candidate in candidates):
             return None
         near = await cosines(tag, candidates, embedder=self.embedder)
         return best_match(tag, candidates, cosines=near)

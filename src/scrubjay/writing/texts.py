@@ -28,7 +28,7 @@ def memory_texts(memory: Memory, *, apart: bool = False) -> Iterator[str]:
     yield memory.content
     yield from (str(getattr(memory, name)) for name in _LABELS)
     yield memory.entity
-    for several in (tuple(one.text for one in memory.observations), memory.tags):
+    for several in (tuple(observation.text for observation in memory.observations), memory.tags):
         yield from several if apart else ("\n".join(several),)
     yield from (text for _, text in strings_in(dict(memory.metadata)))
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import cast
 
 from scrubjay.errors import InvalidInput, TooLarge
+from scrubjay.model.checks import require_flag, require_moment, require_share, require_text
 from scrubjay.model.draft import Draft, Limits
-from scrubjay.model.given import require_flag, require_moment, require_share, require_text
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json
 from scrubjay.model.results import Decision
@@ -32,7 +32,7 @@ def validate(draft: Draft, *, limits: Limits) -> Draft:
     observations = texts(draft.observations, field="observations", limit=limits.observations, limits=limits)
     # What has a name and a kind of its own is something, also before anything is known about it.
     is_named = bool(labels["name"] and labels["kind"])
-    if not is_named and not draft.text.strip() and not any(one.strip() for one in observations):
+    if not is_named and not draft.text.strip() and not any(observation.strip() for observation in observations):
         raise InvalidInput(
             "there is nothing to remember: the text is empty",
             hint="Give a text, or at least a name and a kind",
@@ -46,7 +46,7 @@ def validate(draft: Draft, *, limits: Limits) -> Draft:
     tidy = replace(
         draft,
         **labels,
-        observations=tuple(one for one in observations if one.strip()),
+        observations=tuple(observation for observation in observations if observation.strip()),
         entities=distinct_labels(draft.entities, field="entities", limit=limits.entities, limits=limits),
         tags=tags(draft.tags, limits=limits),
         metadata=metadata(draft.metadata, limits=limits),
@@ -133,7 +133,7 @@ def texts(values: object, *, field: str, limit: int, limits: Limits) -> tuple[st
 
 def distinct_labels(values: object, *, field: str, limit: int, limits: Limits) -> tuple[str, ...]:
     """A list of short texts without empty ones and repetitions, whatever their case."""
-    tidy = (label(one, field=field, limits=limits) for one in texts(values, field=field, limit=limit, limits=limits))
+    tidy = (label(text, field=field, limits=limits) for text in texts(values, field=field, limit=limit, limits=limits))
     found: dict[str, str] = {}
     for one in tidy:
         if one:

@@ -14,7 +14,7 @@ from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
 from scrubjay.surfaces.mcp.arguments import Checker
-from scrubjay.surfaces.mcp.tool import Desk
+from scrubjay.surfaces.mcp.tool import ToolContext
 from scrubjay.surfaces.mcp.toolsets.kg import TOOLS
 
 _TOOLS = {tool.name: tool for tool in TOOLS}
@@ -33,25 +33,25 @@ Ask = Callable[[str, Mapping[str, Json]], Awaitable[Heard]]
 
 
 @asynccontextmanager
-async def a_desk(folder: Path, *, space: str = "default") -> AsyncGenerator[Desk]:
+async def a_desk(folder: Path, *, space: str = "default") -> AsyncGenerator[ToolContext]:
     """A desk over a store of its own, without a model."""
     settings = Settings(
         home=str(folder), embedder="none", vector_index="scan", readers=1, database_url=database_of(folder)
     )
     try:
         async with open_engine(settings) as engine:
-            yield Desk(engine=engine, who=Caller(space=space, agent="tester"))
+            yield ToolContext(engine=engine, who=Caller(space=space, agent="tester"))
     finally:
         drop_database_of(folder)
 
 
-def asking(desk: Desk) -> Ask:
+def asking(context: ToolContext) -> Ask:
     """Asks the tools at a desk: arguments are checked first, and an error becomes an answer."""
 
     async def ask(name: str, arguments: Mapping[str, Json]) -> Heard:
         tool = _TOOLS[name]
         try:
-            answer = await tool.call(desk, Checker(tool.input, of=name).check(arguments))
+            answer = await tool.call(context, Checker(tool.input, of=name).check(arguments))
         except ScrubjayError as error:
             return Heard(text=str(error), is_error=True)
         Checker(tool.output, of=name).check(answer.structured)

@@ -23,13 +23,13 @@ from scrubjay.engine import Engine
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.paths import database_file
-from scrubjay.remote.frames import LineReader
+from scrubjay.rpc.frames import LineReader
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.gate import Gate
-from scrubjay.surfaces.mcp.changes import Changes
-from scrubjay.surfaces.mcp.lines import serve_lines
+from scrubjay.surfaces.changes import ChangeBroadcaster
+from scrubjay.surfaces.daemon.limiter import RequestLimiter
+from scrubjay.surfaces.mcp.line_transport import serve_lines
 from scrubjay.surfaces.mcp.server import make_server
-from scrubjay.surfaces.mcp.tool import Desk, Tool
+from scrubjay.surfaces.mcp.tool import Tool, ToolContext
 from scrubjay.surfaces.mcp.toolsets import pick
 
 ERAS = ("legacy", "auto")
@@ -44,12 +44,12 @@ class House:
     """An engine with all that a server of it needs."""
 
     engine: Engine
-    changes: Changes
-    gate: Gate = field(default_factory=lambda: Gate(most=100, seconds=SECONDS))
+    changes: ChangeBroadcaster
+    gate: RequestLimiter = field(default_factory=lambda: RequestLimiter(most=100, seconds=SECONDS))
     longest: int = 1_000_000
 
-    def desk(self, *, space: str = "default", agent: str = "tester", project: str = "") -> Desk:
-        return Desk(engine=self.engine, who=Caller(space=space, agent=agent), project=project)
+    def context(self, *, space: str = "default", agent: str = "tester", project: str = "") -> ToolContext:
+        return ToolContext(engine=self.engine, who=Caller(space=space, agent=agent), project=project)
 
     async def until_inside(self, count: int) -> None:
         """Wait until so many requests are being worked on."""
@@ -59,11 +59,11 @@ class House:
 
     @asynccontextmanager
     async def raw(
-        self, *, tools: tuple[Tool, ...] | str = "all", beat: float = 5.0, desk: Desk | None = None
+        self, *, tools: tuple[Tool, ...] | str = "all", beat: float = 5.0, context: ToolContext | None = None
     ) -> AsyncGenerator["Raw"]:
         """A client that writes its own lines."""
         ours, theirs = socket.socketpair()
-        served = asyncio.create_task(self._serve(theirs, tools, beat, desk or self.desk()))
+        served = asyncio.create_task(self._serve(theirs, tools, beat, context or self.context()))
         reader, writer = await asyncio.open_connection(sock=ours, limit=1 << 24)
         try:
             yield Raw(reader, writer, served)
@@ -81,7 +81,7 @@ class House:
         *,
         tools: tuple[Tool, ...] | str = "all",
         beat: float = 5.0,
-        desk: Desk | None = None,
+        context: ToolContext | None = None,
         hear: Callable[[IncomingMessage], None] | None = None,
     ) -> AsyncGenerator[Client]:
         """The SDK's client."""
@@ -91,13 +91,15 @@ class House:
                 hear(message)
 
         async with (
-            self.raw(tools=tools, beat=beat, desk=desk) as raw,
+            self.raw(tools=tools, beat=beat, context=context) as raw,
             Client(_streams(raw), mode=era, message_handler=handler, read_timeout_seconds=SECONDS) as client,
         ):
             with _acquainted(client.session, tools):
                 yield client
 
-    async def _serve(self, end: socket.socket, tools: tuple[Tool, ...] | str, beat: float, desk: Desk) -> None:
+    async def _serve(
+        self, end: socket.socket, tools: tuple[Tool, ...] | str, beat: float, context: ToolContext
+    ) -> None:
         reader, writer = await asyncio.open_connection(sock=end)
 
         async def write(data: bytes) -> None:
@@ -105,9 +107,9 @@ class House:
             await writer.drain()
 
         chosen = pick(tools) if isinstance(tools, str) else tools
-        server = make_server(chosen, desk=desk, gate=self.gate, changes=self.changes, beat=beat)
+        server = make_server(chosen, context=context, gate=self.gate, changes=self.changes, beat=beat)
         try:
-            await serve_lines(server, LineReader(reader, longest=self.longest), write, desk=desk)
+            await serve_lines(server, LineReader(reader, longest=self.longest), write, context=context)
         finally:
             writer.close()
 
@@ -147,7 +149,7 @@ async def house(settings: Settings) -> AsyncGenerator[House]:
     """An engine on a fresh folder."""
     if not settings.database_url:
         new_file(database_file(Path(settings.home)))
-    async with open_engine(settings) as engine, Changes(engine.store, seconds=0.05) as changes:
+    async with open_engine(settings) as engine, ChangeBroadcaster(engine.store, seconds=0.05) as changes:
         yield House(engine=engine, changes=changes)
 
 

@@ -142,7 +142,7 @@ async def test_a_long_memory_is_read_in_parts_that_make_up_the_whole(settings: S
             found = result.structured_content
             text += "".join(one["text"] for one in found["memories"] if one["name"] == "ledger")
             cursor, parts = found.get("cursor", ""), parts + 1
-        (expected,) = (await home.desk().memory.read("ledger", format=format)).texts
+        (expected,) = (await home.context().memory.read("ledger", format=format)).texts
         assert text == expected
         assert parts > 5
         assert found["memories"][-1]["name"] == "note"
@@ -224,7 +224,7 @@ async def test_what_forget_and_relate_and_remember_tell_is_cut_too(settings: Set
         assert cost(many) <= 1_500
         told = len(many.structured_content["ids"])
         assert (told < 100, f"ids of {told} of 100" in text_of(many)) == (True, True)
-        first, *others = [one.id for one in (await home.desk().memory.recall("", limit=200, max_tokens=99_999)).hits]
+        first, *others = [hit.id for hit in (await home.context().memory.recall("", limit=200, max_tokens=99_999)).hits]
         assert others == []
         gone = await client.call_tool("forget", {"ids": [first], "group": True})
         assert (gone.structured_content["count"], cost(gone) <= 1_500) == (100, True)
@@ -267,7 +267,7 @@ async def test_no_kind_of_text_is_told_beyond_its_budget(settings: Settings, kin
     text = (DEAR[kind] * 12)[:12_000]
     async with house(settings) as home, home.client("auto") as client:
         # Whether one piece of it contradicts another is not asked here, and takes the longest.
-        await home.desk().memory.set_rules(conflicts="off")
+        await home.context().memory.set_rules(conflicts="off")
         await call(client, "remember", text=text, name="whole")
         for number in range(10):
             await call(client, "remember", text=f"{number} tea {text[number * 900 : number * 900 + 900]}", intent="new")
@@ -292,7 +292,7 @@ async def test_no_kind_of_graph_is_told_beyond_the_limit(settings: Settings, kin
     ]
     long = {"name": "long", "entityType": "text", "observations": [_longer_than_a_page(DEAR[kind] * 12)]}
     async with house(settings) as home, home.client("auto", tools="kg") as client:
-        await home.desk().memory.set_rules(conflicts="off")
+        await home.context().memory.set_rules(conflicts="off")
         assert cost(await client.call_tool("create_entities", {"entities": [*entities, long]})) <= 8_000
         arguments: dict[str, object] = {}
         for page in range(100):

@@ -10,7 +10,7 @@ from scrubjay.settings import Settings
 async def test_a_branch_is_read_revised_and_compared(settings: Settings) -> None:
     async with house(settings) as home, home.client("auto", tools="core") as client:
         await call(client, "remember", text="The harbour opens at six.", name="harbour")
-        await home.desk().memory.branch("harbour", "winter")
+        await home.context().memory.branch("harbour", "winter")
         done = await call(client, "revise", id="harbour", text="The harbour opens at eight.", branch="winter")
         assert (done["branch"], done["version"]) == ("winter", 3)
         (there,) = (await call(client, "read", ids=["harbour"], branch="winter"))["memories"]

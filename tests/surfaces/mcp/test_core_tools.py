@@ -24,7 +24,7 @@ async def test_what_is_remembered_is_recalled_read_and_changed(settings: Setting
         assert related["action"] == "created"
         assert related["source_links"][0]["type"] == "works_at"
         versions = (await call(client, "history", id=first))["versions"]
-        assert [(one["number"], one["action"], one.get("message", "")) for one in versions] == [
+        assert [(version["number"], version["action"], version.get("message", "")) for version in versions] == [
             (2, "revised", "she said so"),
             (1, "created", ""),
         ]
@@ -60,7 +60,7 @@ async def test_every_field_of_remember_is_kept(settings: Settings, era: str) -> 
             intent="new", pinned=True, expires_at="2099-12-31", remind_at="2098-01-01",
             source={"session": "s1", "trust": "user"}, metadata={"n": 1}, idempotency_key="k1",
         )  # fmt: skip
-        (memory,) = (await home.desk().memory.read(done["id"])).memories
+        (memory,) = (await home.context().memory.read(done["id"])).memories
         assert (memory.title, memory.kind, memory.name, memory.category) == (
             "Shipping",
             "decision",
@@ -88,15 +88,15 @@ async def test_every_field_of_remember_is_kept(settings: Settings, era: str) -> 
             False,
             "skipped",
         )
-        assert len((await home.desk().memory.recall("", limit=9)).hits) == 0
+        assert len((await home.context().memory.recall("", limit=9)).hits) == 0
 
 
 async def test_an_agent_cannot_pass_for_a_person(settings: Settings, era: str) -> None:
     async with house(settings) as home, home.client(era) as client:
-        await home.desk().memory.set_rules(review="agents")
+        await home.context().memory.set_rules(review="agents")
         done = await call(client, "remember", text="Ship on Fridays", source={"method": "manual", "trust": "user"})
         assert sum("by this way" in one for one in done["warnings"]) == 2
-        (memory,) = (await home.desk().memory.read(done["id"])).memories
+        (memory,) = (await home.context().memory.read(done["id"])).memories
         assert (memory.source.method, memory.source.trust, memory.state) == ("agent", "agent", "waiting")
         await call(client, "forget", ids=[done["id"]])
         back = await client.call_tool("forget", {"ids": [done["id"]], "restore": True})
@@ -104,10 +104,10 @@ async def test_an_agent_cannot_pass_for_a_person(settings: Settings, era: str) -
 
 
 async def test_the_project_is_the_callers_unless_another_is_named(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, desk=home.desk(project="apollo")) as client:
+    async with house(settings) as home, home.client(era, context=home.context(project="apollo")) as client:
         for project, expected in ((None, "apollo"), ("gemini", "gemini"), ("", "")):
             done = await call(client, "remember", text=f"a fact for {expected or 'nobody'}", project=project)
-            (memory,) = (await home.desk().memory.read(done["id"])).memories
+            (memory,) = (await home.context().memory.read(done["id"])).memories
             assert memory.project == expected
 
 
@@ -169,15 +169,15 @@ async def test_revise_changes_fields_and_brings_versions_back(settings: Settings
         assert "is at version 2, not 1" in await refusal(client, "revise", id=name, text="x", expected_version=1)
         back = await call(client, "revise", id=name, revert_to=1, message="as it was")
         assert back["version"] == 3
-        (memory,) = (await home.desk().memory.read(name)).memories
-        assert ([one.text for one in memory.observations], memory.tags) == (["daily"], ())
+        (memory,) = (await home.context().memory.read(name)).memories
+        assert ([observation.text for observation in memory.observations], memory.tags) == (["daily"], ())
         assert "say what to change" in await refusal(client, "revise", id=name)
         assert "second call" in await refusal(client, "revise", id=name, revert_to=1, text="and more")
         warned = await call(client, "revise", id=name, remove_observations=["weekly"], pinned=True)
         assert "weekly" in warned["warnings"][0]
-        mine = (await home.desk().memory.remember("cake at five", source={"trust": "user"})).name
+        mine = (await home.context().memory.remember("cake at five", source={"trust": "user"})).name
         await call(client, "revise", id=mine, add_observations=["with cream"])
-        (memory,) = (await home.desk().memory.read(mine)).memories
+        (memory,) = (await home.context().memory.read(mine)).memories
         (added,) = memory.observations
         assert added.source is not None
         # What an agent adds to the user's memory is not the user's word.
@@ -237,18 +237,18 @@ async def test_the_run_that_a_call_names_is_the_run_of_what_it_writes(settings: 
     async with house(settings) as home, home.client(era) as client:
         result = await client.call_tool("remember", {"text": "tea"}, meta={"scrubjay/run": "r-1"})
         assert not result.is_error
-        assert await home.engine.outcome(["r-1", "r-2"], who=home.desk().who) == {"r-1": True, "r-2": False}
+        assert await home.engine.outcome(["r-1", "r-2"], who=home.context().who) == {"r-1": True, "r-2": False}
         for wrong in (5, "x" * 300):
             bad = await client.call_tool("remember", {"text": "coffee"}, meta={"scrubjay/run": wrong})
             assert bad.is_error
-        assert len((await home.desk().memory.recall("", limit=9)).hits) == 1
+        assert len((await home.context().memory.recall("", limit=9)).hits) == 1
 
 
 async def test_two_spaces_on_one_engine_see_nothing_of_each_other(settings: Settings, era: str) -> None:
     async with (
         house(settings) as home,
-        home.client(era, desk=home.desk(space="one")) as one,
-        home.client(era, desk=home.desk(space="two")) as two,
+        home.client(era, context=home.context(space="one")) as one,
+        home.client(era, context=home.context(space="two")) as two,
     ):
         done = await call(one, "remember", text="the secret of one", name="secret")
         assert (await call(two, "recall", query="secret"))["hits"] == []

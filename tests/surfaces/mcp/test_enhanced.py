@@ -60,7 +60,7 @@ async def test_entities_are_created_found_changed_and_counted(settings: Settings
         assert (found["query"], found["count"]) == ("anything at all", 1)
         done = await _ask(client, "update_entity", entity="user-profile", updates={"add_observations": ["Reads Ibsen"]})
         assert (done["action"], done["version"], done["id"]) == ("updated", 2, made["id"])
-        (memory,) = (await home.desk().memory.read("user-profile")).memories
+        (memory,) = (await home.context().memory.read("user-profile")).memories
         # An agent wrote it, whatever it calls that.
         assert (memory.source.method.value, memory.source.agent) == ("agent", "tester")
         status = await _ask(client, "get_memory_status")
@@ -87,7 +87,7 @@ async def test_versions_are_committed_compared_and_brought_back(settings: Settin
         assert (back["reverted_to"], back["version"]) == (1, 4)
         (ada,) = (await _ask(client, "search_nodes", query="Ada"))["results"]
         assert (ada["observations"], ada["version"]) == (["likes tea", "lives in Oslo"], 4)
-        history = (await home.desk().memory.history("Ada")).versions
+        history = (await home.context().memory.history("Ada")).versions
         assert [one.message for one in history[:1]] == ["Reverted to version 1"]
 
 
@@ -99,8 +99,8 @@ async def test_a_branch_is_begun_written_to_and_left(settings: Settings) -> None
         await _create(client, "Ada", "lives in Rome")
         (there,) = (await _ask(client, "search_nodes", query="Ada"))["results"]
         assert (there["branch"], there["observations"]) == ("what-if", ["lives in Rome"])
-        (main,) = (await home.desk().memory.read("Ada", branch="main")).memories
-        assert [one.text for one in main.observations] == ["lives in Oslo"]
+        (main,) = (await home.context().memory.read("Ada", branch="main")).memories
+        assert [observation.text for observation in main.observations] == ["lives in Oslo"]
         left = await _ask(client, "memory_branch", entity_name="Ada", branch_name="main")
         assert (left["branch_name"], left["action"]) == ("main", "switched")
         (here,) = (await _ask(client, "search_nodes", query="Ada"))["results"]
@@ -230,13 +230,13 @@ async def test_no_answer_is_longer_than_a_model_can_bear(settings: Settings) -> 
     ("count", "conflicts", "kept"), [(2, 3, "conflicts"), (20, 5, "conflict_ids"), (60, 10, "conflict_count")]
 )
 def test_of_many_entities_every_id_is_told_before_all_of_their_conflicts(count: int, conflicts: int, kept: str) -> None:
-    friction: list[Json] = [
+    conflict_report: list[Json] = [
         {"conflict_id": f"c-{one:016x}", "entity": {"statement": "The lamp is lit at dusk"}} for one in range(conflicts)
     ]
     results: list[Json] = [
         {
             "id": new_id(), "name": f"lamp {one}", "action": "created", "compression": 0.5, "version": 1,
-            "conflicts": friction,
+            "conflicts": conflict_report,
         }
         for one in range(count)
     ]  # fmt: skip
@@ -249,9 +249,9 @@ def test_of_many_entities_every_id_is_told_before_all_of_their_conflicts(count: 
 
 async def test_who_was_given_a_space_is_told_the_size_of_that_alone(settings: Settings) -> None:
     async with house(settings) as home:
-        await home.desk(space="b").memory.remember("tea is a secret of b")
-        guest = replace(home.desk(space="a"), grant=Grant(spaces=("a",)))
-        async with home.client("auto", tools="enhanced", desk=guest) as client:
+        await home.context(space="b").memory.remember("tea is a secret of b")
+        guest = replace(home.context(space="a"), grant=Grant(spaces=("a",)))
+        async with home.client("auto", tools="enhanced", context=guest) as client:
             await _create(client, "Ada", "likes tea")
             found = await _ask(client, "get_memory_status")
             assert (found["total_entities"], found["versioning"]["total_versions"]) == (1, 1)
@@ -271,12 +271,12 @@ async def test_two_statements_of_one_entity_have_one_score(settings: Settings) -
 
 async def test_what_waits_for_a_yes_waits_whatever_an_agent_calls_it(settings: Settings) -> None:
     async with house(settings) as home, home.client("auto", tools="enhanced") as client:
-        await home.desk().memory.set_rules(review="agents")
+        await home.context().memory.set_rules(review="agents")
         for method in ("manual", "auto", "import"):
             entity = {"name": method, "entityType": "t", "observations": ["likes tea"], "extraction_method": method}
             assert (await _ask(client, "create_entities", entities=[entity]))["results"][0]["warnings"]
         assert (await _ask(client, "search_nodes", query=""))["count"] == 0
-        assert len(await home.desk().memory.inbox()) == 3
+        assert len(await home.context().memory.inbox()) == 3
 
 
 async def test_where_both_are_served_the_richer_dialect_answers() -> None:

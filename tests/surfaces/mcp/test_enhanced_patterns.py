@@ -98,11 +98,11 @@ async def test_facts_are_extracted_compared_resolved_and_stored(settings: Settin
         resolved = [one for one in second["resolutions"] if one["success"]]
         assert resolved, second
         # What held on Monday is kept, and does not hold any more.
-        recalled = await home.desk().memory.recall("Where does the user live?", detail="full", limit=20)
+        recalled = await home.context().memory.recall("Where does the user live?", detail="full", limit=20)
         told = " ".join(hit.passage for hit in recalled.hits)
         assert "Oslo" in told
         assert "Bergen" not in told
-        assert (await home.desk().memory.conflicts()) == ()
+        assert (await home.context().memory.conflicts()) == ()
 
 
 async def test_the_same_conversation_twice_adds_nothing(settings: Settings) -> None:
@@ -113,7 +113,7 @@ async def test_the_same_conversation_twice_adds_nothing(settings: Settings) -> N
         again = await agent.process_conversation(MONDAY, "monday")
         assert again["success"] is True
         assert (await call(client, "get_memory_status"))["total_entities"] == before
-        assert len((await home.desk().memory.recall("phone call over email")).hits) >= 1
+        assert len((await home.context().memory.recall("phone call over email")).hits) >= 1
 
 
 async def test_a_fact_that_is_stored_is_told_by_the_name_it_is_found_by(settings: Settings) -> None:

@@ -28,8 +28,8 @@ async def test_one_text_is_a_record_for_each_entity_and_one_group(settings: Sett
         assert [one["entity"] for one in done["memories"]] == ABOUT
         ids = [one["id"] for one in done["memories"]]
         assert (len(set(ids)), done["id"], "ids" in done) == (3, ids[0], False)
-        memories = (await home.desk().memory.read(ids)).memories
-        assert {one.group for one in memories} == {done["group"]}
+        memories = (await home.context().memory.read(ids)).memories
+        assert {memory.group for memory in memories} == {done["group"]}
         for one, entity in zip(memories, ABOUT, strict=True):
             assert (one.entity, one.content, one.kind, one.scope) == (entity, MEETING, "event", "team")
             assert (one.project, one.source.method, one.source.agent) == ("coast", "agent", "tester")

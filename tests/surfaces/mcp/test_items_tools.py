@@ -56,11 +56,11 @@ async def test_each_user_has_items_of_his_own(settings: Settings, era: str) -> N
 
 async def test_the_items_of_one_user_are_not_mixed_with_anothers(settings: Settings, era: str) -> None:
     async with house(settings) as home:
-        await home.desk(space="b").memory.remember("tea is a secret of b")
-        await home.desk(space="a").memory.remember("tea is for a")
-        desk = home.desk(space="a")
-        both = replace(desk, who=replace(desk.who, also=("b",)), grant=Grant(spaces=("a", "b")))
-        async with home.client(era, tools="items", desk=both) as client:
+        await home.context(space="b").memory.remember("tea is a secret of b")
+        await home.context(space="a").memory.remember("tea is for a")
+        context = home.context(space="a")
+        both = replace(context, who=replace(context.who, also=("b",)), grant=Grant(spaces=("a", "b")))
+        async with home.client(era, tools="items", context=both) as client:
             for user, told in (("a", ["tea is for a"]), ("b", ["tea is a secret of b"])):
                 found = (await call(client, "memory_recall", query="tea", session_user_id=user))["results"]
                 assert [one["text"] for one in found] == told
@@ -69,9 +69,9 @@ async def test_the_items_of_one_user_are_not_mixed_with_anothers(settings: Setti
 
 async def test_who_was_given_a_space_may_name_no_other(settings: Settings, era: str) -> None:
     async with house(settings) as home:
-        await home.desk(space="b").memory.remember("tea is a secret of b")
-        pinned = replace(home.desk(space="a"), grant=Grant(spaces=("a",)))
-        async with home.client(era, tools="items", desk=pinned) as client:
+        await home.context(space="b").memory.remember("tea is a secret of b")
+        pinned = replace(home.context(space="a"), grant=Grant(spaces=("a",)))
+        async with home.client(era, tools="items", context=pinned) as client:
             await call(client, "memory_store", text="tea is for a", session_user_id="a")
             for who in ({}, {"session_user_id": "a"}, {"session_user_id": ""}):
                 found = (await call(client, "memory_recall", query="tea", **who))["results"]
@@ -80,5 +80,5 @@ async def test_who_was_given_a_space_may_name_no_other(settings: Settings, era: 
                 told = await refusal(client, "memory_recall", query="tea", session_user_id=other)
                 assert "is not open to you. Open to you: a" in told
                 await refusal(client, "memory_store", text="tea of a", session_user_id=other)
-        found = (await home.desk(space="b").memory.recall("tea")).hits
+        found = (await home.context(space="b").memory.recall("tea")).hits
         assert [hit.passage for hit in found] == ["tea is a secret of b"]

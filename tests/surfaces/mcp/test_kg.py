@@ -13,21 +13,21 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.budget import MOST_TOKENS, cost_of
-from scrubjay.surfaces.mcp.tool import Desk
+from scrubjay.surfaces.mcp.tool import ToolContext
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.surfaces.mcp.toolsets.kg import TOOLS, open_nodes, read_resource
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+async def context(tmp_path: Path) -> AsyncIterator[ToolContext]:
     async with a_desk(tmp_path / "data") as opened:
         yield opened
 
 
 @pytest.fixture
-def ask(desk: Desk) -> Ask:
+def ask(context: ToolContext) -> Ask:
     """Asks a tool; no answer may be over the limit."""
-    asked = asking(desk)
+    asked = asking(context)
 
     async def within(name: str, arguments: Mapping[str, Json]) -> Heard:
         heard = await asked(name, arguments)
@@ -103,8 +103,8 @@ async def test_an_entity_longer_than_a_page_comes_in_pieces_and_nothing_is_lost(
     assert (made.structured or {})["note"] == "Done for all 3; the first 1 are shown"
     pieces = entities_of(await all_pages(ask, "read_graph", {}))
     assert [one["name"] for one in (pieces[0], pieces[-1])] == ["Before", "After"]
-    long = [cast("list[str]", one["observations"]) for one in pieces[1:-1]]
-    assert {str(one["name"]) for one in pieces[1:-1]} == {"Long"}
+    long = [cast("list[str]", piece["observations"]) for piece in pieces[1:-1]]
+    assert {str(piece["name"]) for piece in pieces[1:-1]} == {"Long"}
     assert "".join(piece for part in long for piece in part) == "".join(texts)
 
 
@@ -117,7 +117,7 @@ async def test_many_observations_are_shared_out_whole(ask: Ask) -> None:
     await ask("add_observations", {"observations": [{"entityName": "Much", "contents": [*texts]}]})
     pieces = entities_of(await all_pages(ask, "open_nodes", {"names": ["Much"]}))
     assert len(pieces) > 1
-    assert [text for one in pieces for text in cast("list[str]", one["observations"])] == texts
+    assert [text for piece in pieces for text in cast("list[str]", piece["observations"])] == texts
 
 
 async def test_names_longer_than_a_page_are_cut_and_the_rest_is_still_told(ask: Ask) -> None:
@@ -129,7 +129,7 @@ async def test_names_longer_than_a_page_are_cut_and_the_rest_is_still_told(ask: 
     assert str(shown["name"]).startswith("nnn")
     assert str(shown["name"]).endswith("…")
     whole = await all_pages(ask, "read_graph", {})
-    assert [one["name"] for one in entities_of(whole)][-1] == "other"
+    assert [entity["name"] for entity in entities_of(whole)][-1] == "other"
     (relation,) = cast("list[dict[str, Json]]", whole["relations"])
     assert relation["to"] == "other"
     opened = await all_pages(ask, "open_nodes", {"names": [long]})
@@ -139,12 +139,12 @@ async def test_names_longer_than_a_page_are_cut_and_the_rest_is_still_told(ask: 
 async def test_pages_go_on_when_the_graph_changes_between_them(ask: Ask) -> None:
     await create(ask, *(entity(f"e{number:03}", "a fact " * 40) for number in range(100)))
     first = await ask("read_graph", {})
-    seen = [str(one["name"]) for one in entities_of(first.structured)]
+    seen = [str(entity["name"]) for entity in entities_of(first.structured)]
     await ask("delete_entities", {"entityNames": [seen[0], seen[-1], f"e{len(seen):03}"]})
     await create(ask, entity("new"))
     rest = await all_pages(ask, "read_graph", {"cursor": (first.structured or {})["nextCursor"]})
     expected = [*(f"e{number:03}" for number in range(len(seen) + 1, 100)), "new"]
-    assert [one["name"] for one in entities_of(rest)] == expected
+    assert [entity["name"] for entity in entities_of(rest)] == expected
 
 
 @pytest.mark.parametrize("cursor", ["x", "!!!", "W10", "WyJhIiwxXQ", 5, "WyJhIiwxLCJiIl0", "e30"])
@@ -163,30 +163,30 @@ async def test_a_cursor_that_points_nowhere_ends_the_list(ask: Ask) -> None:
     assert heard.structured == {"entities": [], "relations": []}
 
 
-async def test_reading_counts_as_a_visit(desk: Desk, ask: Ask) -> None:
+async def test_reading_counts_as_a_visit(context: ToolContext, ask: Ask) -> None:
     await create(ask, entity("Ada"), entity("Bob"), entity("Cy"))
     await ask("open_nodes", {"names": ["Ada"]})
     await ask("search_nodes", {"query": "bob"})
     await ask("read_graph", {})
-    await desk.engine.visits.flush()
-    read = (await desk.memory.read(["Ada", "Bob", "Cy"])).memories
+    await context.engine.access_log.flush()
+    read = (await context.memory.read(["Ada", "Bob", "Cy"])).memories
     assert [memory.access_count for memory in read] == [1, 1, 0]
 
 
-async def test_what_was_written_can_be_recalled_undone_and_kept_by_space(desk: Desk, ask: Ask) -> None:
+async def test_what_was_written_can_be_recalled_undone_and_kept_by_space(context: ToolContext, ask: Ask) -> None:
     await create(ask, entity("Ada", "prefers green tea", kind="person"))
-    (hit,) = (await desk.memory.recall("green tea", kind="person")).hits
+    (hit,) = (await context.memory.recall("green tea", kind="person")).hits
     assert hit.name == "Ada"
     await ask("delete_entities", {"entityNames": ["Ada"]})
     assert entities_of((await ask("read_graph", {})).structured) == []
-    await desk.memory.undo()
+    await context.memory.undo()
     assert entities_of((await ask("read_graph", {})).structured) == [entity("Ada", "prefers green tea", kind="person")]
-    other = asking(Desk(engine=desk.engine, who=Caller(space="other")))
+    other = asking(ToolContext(engine=context.engine, who=Caller(space="other")))
     assert entities_of((await other("read_graph", {})).structured) == []
     assert entities_of((await other("search_nodes", {"query": "tea"})).structured) == []
 
 
-async def test_wrong_arguments_are_named_also_when_nobody_checked_them(desk: Desk) -> None:
+async def test_wrong_arguments_are_named_also_when_nobody_checked_them(context: ToolContext) -> None:
     wrong: list[tuple[dict[str, Json], str]] = [
         ({"names": "Ada"}, "names"),
         ({"names": ["\ud800"]}, "names"),
@@ -194,7 +194,7 @@ async def test_wrong_arguments_are_named_also_when_nobody_checked_them(desk: Des
     ]
     for arguments, field in wrong:
         with pytest.raises(InvalidInput) as caught:
-            await open_nodes(desk, arguments)
+            await open_nodes(context, arguments)
         assert caught.value.fields["field"] == field
 
 
@@ -207,13 +207,13 @@ async def test_wrong_arguments_are_named_also_when_nobody_checked_them(desk: Des
         ([{"name": "b", "entityType": "", "observations": "x"}], "entities[0].observations"),
     ],
 )
-async def test_the_path_to_what_is_wrong_is_told(desk: Desk, entities: Json, field: str) -> None:
+async def test_the_path_to_what_is_wrong_is_told(context: ToolContext, entities: Json, field: str) -> None:
     create_entities = TOOLS[0].call
     with pytest.raises(InvalidInput) as caught:
-        await create_entities(desk, {"entities": entities})
+        await create_entities(context, {"entities": entities})
     assert caught.value.fields["field"] == field
 
 
-async def test_the_resource_is_the_graph(desk: Desk, ask: Ask) -> None:
+async def test_the_resource_is_the_graph(context: ToolContext, ask: Ask) -> None:
     await create(ask, entity("Ada"))
-    assert await read_resource(desk) == (await ask("read_graph", {})).text
+    assert await read_resource(context) == (await ask("read_graph", {})).text

@@ -74,8 +74,8 @@ def program() -> Program:
 
 @pytest.fixture
 async def both(program: Program, tmp_path: Path) -> AsyncIterator[tuple[Ask, Ask]]:
-    async with the_server(program, tmp_path / "memory.jsonl") as theirs, a_desk(tmp_path / "data") as desk:
-        yield asking(desk), theirs
+    async with the_server(program, tmp_path / "memory.jsonl") as theirs, a_desk(tmp_path / "data") as context:
+        yield asking(context), theirs
 
 
 @asynccontextmanager

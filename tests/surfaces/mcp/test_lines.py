@@ -9,7 +9,7 @@ from tests.surfaces.mcp.speaking import HELLO, READY, SECONDS, Raw, house, reque
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
-from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
+from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
 from scrubjay.surfaces.mcp.toolsets.schema import gives, takes
 
 _LIST = request("tools/list", 99)
@@ -138,7 +138,7 @@ async def test_half_a_line_at_the_end_is_no_line(settings: Settings) -> None:
 async def test_answers_that_are_owed_are_sent_after_the_client_has_stopped_sending(settings: Settings) -> None:
     release = asyncio.Event()
 
-    async def wait(_: Desk, __: Mapping[str, Json]) -> Answer:
+    async def wait(_: ToolContext, __: Mapping[str, Json]) -> Answer:
         await release.wait()
         return Answer(structured={"waited": True})
 

@@ -10,7 +10,7 @@ from tests.surfaces.mcp.speaking import ERAS, HELLO, READY, house, request
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
-from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
+from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 from scrubjay.surfaces.mcp.toolsets.schema import gives, takes
 
@@ -55,7 +55,7 @@ async def test_every_tool_says_what_it_takes_gives_and_does(settings: Settings, 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_long_list_of_tools_comes_in_pages(settings: Settings, era: str) -> None:
-    async def nothing(_: Desk, __: object) -> Answer:
+    async def nothing(_: ToolContext, __: object) -> Answer:
         return Answer(structured={})
 
     many = tuple(

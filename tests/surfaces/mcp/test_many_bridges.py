@@ -132,6 +132,6 @@ async def test_a_daemon_that_is_told_to_stop_answers_all_it_has_accepted(data: P
         os.kill(daemon_pid(data), signal.SIGTERM)
         answers = first + [reply(bridge) for bridge in bridges for _ in range(59)]
         # Nobody is left to find out by other means that a write of theirs was committed.
-        assert [one for one in answers if "error" in one and one["error"]["data"]["committed"]] == []
-        done = sum("result" in one and not one["result"]["isError"] for one in answers)
+        assert [answer for answer in answers if "error" in answer and answer["error"]["data"]["committed"]] == []
+        done = sum("result" in answer and not answer["result"]["isError"] for answer in answers)
     assert len(await found(data)) == done

@@ -21,7 +21,7 @@ async def test_a_note_is_written_read_edited_linked_and_found(settings: Settings
         assert (made["action"], made["version"], made["created_at"][-1]) == ("created", 1, "Z")
         # Without a folder of notes there is no file to name.
         assert "file_path" not in made
-        (memory,) = (await home.desk().memory.read(made["id"])).memories
+        (memory,) = (await home.context().memory.read(made["id"])).memories
         assert (memory.content, memory.category, memory.source.method) == (CONTENT, "work/meetings", "agent")
         read = await call(client, "read_mem", identifier="meeting-with-john-q4-goals")
         assert (read["id"], read["content"], read["tags"], read["links"]) == (made["id"], CONTENT, given["tags"], [])
@@ -114,7 +114,7 @@ async def test_no_kind_of_text_is_told_beyond_the_budget(settings: Settings) -> 
         for kind, text in DEAR.items():
             dear = (text * 3_000)[:6_000]
             made = await call(client, "write_mem", title=f"{kind} {dear}"[:300], content=dear, tags=[kind])
-            await home.desk().memory.revise(
+            await home.context().memory.revise(
                 made["id"], add_observations=[f"{number} {dear[:200]}" for number in range(80)]
             )
             for asked in (300, 1_500, 8_000):
@@ -148,7 +148,7 @@ async def test_what_is_wrong_is_said_in_words(settings: Settings) -> None:
             ("get_current_date", {"timezone": "Nowhere"}, "there is no time zone"),
         ):
             assert words in await refusal(client, tool, **given), (tool, given)
-        await home.desk().memory.set_rules(never=["codeword"])
+        await home.context().memory.set_rules(never=["codeword"])
         result = await client.call_tool("write_mem", {"title": "Secret", "content": "the codeword is heron"})
         assert (result.is_error, result.structured_content) != (True, None)
         assert result.structured_content is not None

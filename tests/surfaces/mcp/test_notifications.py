@@ -38,7 +38,7 @@ class Ear:
 @asynccontextmanager
 async def _older(home: House, space: str = "default") -> AsyncGenerator[tuple[Client, Ear]]:
     ear = Ear()
-    async with home.client("legacy", desk=home.desk(space=space), hear=ear.hear) as client:
+    async with home.client("legacy", context=home.context(space=space), hear=ear.hear) as client:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MCPDeprecationWarning)
             yield client, ear
@@ -61,7 +61,7 @@ async def test_an_older_client_is_told_of_the_list_and_of_what_it_subscribed_to(
         await call(client, "remember", text="tea", name="tea")
         assert await ear.next() == "list"
         await _subscribe(client, "memory://default/tea")
-        await home.desk().memory.revise("tea", text="green tea")
+        await home.context().memory.revise("tea", text="green tea")
         home.changes.nudge()
         assert [await ear.next(), await ear.next()] == ["list", "memory://default/tea"]
         await call(client, "revise", id="tea", name="green-tea")
@@ -99,7 +99,7 @@ async def test_the_knowledge_graph_changes_with_everything(settings: Settings) -
 
 async def test_nobody_subscribes_to_what_is_not_his(settings: Settings) -> None:
     async with house(settings) as home, _older(home) as (client, _):
-        await home.desk(space="other").memory.remember("x", name="x")
+        await home.context(space="other").memory.remember("x", name="x")
         for uri, code in (("memory://other/x", -31025), ("memory://default/nobody", -31001), ("file:///x", -32602)):
             with pytest.raises(MCPError) as caught:
                 await _subscribe(client, uri)
@@ -108,7 +108,7 @@ async def test_nobody_subscribes_to_what_is_not_his(settings: Settings) -> None:
 
 async def test_subscriptions_are_bounded(settings: Settings) -> None:
     async with house(settings) as home, _older(home) as (client, _):
-        memory_id = (await home.desk().memory.remember("x")).id
+        memory_id = (await home.context().memory.remember("x")).id
         # One memory has many addresses: each letter of its id may be written in percent signs.
         for number in range(1_000):
             await _subscribe(client, f"memory://default/{_spelled(memory_id, number)}")
@@ -127,7 +127,7 @@ async def test_a_newer_client_listens_to_what_it_asks_for(settings: Settings) ->
         async with client.listen(resources_list_changed=True, resource_subscriptions=uris) as changes:
             assert changes.honored is not None
             assert changes.honored.resource_subscriptions == ["memory://default/tea"]
-            await home.desk(space="other").memory.remember("x", name="x")
+            await home.context(space="other").memory.remember("x", name="x")
             await call(client, "revise", id="tea", text="green tea")
             heard = {await _next(changes), await _next(changes)}
             assert heard == {ResourcesListChanged(), ResourceUpdated(uri="memory://default/tea")}

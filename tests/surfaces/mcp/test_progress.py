@@ -9,7 +9,7 @@ from tests.surfaces.mcp.speaking import ERAS, HELLO, READY, SECONDS, call, house
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
-from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
+from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.surfaces.mcp.toolsets.schema import gives, takes
 
@@ -27,7 +27,7 @@ class Work:
             name="work", title="W", description="W", input=takes(), output=gives(), call=self._call, reads=reads
         )
 
-    async def _call(self, _: Desk, __: Mapping[str, Json]) -> Answer:
+    async def _call(self, _: ToolContext, __: Mapping[str, Json]) -> Answer:
         self.begun.set()
         try:
             await self.release.wait()
@@ -43,12 +43,12 @@ async def test_a_tool_tells_how_far_it_has_come(settings: Settings, era: str) ->
     told: Told = []
     enough, last = asyncio.Event(), asyncio.Event()
 
-    async def count(desk: Desk, _: Mapping[str, Json]) -> Answer:
-        assert desk.progress is not None
+    async def count(context: ToolContext, _: Mapping[str, Json]) -> Answer:
+        assert context.progress is not None
         for done in (1, 2, 2, 1):
-            desk.progress(done, 3)
+            context.progress(done, 3)
         await asyncio.wait_for(enough.wait(), SECONDS)
-        desk.progress(3, 3)
+        context.progress(3, 3)
         return Answer(structured={})
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -68,8 +68,8 @@ async def test_a_tool_tells_how_far_it_has_come(settings: Settings, era: str) ->
 async def test_without_a_token_nothing_is_told(settings: Settings, era: str) -> None:
     seen: list[object] = []
 
-    async def look(desk: Desk, _: Mapping[str, Json]) -> Answer:
-        seen.append(desk.progress)
+    async def look(context: ToolContext, _: Mapping[str, Json]) -> Answer:
+        seen.append(context.progress)
         return Answer(structured={})
 
     tool = Tool(name="look", title="L", description="L", input=takes(), output=gives(), call=look)

@@ -39,7 +39,7 @@ async def test_the_prompts_are_listed_with_their_arguments(settings: Settings, e
 
 
 async def test_the_prompts_bring_what_is_known(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, desk=home.desk(project="apollo")) as client:
+    async with house(settings) as home, home.client(era, context=home.context(project="apollo")) as client:
         await call(client, "remember", text="Sarah prefers voice calls")
         care = await _prompt(client, "write_with_care", text="Sarah likes to be called")
         assert "Sarah prefers voice calls" in care
@@ -86,7 +86,7 @@ async def test_names_tags_entities_and_projects_are_completed(settings: Settings
     async with house(settings) as home, home.client(era) as client:
         await call(client, "remember", text="1", name="tea-house", entities=["Sarah"], tags=["sales"], project="apollo")
         await call(client, "remember", text="2", name="tea", tags=["sailing"])
-        await home.desk(space="other").memory.remember(
+        await home.context(space="other").memory.remember(
             "3", name="team", tags=["safe"], project="area51", entities=["Sam"]
         )
         assert await _values(client, _TEMPLATE, "name", "tea") == ["tea", "tea-house"]
@@ -100,7 +100,7 @@ async def test_names_tags_entities_and_projects_are_completed(settings: Settings
 
 async def test_completions_are_bounded(settings: Settings, era: str) -> None:
     async with house(settings) as home, home.client(era) as client:
-        memory = home.desk().memory
+        memory = home.context().memory
         for number in range(130):
             await memory.remember(str(number), name=f"n{number:03}")
         found = (await client.complete(_TEMPLATE, {"name": "name", "value": ""})).completion

@@ -9,8 +9,8 @@ from tests.surfaces.mcp.speaking import ERAS, SECONDS, call, house, refusal, tex
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.gate import Gate
-from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
+from scrubjay.surfaces.daemon.limiter import RequestLimiter
+from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
 from scrubjay.surfaces.mcp.toolsets import pick
 from scrubjay.surfaces.mcp.toolsets.schema import gives, takes
 
@@ -80,7 +80,7 @@ async def test_what_is_wrong_with_an_argument_is_said(
 ) -> None:
     async with house(settings) as home, home.client(era) as client:
         assert told in await refusal(client, tool, **arguments)
-        assert (await home.desk().memory.status()).memories == {}
+        assert (await home.context().memory.status()).memories == {}
 
 
 async def test_a_long_wrong_value_is_not_repeated_back(settings: Settings, era: str) -> None:
@@ -98,13 +98,13 @@ async def test_null_is_as_good_as_not_given(settings: Settings, era: str) -> Non
 async def test_too_much_at_once_is_said_to_be_too_much(settings: Settings, era: str) -> None:
     release = asyncio.Event()
 
-    async def wait(_: Desk, __: Mapping[str, Json]) -> Answer:
+    async def wait(_: ToolContext, __: Mapping[str, Json]) -> Answer:
         await release.wait()
         return Answer(structured={})
 
     slow = Tool(name="slow", title="S", description="S", input=takes(), output=gives(), call=wait)
     async with house(settings) as home:
-        home.gate = Gate(most=1, seconds=SECONDS)
+        home.gate = RequestLimiter(most=1, seconds=SECONDS)
         async with home.client(era, tools=(*pick("core"), slow)) as client:
             first = asyncio.create_task(client.call_tool("slow", {}))
             await home.until_inside(1)
@@ -124,7 +124,7 @@ async def test_too_much_at_once_is_said_to_be_too_much(settings: Settings, era: 
 async def test_a_tool_that_fails_says_so_and_the_server_goes_on(
     settings: Settings, era: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def fail(_: Desk, __: Mapping[str, Json]) -> Answer:
+    async def fail(_: ToolContext, __: Mapping[str, Json]) -> Answer:
         raise ZeroDivisionError("a secret detail")
 
     broken = Tool(name="broken", title="B", description="B", input=takes(), output=gives(), call=fail)
@@ -136,7 +136,7 @@ async def test_a_tool_that_fails_says_so_and_the_server_goes_on(
 
 
 async def test_a_tool_may_call_its_own_answer_an_error(settings: Settings, era: str) -> None:
-    async def refuse(_: Desk, __: Mapping[str, Json]) -> Answer:
+    async def refuse(_: ToolContext, __: Mapping[str, Json]) -> Answer:
         return Answer(structured={"success": False}, is_error=True)
 
     tool = Tool(name="no", title="N", description="N", input=takes(), output=gives(), call=refuse)

@@ -29,7 +29,7 @@ async def _listed(client: Client) -> tuple[list[str], int]:
     while pages == 0 or cursor:
         page = await client.list_resources(cursor=cursor, cache_mode="bypass")
         assert len(page.resources) <= 50
-        names += [one.name for one in page.resources]
+        names += [resource.name for resource in page.resources]
         cursor, pages = page.next_cursor, pages + 1
     return names, pages
 
@@ -50,7 +50,7 @@ async def test_a_memory_is_listed_and_read(settings: Settings, era: str) -> None
 
 async def test_the_list_has_pinned_then_recent_and_all_in_pages(settings: Settings, era: str) -> None:
     async with house(settings) as home, home.client(era, tools="core") as client:
-        memory = home.desk().memory
+        memory = home.context().memory
         for number in range(130):
             await memory.remember(f"note {number}", name=f"n{number}", pinned=number in (3, 5))
         await memory.remember("over", name="over", expires_at="2020-01-01")
@@ -67,7 +67,7 @@ async def test_the_list_has_pinned_then_recent_and_all_in_pages(settings: Settin
 
 async def test_more_pinned_than_a_page_holds(settings: Settings, era: str) -> None:
     async with house(settings) as home, home.client(era, tools="core") as client:
-        memory = home.desk().memory
+        memory = home.context().memory
         for number in range(110):
             await memory.remember(f"note {number}", name=f"n{number}", pinned=number < 100)
         names, _ = await _listed(client)
@@ -112,7 +112,7 @@ async def test_every_name_has_an_address_that_can_be_read(settings: Settings, er
 )
 async def test_an_address_that_leads_elsewhere_is_refused(settings: Settings, era: str, uri: str, told: str) -> None:
     async with house(settings) as home, home.client(era, tools="core") as client:
-        await home.desk(space="other").memory.remember("hidden", name="secret")
+        await home.context(space="other").memory.remember("hidden", name="secret")
         with pytest.raises(MCPError) as caught:
             await client.read_resource(uri)
         codes = {"not_allowed": -31025, "not_found": -31001, "invalid_input": -32602, "too_large": -32602}
@@ -124,7 +124,10 @@ async def test_an_address_that_leads_elsewhere_is_refused(settings: Settings, er
 
 
 async def test_a_space_of_any_name_has_addresses(settings: Settings, era: str) -> None:
-    async with house(settings) as home, home.client(era, tools="core", desk=home.desk(space="Ann & Bob/1")) as client:
+    async with (
+        house(settings) as home,
+        home.client(era, tools="core", context=home.context(space="Ann & Bob/1")) as client,
+    ):
         await call(client, "remember", text="found", name="x")
         (resource,) = (await client.list_resources()).resources
         assert resource.uri == "memory://Ann%20%26%20Bob%2F1/x"
@@ -165,5 +168,5 @@ async def test_a_long_memory_is_read_up_to_the_limit_and_the_tool_goes_on_from_t
                 part = await call(client, "read", ids=[ref], cursor=cursor, max_tokens=8_000)
                 whole += part["memories"][0]["text"]
                 cursor = part.get("cursor", "")
-            (expected,) = (await home.desk().memory.read(name)).texts
+            (expected,) = (await home.context().memory.read(name)).texts
             assert whole == expected

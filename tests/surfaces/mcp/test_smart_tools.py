@@ -21,7 +21,7 @@ async def test_a_memory_is_created_updated_and_found(settings: Settings, era: st
         )  # fmt: skip
         assert (done["action"], done["version"], done["tags"]) == ("created", 1, TAGS)
         assert not {"merged_into", "trace", "ids"} & set(done)
-        (memory,) = (await home.desk().memory.read(done["id"])).memories
+        (memory,) = (await home.context().memory.read(done["id"])).memories
         assert (memory.title, memory.content, memory.kind, memory.project) == (TITLE, CONTENT, "knowledge", "clay")
         assert (memory.metadata, memory.source.method) == ({"n": 1}, "agent")
         changed = await call(
@@ -58,20 +58,20 @@ async def test_what_goes_on_with_a_session_is_merged_and_told_so(settings: Setti
         assert text_of(result).startswith(f"merged into {first['name']}")
         done = result.structured_content
         assert (done["action"], done["merged_into"]) == ("merged", first["id"])
-        (memory,) = (await home.desk().memory.read(first["id"])).memories
+        (memory,) = (await home.context().memory.read(first["id"])).memories
         assert (memory.version, memory.content.startswith(CONTENT), more["content"] in memory.content) == (
             2,
             True,
             True,
         )
-        await home.desk().memory.revert(first["id"], to=1)
+        await home.context().memory.revert(first["id"], to=1)
         found = (await call(client, "search_memories", query="kiln"))["results"]
         assert {one["content"] for one in found} == {CONTENT, more["content"]}
 
 
 async def test_what_a_rule_forbids_is_refused(settings: Settings) -> None:
     async with house(settings) as home, home.client("auto", tools="smart,items") as client:
-        await home.desk().memory.set_rules(never=["kiln in the cellar"])
+        await home.context().memory.set_rules(never=["kiln in the cellar"])
         for tool, given in (
             ("create_memory", {"title": TITLE, "content": CONTENT}),
             ("memory_store", {"text": CONTENT}),
@@ -124,7 +124,7 @@ async def test_what_says_the_same_is_found_and_made_one(settings: Settings) -> N
             found["other"]["id"],
         )
         assert (await call(client, "intelligence_detect_duplicates"))["count"] == 0
-        (undone, _) = (await home.desk().memory.undo(run=done["run"])).done
+        (undone, _) = (await home.context().memory.undo(run=done["run"])).done
         assert undone.action
         assert (await call(client, "intelligence_detect_duplicates"))["count"] == 1
 

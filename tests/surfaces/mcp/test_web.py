@@ -18,8 +18,8 @@ from tests.surfaces.mcp.speaking import ERAS, HELLO, SECONDS, House, call, house
 
 from scrubjay.model.memory import Json
 from scrubjay.settings import Settings
+from scrubjay.surfaces.mcp.http_transport import mcp_site
 from scrubjay.surfaces.mcp.routes import mcp_routes
-from scrubjay.surfaces.mcp.web import mcp_site
 
 _JSON = {"content-type": "application/json"}
 
@@ -42,7 +42,7 @@ class Site:
 
 @asynccontextmanager
 async def _site(home: House, tools: str = "") -> AsyncGenerator[Site]:
-    served = mcp_site(tools, desk=home.desk(), gate=home.gate, changes=home.changes)
+    served = mcp_site(tools, context=home.context(), gate=home.gate, changes=home.changes)
     app = Starlette(routes=mcp_routes(served), lifespan=lambda _: served.open())
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", timeout_graceful_shutdown=5))
     task = asyncio.create_task(server.serve())
@@ -153,5 +153,5 @@ async def test_requests_at_once_do_not_mix(settings: Settings) -> None:
             request("tools/call", number, name="remember", arguments={"text": f"note {number}"}) for number in range(30)
         ]
         answers = await asyncio.gather(*(site.ask(one) for one in sent))
-        assert [one["id"] for one in answers] == list(range(30))
-        assert (await home.desk().memory.status()).memories == {"live": 30}
+        assert [answer["id"] for answer in answers] == list(range(30))
+        assert (await home.context().memory.status()).memories == {"live": 30}

@@ -8,7 +8,7 @@ import httpx2
 from jsonschema import Draft202012Validator
 
 from scrubjay.surfaces.rest.app import rest_app
-from scrubjay.surfaces.rest.description import described
+from scrubjay.surfaces.rest.openapi import described
 
 PROBLEM = "application/problem+json"
 # Told by whatever lies before the routes, whichever of them was meant.

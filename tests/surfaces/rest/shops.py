@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 
 from scrubjay.app import open_engine
 from scrubjay.engine import Engine
-from scrubjay.model.token import NewToken, TokenWish
-from scrubjay.observing.prometheus import Metrics
+from scrubjay.model.token import NewToken, TokenRequest
+from scrubjay.observability.prometheus import Metrics
 from scrubjay.ports import Clock
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.agents import Agents
-from scrubjay.surfaces.daemon.calls import Counter
-from scrubjay.surfaces.daemon.gate import Gate
-from scrubjay.surfaces.daemon.shop import Shop, address_of, web_socket
-from scrubjay.surfaces.mcp.changes import Changes
-from scrubjay.surfaces.web.serving import Patience
+from scrubjay.surfaces.changes import ChangeBroadcaster
+from scrubjay.surfaces.daemon.http_server import HttpServer, address_of, web_socket
+from scrubjay.surfaces.daemon.limiter import RequestLimiter
+from scrubjay.surfaces.daemon.mcp_sessions import McpSessions
+from scrubjay.surfaces.daemon.rpc_dispatch import Counter
+from scrubjay.surfaces.http.server import Patience
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,14 +24,14 @@ class OpenShop:
 
     address: str
     engine: Engine
-    gate: Gate
-    changes: Changes
+    gate: RequestLimiter
+    changes: ChangeBroadcaster
 
     async def token(
         self, name: str, *spaces: str, access: str = "write", requests_per_minute: int = 0, body_bytes: int = 0
     ) -> NewToken:
         """A token that opens some spaces."""
-        wish = TokenWish(
+        wish = TokenRequest(
             name=name, spaces=spaces, access=access, requests_per_minute=requests_per_minute, body_bytes=body_bytes
         )
         return await self.engine.create_token(wish)
@@ -51,12 +51,12 @@ async def open_shop(
     web = web_socket(http, must=True)
     assert web is not None
     with web:
-        async with open_engine(settings) as opened, Changes(opened.store, seconds=0.05) as changes:
+        async with open_engine(settings) as opened, ChangeBroadcaster(opened.store, seconds=0.05) as changes:
             engine = replace(opened, clock=clock or opened.clock)
-            gate = Gate(most=settings.max_requests, seconds=settings.operation_seconds)
-            shop = Shop(
+            gate = RequestLimiter(most=settings.max_requests, seconds=settings.operation_seconds)
+            shop = HttpServer(
                 counter=Counter(engine=engine, gate=gate),
-                agents=Agents(engine=engine, gate=gate, changes=changes, space=settings.space, tools="core"),
+                agents=McpSessions(engine=engine, gate=gate, changes=changes, space=settings.space, tools="core"),
                 metrics=Metrics(engine=engine, gate=gate),
                 settings=settings,
                 patience=patience or Patience(),

@@ -13,7 +13,7 @@ from tests.surfaces.rest.shops import OpenShop, open_shop
 
 from scrubjay import MemoryClient
 from scrubjay.errors import NotAllowed
-from scrubjay.remote.names import LONG, OWN, READS, VERBS, WHOLE
+from scrubjay.rpc.names import LONG, OWN, READS, VERBS, WHOLE
 from scrubjay.settings import Settings
 
 

@@ -6,17 +6,17 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from tests.fakes import FakeClock
 from tests.surfaces.rest.asking import Visitor, visiting
 from tests.surfaces.rest.documents import require_problem
 from tests.surfaces.rest.shops import OpenShop, open_shop
 from tests.surfaces.rest.streams import LONGEST, streaming
 
 from scrubjay.model.draft import Caller, Draft
-from scrubjay.model.token import TokenWish
+from scrubjay.model.token import TokenRequest
 from scrubjay.settings import Settings
+from scrubjay.surfaces.http.server import Patience
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.web.serving import Patience
-from scrubjay.testing import FakeClock
 
 BEAT = 0.05
 
@@ -42,8 +42,8 @@ async def test_a_change_is_told_as_it_happens(visitor: Visitor) -> None:
         await visitor.ask("DELETE", "/memories/b")
         await visitor.ask("POST", "/memories/b/purge")
         events = [await stream.event() for _ in range(7)]
-        assert [one["seq"] for one in events] == [2, 3, 4, 5, 6, 7, 8]
-        assert [one["action"] for one in events] == [
+        assert [event["seq"] for event in events] == [2, 3, 4, 5, 6, 7, 8]
+        assert [event["action"] for event in events] == [
             "created", "related", "revised", "trashed", "restored", "trashed", "purged",
         ]  # fmt: skip
         assert events[1]["relation"]["source"] == told["id"]
@@ -157,7 +157,9 @@ async def test_a_stream_tells_nothing_more_once_its_token_is_revoked(settings: S
 async def test_a_stream_ends_when_its_token_expires(settings: Settings) -> None:
     clock = FakeClock(step=timedelta(0))
     async with open_shop(replace(settings, require_token=True), beat=BEAT, clock=clock) as shop:
-        made = await shop.engine.create_token(TokenWish(name="laptop", spaces=("work",), access="write", expires="1h"))
+        made = await shop.engine.create_token(
+            TokenRequest(name="laptop", spaces=("work",), access="write", expires="1h")
+        )
         async with visiting(shop.address, token=made.secret) as visitor, streaming(visitor.web) as stream:
             clock.advance(timedelta(minutes=59))
             assert (await stream.next()).remark == "nothing new"

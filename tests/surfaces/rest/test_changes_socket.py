@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from tests.fakes import FakeClock
 from tests.surfaces.rest.asking import Visitor, has_figure, visiting
 from tests.surfaces.rest.documents import PROBLEM, validator
 from tests.surfaces.rest.shops import open_shop
@@ -21,11 +22,10 @@ from websockets.http11 import Response
 from websockets.typing import Data
 
 from scrubjay.model.draft import Caller, Draft
-from scrubjay.model.token import TokenWish
+from scrubjay.model.token import TokenRequest
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.serve import Running
-from scrubjay.surfaces.web.serving import Patience
-from scrubjay.testing import FakeClock
+from scrubjay.surfaces.http.server import Patience
 
 BEAT = 0.05
 UPGRADE = (
@@ -160,7 +160,7 @@ async def test_a_token_decides(settings: Settings) -> None:
 async def test_it_is_closed_when_its_token_expires(settings: Settings) -> None:
     clock = FakeClock(step=timedelta(0))
     async with open_shop(replace(settings, require_token=True), beat=BEAT, clock=clock) as shop:
-        made = await shop.engine.create_token(TokenWish(name="laptop", spaces=("work",), expires="1h"))
+        made = await shop.engine.create_token(TokenRequest(name="laptop", spaces=("work",), expires="1h"))
         async with listening(shop.address, token=made.secret) as line:
             clock.advance(timedelta(hours=1))
             assert await closed(line) == 1008

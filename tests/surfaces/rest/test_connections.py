@@ -14,7 +14,7 @@ from tests.surfaces.rest.wires import Wire, request, wired
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.serve import Running
-from scrubjay.surfaces.web.serving import Patience
+from scrubjay.surfaces.http.server import Patience
 
 JSON = "content-type: application/json"
 HASTY = Patience(head_seconds=0.5, head_bytes=8_000, kept_seconds=20, farewell_seconds=1, connections=8)

@@ -12,7 +12,7 @@ from tests.surfaces.rest.waiting import LONGEST
 from tests.surfaces.rest.wires import request
 
 from scrubjay.settings import Settings
-from scrubjay.surfaces.mcp import changes
+from scrubjay.surfaces import changes
 
 
 async def test_what_is_too_much_is_told_to_retry(settings: Settings) -> None:

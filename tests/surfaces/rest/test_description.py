@@ -13,11 +13,11 @@ from tests.contract.source import ROOT
 from tests.surfaces.rest.asking import API, Visitor
 from tests.surfaces.rest.documents import PROBLEM, document, resolved, validator
 
-from scrubjay.graph.lines import FORMATS
+from scrubjay.graph.jsonl import FORMATS
 from scrubjay.model.memory import Method, State, Tier, Trust
-from scrubjay.surfaces.rest import asked, examples, space
+from scrubjay.surfaces.rest import examples, requests, space
 from scrubjay.surfaces.rest.app import rest_app
-from scrubjay.surfaces.rest.description import Description
+from scrubjay.surfaces.rest.openapi import Description
 from scrubjay.surfaces.rest.route import Route
 from scrubjay.surfaces.rest.schemas import schemas
 
@@ -41,7 +41,7 @@ def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield method, path, operation
 
 
-OPERATIONS = [pytest.param(*one, id=one[2]["operationId"]) for one in operations()]
+OPERATIONS = [pytest.param(*operation, id=operation[2]["operationId"]) for operation in operations()]
 
 
 def test_it_is_openapi_3_1() -> None:
@@ -175,7 +175,7 @@ def test_the_reference_lists_every_operation() -> None:
 
 @pytest.mark.parametrize(
     ("choices", "kind"),
-    [(asked.Tiers, Tier), (asked.Trusts, Trust), (asked.States, State), (asked.Methods, Method)],
+    [(requests.Tiers, Tier), (requests.Trusts, Trust), (requests.States, State), (requests.Methods, Method)],
     ids=lambda given: getattr(given, "__name__", ""),
 )
 def test_choices_are_those_of_the_model(choices: object, kind: type[Tier | Trust | State | Method]) -> None:

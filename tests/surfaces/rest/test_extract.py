@@ -4,8 +4,8 @@ from typing import get_args
 
 from tests.surfaces.rest.asking import Visitor
 
-from scrubjay.extraction.forms import FORMATS
-from scrubjay.extraction.intake import METHODS
+from scrubjay.extraction.extract import METHODS
+from scrubjay.extraction.formats import FORMATS
 from scrubjay.surfaces.rest.extract import Formats, Ways
 
 LOG = "Ann: I prefer tea to coffee.\nBen: Wow!\nBen: I live in Rome."

@@ -18,13 +18,13 @@ from websockets.exceptions import ConnectionClosed
 
 from scrubjay.errors import DiskFull, KeysUnavailable, ScrubjayError, StoreBusy
 from scrubjay.model.grant import OWNER, Grant
-from scrubjay.surfaces.daemon.shop import address_of, web_socket
+from scrubjay.surfaces.daemon.http_server import address_of, web_socket
+from scrubjay.surfaces.http.auth_middleware import AuthMiddleware, Passed, Rules
+from scrubjay.surfaces.http.body import BodyReader
+from scrubjay.surfaces.http.origin import LOOPBACK, OriginCheck
+from scrubjay.surfaces.http.server import Patience, serve_web
 from scrubjay.surfaces.rest.app import rest_app
 from scrubjay.surfaces.rest.route import router
-from scrubjay.surfaces.web.bodies import Bodies
-from scrubjay.surfaces.web.door import Door, Passed, Rules
-from scrubjay.surfaces.web.guard import LOOPBACK, Guard
-from scrubjay.surfaces.web.serving import Patience, serve_web
 
 SECRET = "the password is swordfish"
 
@@ -52,14 +52,21 @@ async def failing() -> AsyncGenerator[Failing]:
     web = web_socket("127.0.0.1:0", must=True)
     assert web is not None
     passed: list[Passed] = []
-    guard = Guard(hosts=LOOPBACK, port=web.getsockname()[1])
+    guard = OriginCheck(hosts=LOOPBACK, port=web.getsockname()[1])
     rules = Rules(
-        guard=guard, doorman=Admitting(), rates=Endless(), bodies=Bodies(seconds=5), body_bytes=1000, note=passed.append
+        guard=guard,
+        authenticator=Admitting(),
+        rates=Endless(),
+        bodies=BodyReader(seconds=5),
+        body_bytes=1000,
+        note=passed.append,
     )
     app = rest_app()
     _add_failures(app)
     with web:
-        async with serve_web(Door(_nothing_else(app), rules=rules), web, patience=Patience(farewell_seconds=1)):
+        async with serve_web(
+            AuthMiddleware(_nothing_else(app), rules=rules), web, patience=Patience(farewell_seconds=1)
+        ):
             yield Failing(address_of(web), passed)
 
 
@@ -132,7 +139,7 @@ async def test_a_failure_is_told_as_one_and_written_down_once(
         assert problem["request_id"] == "my-request-0001"
         assert SECRET not in response.text
         (record,) = _traces(caplog)
-        assert record.name == "scrubjay.surfaces.web.door"
+        assert record.name == "scrubjay.surfaces.http.auth_middleware"
         assert record.exc_info is not None
         assert str(record.exc_info[1]) == SECRET
         assert [(one.status, one.request_id) for one in failing.passed] == [(500, "my-request-0001")]
@@ -163,7 +170,7 @@ async def test_an_answer_that_breaks_off_is_seen_to_be_broken_off(
         assert not heard.endswith(b"0\r\n\r\n")
         assert SECRET.encode() not in heard
     (record,) = _traces(caplog)
-    assert record.name == "scrubjay.surfaces.web.door"
+    assert record.name == "scrubjay.surfaces.http.auth_middleware"
 
 
 async def test_a_socket_that_fails_before_it_is_opened_is_refused(
@@ -178,7 +185,7 @@ async def test_a_socket_that_fails_before_it_is_opened_is_refused(
     assert len(_traces(caplog)) == 1
     problem_of(await refused(failing.address, path="/socket", ours="perhaps"), 422, "invalid_input")
     assert {record.name for record in caplog.records if record.levelno >= logging.ERROR} == {
-        "scrubjay.surfaces.web.door"
+        "scrubjay.surfaces.http.auth_middleware"
     }
 
 
@@ -187,7 +194,7 @@ async def test_a_socket_that_fails_is_closed(failing: Failing, caplog: pytest.Lo
     async with listening(failing.address, path="/socket", accept="true", ours=ours) as line:
         assert await closed(line) == 1011
     (record,) = _traces(caplog)
-    assert record.name == "scrubjay.surfaces.web.door"
+    assert record.name == "scrubjay.surfaces.http.auth_middleware"
     assert record.exc_info is not None
     assert isinstance(record.exc_info[1], ScrubjayError if ours == "true" else ValueError)
     with pytest.raises(ConnectionClosed):

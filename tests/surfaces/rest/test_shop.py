@@ -11,9 +11,9 @@ from tests.surfaces.rest.wires import wired
 
 from scrubjay.app import open_engine
 from scrubjay.errors import InvalidInput
-from scrubjay.model.token import TokenWish
+from scrubjay.model.token import TokenRequest
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.shop import address_of, web_socket
+from scrubjay.surfaces.daemon.http_server import address_of, web_socket
 
 # Of this machine, but not the address that is open to everyone on it.
 ELSEWHERE = "127.0.0.2"
@@ -69,7 +69,7 @@ async def test_elsewhere_nobody_is_served_before_there_is_a_token(settings: Sett
         async with open_shop(settings, http=elsewhere):
             pass
     async with open_engine(settings) as engine:
-        made = await engine.create_token(TokenWish(name="gone", spaces=("work",)))
+        made = await engine.create_token(TokenRequest(name="gone", spaces=("work",)))
         await engine.revoke_token(made.token.id)
     with pytest.raises(InvalidInput, match="scrubjay tokens create"):
         async with open_shop(settings, http=elsewhere):
@@ -80,7 +80,7 @@ async def test_elsewhere_everyone_is_asked_for_a_token(
     settings: Settings, elsewhere: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with open_engine(settings) as engine:
-        made = await engine.create_token(TokenWish(name="laptop", spaces=("work",)))
+        made = await engine.create_token(TokenRequest(name="laptop", spaces=("work",)))
     settings = replace(settings, hosts="memory.example.org, Other.example.org")
     async with open_shop(settings, http=elsewhere) as shop:
         assert any("TLS" in record.message for record in caplog.records)

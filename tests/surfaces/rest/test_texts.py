@@ -12,7 +12,7 @@ from tests.surfaces.rest.wires import wired
 from scrubjay.surfaces.daemon.serve import Running
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.app import rest_app
-from scrubjay.surfaces.rest.description import described
+from scrubjay.surfaces.rest.openapi import described
 
 FIELDS = document()["components"]["schemas"]
 
@@ -100,6 +100,6 @@ def test_a_token_is_described_as_it_is_asked_for() -> None:
     token: dict[str, list[str]] = {"bearer": []}
     for must, wanted in ((False, [{}, token]), (True, [token])):
         told = cast("dict[str, Any]", described(rest_app(), must=must))
-        securities = {path: one["security"] for path, ways in told["paths"].items() for one in ways.values()}
+        securities = {path: way["security"] for path, ways in told["paths"].items() for way in ways.values()}
         assert [securities.pop(path) for path in ("/healthz", "/readyz")] == [[], []]
         assert all(security == wanted for security in securities.values())

@@ -5,14 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.fakes import FakeEmbedder, FakeStore
 
 from scrubjay.app.indexes import make_index
 from scrubjay.app.stores import open_store
 from scrubjay.errors import InvalidInput, StoreError
-from scrubjay.indexing.keeper import IndexKeeper
+from scrubjay.indexing.local_index import LocalIndex
 from scrubjay.indexing.shared import SharedIndex
 from scrubjay.settings import Settings
-from scrubjay.testing import FakeEmbedder, FakeStore
 
 URL = "postgresql://jay:secret@127.0.0.1:1/memory"
 
@@ -24,7 +24,7 @@ def settings(tmp_path: Path, **more: str) -> Settings:
 def test_an_embedded_store_has_an_embedded_index(tmp_path: Path) -> None:
     for kind in ("auto", "scan"):
         made = make_index(settings(tmp_path, vector_index=kind), FakeStore(), FakeEmbedder())
-        assert isinstance(made, IndexKeeper)
+        assert isinstance(made, LocalIndex)
 
 
 async def test_a_qdrant_address_means_qdrant_whatever_the_store(tmp_path: Path) -> None:

@@ -5,17 +5,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.fakes import FakeClock, FakeStore
 
 from scrubjay.app.llms import make_llm
 from scrubjay.errors import InvalidInput
 from scrubjay.ports import Llm
 from scrubjay.settings import Settings
-from scrubjay.testing import FakeClock, FakeStore
 
 
 def chosen(home: Path, **more: str) -> Llm | None:
     settings = Settings.load(environment={}, home=str(home), **more)
-    return make_llm(settings, papers=FakeStore(), clock=FakeClock())
+    return make_llm(settings, documents=FakeStore(), clock=FakeClock())
 
 
 def test_there_is_none_unless_one_is_chosen(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 
 from benchmarks.conflicts_everyday import BOTH_TRUE, ONE_VALUE, everyday_pairs
 from scrubjay.model.conflict import Strategy
-from scrubjay.text.contradiction import compare
+from scrubjay.text.claims.compare import compare
 
 
 def test_what_excludes_each_other_is_found_and_what_goes_together_is_not() -> None:

@@ -3,13 +3,14 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.fakes import FakeEmbedder
+
 from benchmarks.recall import Bench, Options
 from benchmarks.recall_data import Asked, Turn, collection
 from benchmarks.recall_sources import Dataset
 from scrubjay.embedding.minilm import PROFILE
 from scrubjay.model.ranking import STAGES
 from scrubjay.settings import Settings
-from scrubjay.testing import FakeEmbedder
 
 DAY = datetime(2024, 2, 1, tzinfo=UTC)
 SAID = (

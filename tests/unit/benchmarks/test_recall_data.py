@@ -202,7 +202,12 @@ def test_what_is_measured_is_named_or_found_or_made(tmp_path: Path) -> None:
     assert [one.origin for one in choose("locomo", None, environment=environment)] == ["some.json"]
     (made,) = choose("", None, environment={})
     assert made == choose("made", path)[0]
-    assert {asked.category for one in made.collections for asked in one.questions} == {"who", "what", "why", "how"}
+    assert {asked.category for collection in made.collections for asked in collection.questions} == {
+        "who",
+        "what",
+        "why",
+        "how",
+    }
     with pytest.raises(BadData, match="no file of beam"):
         choose("beam", None, environment=environment)
     with pytest.raises(BadData, match="--data needs --dataset"):

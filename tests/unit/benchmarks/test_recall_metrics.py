@@ -102,7 +102,7 @@ def test_the_plot_is_an_image_with_two_bars_a_way() -> None:
     drawn = ET.fromstring(plot(RESULTS))
     spaces = {"svg": "http://www.w3.org/2000/svg"}
     bars = [one for one in drawn.findall("svg:rect", spaces) if one.get("height") == "11"]
-    assert [float(one.get("width", 0)) for one in bars] == pytest.approx([368.0, 322.0, 354.2, 317.4])
+    assert [float(bar.get("width", 0)) for bar in bars] == pytest.approx([368.0, 322.0, 354.2, 317.4])
     texts = [one.text for one in drawn.findall("svg:text", spaces)]
     assert {"locomo", "Scrubjay", "BM25 < alone", "R@10", "R@5", "0.800"} <= set(texts)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks.tables import Table
 from benchmarks.writing import Merges, Options, measure
-from scrubjay.writing.sameness import Sameness
+from scrubjay.writing.similarity_score import Sameness
 
 
 def shares(table: Table) -> dict[str, tuple[str, ...]]:

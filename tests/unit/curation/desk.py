@@ -5,22 +5,23 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.fakes import FakeClock, FakeEmbedder, FakeStore
+from tests.fakes.build import a_commit, a_write
+
 from scrubjay.app.indexes import make_index
 from scrubjay.curation import handlers_of
 from scrubjay.engine import Engine
 from scrubjay.jobs.queue import Queue
 from scrubjay.jobs.runner import run_due
-from scrubjay.llm.chosen import Chosen
 from scrubjay.llm.client import LanguageModel
+from scrubjay.llm.config import Chosen
 from scrubjay.model.change import Action
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.version import Version
 from scrubjay.ports import Llm
-from scrubjay.recalling.visits import Visits
+from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
-from scrubjay.testing import FakeClock, FakeEmbedder, FakeStore
-from scrubjay.testing.build import a_commit, a_write
 
 SPACE = "default"
 
@@ -39,14 +40,14 @@ class Desk:
 
     async def do(self, kind: str, memory: Memory, **about: Json) -> Job:
         """Enqueue a job about a memory and run what is due."""
-        queue = Queue(papers=self.engine.store, clock=self.engine.clock)
+        queue = Queue(documents=self.engine.store, clock=self.engine.clock)
         job = await queue.enqueue(kind, {"memory_id": memory.id, **about}, space=SPACE)
         await self.run()
         return next(one for one in await queue.listed(SPACE, limit=100) if one.id == job.id)
 
     async def run(self) -> int:
         handlers = handlers_of(self.engine, llm=self.llm)
-        return await run_due(handlers, papers=self.engine.store, clock=self.engine.clock, limit=100)
+        return await run_due(handlers, documents=self.engine.store, clock=self.engine.clock, limit=100)
 
     async def now(self, memory: Memory) -> Memory:
         """The memory as it is by now."""
@@ -76,11 +77,11 @@ async def a_desk(
         index=make_index(settings, store, embedder),
         clock=clock,
         limits=settings.limits,
-        visits=Visits(store, clock=clock),
+        access_log=AccessLog(store, clock=clock),
         data=folder,
     )
     chosen = Chosen(provider="openai", model="tiny", url=url, seconds=seconds, most_answer_tokens=tokens)
-    llm = LanguageModel(chosen, papers=store, clock=clock, tries=tries) if url else None
+    llm = LanguageModel(chosen, documents=store, clock=clock, tries=tries) if url else None
     try:
         yield Desk(engine=engine, llm=llm)
     finally:

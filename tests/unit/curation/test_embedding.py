@@ -7,11 +7,13 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+from tests.fakes import FakeClock, FakeEmbedder
+from tests.fakes.build import MODEL
 from tests.new_files import new_file
 
 from scrubjay.app.indexes import make_index
 from scrubjay.curation import run_jobs
-from scrubjay.curation.workroom import Workroom
+from scrubjay.curation.executor import JobExecutor
 from scrubjay.engine import Engine
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.draft import Caller, Draft
@@ -20,11 +22,9 @@ from scrubjay.model.memory import Memory
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Question
 from scrubjay.model.selection import Selection
-from scrubjay.recalling.visits import Visits
+from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
-from scrubjay.stores.sqlite import SqliteStore
-from scrubjay.testing import FakeClock, FakeEmbedder
-from scrubjay.testing.build import MODEL
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.text.passages import passages_of
 
 SPACE = "default"
@@ -61,12 +61,12 @@ async def opened(folder: Path, embedder: FakeEmbedder, clock: FakeClock | None =
         index=make_index(settings, store, embedder),
         clock=clock,
         limits=settings.limits,
-        visits=Visits(store, clock=clock),
+        access_log=AccessLog(store, clock=clock),
         data=folder,
         is_staffed=True,
     )
     try:
-        yield replace(engine, workshop=Workroom(engine))
+        yield replace(engine, job_runner=JobExecutor(engine))
     finally:
         await engine.close()
 
@@ -111,7 +111,7 @@ async def test_a_server_that_dies_before_it_is_done_goes_on_after_the_next_start
         done = await engine.remember(Draft(text=pages(60)), who=WHO)
         assert await lacking(engine) == [done.id]
     async with opened(tmp_path, FakeEmbedder(), clock) as engine:
-        working = asyncio.create_task(Workroom(engine).work(seconds=3600))
+        working = asyncio.create_task(JobExecutor(engine).work(seconds=3600))
         for _ in range(1_000):
             if not await lacking(engine):
                 break
@@ -148,13 +148,13 @@ async def test_of_what_is_purged_while_it_is_embedded_nothing_stays(tmp_path: Pa
         await engine.purge(Selection(refs=(done.id,)), who=WHO)
         embedder.may_go_on.set()
         await working
-        assert await engine.store.embedded(SPACE, MODEL, [one.hash for one in passages]) == set()
+        assert await engine.store.embedded(SPACE, MODEL, [passage.hash for passage in passages]) == set()
 
 
 async def test_conflicts_are_looked_for_after_the_vectors_are_there(tmp_path: Path) -> None:
     async with opened(tmp_path, FakeEmbedder()) as engine:
         await engine.remember(Draft(text=pages(60)), who=WHO)
-        waiting = await engine.store.due_papers("jobs", now=engine.clock.now(), limit=10)
+        waiting = await engine.store.due_documents("jobs", now=engine.clock.now(), limit=10)
         assert [one.value["kind"] for one in waiting] == [EMBEDDING, CONFLICTS]
 
 

@@ -8,16 +8,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.fakes.build import START, a_memory
 from tests.unit.curation.desk import SPACE, Desk, a_desk
 from tests.unit.llm import local_model
 
-from scrubjay.curation.faithful import unfaithful
+from scrubjay.curation.lossless import unfaithful
 from scrubjay.extraction.llm import unfounded
 from scrubjay.model.draft import Caller
 from scrubjay.model.fact import Turn
 from scrubjay.model.job import JobState
 from scrubjay.model.memory import Merged, Trust
-from scrubjay.testing.build import START, a_memory
 
 MERGED = "The CLI asks Keycloak for 2 scopes. It refreshes tokens every 45 minutes.\n\nIt does not store the password."
 
@@ -48,39 +48,39 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture(params=[64])
-async def desk(request: pytest.FixtureRequest, address: str, tmp_path: Path) -> AsyncIterator[Desk]:
+async def context(request: pytest.FixtureRequest, address: str, tmp_path: Path) -> AsyncIterator[Desk]:
     """A desk whose model may say so many tokens: it has no end by itself, and each takes its time."""
     async with a_desk(tmp_path, url=address, seconds=60, tokens=request.param) as opened:
         yield opened
 
 
-async def test_a_thin_note_stays_what_it_says(desk: Desk) -> None:
+async def test_a_thin_note_stays_what_it_says(context: Desk) -> None:
     note = a_memory("fixed the 401 in login")
-    await desk.keep(note)
-    job = await desk.do("reconstruct", note)
-    await _require_nothing_lost(desk, note.content, (await desk.now(note)).content, outcome=job.outcome)
+    await context.keep(note)
+    job = await context.do("reconstruct", note)
+    await _require_nothing_lost(context, note.content, (await context.now(note)).content, outcome=job.outcome)
     assert job.state is JobState.DONE
-    assert desk.llm is not None
-    assert (await desk.llm.describe())["calls_today"] == 1
+    assert context.llm is not None
+    assert (await context.llm.describe())["calls_today"] == 1
 
 
 @pytest.mark.parametrize("desk", [32], indirect=True)
-async def test_a_merged_memory_keeps_all_that_was_merged(desk: Desk) -> None:
+async def test_a_merged_memory_keeps_all_that_was_merged(context: Desk) -> None:
     part = Merged(id="0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b", at=START, statements=("It does not store the password.",))
     memory = replace(a_memory(MERGED), merged=(part,))
-    await desk.keep(memory)
-    job = await desk.do("polish", memory)
-    await _require_nothing_lost(desk, MERGED, (await desk.now(memory)).content, outcome=job.outcome)
+    await context.keep(memory)
+    job = await context.do("polish", memory)
+    await _require_nothing_lost(context, MERGED, (await context.now(memory)).content, outcome=job.outcome)
     assert job.state is JobState.DONE
-    assert (await desk.versions(memory))[-1].memory.content == MERGED
+    assert (await context.versions(memory))[-1].memory.content == MERGED
 
 
 @pytest.mark.parametrize("desk", [32], indirect=True)
-async def test_only_tags_that_the_text_knows_are_taken(desk: Desk) -> None:
+async def test_only_tags_that_the_text_knows_are_taken(context: Desk) -> None:
     memory = a_memory("We renewed the OAuth token of the command line for Keycloak.", tags=("auth",))
-    await desk.keep(memory)
-    job = await desk.do("tags", memory)
-    kept = await desk.now(memory)
+    await context.keep(memory)
+    job = await context.do("tags", memory)
+    kept = await context.now(memory)
     assert job.state is JobState.DONE
     assert kept.tags[0] == "auth"
     assert set(" ".join(kept.tags[1:]).replace("-", " ").split()) <= set(memory.content.lower().strip(".").split())
@@ -90,22 +90,22 @@ async def test_only_tags_that_the_text_knows_are_taken(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("desk", [24], indirect=True)
-async def test_what_it_makes_of_a_conversation_was_said_there(desk: Desk) -> None:
-    engine = replace(desk.engine, llm=desk.llm)
+async def test_what_it_makes_of_a_conversation_was_said_there(context: Desk) -> None:
+    engine = replace(context.engine, llm=context.llm)
     told = await engine.extract("Ann: I moved to Rome in May 2024.\nBen: Nice!", who=Caller(), method="llm", me="Ann")
     assert told.method == "llm"
     assert told.turns == 2
-    for one in told.facts:
-        assert not unfounded(one.fact.statement, Turn(speaker="Ann", text="I moved to Rome in May 2024.", id="1"))
-        assert (await desk.engine.store.get(SPACE, [one.id]))[one.id].source.trust is Trust.USER
+    for fact in told.facts:
+        assert not unfounded(fact.fact.statement, Turn(speaker="Ann", text="I moved to Rome in May 2024.", id="1"))
+        assert (await context.engine.store.get(SPACE, [fact.id]))[fact.id].source.trust is Trust.USER
     # It is cut off before it has said anything, or says what nobody did: either is told, and the first is made good.
     assert told.warnings or told.facts
     assert bool(told.facts) >= ("read by patterns" in "".join(told.warnings))
-    assert desk.llm is not None
-    assert (await desk.llm.describe())["calls_today"] == 1
+    assert context.llm is not None
+    assert (await context.llm.describe())["calls_today"] == 1
 
 
-async def _require_nothing_lost(desk: Desk, before: str, after: str, *, outcome: str) -> None:
+async def _require_nothing_lost(context: Desk, before: str, after: str, *, outcome: str) -> None:
     if outcome.startswith("kept as it was"):
         assert after == before
     else:

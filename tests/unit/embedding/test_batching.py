@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scrubjay.embedding.batching import BatchingEmbedder, BatchRefused
-from scrubjay.embedding.lanes import Limits
+from scrubjay.embedding.queue import Limits
 from scrubjay.embedding.threaded import ThreadedEncoder
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.passage import Vector

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.conformance.suites import EmbedderSuite
 from tests.unit.notes.files import png
 from tests.unit.tiny_models import write_clip
 
@@ -14,7 +15,6 @@ from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.media import Media
 from scrubjay.model.passage import Vector
 from scrubjay.settings import Settings
-from scrubjay.testing.conformance import EmbedderSuite
 
 RED, GREEN, BLUE = (
     Media(type="image/png", data=png(colour=one)) for one in ((250, 20, 20), (20, 250, 20), (20, 20, 250))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from scrubjay.embedding.naming import model_id
+from scrubjay.embedding.model_id import model_id
 from scrubjay.embedding.none import NoEmbedder
 from scrubjay.embedding.vectors import unit_vectors
 from scrubjay.errors import EmbeddingUnavailable

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from scrubjay.errors import LlmUnavailable
-from scrubjay.llm.answer import misfit
+from scrubjay.llm.response import misfit
 from scrubjay.model.memory import Json
 
 

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 from tests.unit.extraction.scripted import Scripted, a_fact
-from tests.unit.workshop import SPACE, Workshop
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput
-from scrubjay.extraction.intake import extract
+from scrubjay.extraction.extract import extract
 from scrubjay.model.fact import Extracted
 from scrubjay.model.memory import Method, State, Trust
 from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Progress
-from scrubjay.writing.pipeline import Kept
+from scrubjay.writing.pipeline import WriteOutcome
 
 LOG = """user: I prefer tabs over spaces.
 assistant: Noted. We decided to go with Postgres.
@@ -35,11 +35,11 @@ async def take(
 ) -> Extracted:
     return await extract(
         text, session=session, store=store, format="auto", method="auto", project="", me=me, trusted=trusted,
-        space=SPACE, origin=shop.origin(run=run), desk=shop.desk, llm=None, hand_on=unhanded, progress=progress,
+        space=SPACE, origin=shop.origin(run=run), context=shop.context, llm=None, hand_on=unhanded, progress=progress,
     )  # fmt: skip
 
 
-async def unhanded(kept: Kept) -> None:
+async def unhanded(kept: WriteOutcome) -> None:
     """There is no workshop."""
     assert not kept.jobs
 
@@ -47,8 +47,8 @@ async def unhanded(kept: Kept) -> None:
 async def test_facts_are_stored_with_all_that_is_known_of_them(shop: Workshop) -> None:
     done = await take(shop, session="s1")
     assert (done.turns, done.session, done.run, done.method) == (4, "s1", "r1", "patterns")
-    assert [one.action for one in done.facts] == ["created"] * 3
-    first, second, _ = [await shop.get(one.id) for one in done.facts]
+    assert [fact.action for fact in done.facts] == ["created"] * 3
+    first, second, _ = [await shop.get(fact.id) for fact in done.facts]
     assert (first.content, first.kind, first.entity) == ("user: I prefer tabs over spaces.", "preference", "user")
     assert (first.source.session, first.source.method, first.source.trust) == ("s1", Method.AUTO, Trust.USER)
     assert (first.metadata["turn"], first.metadata["extracted_by"]) == ("1", "patterns")
@@ -58,30 +58,30 @@ async def test_facts_are_stored_with_all_that_is_known_of_them(shop: Workshop) -
 async def test_the_same_log_stores_nothing_twice(shop: Workshop) -> None:
     first = await take(shop)
     again = await take(shop, run="r2")
-    assert [one.action for one in again.facts] == ["unchanged"] * 3
-    assert [one.id for one in again.facts] == [one.id for one in first.facts]
+    assert [fact.action for fact in again.facts] == ["unchanged"] * 3
+    assert [fact.id for fact in again.facts] == [fact.id for fact in first.facts]
     assert first.session == again.session
     assert first.session.startswith("log-")
     longer = await take(shop, f"{LOG}user: I have two kids.\n", run="r3")
-    assert ([one.action for one in longer.facts], longer.session) == (["unchanged"] * 3 + ["created"], first.session)
+    assert ([fact.action for fact in longer.facts], longer.session) == (["unchanged"] * 3 + ["created"], first.session)
 
 
 async def test_what_was_merged_is_not_merged_again(quick: Workshop) -> None:
     shop = replace(quick, rules=Rules(gate="merge", density="off", tags="off"))
     log = "Ann: I prefer tea to coffee.\nAnn: i prefer tea to coffee\n"
     first = await take(shop, log, session="s1")
-    assert [one.action for one in first.facts] == ["created", "merged"]
-    (target,) = {one.id for one in first.facts}
+    assert [fact.action for fact in first.facts] == ["created", "merged"]
+    (target,) = {fact.id for fact in first.facts}
     version = (await shop.get(target)).version
     again = await take(shop, log, session="s1", run="r2")
-    assert [one.action for one in again.facts] == ["unchanged", "unchanged"]
+    assert [fact.action for fact in again.facts] == ["unchanged", "unchanged"]
     assert (await shop.get(target)).version == version
 
 
 async def test_a_dry_run_stores_nothing(quick: Workshop) -> None:
     done = await take(quick, store=False)
     assert (len(done.facts), done.run) == (3, "")
-    assert {(one.action, one.id) for one in done.facts} == {("", "")}
+    assert {(fact.action, fact.id) for fact in done.facts} == {("", "")}
     assert await quick.store.list_ids(SPACE, Filter(state=State.LIVE), limit=9) == []
 
 
@@ -92,7 +92,7 @@ async def test_what_cannot_be_is_refused(quick: Workshop) -> None:
             await extract(
                 asked["text"], format=asked["format"], method=asked["method"], session="", store=True, project="",
                 space=SPACE, origin=quick.origin(),
-                desk=quick.desk, llm=None, hand_on=unhanded,
+                context=quick.context, llm=None, hand_on=unhanded,
             )  # fmt: skip
         assert refused.value.hint
 
@@ -102,10 +102,10 @@ async def test_a_model_is_asked_where_there_is_one_unless_patterns_are_wanted(qu
     for method, told in (("patterns", "Ann: I moved to Rome in May 2024."), ("auto", "Ann moved to Rome in May 2024.")):
         done = await extract(
             log, session="", store=True, format="auto", method=method, project="p1", space=SPACE,
-            origin=quick.origin(), desk=quick.desk, llm=Scripted([a_fact("Ann moved to Rome in May 2024.")]),
+            origin=quick.origin(), context=quick.context, llm=Scripted([a_fact("Ann moved to Rome in May 2024.")]),
             hand_on=unhanded,
         )  # fmt: skip
-        (kept,) = [await quick.get(one.id) for one in done.facts]
+        (kept,) = [await quick.get(fact.id) for fact in done.facts]
         assert (kept.content, kept.project) == (told, "p1")
         assert kept.metadata["extracted_by"] == done.method == ("patterns" if method == "patterns" else "llm")
 
@@ -143,21 +143,21 @@ async def test_only_the_users_own_words_are_trusted_as_such(
     quick: Workshop, text: str, me: str, trusts: list[str]
 ) -> None:
     done = await take(quick, text, me=me)
-    assert [(await quick.get(one.id)).source.trust for one in done.facts] == trusts
+    assert [(await quick.get(fact.id)).source.trust for fact in done.facts] == trusts
     assert bool(done.warnings) == ("user" not in trusts)
 
 
 async def test_who_says_later_which_speaker_is_the_user_is_believed(quick: Workshop) -> None:
     first = await take(quick, GROUP)
     again = await take(quick, GROUP, me="Ann", run="r2")
-    assert [one.action for one in again.facts] == ["updated", "unchanged", "unchanged"]
-    assert [one.id for one in again.facts] == [one.id for one in first.facts]
+    assert [fact.action for fact in again.facts] == ["updated", "unchanged", "unchanged"]
+    assert [fact.id for fact in again.facts] == [fact.id for fact in first.facts]
     assert (await quick.get(first.facts[0].id)).source.trust is Trust.USER
 
 
 async def test_nobody_is_the_user_in_what_an_agent_hands_in(quick: Workshop) -> None:
     done = await take(quick, GROUP, me="Ann", trusted=False)
-    assert {(await quick.get(one.id)).source.trust for one in done.facts} == {Trust.AGENT}
+    assert {(await quick.get(fact.id)).source.trust for fact in done.facts} == {Trust.AGENT}
     assert not done.warnings
 
 

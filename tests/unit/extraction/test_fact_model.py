@@ -31,7 +31,7 @@ async def test_what_was_said_is_taken_and_the_rest_is_dropped_and_counted() -> N
         ]
     )
     (found,) = await found_in(TURNS, model)
-    assert [(one.statement, one.type, one.subject, one.turn, one.method) for one in found.facts] == [
+    assert [(fact.statement, fact.type, fact.subject, fact.turn, fact.method) for fact in found.facts] == [
         ("Ann moved to Rome in May 2024.", FactType.EVENT, "Ann", "D1:1", "llm"),
         ("Ann: doesn't drink coffee", FactType.HABIT, "Ann", "D1:1", "llm"),
     ]

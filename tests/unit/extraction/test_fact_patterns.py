@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrubjay.extraction.patterns import facts_of
-from scrubjay.extraction.said import left_out, said_in
+from scrubjay.extraction.sentences import left_out, said_in
 from scrubjay.model.fact import FactType, Turn
 
 

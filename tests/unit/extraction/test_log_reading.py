@@ -11,7 +11,7 @@ from tests.unit.extraction.exported import AT, CHATGPT, CLAUDE, CODE, CODEX, SLA
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.extraction import reading
-from scrubjay.extraction.forms import FORMATS
+from scrubjay.extraction.formats import FORMATS
 from scrubjay.extraction.reading import talks_of, turns_of
 
 SAID = [("user", "I prefer tabs."), ("assistant", "Noted.")]
@@ -92,7 +92,7 @@ def test_a_chat_from_a_phone_keeps_numbers_apart_and_drops_what_the_phone_says()
 
 def test_chats_of_other_programs_are_read() -> None:
     for export in (TELEGRAM, {"about": "", "chats": {"about": "", "list": [TELEGRAM]}}):
-        assert [(one.speaker, one.text, one.id, one.at) for one in turns_of(json.dumps(export))] == [
+        assert [(turn.speaker, turn.text, turn.id, turn.at) for turn in turns_of(json.dumps(export))] == [
             ("Ann", "I read x.org", "2", AT),
             ("Ben", "Me too.", "3", AT),
         ]

@@ -1,11 +1,11 @@
 """Graphs for the tests of whatever is done with them."""
 
 import pytest
+from tests.fakes import FakeStore
 from tests.unit.graph.garden import Garden
-from tests.unit.workshop import Workshop
+from tests.unit.write_world import Workshop
 
 from scrubjay.ports import RecordStore
-from scrubjay.testing import FakeStore
 
 
 @pytest.fixture

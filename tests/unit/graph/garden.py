@@ -3,13 +3,13 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from tests.unit.workshop import SPACE, Workshop
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.graph.entity import Entity, Link
 from scrubjay.graph.knowledge import KnowledgeGraph
 from scrubjay.graph.walk import Place, Walk
 from scrubjay.model.memory import Method, Source
-from scrubjay.recalling.mirror import Mirrors
+from scrubjay.recalling.text_cache import TextCaches
 
 
 async def _nothing() -> None:
@@ -21,13 +21,14 @@ class Garden:
     """A graph, the other tools over the same store, and short ways to look at both."""
 
     shop: Workshop
-    mirrors: Mirrors = field(default_factory=Mirrors)
+    text_caches: TextCaches = field(default_factory=TextCaches)
     settled: Callable[[], Awaitable[None]] = _nothing
 
     @property
     def graph(self) -> KnowledgeGraph:
         return KnowledgeGraph(
-            desk=self.shop.desk, mirrors=self.mirrors, clock=self.shop.clock, space=SPACE, origin=self.shop.origin(),
+            context=self.shop.context, text_caches=self.text_caches, clock=self.shop.clock, space=SPACE,
+            origin=self.shop.origin(),
             source=Source(method=Method.AGENT, agent="tester"), settled=self.settled, project="garden",
         )  # fmt: skip
 
@@ -42,7 +43,7 @@ class Garden:
         return [one for one in await told(await self.graph.everything()) if isinstance(one, Entity)]
 
     async def names(self) -> list[str]:
-        return [one.name for one in await self.entities()]
+        return [entity.name for entity in await self.entities()]
 
     async def links(self) -> list[Link]:
         return [one for one in await told(await self.graph.everything()) if isinstance(one, Link)]

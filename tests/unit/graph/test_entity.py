@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fakes.build import START, a_memory, moment
 
 from scrubjay.graph.entity import (
     Entity,
@@ -22,7 +23,6 @@ from scrubjay.graph.entity import (
 )
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Json, Memory, Observation, Source, State
-from scrubjay.testing.build import START, a_memory, moment
 from scrubjay.writing.compose import compose
 from scrubjay.writing.revise import apply_edit
 from scrubjay.writing.validate import validate
@@ -45,7 +45,7 @@ def test_an_entity_comes_back_as_it_was(name: str, type_: str, observations: lis
     memory = stored(entity)
     assert entity_of(memory) == entity
     assert memory.name == handle_of(name)
-    assert all(one.text.strip() for one in memory.observations)
+    assert all(observation.text.strip() for observation in memory.observations)
 
 
 @given(before=st.lists(TEXTS | ODD, max_size=5), after=st.lists(TEXTS | ODD, max_size=5), content=TEXTS)
@@ -91,7 +91,7 @@ def test_content_of_another_tool_is_the_first_observation() -> None:
 def test_an_edit_keeps_the_content_unless_it_is_what_goes() -> None:
     memory = a_memory("prose", observations=(Observation(text="fact", recorded_at=START),), metadata={"a": 1})
     kept, _ = apply_edit(memory, edit_to(memory, ["prose", "other"]), now=START, limits=LIMITS)
-    assert (kept.content, [one.text for one in kept.observations]) == ("prose", ["other"])
+    assert (kept.content, [observation.text for observation in kept.observations]) == ("prose", ["other"])
     gone, _ = apply_edit(memory, edit_to(memory, []), now=START, limits=LIMITS)
     assert (gone.content, gone.observations, gone.metadata) == ("", (), {"a": 1})
 

@@ -7,7 +7,7 @@ import pytest
 from rapidfuzz import fuzz
 
 from scrubjay.graph.labels import APART, Labels
-from scrubjay.text.alike import lengths_near, nearly
+from scrubjay.text.near_spelling import lengths_near, nearly
 
 _LETTERS = "aeiou bcdrst-_é漢"
 _MANY = 5_000

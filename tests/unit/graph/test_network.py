@@ -5,8 +5,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from tests.fakes import FakeStore
+from tests.fakes.build import START, a_memory
 from tests.unit.graph.garden import Garden
-from tests.unit.workshop import SPACE, Workshop
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound
 from scrubjay.graph.network import around, path
@@ -16,8 +18,6 @@ from scrubjay.model.memory import Merged, State
 from scrubjay.model.network import Network
 from scrubjay.model.relation import Relation
 from scrubjay.ports import Commit, Edge, Write
-from scrubjay.testing import FakeStore
-from scrubjay.testing.build import START, a_memory
 
 
 async def _around(
@@ -55,7 +55,7 @@ def _names(found: Network) -> list[str]:
 
 def _edges(found: Network) -> set[str]:
     names = {node.id: node.name for node in found.nodes}
-    return {f"{names[one.source]} {one.type} {names[one.target]}" for one in found.edges}
+    return {f"{names[edge.source]} {edge.type} {names[edge.target]}" for edge in found.edges}
 
 
 async def test_a_walk_goes_so_many_steps_along_types_and_directions(garden: Garden) -> None:
@@ -139,7 +139,7 @@ async def test_a_path_is_the_shortest(garden: Garden) -> None:
     shop = garden.shop
     found = await _path(shop, "a", "e")
     assert [(node.name, node.distance) for node in found.nodes] == [("a", 0), ("d", 1), ("e", 2)]
-    assert [one.type for one in found.edges] == ["jumps", "to"]
+    assert [edge.type for edge in found.edges] == ["jumps", "to"]
     assert _names(await _path(shop, "a", "e", types=["to"])) == ["a", "b", "c", "d", "e"]
     assert _names(await _path(shop, "e", "a", direction="in", types=["to"])) == ["e", "d", "c", "b", "a"]
     assert await _path(shop, "e", "a", direction="out") == Network(nodes=(), edges=())

@@ -6,8 +6,9 @@ from datetime import timedelta
 from typing import Any, cast
 
 import pytest
+from tests.fakes.build import a_commit, a_memory
 from tests.unit.graph.garden import Garden
-from tests.unit.workshop import SPACE, Workshop
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput, NotFound, TooLarge
 from scrubjay.graph import records
@@ -16,7 +17,6 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Json, Memory, Method, Observation, State
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Write
-from scrubjay.testing.build import a_commit, a_memory
 
 PROFILE: dict[str, Json] = {
     "name": "user-profile",
@@ -28,7 +28,7 @@ PROFILE: dict[str, Json] = {
 
 async def _create(shop: Workshop, *entities: object) -> Any:
     given = cast("list[dict[str, Json]]", list(entities))
-    return await records.create_entities(given, space=SPACE, origin=shop.origin(), desk=shop.desk)
+    return await records.create_entities(given, space=SPACE, origin=shop.origin(), context=shop.context)
 
 
 async def _one(shop: Workshop, **changes: Json) -> Any:
@@ -39,11 +39,11 @@ async def _one(shop: Workshop, **changes: Json) -> Any:
 
 
 async def _update(shop: Workshop, ref: str, **changes: Json) -> Any:
-    return await records.update_entity(ref, changes, space=SPACE, origin=shop.origin(), desk=shop.desk)
+    return await records.update_entity(ref, changes, space=SPACE, origin=shop.origin(), context=shop.context)
 
 
 def _texts(memory: Memory) -> list[str]:
-    return [one.text for one in memory.observations if one.valid_until is None]
+    return [observation.text for observation in memory.observations if observation.valid_until is None]
 
 
 async def test_an_entity_is_created_updated_and_left_as_it_is(shop: Workshop) -> None:
@@ -85,7 +85,7 @@ async def test_what_is_wrong_with_one_does_not_keep_the_others(quick: Workshop) 
     assert (await _create(quick, {"name": "x"}))["success"] is False
     assert await _create(quick) == {"success": True, "results": [], "errors": []}
     with pytest.raises(InvalidInput):
-        await records.create_entities(cast("Any", good), space=SPACE, origin=quick.origin(), desk=quick.desk)
+        await records.create_entities(cast("Any", good), space=SPACE, origin=quick.origin(), context=quick.context)
 
 
 async def test_where_it_comes_from_is_kept_with_it(shop: Workshop) -> None:
@@ -179,10 +179,12 @@ async def test_what_was_superseded_stays_beside_what_is_said_anew(quick: Worksho
     await quick.store.commit(Commit(space=SPACE, origin=quick.origin(), writes=(write,)))
     await _one(quick, observations=["lives in Bergen"])
     memory = await quick.get(ada.id)
-    assert [one.text for one in memory.observations] == ["lives in Rome", "lives in Bergen"]
+    assert [observation.text for observation in memory.observations] == ["lives in Rome", "lives in Bergen"]
     await _one(quick, observations=["lives in Rome"])
     memory = await quick.get(ada.id)
-    assert [(one.text, one.valid_until) for one in memory.observations] == [("lives in Rome", None)]
+    assert [(observation.text, observation.valid_until) for observation in memory.observations] == [
+        ("lives in Rome", None)
+    ]
 
 
 async def test_what_holds_until_a_day_to_come_is_replaced_as_all_that_holds(quick: Workshop) -> None:
@@ -194,7 +196,7 @@ async def test_what_holds_until_a_day_to_come_is_replaced_as_all_that_holds(quic
     await _one(quick, observations=["rents a flat"])
     assert (await quick.get(ada.id)).observations == (lease,)
     await _one(quick, observations=["lives in Bergen"])
-    assert [one.text for one in (await quick.get(ada.id)).observations] == ["lives in Bergen"]
+    assert [observation.text for observation in (await quick.get(ada.id)).observations] == ["lives in Bergen"]
 
 
 async def test_a_note_of_another_tool_is_an_entity_too(quick: Workshop) -> None:

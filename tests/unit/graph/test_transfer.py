@@ -8,7 +8,7 @@ from tests.unit.graph.garden import Garden, link
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.graph.entity import Entity, Link
-from scrubjay.graph.lines import entity_line, is_graph, parse_line, relation_line, require_format
+from scrubjay.graph.jsonl import entity_line, is_graph, parse_line, relation_line, require_format
 from scrubjay.graph.transfer import export_graph, import_graph
 from scrubjay.model.draft import Limits
 from scrubjay.model.imported import Imported

@@ -3,13 +3,13 @@
 from datetime import timedelta
 
 import pytest
+from tests.fakes.build import START
 from tests.unit.graph.garden import Garden, link, told
 
 from scrubjay.graph.entity import Entity, Link
 from scrubjay.graph.walk import Place, Walk
 from scrubjay.model.draft import Draft
-from scrubjay.recalling.mirror import Mirrors
-from scrubjay.testing.build import START
+from scrubjay.recalling.text_cache import TextCaches
 
 NAMES = [f"e{number}" for number in range(7)]
 
@@ -35,7 +35,7 @@ async def test_everything_comes_once_from_wherever_one_goes_on(garden: Garden, s
         pieces: list[Entity | Link] = []
         place: Place | None = Place()
         while place is not None:
-            rest = [one async for one in walk.things(place)]
+            rest = [thing async for thing in walk.things(place)]
             pieces += [thing for _, thing in rest[:stride]]
             place = rest[stride][0] if len(rest) > stride else None
         assert pieces == whole
@@ -46,7 +46,15 @@ async def test_an_entity_comes_with_the_relations_that_nobody_before_it_had(gard
     await garden.create("a", "b", "c")
     await garden.relate(("c", "a", "1"), ("b", "c", "2"), ("x", "y", "3"), ("c", "x", "4"))
     things = await told(await garden.graph.everything())
-    assert [one.name if isinstance(one, Entity) else one.type for one in things] == ["a", "1", "b", "2", "c", "4", "3"]
+    assert [thing.name if isinstance(thing, Entity) else thing.type for thing in things] == [
+        "a",
+        "1",
+        "b",
+        "2",
+        "c",
+        "4",
+        "3",
+    ]
     assert [one for one in await garden.opened("c", "a") if isinstance(one, Link)] == [
         link("c", "a", "1"), link("b", "c", "2"), link("c", "x", "4"),
     ]  # fmt: skip
@@ -65,7 +73,7 @@ async def test_a_hub_is_walked_page_by_page(bed: Garden) -> None:
     await bed.create("hub")
     await bed.relate(*(("hub", f"leaf {number}", "has") for number in range(250)))
     links = await bed.links()
-    assert [one.target for one in links] == [f"leaf {number}" for number in range(250)]
+    assert [link.target for link in links] == [f"leaf {number}" for number in range(250)]
     walk = await bed.graph.opened(["hub"])
     rest = [thing async for _, thing in walk.things(Place(walk.ids[0], 200))]
     assert [one.target for one in rest if isinstance(one, Link)] == [f"leaf {number}" for number in range(199, 250)]
@@ -84,7 +92,7 @@ async def test_what_has_expired_is_not_shown(bed: Garden) -> None:
 async def test_a_space_that_is_too_large_to_keep_is_still_searched_and_that_is_said(
     garden: Garden, most_bytes: int
 ) -> None:
-    garden.mirrors = Mirrors(most_bytes=most_bytes)
+    garden.text_caches = TextCaches(most_bytes=most_bytes)
     await planted(garden)
     walk, remark = await garden.graph.searched("E2")
     assert "too large" in remark

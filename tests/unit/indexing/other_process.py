@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.fakes.build import DIMENSION, MODEL
 from tests.unit.indexing.world import QUERY, World
 
 from scrubjay.indexing.build import build_generation
 from scrubjay.indexing.child import end_with_parent, run_niced
-from scrubjay.indexing.live import Policy
+from scrubjay.indexing.generation import Policy
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
-from scrubjay.stores.sqlite import SqliteStore
-from scrubjay.testing.build import DIMENSION, MODEL
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.vectors.edge import EdgeIndex
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -5,14 +5,14 @@ import random
 from collections.abc import Sequence
 
 import pytest
+from tests.fakes import FakeIndex, FakeStore
+from tests.fakes.build import MODEL, a_commit, a_memory, a_rewrite, an_edge, an_origin, revised, vectors_for
 
 from scrubjay.errors import IndexUnavailable, InvalidInput
 from scrubjay.indexing.follower import Follower
 from scrubjay.model.change import Action
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Point
-from scrubjay.testing import FakeIndex, FakeStore
-from scrubjay.testing.build import MODEL, a_commit, a_memory, a_rewrite, an_edge, an_origin, revised, vectors_for
 
 
 class Watched(FakeIndex):
@@ -192,7 +192,7 @@ async def _something_happens(store: FakeStore, alive: dict[str, Memory], dice: r
     if what == "purge":
         await store.purge(memory.space, [alive.pop(memory.id).id], origin=an_origin())
     elif what == "shelve":
-        await store.shelve(memory.space, vectors_for([memory]), memory_ids=[memory.id], origin=an_origin())
+        await store.store_vectors(memory.space, vectors_for([memory]), memory_ids=[memory.id], origin=an_origin())
     elif what == "relate":
         await store.commit(a_commit(an_edge(memory, memory), space=memory.space))
     elif what == "trash":

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TextIO
 
 import pytest
+from tests.fakes.build import DIMENSION, MODEL
 from tests.unit.indexing.other_process import RESTLESS, command
 from tests.unit.indexing.world import World, generation_of, kind_of, problem_of
 
 from scrubjay.errors import IndexUnavailable
 from scrubjay.indexing.build import build_generation
 from scrubjay.indexing.child import run_niced
-from scrubjay.indexing.live import Policy
+from scrubjay.indexing.generation import Policy
 from scrubjay.model.query import Filter
-from scrubjay.stores.sqlite import SqliteStore
-from scrubjay.testing.build import DIMENSION, MODEL
+from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.vectors.edge import EdgeIndex
 
 LARGE = Policy(inline_up_to=10)
@@ -45,7 +45,7 @@ class TestChildBuild:
         assert (await kind_of(keeper), await problem_of(keeper)) == ("edge", "")
         assert await world.require_true(keeper) == 301
         await world.revise(memory, "later")
-        assert await world.require_true(keeper, wanted=Filter(kind="fact")) == 300
+        assert await world.require_true(keeper, filter=Filter(kind="fact")) == 300
         await keeper.rebuild()
         assert await world.require_true(keeper) == 301
         assert world.generations() == ["gen-0002"]

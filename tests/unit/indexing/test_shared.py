@@ -7,20 +7,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes.build import MODEL, a_commit, a_memory, an_edge, vector_of, vectors_for
+from tests.fakes.index import point_passes
 from tests.qdrant import GROUNDS, Ground, a_ground
 from tests.unit.indexing.world import CLOSE, QUERY, World
 
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable, StoreBusy
-from scrubjay.indexing.shared import SharedIndex, SharedMeans
-from scrubjay.indexing.shared_leading import FileLeadership
+from scrubjay.indexing.file_leadership import FileLeadership
+from scrubjay.indexing.shared import SharedIndex, SharedIndexParts
 from scrubjay.indexing.shared_upkeep import SharedPolicy
 from scrubjay.model.change import Change
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile
-from scrubjay.testing import FakeEmbedder, FakeStore
-from scrubjay.testing.build import MODEL, a_commit, a_memory, an_edge, vector_of, vectors_for
-from scrubjay.testing.vectors import point_passes
 from scrubjay.vectors.qdrant import QdrantIndex
+
+EVERYTHING = Filter()
 
 # Nothing happens by itself within a test: every round is asked for.
 STILL = SharedPolicy(poll=600, first_nap=600, longest_nap=600)
@@ -47,7 +49,7 @@ class Servers(World):
 
     def silent_server(self, *, policy: SharedPolicy = STILL) -> SharedIndex:
         """A server that has done nothing yet."""
-        means = SharedMeans(
+        means = SharedIndexParts(
             profile=self.embedder.profile,
             index=self._index,
             leader=lambda _: FileLeadership(self.folder / "lead", seconds=0.001),
@@ -57,17 +59,16 @@ class Servers(World):
         self.stack.push_async_callback(index.close)
         return index
 
-    async def require_found(self, index: SharedIndex, *, wanted: Filter | None = None, space: str = "default") -> int:
+    async def require_found(self, index: SharedIndex, *, filter: Filter = EVERYTHING, space: str = "default") -> int:
         """A search finds all that a comparison with every stored point finds; returns how much that is."""
-        wanted = wanted or Filter()
         points = await self.store.points(MODEL, after=-1, limit=10**6)
-        passing = [point for point in points if point.space == space and point_passes(point, wanted)]
+        passing = [point for point in points if point.space == space and point_passes(point, filter)]
         true = {point.id: float(QUERY @ point.vector) for point in passing}
-        found = await index.search(space, QUERY, wanted, limit=10**5)
+        found = await index.search(space, QUERY, filter, limit=10**5)
         assert dict(found).keys() == true.keys()
         assert all(abs(cosine - true[number]) < CLOSE for number, cosine in found)
         assert [cosine for _, cosine in found] == sorted((cosine for _, cosine in found), reverse=True)
-        nearest = await index.search(space, QUERY, wanted, limit=3)
+        nearest = await index.search(space, QUERY, filter, limit=3)
         assert len(nearest) == min(3, len(found))
         assert all(near[1] > one[1] - CLOSE for near, one in zip(nearest, found, strict=False))
         return len(found)
@@ -109,7 +110,7 @@ class TestTogether:
         assert await servers.require_found(first) == 2
         for index in (first, second):
             (memory,) = await servers.remember("three", kind="note")
-            assert await servers.require_found(index, wanted=Filter(kind="note")) == 1
+            assert await servers.require_found(index, filter=Filter(kind="note")) == 1
             memory = await servers.revise(memory, "four, which is longer. " * 200)
             assert await servers.require_found(index) > 3
             memory = await servers.revise(memory, "five")

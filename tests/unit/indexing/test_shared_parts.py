@@ -6,17 +6,17 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from tests.fakes.build import MODEL, a_commit, a_memory, a_rewrite, moment, revised, vectors_for
 from tests.qdrant import a_ground
 from tests.unit.indexing.test_shared import Servers, leading
 from tests.unit.indexing.world import QUERY, World
 
 from scrubjay.errors import IndexUnavailable
+from scrubjay.indexing.file_leadership import FileLeadership
 from scrubjay.indexing.shared_breaker import Breaker
-from scrubjay.indexing.shared_leading import FileLeadership
-from scrubjay.indexing.shared_tail import Tail, hidden_in, overlay
+from scrubjay.indexing.unapplied import UnappliedChanges, hidden_in, overlay
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
-from scrubjay.testing.build import MODEL, a_commit, a_memory, a_rewrite, moment, revised, vectors_for
 
 
 class Time:
@@ -31,7 +31,7 @@ class Time:
 class TestTail:
     async def test_it_reads_on_and_forgets_what_is_applied(self, tmp_path: Path) -> None:
         world = World(folder=tmp_path)
-        tail = Tail(world.store, MODEL, longest=9)
+        tail = UnappliedChanges(world.store, MODEL, longest=9)
         one, two = await world.remember("one", "two")
         assert len(await tail.since(0)) == 2
         assert len(await tail.since(1)) == 1
@@ -46,7 +46,7 @@ class TestTail:
 
     async def test_more_than_can_be_searched_is_refused_until_it_is_applied(self, tmp_path: Path) -> None:
         world = World(folder=tmp_path)
-        tail = Tail(world.store, MODEL, longest=3)
+        tail = UnappliedChanges(world.store, MODEL, longest=3)
         await world.remember("one", "two")
         assert len(await tail.since(0)) == 2
         await world.remember("three", "four")
@@ -65,7 +65,7 @@ class TestTail:
         before = [(point.id, 0.5) for point in await world.store.points(MODEL, after=-1, limit=99)]
         new = revised(memory, content="short", kind="new")
         await world.store.commit(a_commit(a_rewrite(new), embedded=vectors_for([new])))
-        touched = await Tail(world.store, MODEL, longest=9).since(2)
+        touched = await UnappliedChanges(world.store, MODEL, longest=9).since(2)
         assert hidden_in(touched, "default") == len(before) - 1
         assert hidden_in(touched, "elsewhere") == 0
         for wanted, count in (
@@ -76,9 +76,9 @@ class TestTail:
             (Filter(until=moment(-1)), 0),
             (Filter(since=moment(-1)), 1),
         ):
-            found = overlay(before[:-1], touched, space="default", vector=QUERY, wanted=wanted, limit=9)
+            found = overlay(before[:-1], touched, space="default", vector=QUERY, filter=wanted, limit=9)
             assert len(found) == count
-        assert overlay(before, {}, space="default", vector=QUERY, wanted=Filter(), limit=2) == before[:2]
+        assert overlay(before, {}, space="default", vector=QUERY, filter=Filter(), limit=2) == before[:2]
 
 
 class TestBreaker:

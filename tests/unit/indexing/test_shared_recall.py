@@ -5,19 +5,19 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes.build import vector_of
 from tests.postgres import a_database, address_of
 from tests.qdrant import Ground, a_ground
 from tests.unit.indexing.world import World
-from tests.unit.workshop import Workshop
+from tests.unit.write_world import Workshop
 
-from scrubjay.indexing.shared import SharedIndex, SharedMeans
-from scrubjay.indexing.shared_leading import FileLeadership
+from scrubjay.indexing.file_leadership import FileLeadership
+from scrubjay.indexing.shared import SharedIndex, SharedIndexParts
 from scrubjay.indexing.shared_upkeep import SharedPolicy
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile
-from scrubjay.stores.postgres import PostgresStore
-from scrubjay.testing import FakeEmbedder, FakeStore
-from scrubjay.testing.build import vector_of
+from scrubjay.storage.postgres import PostgresStore
 from scrubjay.vectors.qdrant import QdrantIndex
 
 # Rounds come from commits alone.
@@ -36,16 +36,18 @@ async def test_recall_finds_by_words_and_says_why(ground: Ground, tmp_path: Path
     def index_of(profile: Profile) -> QdrantIndex:
         return ground.index(store_id=store.store_id, model=profile.model, dimension=profile.dimension)
 
-    means = SharedMeans(profile=embedder.profile, index=index_of, leader=lambda _: FileLeadership(tmp_path / "lead"))
+    means = SharedIndexParts(
+        profile=embedder.profile, index=index_of, leader=lambda _: FileLeadership(tmp_path / "lead")
+    )
     index = SharedIndex(store, means)
-    workshop = Workshop(store=store, embedder=embedder, index=index)
+    job_runner = Workshop(store=store, embedder=embedder, index=index)
     ground.cut()
-    memory = await workshop.kept("Jays hide acorns")
+    memory = await job_runner.kept("Jays hide acorns")
     await index.after_commit()
-    found = await workshop.recall("where are the acorns")
+    found = await job_runner.recall("where are the acorns")
     assert [hit.id for hit in found.hits] == [memory.id]
     assert found.degraded == ("searched by words only: Qdrant cannot be reached",)
-    again = await workshop.recall("where are the acorns")
+    again = await job_runner.recall("where are the acorns")
     assert again.degraded == found.degraded, "what was found without the index is not kept as the answer"
     await index.close()
 
@@ -78,5 +80,7 @@ def _index(store: PostgresStore, ground: Ground) -> SharedIndex:
     def index_of(profile: Profile) -> QdrantIndex:
         return ground.index(store_id=store.store_id, model=profile.model, dimension=profile.dimension)
 
-    means = SharedMeans(profile=FakeEmbedder().profile, index=index_of, leader=store.leader, listening=store.listening)
+    means = SharedIndexParts(
+        profile=FakeEmbedder().profile, index=index_of, leader=store.leader, listening=store.listening
+    )
     return SharedIndex(store, means, policy=QUIET)

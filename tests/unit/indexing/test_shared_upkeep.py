@@ -5,15 +5,15 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from typing import cast
 
 import pytest
+from tests.fakes import FakeStore
+from tests.fakes.build import DIMENSION, MODEL, a_commit, a_memory, vectors_for
 from tests.qdrant import Ground, a_ground
 
 from scrubjay.errors import IndexUnavailable
-from scrubjay.indexing.shared_kind import RemoteIndex
+from scrubjay.indexing.shared_protocol import RemoteIndex
 from scrubjay.indexing.shared_upkeep import SharedPolicy, Upkeep
 from scrubjay.ports import Profile
-from scrubjay.sharing import Leadership, Lease
-from scrubjay.testing import FakeStore
-from scrubjay.testing.build import DIMENSION, MODEL, a_commit, a_memory, vectors_for
+from scrubjay.ports.cluster import Leadership, Lease
 
 
 class Gapped(FakeStore):

@@ -5,18 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from scrubjay.errors import IndexUnavailable
-from scrubjay.indexing.build import build_generation
-from scrubjay.indexing.keeper import IndexKeeper, Means
-from scrubjay.indexing.live import Policy
-from scrubjay.model.change import Action
-from scrubjay.model.identity import new_id
-from scrubjay.model.memory import Memory, State
-from scrubjay.model.passage import Vector
-from scrubjay.model.query import Filter
-from scrubjay.ports import Profile, RecordStore, VectorIndex
-from scrubjay.testing import FakeEmbedder, FakeStore
-from scrubjay.testing.build import (
+from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes.build import (
     DIMENSION,
     MODEL,
     a_commit,
@@ -27,9 +17,22 @@ from scrubjay.testing.build import (
     vector_of,
     vectors_for,
 )
-from scrubjay.testing.vectors import point_passes
+from tests.fakes.index import point_passes
+
+from scrubjay.errors import IndexUnavailable
+from scrubjay.indexing.build import build_generation
+from scrubjay.indexing.generation import Policy
+from scrubjay.indexing.local_index import LocalIndex, LocalIndexParts
+from scrubjay.model.change import Action
+from scrubjay.model.identity import new_id
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.passage import Vector
+from scrubjay.model.query import Filter
+from scrubjay.ports import Profile, RecordStore, VectorIndex
 from scrubjay.vectors.edge import EdgeIndex
 from scrubjay.vectors.scan import ScanIndex
+
+EVERYTHING = Filter()
 
 Build = Callable[[Path], Awaitable[None]]
 QUERY = vector_of(b"a question")
@@ -42,10 +45,10 @@ class Brittle(EdgeIndex):
 
     broken: ClassVar[bool] = False
 
-    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
         if Brittle.broken:
             raise IndexUnavailable("broken on purpose")
-        return await super().search(space, vector, wanted, limit=limit)
+        return await super().search(space, vector, filter, limit=limit)
 
 
 class Unkeepable(EdgeIndex):
@@ -69,9 +72,11 @@ class World:
 
     def keeper(
         self, *, policy: Policy | None = None, build: Build | None = None, in_memory: bool = False
-    ) -> IndexKeeper:
-        means = Means(profile=self.embedder.profile, kind=self.kind, scan=self._scan, build=build or self.build)
-        return IndexKeeper(self.store, means, folder=None if in_memory else self.folder, policy=policy)
+    ) -> LocalIndex:
+        means = LocalIndexParts(
+            profile=self.embedder.profile, kind=self.kind, scan=self._scan, build=build or self.build
+        )
+        return LocalIndex(self.store, means, folder=None if in_memory else self.folder, policy=policy)
 
     async def build(self, target: Path) -> None:
         self.builds += 1
@@ -94,16 +99,15 @@ class World:
         await self.store.commit(a_commit(a_rewrite(trashed, action=Action.TRASHED)))
         await self.store.purge(memory.space, [memory.id], origin=an_origin())
 
-    async def require_true(self, keeper: IndexKeeper, *, wanted: Filter | None = None, space: str = "default") -> int:
+    async def require_true(self, keeper: LocalIndex, *, filter: Filter = EVERYTHING, space: str = "default") -> int:
         """A search finds all that a comparison with every stored point finds; returns how much that is."""
-        wanted = wanted or Filter()
         points = [
             point
             for point in await self.store.points(MODEL, after=-1, limit=10**6)
-            if point.space == space and point_passes(point, wanted)
+            if point.space == space and point_passes(point, filter)
         ]
         true = {point.id: float(QUERY @ point.vector) for point in points}
-        found = dict(await keeper.search(space, QUERY, wanted, limit=10**6))
+        found = dict(await keeper.search(space, QUERY, filter, limit=10**6))
         assert set(found) == set(true)
         assert all(abs(cosine - true[number]) < CLOSE for number, cosine in found.items())
         return len(found)
@@ -115,13 +119,13 @@ class World:
         return ScanIndex(self.store, profile.model, dimension=profile.dimension)
 
 
-async def kind_of(keeper: IndexKeeper) -> str:
+async def kind_of(keeper: LocalIndex) -> str:
     return str((await keeper.describe())["kind"])
 
 
-async def generation_of(keeper: IndexKeeper) -> str:
+async def generation_of(keeper: LocalIndex) -> str:
     return str((await keeper.describe())["generation"])
 
 
-async def problem_of(keeper: IndexKeeper) -> str:
+async def problem_of(keeper: LocalIndex) -> str:
     return str((await keeper.describe())["problem"])

@@ -79,7 +79,7 @@ def test_what_failed_is_read_with_what_the_server_said() -> None:
     assert report.requests == 3
     assert report.findings == {REFUSED: 2, BROKEN: 1}
     assert report.errors == ("POST /import: {'message': 'cannot be sent'}",)
-    assert all("this must not be" in str(one) and "cursor=x" in str(one) for one in report.findings)
+    assert all("this must not be" in str(finding) and "cursor=x" in str(finding) for finding in report.findings)
 
 
 def test_what_is_found_must_be_listed_and_what_is_listed_must_be_found() -> None:
@@ -186,11 +186,11 @@ def test_the_page_tells_of_every_exception_and_no_other() -> None:
         )
         for operation in re.findall(r"`(.*?)`", operations)
     }
-    assert told == {(one.finding, one.reason) for one in known_findings()}
+    assert told == {(finding.finding, finding.reason) for finding in known_findings()}
 
 
 def test_every_exception_is_there_once() -> None:
     listed = tomllib.loads(LIST.read_text(encoding="utf-8"))["exception"]
-    findings = [one.finding for one in known_findings()]
+    findings = [finding.finding for finding in known_findings()]
     assert len(findings) == len(set(findings))
     assert len(listed) == len({(one["check"], one["problem"]) for one in listed})

@@ -5,14 +5,14 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
+from tests.fakes import FakeClock, FakeStore
 
 from scrubjay.errors import NotFound, WrongState
 from scrubjay.jobs.queue import LEASE, MOST_TRIES, OLDEST, Queue
-from scrubjay.model.job import DRAWER, Job, JobState
+from scrubjay.model.document import Document
+from scrubjay.model.job import COLLECTION, Job, JobState
 from scrubjay.model.memory import Json
-from scrubjay.model.paper import Paper
 from scrubjay.ports import RecordStore
-from scrubjay.testing import FakeClock, FakeStore
 
 SPACE = "default"
 
@@ -24,7 +24,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def queue(any_store: RecordStore, clock: FakeClock) -> Queue:
-    return Queue(papers=any_store, clock=clock)
+    return Queue(documents=any_store, clock=clock)
 
 
 async def begun(queue: Queue) -> Job:
@@ -46,7 +46,7 @@ async def test_two_that_claim_at_once_do_not_both_get_it(queue: Queue) -> None:
     await queue.enqueue("tags", {}, space=SPACE)
     (job,) = await queue.due(limit=10)
     claims = await asyncio.gather(*(queue.claim(job) for _ in range(5)))
-    assert sum(one is not None for one in claims) == 1
+    assert sum(claim is not None for claim in claims) == 1
 
 
 async def test_whoever_was_killed_over_it_leaves_it_to_others_when_the_lease_is_over(
@@ -146,13 +146,13 @@ async def test_what_failed_can_be_retried_and_what_is_not_wanted_cancelled(queue
 
 async def test_a_paper_that_nobody_can_read_stands_in_nobodys_way(queue: Queue, clock: FakeClock) -> None:
     now = clock.now()
-    odd = Paper(space=SPACE, drawer=DRAWER, key="odd", value={"kind": "from another time"}, at=now, due=now)
-    await queue.papers.file_paper(odd, base=None)
+    odd = Document(space=SPACE, collection=COLLECTION, key="odd", value={"kind": "from another time"}, at=now, due=now)
+    await queue.documents.put_document(odd, base=None)
     job = await queue.enqueue("tags", {}, space=SPACE)
     assert [one.id for one in await queue.due(limit=10)] == [job.id]
     assert [one.id for one in await queue.due(limit=1)] == [job.id]
     assert [one.id for one in await queue.listed(SPACE, limit=10)] == [job.id]
-    assert await queue.papers.paper(SPACE, DRAWER, "odd") is not None
+    assert await queue.documents.document(SPACE, COLLECTION, "odd") is not None
 
 
 SOUND: dict[str, Json] = {
@@ -168,13 +168,13 @@ SOUND: dict[str, Json] = {
     ],
 )  # fmt: skip
 async def test_whatever_is_wrong_with_a_paper_the_others_are_due(clock: FakeClock, wrong: dict[str, Json]) -> None:
-    queue = Queue(papers=FakeStore(), clock=clock)
+    queue = Queue(documents=FakeStore(), clock=clock)
     now = clock.now()
-    odd = Paper(space=SPACE, drawer=DRAWER, key="odd", value={**SOUND, **wrong}, at=now, due=now)
-    await queue.papers.file_paper(odd, base=None)
+    odd = Document(space=SPACE, collection=COLLECTION, key="odd", value={**SOUND, **wrong}, at=now, due=now)
+    await queue.documents.put_document(odd, base=None)
     job = await queue.enqueue("tags", {}, space=SPACE)
     assert [one.id for one in await queue.due(limit=10)] == [job.id]
-    aside = await queue.papers.paper(SPACE, DRAWER, "odd")
+    aside = await queue.documents.document(SPACE, COLLECTION, "odd")
     assert aside is not None
     assert (aside.due, aside.value) == (None, odd.value)
 
@@ -197,23 +197,23 @@ class Interrupted(FakeStore):
     wanted = True
     refused = False
 
-    async def file_paper(self, paper: Paper, *, base: int | None) -> Paper:
-        if "thrown_away" in paper.value and self.wanted:
+    async def put_document(self, document: Document, *, base: int | None) -> Document:
+        if "thrown_away" in document.value and self.wanted:
             self.wanted = False
-            await Queue(papers=self, clock=self.clock).retry(paper.space, paper.key)
-        return await super().file_paper(paper, base=base)
+            await Queue(documents=self, clock=self.clock).retry(document.space, document.key)
+        return await super().put_document(document, base=base)
 
-    async def discard_paper(self, space: str, drawer: str, key: str) -> bool:
+    async def delete_document(self, space: str, collection: str, key: str) -> bool:
         with suppress(NotFound):
-            await Queue(papers=self, clock=self.clock).retry(space, key)
+            await Queue(documents=self, clock=self.clock).retry(space, key)
             raise AssertionError
         self.refused = True
-        return await super().discard_paper(space, drawer, key)
+        return await super().delete_document(space, collection, key)
 
 
 async def test_what_is_wanted_again_is_not_thrown_away() -> None:
     store = Interrupted()
-    queue = Queue(papers=store, clock=store.clock)
+    queue = Queue(documents=store, clock=store.clock)
     job = await queue.enqueue("tags", {}, space=SPACE)
     await queue.finish(await begun(queue), "done")
     store.clock.advance(timedelta(days=2))
@@ -224,7 +224,7 @@ async def test_what_is_wanted_again_is_not_thrown_away() -> None:
 async def test_what_is_being_thrown_away_can_no_longer_be_wanted() -> None:
     store = Interrupted()
     store.wanted = False
-    queue = Queue(papers=store, clock=store.clock)
+    queue = Queue(documents=store, clock=store.clock)
     await queue.enqueue("tags", {}, space=SPACE)
     await queue.finish(await begun(queue), "done")
     store.clock.advance(timedelta(days=2))
@@ -235,7 +235,7 @@ async def test_what_is_being_thrown_away_can_no_longer_be_wanted() -> None:
 
 async def test_work_that_was_due_while_nobody_was_there_is_due_still() -> None:
     store, clock = FakeStore(), FakeClock()
-    await Queue(papers=store, clock=clock).enqueue("tags", {}, space=SPACE, due=clock.now() + timedelta(hours=1))
-    assert await Queue(papers=store, clock=clock).due(limit=10) == []
+    await Queue(documents=store, clock=clock).enqueue("tags", {}, space=SPACE, due=clock.now() + timedelta(hours=1))
+    assert await Queue(documents=store, clock=clock).due(limit=10) == []
     clock.advance(timedelta(days=3))
-    assert len(await Queue(papers=store, clock=clock).due(limit=10)) == 1
+    assert len(await Queue(documents=store, clock=clock).due(limit=10)) == 1

@@ -4,13 +4,13 @@ import asyncio
 from datetime import timedelta
 
 import pytest
+from tests.fakes import FakeClock, FakeStore
 
 from scrubjay.errors import LlmUnavailable, StoreBusy
-from scrubjay.jobs.bell import Bell
 from scrubjay.jobs.queue import Queue
 from scrubjay.jobs.runner import Handler, keep_running, run_due
+from scrubjay.jobs.wakeup import Wakeup
 from scrubjay.model.job import Job, JobState
-from scrubjay.testing import FakeClock, FakeStore
 
 SPACE = "default"
 
@@ -20,12 +20,12 @@ class Bench:
 
     def __init__(self) -> None:
         self.store, self.clock = FakeStore(), FakeClock()
-        self.queue = Queue(papers=self.store, clock=self.clock)
+        self.queue = Queue(documents=self.store, clock=self.clock)
         self.done: list[str] = []
         self.handlers: dict[str, Handler] = {"note": self._note}
 
     async def run(self, *, limit: int = 100) -> int:
-        return await run_due(self.handlers, papers=self.store, clock=self.clock, limit=limit)
+        return await run_due(self.handlers, documents=self.store, clock=self.clock, limit=limit)
 
     async def jobs(self) -> list[Job]:
         return list(reversed(await self.queue.listed(SPACE, limit=100)))
@@ -48,7 +48,7 @@ async def test_what_is_due_is_done_in_order_and_once(bench: Bench) -> None:
     def tell(done: int, of: int) -> None:
         told.append((done, of))
 
-    done = await run_due(bench.handlers, papers=bench.store, clock=bench.clock, limit=500, progress=tell)
+    done = await run_due(bench.handlers, documents=bench.store, clock=bench.clock, limit=500, progress=tell)
     assert done == 120
     assert bench.done == [str(number) for number in range(120)]
     assert told[-1] == (120, 500)
@@ -129,7 +129,7 @@ async def test_what_is_interrupted_goes_on_at_the_next_start(bench: Bench) -> No
         return "never"
 
     await bench.queue.enqueue("note", {"what": "this"}, space=SPACE)
-    task = asyncio.create_task(run_due({"note": linger}, papers=bench.store, clock=bench.clock, limit=10))
+    task = asyncio.create_task(run_due({"note": linger}, documents=bench.store, clock=bench.clock, limit=10))
     await began.wait()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -147,7 +147,7 @@ async def test_two_runners_do_nothing_twice(bench: Bench) -> None:
 
 
 async def test_the_loop_runs_at_once_and_again_when_the_bell_rings() -> None:
-    bell, rounds = Bell(), asyncio.Queue[int]()
+    bell, rounds = Wakeup(), asyncio.Queue[int]()
     counted = 0
 
     async def run() -> int:
@@ -170,7 +170,7 @@ async def test_the_loop_runs_at_once_and_again_when_the_bell_rings() -> None:
 
 
 async def test_the_bell_is_heard_by_who_comes_later_and_not_twice() -> None:
-    bell = Bell()
+    bell = Wakeup()
     bell.ring()
     assert await bell.heard(within=3600)
     assert not await bell.heard(within=0)

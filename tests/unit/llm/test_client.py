@@ -9,15 +9,15 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
+from tests.fakes import FakeClock, FakeStore
 from tests.unit.llm.chat_server import ChatServer, Reply, answering, saying
 
 from scrubjay.errors import LlmUnavailable, StoreBusy
 from scrubjay.llm.breaker import Breaker
-from scrubjay.llm.chosen import Chosen
 from scrubjay.llm.client import LanguageModel
+from scrubjay.llm.config import Chosen
+from scrubjay.model.document import Document
 from scrubjay.model.memory import Json
-from scrubjay.model.paper import Paper
-from scrubjay.testing import FakeClock, FakeStore
 
 KEY = "sk-this-must-never-be-seen"
 SCHEMA: dict[str, Json] = {
@@ -51,7 +51,7 @@ class Bench:
         )  # fmt: skip
         breaker = Breaker(clock=lambda: self.now)
         self.opened.append(
-            LanguageModel(chosen, papers=self.store, clock=self.clock, breaker=breaker, tries=tries, sleep=at_once)
+            LanguageModel(chosen, documents=self.store, clock=self.clock, breaker=breaker, tries=tries, sleep=at_once)
         )
         return self.opened[-1]
 
@@ -264,7 +264,7 @@ async def test_many_at_once_stay_within_the_budget_together(bench: Bench) -> Non
     models = [bench.model(calls=4) for _ in range(3)]
     answers = await asyncio.gather(*(ask(model) for model in models * 4), return_exceptions=True)
     assert answers.count("yes") == len(bench.server.asked) == 4
-    assert all(isinstance(one, LlmUnavailable) for one in answers if one != "yes")
+    assert all(isinstance(answer, LlmUnavailable) for answer in answers if answer != "yes")
     assert (await models[0].describe())["tokens_today"] == 120
 
 
@@ -274,14 +274,14 @@ async def test_days_long_past_are_forgotten(bench: Bench) -> None:
     for _ in range(3):
         await ask(model)
         bench.clock.advance(timedelta(days=20))
-    kept = await bench.store.papers("", "llm", limit=10)
-    assert [paper.key for paper in kept] == ["2026-01-21", "2026-02-10"]
+    kept = await bench.store.documents("", "llm", limit=10)
+    assert [document.key for document in kept] == ["2026-01-21", "2026-02-10"]
 
 
 class Forgetful(FakeStore):
     """A store that files nothing now."""
 
-    async def file_paper(self, paper: Paper, *, base: int | None) -> Paper:
+    async def put_document(self, document: Document, *, base: int | None) -> Document:
         raise StoreBusy("not now")
 
 
@@ -309,6 +309,6 @@ async def test_no_log_has_the_key_or_the_text(bench: Bench, caplog: pytest.LogCa
 async def test_a_model_that_there_is_not_is_told_when_it_is_asked(bench: Bench) -> None:
     for provider in ("nobody", "anthropic-and-more"):
         chosen = Chosen(provider=provider, model="x", key=KEY)
-        model = LanguageModel(chosen, papers=bench.store, clock=bench.clock)
+        model = LanguageModel(chosen, documents=bench.store, clock=bench.clock)
         bench.opened.append(model)
         assert (await refusal(model)).fields["reason"] in ("refused", "missing")

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fakes.build import START, a_memory
 from tests.unit.drawing import memories, some
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json, Memory, Source, State, Tier, Trust
 from scrubjay.model.query import Filter, facet, facets_of, lineage, names_of
-from scrubjay.testing.build import START, a_memory
 
 FULL = a_memory(
     "text", entity="Sarah", kind="fact", category="Work", project="Jay", scope="team", tier=Tier.SEMANTIC, group="g1",
@@ -19,8 +19,8 @@ FULL = a_memory(
 )  # fmt: skip
 
 
-def asks(wanted: Filter, memory: Memory) -> bool:
-    return all(set(facets_of(memory)).intersection(group) for group in wanted.facet_groups)
+def asks(filter: Filter, memory: Memory) -> bool:
+    return all(set(facets_of(memory)).intersection(group) for group in filter.facet_groups)
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def asks(wanted: Filter, memory: Memory) -> bool:
         Filter(metadata={"count": 3.0, "price": 2, "place": "KÖLN"}),
     ],
 )
-def test_a_field_is_asked_for_whatever_its_case(wanted: Filter) -> None:
-    assert asks(wanted, FULL)
+def test_a_field_is_asked_for_whatever_its_case(filter: Filter) -> None:
+    assert asks(filter, FULL)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_a_field_is_asked_for_whatever_its_case(wanted: Filter) -> None:
         Filter(entity="Sarah", kind="preference"),
     ],
 )
-def test_every_field_must_match(wanted: Filter) -> None:
-    assert not asks(wanted, FULL)
+def test_every_field_must_match(filter: Filter) -> None:
+    assert not asks(filter, FULL)
 
 
 def test_empty_fields_of_a_memory_are_no_facets() -> None:
@@ -96,12 +96,12 @@ def test_a_facet_stands_once() -> None:
 
 
 def test_nothings_and_pages_are_no_facets() -> None:
-    assert not [one for one in facets_of(FULL) if one.startswith(("meta.none", "meta.long"))]
+    assert not [facet for facet in facets_of(FULL) if facet.startswith(("meta.none", "meta.long"))]
 
 
 def test_of_a_list_each_value_is_a_facet() -> None:
     memory = a_memory("text", metadata={"langs": ["Python", 3, True, None, ["deep"], "x" * 300, *range(100)]})
-    found = [one for one in facets_of(memory) if one.startswith("meta.")]
+    found = [facet for facet in facets_of(memory) if facet.startswith("meta.")]
     assert found[:3] == ["meta.langs=python", "meta.langs=3", "meta.langs=true"]
     assert len(found) <= 64
     assert asks(Filter(metadata={"langs": "PYTHON"}), memory)

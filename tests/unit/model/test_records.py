@@ -2,12 +2,13 @@
 
 from datetime import timedelta
 
+from tests.fakes.build import START, a_memory
+
 from scrubjay.model.memory import Source
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, passage_id
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.results import Check, Examination
 from scrubjay.model.version import Version
-from scrubjay.testing.build import START, a_memory
 
 
 def test_a_memory_is_dated_by_what_it_tells_of() -> None:

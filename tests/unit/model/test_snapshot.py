@@ -6,12 +6,12 @@ from dataclasses import fields
 
 import pytest
 from hypothesis import given
+from tests.fakes.build import START, a_memory
 from tests.unit.drawing import memories, some, sources
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Flag, Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust
 from scrubjay.model.snapshot import BESIDE_BODY, from_body, source_from_json, source_to_json, to_body
-from scrubjay.testing.build import START, a_memory
 
 WHEN = "2026-01-01T12:00:00Z"
 NEEDED: dict[str, Json] = {"name": "n", "created_at": WHEN, "updated_at": WHEN}
@@ -36,7 +36,7 @@ def test_what_is_kept_beside_is_not_in_the_body(memory: Memory) -> None:
 
 
 def test_every_field_is_kept_somewhere() -> None:
-    every = {one.name for one in fields(Memory)}
+    every = {field.name for field in fields(Memory)}
     observed = Observation(text="o", recorded_at=START)
     full = a_memory(
         "content", title="t", kind="fact", category="c", project="p", scope="s", entity="e", group="g", tags=("x",),

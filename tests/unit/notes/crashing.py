@@ -13,11 +13,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from scrubjay.notes.disk import renaming, replacing
-from scrubjay.notes.disk.folder import Folder, digest
+from scrubjay.notes.files import atomic_rename, atomic_write
+from scrubjay.notes.files.folder import Folder, digest
 
 # Where files are made and get other names; the rest only looks.
-_STEPS = {replacing.__file__, renaming.__file__}
+_STEPS = {atomic_write.__file__, atomic_rename.__file__}
 
 
 def text(number: int) -> bytes:

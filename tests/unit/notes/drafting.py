@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from scrubjay.notes.page.format import MARKER
-from scrubjay.notes.page.note import Link, Note
+from scrubjay.notes.markdown.format import MARKER
+from scrubjay.notes.markdown.note import Link, Note
 
 # What is special to YAML, to Markdown, to a link or to a file, and every other character.
 WORDS = st.sampled_from(

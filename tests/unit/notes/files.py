@@ -44,11 +44,11 @@ def zipped(name: str, text: str | bytes) -> bytes:
 
 def docx(*paragraphs: str, before: str = "") -> bytes:
     """A text as Word keeps it."""
-    body = "".join(f"<w:p><w:r><w:t>{one}</w:t></w:r></w:p>" for one in paragraphs)
+    body = "".join(f"<w:p><w:r><w:t>{paragraph}</w:t></w:r></w:p>" for paragraph in paragraphs)
     return zipped("word/document.xml", f'<?xml version="1.0"?>{before}<w:document xmlns:w="x">{body}</w:document>')
 
 
 def odt(*paragraphs: str) -> bytes:
     """A text as LibreOffice keeps it."""
-    body = "".join(f"<text:p>{one}</text:p>" for one in paragraphs)
+    body = "".join(f"<text:p>{paragraph}</text:p>" for paragraph in paragraphs)
     return zipped("content.xml", f'<?xml version="1.0"?><office:d xmlns:office="o" xmlns:text="t">{body}</office:d>')

@@ -8,9 +8,9 @@ from tests.scenarios.house import open_house
 
 from scrubjay.model.draft import Caller
 from scrubjay.model.rules import Rules
-from scrubjay.notes.cabinet import Cabinet
-from scrubjay.notes.desk import Notes
+from scrubjay.notes.service import Notes
 from scrubjay.notes.vault import open_vault
+from scrubjay.notes.vault_provider import VaultProvider
 
 WHO = Caller(agent="tester")
 # Nothing is added to what is written, and nothing merged.
@@ -22,11 +22,11 @@ async def open_room(folder: Path, *, rules: Rules = PLAIN, has_folder: bool = Tr
     """The verbs of notes over a store in a folder, with the notes beside it."""
     async with open_house(folder / "data", index=False, rules=rules) as house:
         root = folder / "notes"
-        cabinet = Cabinet(
+        vaults = VaultProvider(
             root, space="default", expected=True,
             opens=lambda: open_vault(house.engine, folder=root, ledger=folder / "notes.db", space="default"),
         )  # fmt: skip
         try:
-            yield Notes(engine=house.engine, cabinet=cabinet if has_folder else None)
+            yield Notes(engine=house.engine, vaults=vaults if has_folder else None)
         finally:
-            await cabinet.close()
+            await vaults.close()

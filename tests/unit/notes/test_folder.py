@@ -14,8 +14,8 @@ import pytest
 from tests.unit.notes.payloads import OUTSIDE, TRAVERSALS
 
 from scrubjay.errors import FileChanged, NotFound, PathRefused, TooLarge, VaultUnavailable
-from scrubjay.notes.disk import tree
-from scrubjay.notes.disk.folder import Folder, digest
+from scrubjay.notes.files import tree
+from scrubjay.notes.files.folder import Folder, digest
 
 ONE, TWO = b"one\n", b"two\n"
 
@@ -91,7 +91,7 @@ def test_files_are_listed_with_what_the_disk_tells(folder: Folder) -> None:
     (folder.root / "a" / "templates").mkdir()
     third = folder.write("a/templates/kept.md", TWO, over=None)
     assert list(folder.listing()) == [first, second, third]
-    assert [one.path for one in folder.others()] == [
+    assert [other.path for other in folder.others()] == [
         "picture.png",
         "a/song.ogg",
         "attachments/x.md",

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from scrubjay.errors import FileChanged, PathRefused
-from scrubjay.notes.disk import renaming, replacing
-from scrubjay.notes.disk.folder import Folder, digest
-from scrubjay.notes.disk.leftovers import new_name, swap_name
+from scrubjay.notes.files import atomic_rename, atomic_write
+from scrubjay.notes.files.folder import Folder, digest
+from scrubjay.notes.files.tempfiles import new_name, swap_name
 
 ONE, TWO, THREE, FOUR = b"one\n", b"two\n", b"three\n", b"four\n"
 
@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Folder:
 def any_folder(folder: Folder, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Folder:
     """On file systems that can exchange names, that have links at least, and that have neither."""
     if request.param != "exchange":
-        monkeypatch.setattr(renaming, "_call", lambda: None)
+        monkeypatch.setattr(atomic_rename, "_call", lambda: None)
     if request.param == "neither":
         monkeypatch.setattr(os, "link", _no_links)
     return folder
@@ -95,7 +95,7 @@ def test_a_save_in_the_last_moment_is_never_lost(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, *, by_rename: bool
 ) -> None:
     folder.write("a.md", ONE, over=None)
-    _before(monkeypatch, replacing, "exchange", lambda: _save(folder, THREE, by_rename=by_rename))
+    _before(monkeypatch, atomic_write, "exchange", lambda: _save(folder, THREE, by_rename=by_rename))
     with pytest.raises(FileChanged):
         folder.write("a.md", TWO, over=digest(ONE))
     assert _files(folder) == {"a.md": THREE}
@@ -104,7 +104,7 @@ def test_a_save_in_the_last_moment_is_never_lost(
 def test_two_saves_around_the_last_moment_are_both_kept(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.write("a.md", ONE, over=None)
     saves = iter((THREE, FOUR))
-    _before(monkeypatch, replacing, "exchange", lambda: _save(folder, next(saves, b""), by_rename=True), times=2)
+    _before(monkeypatch, atomic_write, "exchange", lambda: _save(folder, next(saves, b""), by_rename=True), times=2)
     with pytest.raises(FileChanged):
         folder.write("a.md", TWO, over=digest(ONE))
     found = _files(folder)
@@ -121,7 +121,7 @@ def test_a_file_that_goes_in_the_last_moment_is_not_made_again(folder: Folder, m
         folder.write("a.md", ONE, over=None)
         with monkeypatch.context() as patched:
             for name in ("exchange", "rename_new"):
-                _before(patched, replacing, name, (folder.root / "a.md").unlink)
+                _before(patched, atomic_write, name, (folder.root / "a.md").unlink)
             with pytest.raises(FileChanged) as caught:
                 verb()
         assert caught.value.fields["gone"]
@@ -132,8 +132,8 @@ def test_a_file_that_is_deleted_while_a_late_save_is_put_back_comes_back(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.write("a.md", ONE, over=None)
-    _before(monkeypatch, replacing, "exchange", lambda: _save(folder, THREE, by_rename=True))
-    _before(monkeypatch, replacing, "_swap_back", (folder.root / "a.md").unlink)
+    _before(monkeypatch, atomic_write, "exchange", lambda: _save(folder, THREE, by_rename=True))
+    _before(monkeypatch, atomic_write, "_swap_back", (folder.root / "a.md").unlink)
     with pytest.raises(FileChanged):
         folder.write("a.md", TWO, over=digest(ONE))
     assert _files(folder) == {"a.md": THREE}
@@ -147,7 +147,7 @@ def test_a_save_while_it_is_removed_or_moved_is_never_lost(folder: Folder, monke
             folder.remove("a.md", over=digest(ONE))
     assert _files(folder) == {"a.md": THREE}
     with monkeypatch.context() as patched:
-        _before(patched, replacing, "rename_new", lambda: _save(folder, FOUR, by_rename=False))
+        _before(patched, atomic_write, "rename_new", lambda: _save(folder, FOUR, by_rename=False))
         with pytest.raises(FileChanged):
             folder.move("a.md", "b.md", over=digest(THREE))
     assert _files(folder) == {"a.md": FOUR}
@@ -174,7 +174,7 @@ def test_a_file_that_a_program_has_open_to_write_is_left_to_it(folder: Folder) -
 def test_a_file_system_that_calls_every_file_open_keeps_no_note_from_being_written(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replacing, "is_being_written", _always)
+    monkeypatch.setattr(atomic_write, "is_being_written", _always)
     folder.write("a.md", ONE, over=None)
     folder.write("a.md", TWO, over=digest(ONE))
     assert _files(folder) == {"a.md": TWO}
@@ -215,7 +215,7 @@ def test_an_editor_and_we_at_once_lose_no_save(folder: Folder) -> None:
     editor.join()
     assert missed == []
     # An editor that writes in place has an empty file for an instant; that is no text to lose.
-    assert {one for one in _files(folder).values() if one.startswith(b"save")} <= read
+    assert {file for file in _files(folder).values() if file.startswith(b"save")} <= read
 
 
 def test_what_a_crash_left_goes_and_what_a_user_wrote_comes_back(folder: Folder) -> None:

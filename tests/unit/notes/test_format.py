@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.unit.notes.drafting import WORDS, extras, notes, texts
 
 from scrubjay.errors import NoteUnreadable
-from scrubjay.notes.page.format import MARKER, parse, render
-from scrubjay.notes.page.note import Link, Note
+from scrubjay.notes.markdown.format import MARKER, parse, render
+from scrubjay.notes.markdown.note import Link, Note
 
 ID = "0192f0c4-1111-7222-8333-444455556666"
 NOON = datetime(2024, 1, 15, 12, tzinfo=UTC)
@@ -128,7 +128,7 @@ def test_what_is_written_is_read(note: Note) -> None:
 @given(
     note=notes,
     other=notes,
-    names=st.sets(st.sampled_from([one.name for one in fields(Note)])),
+    names=st.sets(st.sampled_from([field.name for field in fields(Note)])),
     has_bom=st.booleans(),
     newline=st.sampled_from([b"\n", b"\r\n"]),
 )
@@ -288,7 +288,7 @@ def test_what_is_no_frontmatter_of_others_is_left_out(extra: str) -> None:
 
 def test_a_note_with_thousands_of_links_is_read_again() -> None:
     ids = tuple(f"{number:08}-9dad-11d1-80b4-00c04fd430c8" for number in range(2_500))
-    note = replace(WHOLE, links=ids, linked=tuple(Link(target=f"work-{one}", text="Tea") for one in ids))
+    note = replace(WHOLE, links=ids, linked=tuple(Link(target=f"work-{id_}", text="Tea") for id_ in ids))
     page = parse(render(note))
     assert page.note == note
     fewer = replace(note, links=ids[1:], linked=note.linked[1:])

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tests.unit.notes.drafting import WORDS
 
 from scrubjay.errors import NoteUnreadable
-from scrubjay.notes.page.format import Page, parse, render
-from scrubjay.notes.page.frontmatter import read_head
-from scrubjay.notes.page.note import Note
-from scrubjay.notes.page.parsed_yaml import read_by_parser
-from scrubjay.notes.page.plain_yaml import read_plainly
-from scrubjay.notes.page.yaml_values import Head, Scalar, quoted, scalar, singly_quoted
+from scrubjay.notes.markdown.format import Page, parse, render
+from scrubjay.notes.markdown.frontmatter import read_head
+from scrubjay.notes.markdown.note import Note
+from scrubjay.notes.markdown.parsed_yaml import read_by_parser
+from scrubjay.notes.markdown.plain_yaml import read_plainly
+from scrubjay.notes.markdown.yaml_values import Head, Scalar, quoted, scalar, singly_quoted
 
 
 def page_of(head: str) -> Page:
@@ -65,7 +65,7 @@ def test_the_quick_reading_agrees_with_the_parser(text: str) -> None:
     slow = read_by_parser(text)
     assert "".join(entry.text for entry in quick[0]) + quick[1] == text
     assert [(one.key, one.value, one.raw, one.lead) for one in quick[0]] == [
-        (one.key, one.value, one.raw, one.lead) for one in slow.entries
+        (entry.key, entry.value, entry.raw, entry.lead) for entry in slow.entries
     ]
     assert quick[1] == slow.tail
     assert not slow.is_odd
@@ -81,7 +81,7 @@ def test_what_is_read_is_the_text_itself(text: str) -> None:
     except NoteUnreadable:
         return
     assert head.is_odd or "".join(entry.text for entry in head.entries) + head.tail == text
-    if not re.search(r"\r|^---|[^\n]\Z", text, re.MULTILINE) and len({one.key for one in head.entries}) == len(
+    if not re.search(r"\r|^---|[^\n]\Z", text, re.MULTILINE) and len({entry.key for entry in head.entries}) == len(
         head.entries
     ):
         # What is not ours of it can stand in another frontmatter.
@@ -183,7 +183,7 @@ def test_a_value_of_the_wrong_kind_stays_and_is_not_told() -> None:
     page = page_of(head)
     assert page.note == Note(id="5", content="text")
     assert page.told == {"id"}
-    assert [re.sub(" should.*", "", one) for one in page.warnings] == [
+    assert [re.sub(" should.*", "", warning) for warning in page.warnings] == [
         "line 2: title", "line 3: tags", "line 4: created_at", "line 5: pinned", "line 6: kind",
     ]  # fmt: skip
     assert head in render(replace(page.note, content="other"), like=page).decode()
@@ -279,7 +279,7 @@ def test_words_that_yaml_reads_otherwise_are_texts_in_quotes() -> None:
 
 def test_no_key_begins_within_another_value() -> None:
     head = read_head("title: a\n  b\n# c\n\nfoo: 'x\n\n  # y'\n# d\nbar: |\n  # z\n\nlast:\n  k: v\n# e\n")
-    assert [(one.key, one.lead, one.raw) for one in head.entries] == [
+    assert [(entry.key, entry.lead, entry.raw) for entry in head.entries] == [
         ("title", "", "title: a\n  b\n"),
         ("foo", "# c\n\n", "foo: 'x\n\n  # y'\n"),
         ("bar", "# d\n", "bar: |\n  # z\n\n"),

@@ -12,13 +12,13 @@ import apsw
 import pytest
 
 from scrubjay.errors import VaultUnavailable
-from scrubjay.notes.disk.folder import Seen
-from scrubjay.notes.disk.ledger import Agreed, Ledger, Problem
-from scrubjay.notes.page.note import Link
-from scrubjay.notes.page.wiki import key_of
+from scrubjay.notes.files.folder import Seen
+from scrubjay.notes.files.ledger import Ledger, LedgerEntry, Problem
+from scrubjay.notes.markdown.note import Link
+from scrubjay.notes.markdown.wiki import key_of
 
 NOW = datetime(2026, 5, 31, 12, 30, 0, 123456, tzinfo=UTC)
-A = Agreed(
+A = LedgerEntry(
     memory_id="id-a",
     branch="file-1",
     version=7,
@@ -248,8 +248,8 @@ def _damage(path: Path, damage: str) -> None:
         connection.close()
 
 
-def _note(number: int) -> Agreed:
-    return Agreed(
+def _note(number: int) -> LedgerEntry:
+    return LedgerEntry(
         memory_id=f"id-{number}",
         version=1,
         path=f"note-{number}.md",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.unit.notes.drafting import anything
 
 from scrubjay.model.identity import is_id, new_id
-from scrubjay.notes.page.naming import file_name, id_in, link_target
+from scrubjay.notes.markdown.naming import file_name, id_in, link_target
 
 ID = "0192f0c4-1111-7222-8333-444455556666"
 DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)(\..*)?", re.IGNORECASE)
@@ -71,7 +71,7 @@ def test_a_name_says_what_it_is() -> None:
 
 def test_ids_that_differ_give_names_that_differ_also_without_case() -> None:
     ids = ("a", "A", "a.", "a ", "../a", "a/b", "a-b", "x" * 65, "x" * 66, "", "\u00e9", "e\u0301")
-    assert len({file_name(category="", title="", id=one).casefold() for one in ids}) == len(ids)
+    assert len({file_name(category="", title="", id=id_).casefold() for id_ in ids}) == len(ids)
     assert file_name(category="", title="", id=ID.upper()) == f"note-{ID}.md"
 
 

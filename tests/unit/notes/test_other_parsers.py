@@ -11,8 +11,8 @@ from ruamel.yaml import YAML
 from tests.unit.notes.drafting import notes
 from tests.unit.notes.test_format import NOON, WHOLE, WRITTEN
 
-from scrubjay.notes.page.format import MARKER, render
-from scrubjay.notes.page.note import Link, Note
+from scrubjay.notes.markdown.format import MARKER, render
+from scrubjay.notes.markdown.note import Link, Note
 
 TEXT_FIELDS = ("id", "title", "category", "kind")
 
@@ -79,8 +79,8 @@ def test_a_parser_of_yaml_reads_every_field_as_the_text_it_is(note: Note) -> Non
 @given(texts=st.lists(st.text("abc\u00e4\U0001f600\u05d0", min_size=1), max_size=4))
 @settings(max_examples=50, deadline=None)
 def test_a_parser_of_markdown_finds_every_item(texts: list[str]) -> None:
-    note = replace(WHOLE, observations=tuple(texts), linked=tuple(Link(target=one, text=one) for one in texts))
+    note = replace(WHOLE, observations=tuple(texts), linked=tuple(Link(target=text, text=text) for text in texts))
     _, tree = parts_of(render(note))
     if texts:
         assert section(tree, "Observations") == texts
-        assert section(tree, "Links") == [f"[[{one}|{one}]]" for one in texts]
+        assert section(tree, "Links") == [f"[[{text}|{text}]]" for text in texts]

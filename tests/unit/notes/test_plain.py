@@ -2,7 +2,7 @@
 
 import pytest
 
-from scrubjay.notes.page.plain import plain_text
+from scrubjay.notes.markdown.plain import plain_text
 
 
 @pytest.mark.parametrize(

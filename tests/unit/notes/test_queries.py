@@ -5,6 +5,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from tests.fakes import FakeClock, FakeEmbedder, FakeStore
+from tests.fakes.build import START, a_commit, a_memory
 
 from scrubjay.app.indexes import make_index
 from scrubjay.engine import Engine
@@ -14,18 +16,16 @@ from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.relation import Relation
 from scrubjay.model.selection import Selection
-from scrubjay.notes.asked import NoteSearch
-from scrubjay.notes.finding.categories import Branch, category_tree
-from scrubjay.notes.finding.linkage import backlinks, broken_links
-from scrubjay.notes.finding.reviewing import due, review
-from scrubjay.notes.finding.searching import search
-from scrubjay.notes.page.note import Link
+from scrubjay.notes.markdown.note import Link
+from scrubjay.notes.queries.categories import Branch, category_tree
+from scrubjay.notes.queries.links import backlinks, broken_links
+from scrubjay.notes.queries.reviews import due, review
+from scrubjay.notes.queries.search import search
+from scrubjay.notes.requests import NoteSearch
 from scrubjay.ports import Edge
-from scrubjay.recalling.mirror import Mirrors
-from scrubjay.recalling.visits import Visits
+from scrubjay.recalling.access_log import AccessLog
+from scrubjay.recalling.text_cache import TextCaches
 from scrubjay.settings import Settings
-from scrubjay.testing import FakeClock, FakeEmbedder, FakeStore
-from scrubjay.testing.build import START, a_commit, a_memory
 
 SPACE = "default"
 WHO = Caller()
@@ -38,7 +38,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
     settings = Settings(home=str(tmp_path), vector_index="scan")
     made = Engine(
         store=store, embedder=embedder, index=make_index(settings, store, embedder), clock=clock,
-        limits=settings.limits, visits=Visits(store, clock=clock), data=tmp_path,
+        limits=settings.limits, access_log=AccessLog(store, clock=clock), data=tmp_path,
     )  # fmt: skip
     yield made
     await made.close()
@@ -126,10 +126,10 @@ async def test_who_asks_for_a_category_finds_what_is_below_and_changes_it_alone(
         found = await engine.recall(Question(query=query, filter=Filter(category="work")), who=WHO)
         assert {hit.id for hit in found.hits} == {above.id, below.id}
     assert set(await engine.store.list_ids(SPACE, Filter(category="WORK "), limit=9)) == {above.id, below.id}
-    done = await engine.forget(Selection(wanted=Filter(category="work")), who=WHO)
+    done = await engine.forget(Selection(filter=Filter(category="work")), who=WHO)
     assert [one.id for one in done.done] == [above.id]
     assert await engine.store.list_ids(SPACE, Filter(category="work"), limit=9) == [below.id]
-    back = await engine.restore(Selection(wanted=Filter(category="Work/")), who=WHO)
+    back = await engine.restore(Selection(filter=Filter(category="Work/")), who=WHO)
     assert [one.id for one in back.done] == [above.id]
 
 
@@ -145,11 +145,11 @@ async def test_notes_are_due_that_nobody_has_looked_through(engine: Engine) -> N
     picture = a_note("picture", kind="attachment")
     await keep(engine, seen, old, fresh, ancient, expired, picture)
     found = await due(engine=engine, space=SPACE, days=30)
-    assert [one.title for one in found.notes] == ["Ancient", "Old", "Seen"]
-    assert [one.days for one in found.notes] == [30_100, 100, 60]
-    assert [one.title for one in (await due(engine=engine, space=SPACE, days=0)).notes][-1] == "Fresh"
-    assert [one.title for one in (await due(engine=engine, space=SPACE, days=1, limit=2)).notes] == ["Ancient", "Old"]
-    assert [one.title for one in (await due(engine=engine, space=SPACE, days=1, category="Work")).notes] == ["Old"]
+    assert [note.title for note in found.notes] == ["Ancient", "Old", "Seen"]
+    assert [note.days for note in found.notes] == [30_100, 100, 60]
+    assert [note.title for note in (await due(engine=engine, space=SPACE, days=0)).notes][-1] == "Fresh"
+    assert [note.title for note in (await due(engine=engine, space=SPACE, days=1, limit=2)).notes] == ["Ancient", "Old"]
+    assert [note.title for note in (await due(engine=engine, space=SPACE, days=1, category="Work")).notes] == ["Old"]
     assert (await due(engine=engine, space=SPACE, days=40_000)).notes == ()
 
 
@@ -188,9 +188,9 @@ async def test_who_links_to_a_note_is_told_with_words_and_place(engine: Engine) 
         Relation(source=target.id, target=linked.id, text="from here", created_at=START),
         Relation(source=target.id, target=apart.id, type="depends_on", created_at=START),
     ]
-    await engine.store.commit(a_commit(*(Edge(relation=one, present=True) for one in edges)))
+    await engine.store.commit(a_commit(*(Edge(relation=edge, present=True) for edge in edges)))
     found = await backlinks("Target", engine=engine, space=SPACE, names=("Folder/My Target",))
-    told = {one.title: (one.text, one.snippet) for one in found.backlinks}
+    told = {backlink.title: (backlink.text, backlink.snippet) for backlink in found.backlinks}
     assert told == {
         "By Alias": ("the goal", "`[[not]]` but **![[the goal]]**"),
         "By File": ("Folder/My Target.md", "In **[[Folder/My Target.md#Part]]** it is."),
@@ -198,21 +198,25 @@ async def test_who_links_to_a_note_is_told_with_words_and_place(engine: Engine) 
         "Mentioning": ("the target", f"First. See **[[target|the target]]** and [[x-target-{target.id}]]. Last."),
         "Related": ("needs it", ""),
     }
-    assert [one.title for one in found.backlinks] == sorted(told)
-    assert [one.title for one in (await backlinks("linked", engine=engine, space=SPACE)).backlinks] == ["Target"]
+    assert [backlink.title for backlink in found.backlinks] == sorted(told)
+    assert [backlink.title for backlink in (await backlinks("linked", engine=engine, space=SPACE)).backlinks] == [
+        "Target"
+    ]
 
 
 async def test_a_note_is_linked_by_its_title_behind_its_category_too(engine: Engine) -> None:
     target = a_note("target", category="work/plans")
     linking = a_note("linking", "[[Work/Plans/Target]] and [[plans/Target]], but no [[work/Target]]")
     await keep(engine, target, linking)
-    assert [one.title for one in (await backlinks("target", engine=engine, space=SPACE)).backlinks] == ["Linking"]
-    assert [one.target for one in (await broken_links(engine=engine, space=SPACE)).links] == ["work/Target"]
+    assert [backlink.title for backlink in (await backlinks("target", engine=engine, space=SPACE)).backlinks] == [
+        "Linking"
+    ]
+    assert [link.target for link in (await broken_links(engine=engine, space=SPACE)).links] == ["work/Target"]
 
 
 @pytest.mark.parametrize("most_bytes", [128_000_000, 1])
 async def test_links_that_lead_nowhere_are_told_with_what_may_be_meant(engine: Engine, most_bytes: int) -> None:
-    object.__setattr__(engine, "mirrors", Mirrors(most_bytes=most_bytes))
+    object.__setattr__(engine, "mirrors", TextCaches(most_bytes=most_bytes))
     target = a_note("target")
     fine = a_note("fine", f"[[Target]] [[TARGET#x]] [[a-{target.id}]] [[#here]] [[files/known.md]] `[[code]]`")
     broken = a_note("broken", "[[Tarqet|that one]] [[gone]] ![[picture.png]] ![[lost.png]] [[tarqet]]")
@@ -225,12 +229,12 @@ async def test_links_that_lead_nowhere_are_told_with_what_may_be_meant(engine: E
         (gone.id, Link(target="x")),
     ]
     found = await broken_links(engine=engine, space=SPACE, wanted=wanted, known=known)
-    assert {(one.title, one.target, one.text) for one in found.links} == {
+    assert {(link.title, link.target, link.text) for link in found.links} == {
         ("Broken", "Tarqet", "that one"), ("Broken", "gone", ""), ("Broken", "lost.png", ""),
         ("Target", "Future Note", "soon"),
     }  # fmt: skip
-    assert next(one for one in found.links if one.target == "Tarqet").suggestions == ("target",)
+    assert next(link for link in found.links if link.target == "Tarqet").suggestions == ("target",)
     assert len((await broken_links(engine=engine, space=SPACE, wanted=wanted, known=known, limit=2)).links) == 2
     # Without a folder nobody knows which files there are.
     alone = await broken_links(engine=engine, space=SPACE)
-    assert {one.target for one in alone.links} == {"Tarqet", "gone", "files/known.md"}
+    assert {link.target for link in alone.links} == {"Tarqet", "gone", "files/known.md"}

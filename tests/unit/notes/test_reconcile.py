@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from scrubjay.notes.syncing.reconcile import File, Kept, Step, decide
+from scrubjay.notes.sync.reconcile import File, Kept, Step, decide
 
 
 @pytest.mark.parametrize(("agreed", "file", "kept"), list(product([True, False], File, Kept)))

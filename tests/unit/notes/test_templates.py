@@ -8,9 +8,9 @@ import pytest
 from tests.unit.notes.rooms import WHO, open_room
 
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.notes.asked import NoteDraft
-from scrubjay.notes.page.note import Note
-from scrubjay.notes.page.templates import BUILT_IN, begun, filled, template_names, template_text
+from scrubjay.notes.markdown.note import Note
+from scrubjay.notes.markdown.templates import BUILT_IN, begun, filled, template_names, template_text
+from scrubjay.notes.requests import NoteDraft
 
 NOW = datetime(2024, 3, 1, 15, 4, 5, 678_000, tzinfo=UTC)
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from scrubjay.notes.disk import watch
-from scrubjay.notes.disk.folder import Folder, digest
-from scrubjay.notes.disk.watch import EVERYTHING, watching
+from scrubjay.notes.files import watch
+from scrubjay.notes.files.folder import Folder, digest
+from scrubjay.notes.files.watch import EVERYTHING, watching
 
 
 class Watcher:
@@ -264,4 +264,4 @@ def _held() -> int:
     """Threads, and open notifications where the system tells of them."""
     open_files = Path("/proc/self/fd")
     links = [one.readlink().name for one in open_files.iterdir() if one.is_symlink()] if open_files.exists() else []
-    return sum("inotify" in one for one in links) + sum("scrubjay-notes" in one.name for one in threading.enumerate())
+    return sum("inotify" in link for link in links) + sum("scrubjay-notes" in one.name for one in threading.enumerate())

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from tests.unit.notes.drafting import texts
 
-from scrubjay.notes.page.wiki import Mention, key_of, mentions, retargeted
+from scrubjay.notes.markdown.wiki import Mention, key_of, mentions, retargeted
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from scrubjay.notes.page.wiki import Mention, key_of, mentions, retargeted
     ],
 )
 def test_what_is_a_link(content: str, targets: list[str]) -> None:
-    assert [one.target for one in mentions(content)] == targets
+    assert [mention.target for mention in mentions(content)] == targets
 
 
 def test_what_a_link_says() -> None:

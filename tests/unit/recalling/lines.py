@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from tests.unit.workshop import SPACE, Workshop
+from tests.fakes.build import DIMENSION, MODEL, a_commit, a_rewrite, a_write
+from tests.unit.write_world import SPACE, Workshop
 
-from scrubjay.branches import DRAWER, branch_id
+from scrubjay.lookup.branches import COLLECTION, branch_id
 from scrubjay.model.change import Action
+from scrubjay.model.document import Document
 from scrubjay.model.memory import Memory, State
-from scrubjay.model.paper import Paper
 from scrubjay.model.results import ReadResult
 from scrubjay.ports import Embedded
 from scrubjay.recalling.read import read
-from scrubjay.testing.build import DIMENSION, MODEL, a_commit, a_rewrite, a_write
 from scrubjay.text.passages import embedding_text, passages_of
 
 
@@ -40,8 +40,8 @@ async def rewritten(shop: Workshop, line: Memory, *, content: str = "", state: S
 
 async def switched(shop: Workshop, memory: Memory, name: str) -> None:
     """Have a memory stand on a branch for whoever names none."""
-    paper = Paper(space=SPACE, drawer=DRAWER, key=memory.id, value={"current": name}, at=shop.clock.now())
-    await shop.store.file_paper(paper, base=None)
+    document = Document(space=SPACE, collection=COLLECTION, key=memory.id, value={"current": name}, at=shop.clock.now())
+    await shop.store.put_document(document, base=None)
 
 
 async def told(
@@ -58,7 +58,10 @@ async def told(
 
 
 async def _commit(shop: Workshop, line: Memory, *, is_new: bool) -> None:
-    texts = {one.hash: embedding_text(line, one.observation, one.start, one.end) for one in passages_of(line)}
+    texts = {
+        passage.hash: embedding_text(line, passage.observation, passage.start, passage.end)
+        for passage in passages_of(line)
+    }
     vectors = await shop.embedder.embed(list(texts.values()))
     embedded = Embedded(model=MODEL, dimension=DIMENSION, vectors=dict(zip(texts, vectors, strict=True)))
     write = a_write(line, action=Action.BRANCHED) if is_new else a_rewrite(line)

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fakes.build import START, a_memory
 from tests.unit.drawing import some
 
 from scrubjay.model.memory import Observation, Source
 from scrubjay.model.results import Hit
 from scrubjay.recalling.budget import cost_of, fit
-from scrubjay.testing.build import START, a_memory
 
 BARE = Hit(
     id="0198-id", name="tea", title="Tea", passage="", score=1.0, date=START, entities=(), source=Source(),

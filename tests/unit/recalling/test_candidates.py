@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 import pytest
-from tests.unit.workshop import SPACE, Workshop
+from tests.fakes.build import START
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import IndexUnavailable
 from scrubjay.model.draft import Draft, Limits
@@ -13,21 +14,20 @@ from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
 from scrubjay.recalling.candidates import Candidates, Library, gather_candidates
 from scrubjay.recalling.understand import understand
-from scrubjay.testing.build import START
 
 
 class Broken:
     """An index that cannot be used."""
 
-    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
-        raise IndexUnavailable("the index is in pieces", space=space, limit=limit, size=len(vector), kind=wanted.kind)
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
+        raise IndexUnavailable("the index is in pieces", space=space, limit=limit, size=len(vector), kind=filter.kind)
 
 
 class Behind:
     """An index that still knows passages that are gone."""
 
-    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
-        del space, vector, wanted, limit
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
+        del space, vector, filter, limit
         return [(987_654_321, 0.9)]
 
 
@@ -35,21 +35,27 @@ async def gathered(
     shop: Workshop,
     query: str,
     *,
-    wanted: Filter | None = None,
+    filter: Filter | None = None,
     deeper: int = 0,
     among: Sequence[int] | None = None,
 ) -> Candidates:
-    question = Question(query=query, filter=wanted or Filter())
+    question = Question(query=query, filter=filter or Filter())
     asked = understand(question, limits=Limits(), ranking=Ranking(), now=START)
-    shelf = shop.shelf
-    library = Library(space=SPACE, store=shelf.store, embedder=shelf.embedder, index=shelf.index, ranking=shelf.ranking)
+    recall_context = shop.recall_context
+    library = Library(
+        space=SPACE,
+        store=recall_context.store,
+        embedder=recall_context.embedder,
+        index=recall_context.index,
+        ranking=recall_context.ranking,
+    )
     return await gather_candidates(asked, library=library, deeper=deeper, among=among)
 
 
 async def test_words_and_meaning_both_bring_candidates_each_once(shop: Workshop) -> None:
     tea, jay = await shop.kept("green tea"), await shop.kept("a scrub jay")
     found = await gathered(shop, "tea")
-    assert sorted(one.memory_id for one in found.passages) == sorted([tea.id, jay.id])
+    assert sorted(passage.memory_id for passage in found.passages) == sorted([tea.id, jay.id])
     assert len(found.near.cosines) == 2
     assert (found.sought.statistics.passages, found.sought.statistics.frequencies["tea"]) == (2, 1)
     assert found.near.weight > 0
@@ -59,15 +65,15 @@ async def test_words_and_meaning_both_bring_candidates_each_once(shop: Workshop)
 async def test_only_what_passes_the_filter_is_a_candidate(shop: Workshop) -> None:
     await shop.kept("green tea")
     black = await shop.kept(Draft(text="black tea", kind="fact"))
-    found = await gathered(shop, "tea", wanted=Filter(kind="fact"))
-    assert [one.memory_id for one in found.passages] == [black.id]
+    found = await gathered(shop, "tea", filter=Filter(kind="fact"))
+    assert [passage.memory_id for passage in found.passages] == [black.id]
 
 
 async def test_without_a_model_the_words_alone_are_searched(shop: Workshop) -> None:
     tea, _ = await shop.kept("green tea"), await shop.kept("a scrub jay")
     shop.embedder.failing = True
     found = await gathered(shop, "tea")
-    assert [one.memory_id for one in found.passages] == [tea.id]
+    assert [passage.memory_id for passage in found.passages] == [tea.id]
     assert (found.near.cosines, found.near.weight) == ({}, 0.0)
     assert len(found.near.degraded) == 1
     assert found.near.degraded[0].startswith("searched by words only")
@@ -77,7 +83,7 @@ async def test_with_a_broken_index_words_are_searched_and_ranked_by_meaning_too(
     tea, _ = await shop.kept("green tea"), await shop.kept("a scrub jay")
     shop.index = Broken()
     found = await gathered(shop, "tea")
-    assert [one.memory_id for one in found.passages] == [tea.id]
+    assert [passage.memory_id for passage in found.passages] == [tea.id]
     assert found.near.degraded == ("searched by words only: the index is in pieces",)
     assert len(found.near.cosines) == 1
 
@@ -94,7 +100,7 @@ async def test_of_many_candidates_the_most_promising_are_ranked(quick: Workshop,
     quick.embedder.failing = failing
     found = await gathered(quick, "jay tea")
     assert len(found.passages) < 150
-    assert any({"jay", "tea"} <= set(one.terms.split()) for one in found.passages)
+    assert any({"jay", "tea"} <= set(passage.terms.split()) for passage in found.passages)
 
 
 @pytest.mark.parametrize("failing", [False, True])
@@ -109,7 +115,7 @@ async def test_among_given_passages_all_are_candidates_and_no_other(shop: Worksh
     tea, _, jay = await shop.kept("green tea"), await shop.kept("black tea"), await shop.kept("a scrub jay")
     numbers = await shop.store.passage_numbers(SPACE, [tea.id, jay.id])
     found = await gathered(shop, "tea", among=numbers)
-    assert sorted(one.memory_id for one in found.passages) == sorted([tea.id, jay.id])
+    assert sorted(passage.memory_id for passage in found.passages) == sorted([tea.id, jay.id])
     assert found.complete
     assert set(found.near.cosines) == set(numbers)
 
@@ -132,6 +138,6 @@ async def test_words_or_meaning_can_be_left_out(shop: Workshop) -> None:
     tea, _ = await shop.kept("green tea"), await shop.kept("a scrub jay")
     shop.ranking = Ranking.parsed(without="meaning")
     found = await gathered(shop, "tea")
-    assert ([one.memory_id for one in found.passages], found.near.degraded) == ([tea.id], ())
+    assert ([passage.memory_id for passage in found.passages], found.near.degraded) == ([tea.id], ())
     shop.ranking = Ranking.parsed(without="words,meaning")
     assert (await gathered(shop, "tea")).passages == ()

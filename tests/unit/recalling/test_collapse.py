@@ -4,16 +4,16 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from tests.unit.workshop import SPACE, Workshop
+from tests.fakes.build import START, a_memory
+from tests.unit.write_world import SPACE, Workshop
 
+from scrubjay.lookup.references import SoundReader
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Source, State
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Filter
 from scrubjay.recalling.collapse import Found, Wanted, collapse, passes
 from scrubjay.recalling.fuse import Scored
-from scrubjay.references import SoundReader
-from scrubjay.testing.build import START, a_memory
 
 NOW = START + timedelta(days=1)
 
@@ -26,13 +26,13 @@ def scored(memory_id: str, score: float = 1.0, *, observation: int | None = None
 async def collapsed(
     shop: Workshop,
     *found: Scored,
-    wanted: Filter | None = None,
+    filter: Filter | None = None,
     count: int = 10,
     skip: frozenset[str] = frozenset(),
     now: datetime = NOW,
 ) -> list[Found]:
     reader = SoundReader(shop.store, space=SPACE)
-    sought = Wanted(filter=wanted or Filter(), count=count, now=now, is_there=skip.__contains__, admits=bool)
+    sought = Wanted(filter=filter or Filter(), count=count, now=now, is_there=skip.__contains__, admits=bool)
     return await collapse(found, wanted=sought, reader=reader)
 
 
@@ -46,7 +46,7 @@ async def test_a_memory_is_shown_once_by_its_best_passage(shop: Workshop) -> Non
 
 async def test_the_order_stays_and_no_more_than_wanted_come(shop: Workshop) -> None:
     ids = [(await shop.remember(f"tea {number}")).id for number in range(12)]
-    found = await collapsed(shop, *(scored(one) for one in reversed(ids)), count=3)
+    found = await collapsed(shop, *(scored(id_) for id_ in reversed(ids)), count=3)
     assert [one.memory.id for one in found] == ids[:-4:-1]
 
 
@@ -61,14 +61,14 @@ async def test_records_of_one_text_are_one_answer_with_all_entities(shop: Worksh
 
 async def test_asked_for_one_entity_only_that_one_is_told(shop: Workshop) -> None:
     group = await shop.remember(Draft(text="tea", entities=("Sarah", "Acme")))
-    found = await collapsed(shop, *(scored(one) for one in group.ids), wanted=Filter(entity="acme"))
+    found = await collapsed(shop, *(scored(id_) for id_ in group.ids), filter=Filter(entity="acme"))
     assert [(one.memory.id, one.entities) for one in found] == [(group.ids[1], ("Acme",))]
 
 
 async def test_a_forgotten_sibling_is_not_told(shop: Workshop) -> None:
     group = await shop.remember(Draft(text="tea", entities=("Sarah", "Acme")))
     await shop.forget(group.ids[0])
-    found = await collapsed(shop, *(scored(one) for one in group.ids))
+    found = await collapsed(shop, *(scored(id_) for id_ in group.ids))
     assert [(one.memory.id, one.entities) for one in found] == [(group.ids[1], ("Acme",))]
 
 
@@ -117,8 +117,8 @@ TEA = a_memory(
         (Filter(any_tags=("cold", "wet")), False),
     ],
 )
-def test_the_record_has_the_last_word(wanted: Filter, *, answer: bool) -> None:
-    assert passes(TEA, wanted, now=NOW) is answer
+def test_the_record_has_the_last_word(filter: Filter, *, answer: bool) -> None:
+    assert passes(TEA, filter, now=NOW) is answer
 
 
 @pytest.mark.parametrize("field", ["expires_at", "valid_until"])

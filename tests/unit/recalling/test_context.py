@@ -4,16 +4,16 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.unit.workshop import SPACE, Workshop
+from tests.fakes.build import a_commit, a_memory
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.conflict import ConflictStatus, ConflictType, Side, Strategy, ToldConflict
+from scrubjay.model.conflict import ConflictDetails, ConflictStatus, ConflictType, Side, Strategy
 from scrubjay.model.context import Context
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import Source
 from scrubjay.model.rules import Rules
 from scrubjay.recalling.context import context
-from scrubjay.testing.build import a_commit, a_memory
 from scrubjay.text.cost import estimate_tokens
 
 LONG = "The jay buried another acorn under the third oak on the left. " * 40
@@ -25,7 +25,7 @@ async def begin(
     session: str = "",
     project: str = "",
     max_tokens: int = 1500,
-    conflicts: tuple[ToldConflict, ...] = (),
+    conflicts: tuple[ConflictDetails, ...] = (),
 ) -> Context:
     return await context(
         session=session, project=project, max_tokens=max_tokens, conflicts=conflicts, now=shop.clock.now(), space=SPACE,
@@ -40,10 +40,10 @@ async def said(shop: Workshop, text: str, *, session: str = "", project: str = "
     return (await shop.remember(draft)).id
 
 
-def a_conflict() -> ToldConflict:
+def a_conflict() -> ConflictDetails:
     one = Side(id="a", name="sarah-lives", statement="Sarah lives in\nParis", date=datetime(2026, 5, 2, tzinfo=UTC))
     other = Side(id="b", name="sarah-lived", statement="Sarah lives in Rome", date=datetime(2026, 5, 1, tzinfo=UTC))
-    return ToldConflict(
+    return ConflictDetails(
         id="c-0123456789abcdef", type=ConflictType.CONTRADICTION, confidence=0.9, status=ConflictStatus.PENDING,
         suggested_action=Strategy.SUPERSEDE, memory=one, other=other, detected_at=datetime(2026, 5, 2, tzinfo=UTC),
     )  # fmt: skip
@@ -87,8 +87,8 @@ async def test_everything_is_told_in_order(shop: Workshop) -> None:
     assert told.tokens == estimate_tokens(told.text)
     assert [one.text for one in told.recent] == ["We chose green", "Red was never tried"]
     assert (told.last_session, told.left_out) == ("monday", ())
-    assert [one.why for one in told.reminders] == [f"due {due.date()}"]
-    assert [one.id for one in told.conflicts] == ["c-0123456789abcdef"]
+    assert [reminder.why for reminder in told.reminders] == [f"due {due.date()}"]
+    assert [conflict.id for conflict in told.conflicts] == ["c-0123456789abcdef"]
 
 
 async def test_the_text_never_costs_more_than_its_budget(quick: Workshop) -> None:
@@ -198,7 +198,7 @@ async def test_a_reminder_that_is_pinned_is_told_once(quick: Workshop) -> None:
     await quick.remember(Draft(text="Water the plants", pinned=True, remind_at=quick.clock.now()))
     told = await begin(quick)
     assert told.text.count("Water the plants") == 1
-    assert [one.text for one in told.reminders] == ["Water the plants"]
+    assert [reminder.text for reminder in told.reminders] == ["Water the plants"]
 
 
 async def test_the_latest_reminders_come_first_over_many_months(shop: Workshop) -> None:
@@ -206,7 +206,7 @@ async def test_the_latest_reminders_come_first_over_many_months(shop: Workshop) 
     for days in (400, 1, 70, 35):
         await shop.remember(Draft(text=f"Due {days} days ago", remind_at=now - timedelta(days=days)))
     told = await begin(shop)
-    assert [one.text for one in told.reminders] == [f"Due {days} days ago" for days in (1, 35, 70, 400)]
+    assert [reminder.text for reminder in told.reminders] == [f"Due {days} days ago" for days in (1, 35, 70, 400)]
 
 
 async def test_what_is_due_is_found_among_many_that_are_not(quick: Workshop) -> None:
@@ -220,7 +220,7 @@ async def test_what_is_due_is_found_among_many_that_are_not(quick: Workshop) -> 
     ]
     await quick.store.commit(a_commit(due, *waiting))
     told = await begin(quick)
-    assert [one.text for one in told.reminders] == ["Renew the passport"]
+    assert [reminder.text for reminder in told.reminders] == ["Renew the passport"]
     quick.clock.set(later)
     told = await begin(quick, max_tokens=9_000)
     assert (len(told.reminders), told.left_out[0][:30]) == (20, "380 reminders that were due be")
@@ -231,7 +231,7 @@ async def test_one_statement_does_not_fill_the_conflicts(quick: Workshop) -> Non
     crowd = [replace(quarrel, id=f"c-{n}", other=replace(quarrel.other, id=f"b{n}")) for n in range(8)]
     other = replace(quarrel, id="c-other", memory=replace(quarrel.memory, id="x"), other=replace(quarrel.other, id="y"))
     told = await begin(quick, conflicts=(*crowd, other))
-    assert [one.id for one in told.conflicts] == ["c-0", "c-1", "c-other"]
+    assert [conflict.id for conflict in told.conflicts] == ["c-0", "c-1", "c-other"]
 
 
 async def test_pinned_memories_leave_room_for_all_the_rest(quick: Workshop) -> None:

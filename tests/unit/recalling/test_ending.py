@@ -2,16 +2,16 @@
 
 from datetime import timedelta
 
-from tests.unit.workshop import SPACE, Workshop
+from tests.fakes.build import START, a_commit, a_memory, moment
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Memory, Observation
 from scrubjay.model.query import Question
-from scrubjay.model.searching import SearchText, TextsFound
-from scrubjay.recalling.containing import contained, stands_in
+from scrubjay.model.text_search import SearchText, TextsFound
 from scrubjay.recalling.fulltext import search_text
-from scrubjay.recalling.mirror import Mirrors
-from scrubjay.testing.build import START, a_commit, a_memory, moment
+from scrubjay.recalling.substring import contained, stands_in
+from scrubjay.recalling.text_cache import TextCaches
 
 END = moment(86_400)
 LEASE, DOG = "rents a flat in Oslo", "has a brown dog"
@@ -20,7 +20,7 @@ LEASE, DOG = "rents a flat in Oslo", "has a brown dog"
 def tenant(*others: str, content: str = "") -> Memory:
     """Somebody who rents a flat until a day, of whom more may be known."""
     lease = Observation(text=LEASE, recorded_at=START, valid_until=END)
-    more = (Observation(text=one, recorded_at=START) for one in others)
+    more = (Observation(text=other, recorded_at=START) for other in others)
     return a_memory(content, name="sarah", observations=(lease, *more))
 
 
@@ -31,7 +31,7 @@ async def passages(shop: Workshop, query: str) -> list[str]:
 async def sought(shop: Workshop, query: str) -> TextsFound:
     return await search_text(
         SearchText(query=query), spaces=(SPACE,), now=shop.clock.now(), limits=Limits(), store=shop.store,
-        mirrors=Mirrors(),
+        text_caches=TextCaches(),
     )  # fmt: skip
 
 
@@ -81,7 +81,7 @@ async def test_a_text_stands_in_a_memory_until_its_end(shop: Workshop) -> None:
     assert not stands_in("flat", memory, now=END)
     asked = Question(query="", contains="a flat")
     assert [hit.id for hit in (await shop.recall(asked)).hits] == [memory.id]
-    found = await contained("a flat", state=memory.state, space=SPACE, store=shop.store, mirrors=Mirrors())
+    found = await contained("a flat", state=memory.state, space=SPACE, store=shop.store, text_caches=TextCaches())
     assert found.ids == (memory.id,)
     shop.clock.set(END)
     assert (await shop.recall(asked)).hits == ()
@@ -91,7 +91,7 @@ async def test_words_are_searched_in_what_holds(shop: Workshop) -> None:
     await shop.store.commit(a_commit(tenant(DOG)))
     (hit,) = (await sought(shop, "flat")).hits
     assert (hit.name, hit.matched, "flat" in hit.snippet) == ("sarah", ("observations",), True)
-    assert [one.name for one in (await sought(shop, "dog -Oslo")).hits] == []
+    assert [hit.name for hit in (await sought(shop, "dog -Oslo")).hits] == []
     shop.clock.set(END)
     assert (await sought(shop, "flat")).hits == ()
     (hit,) = (await sought(shop, "dog -Oslo")).hits

@@ -4,19 +4,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.workshop import SPACE
+from tests.fakes import FakeStore
+from tests.fakes.build import START, a_commit, a_memory, moment
+from tests.unit.write_world import SPACE
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Memory, Observation, State
 from scrubjay.model.query import Filter
-from scrubjay.model.searching import SearchText, TextsFound
+from scrubjay.model.text_search import SearchText, TextsFound
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.fulltext import search_text
-from scrubjay.recalling.mirror import Mirrors
-from scrubjay.stores.sqlite import SqliteStore
-from scrubjay.testing import FakeStore
-from scrubjay.testing.build import START, a_commit, a_memory, moment
+from scrubjay.recalling.text_cache import TextCaches
+from scrubjay.storage.sqlite import SqliteStore
 
 MEETING = a_memory(
     "# Q4 Goals Discussion\n\n**Key Points:**\n- Revenue target: $2M\n- New **product** launch in March\n",
@@ -47,7 +47,7 @@ async def look(
         await kept.commit(a_commit(*(memories or ALL)))
     asked = SearchText(query=query, filter=Filter(**wanted), limit=limit, offset=offset)  # type: ignore[arg-type]
     return await search_text(
-        asked, spaces=spaces, now=moment(99), limits=limits or Limits(), store=kept, mirrors=Mirrors()
+        asked, spaces=spaces, now=moment(99), limits=limits or Limits(), store=kept, text_caches=TextCaches()
     )
 
 

@@ -3,18 +3,18 @@
 from datetime import timedelta
 
 import pytest
+from tests.fakes.build import START
 
 from scrubjay.model.draft import Limits
-from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Question
 from scrubjay.model.ranking import Ranking
+from scrubjay.model.timestamps import to_micros
 from scrubjay.ports import TermStatistics
+from scrubjay.recalling.context_window import lay_out
 from scrubjay.recalling.fuse import Scored, fuse, weigh_words
-from scrubjay.recalling.scene import lay_out
-from scrubjay.recalling.sought import Sought
+from scrubjay.recalling.query_terms import QueryTerms
 from scrubjay.recalling.understand import understand
-from scrubjay.testing.build import START
 
 # Words and meaning alone: what else there is has tests of its own.
 PLAIN = "manner,standing"
@@ -40,7 +40,7 @@ def scored(
     ranking = Ranking.parsed(without=without)
     asked = understand(Question(query=query), limits=Limits(), ranking=ranking, now=START)
     statistics = TermStatistics(passages=total, total_length=total * 5, frequencies=frequencies or {})
-    sought = Sought(worth=dict.fromkeys(asked.terms, 1.0), statistics=statistics)
+    sought = QueryTerms(worth=dict.fromkeys(asked.terms, 1.0), statistics=statistics)
     worded = weigh_words(lay_out(passages, beside), sought, asked, ranking)
     return list(fuse(worded, cosines or {}, weight=4.0, asked=asked, ranking=ranking, now=START))
 

@@ -5,15 +5,15 @@ from datetime import datetime
 
 import pytest
 from tests.unit.recalling.lines import branched, rewritten
-from tests.unit.workshop import SPACE, Workshop
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.results import Recalled
-from scrubjay.recalling.aside import Asides
-from scrubjay.recalling.setting_aside import open_reader
+from scrubjay.recalling.overlay.overlay import Overlays
+from scrubjay.recalling.overlay.reader import open_reader
 
 
 def passages(found: Recalled) -> list[str]:
@@ -115,7 +115,9 @@ async def test_more_branches_than_can_be_read_are_said(quick: Workshop) -> None:
     for number in range(3):
         await branched(quick, await quick.kept(f"office {number}"), "plan", f"moved {number}")
     question = Question(query="", branch="plan")
-    reader = await open_reader(question, space=SPACE, store=quick.store, now=quick.clock.now(), most=2, asides=Asides())
+    reader = await open_reader(
+        question, space=SPACE, store=quick.store, now=quick.clock.now(), most=2, asides=Overlays()
+    )
     assert len(reader.aside.told) == 2
     assert reader.aside.degraded[0].startswith("more than 2 memories have the branch 'plan'")
 
@@ -139,8 +141,8 @@ async def test_whoever_lists_branches_is_told_which_they_are(quick: Workshop) ->
     office = await quick.kept("office in Oslo")
     lines = [await branched(quick, office, name, f"office of the {name}") for name in ("plan", "other", "old")]
     await rewritten(quick, lines.pop(), state=State.TRASHED)
-    found = await quick.recall("office", wanted=Filter(state=State.BRANCHED))
+    found = await quick.recall("office", filter=Filter(state=State.BRANCHED))
     # By its own id: who forgets what was found must not forget the memory.
     assert {(hit.branch, hit.id) for hit in found.hits} == {(line.branch, line.id) for line in lines}
-    (dropped,) = (await quick.recall("office", wanted=Filter(state=State.TRASHED))).hits
+    (dropped,) = (await quick.recall("office", filter=Filter(state=State.TRASHED))).hits
     assert dropped.branch == "old"

@@ -6,13 +6,13 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fakes.build import START, a_memory
 from tests.unit.drawing import some
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter, Question
 from scrubjay.recalling.paging import Page, cursor_after, page_of
-from scrubjay.testing.build import START, a_memory
 
 QUESTION = Question(query="tea")
 NOW = START + timedelta(days=1)

@@ -8,23 +8,23 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fakes import FakeStore
+from tests.fakes.build import START, a_commit, a_memory, a_rewrite, an_origin, revised
 from tests.unit.drawing import few
-from tests.unit.workshop import SPACE, Workshop
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import BodyDamaged, InvalidInput
+from scrubjay.lookup.references import SoundReader
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import Memory, Observation, State
-from scrubjay.model.moment import to_iso
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.results import Recalled
+from scrubjay.model.timestamps import to_iso
 from scrubjay.model.version import Version
-from scrubjay.recalling.aside import Aside, AsideKey, AsideReader, Asides
-from scrubjay.recalling.bygone import bygone
-from scrubjay.recalling.setting_aside import open_reader
-from scrubjay.references import SoundReader
-from scrubjay.testing import FakeStore
-from scrubjay.testing.build import START, a_commit, a_memory, a_rewrite, an_origin, revised
+from scrubjay.recalling.overlay.as_of import bygone
+from scrubjay.recalling.overlay.overlay import Overlay, OverlayKey, OverlayReader, Overlays
+from scrubjay.recalling.overlay.reader import open_reader
 
 # Words that are taken for others depend on which words there are by now.
 EXACT = Ranking(without=frozenset({"typos", "kin"}))
@@ -35,9 +35,9 @@ def passages(found: Recalled) -> list[str]:
 
 
 async def asked(
-    shop: Workshop, query: str, at: datetime, *, contains: str = "", wanted: Filter | None = None
+    shop: Workshop, query: str, at: datetime, *, contains: str = "", filter: Filter | None = None
 ) -> Recalled:
-    return await shop.recall(Question(query=query, as_of=at, contains=contains, filter=wanted or Filter()))
+    return await shop.recall(Question(query=query, as_of=at, contains=contains, filter=filter or Filter()))
 
 
 async def test_a_memory_says_what_it_said_on_that_day(shop: Workshop) -> None:
@@ -80,9 +80,9 @@ async def test_it_was_found_by_what_it_was_filed_under_then(shop: Workshop) -> N
     tea = await shop.remember(Draft(text="tea", kind="fact"))
     then = shop.clock.now()
     await shop.revise(tea.id, kind="note")
-    assert passages(await asked(shop, "tea", then, wanted=Filter(kind="fact"))) == ["tea"]
-    assert passages(await asked(shop, "tea", then, wanted=Filter(kind="note"))) == []
-    assert passages(await asked(shop, "tea", then, wanted=Filter(state=State.TRASHED))) == []
+    assert passages(await asked(shop, "tea", then, filter=Filter(kind="fact"))) == ["tea"]
+    assert passages(await asked(shop, "tea", then, filter=Filter(kind="note"))) == []
+    assert passages(await asked(shop, "tea", then, filter=Filter(state=State.TRASHED))) == []
 
 
 async def test_what_is_restored_was_in_the_trash_then(shop: Workshop) -> None:
@@ -91,7 +91,7 @@ async def test_what_is_restored_was_in_the_trash_then(shop: Workshop) -> None:
     then = shop.clock.now()
     await shop.restore(tea.id)
     assert passages(await asked(shop, "tea", then)) == []
-    assert passages(await asked(shop, "tea", then, wanted=Filter(state=State.TRASHED))) == ["tea"]
+    assert passages(await asked(shop, "tea", then, filter=Filter(state=State.TRASHED))) == ["tea"]
 
 
 async def test_expiry_and_superseding_count_from_that_day(shop: Workshop) -> None:
@@ -256,10 +256,10 @@ async def test_who_writes_late_what_was_said_before_is_heard(quick: Workshop) ->
 
 
 def test_no_more_of_the_past_is_kept_than_may_be() -> None:
-    asides = Asides(most=4)
-    first, second, third = (AsideKey(SPACE, START, "", wanted) for wanted in ("first", "second", "third"))
+    asides = Overlays(most=4)
+    first, second, third = (OverlayKey(SPACE, START, "", wanted) for wanted in ("first", "second", "third"))
     for key in (first, second, third):
-        asides.put(key, Aside(told={key.wanted: a_memory(), "nobody": None}), place=1)
+        asides.put(key, Overlay(told={key.wanted: a_memory(), "nobody": None}), place=1)
     assert asides.get(first, place=1) is None
     assert asides.get(second, place=1) is not None
     assert asides.get(third, place=2) is None
@@ -293,9 +293,9 @@ async def test_more_changes_than_can_be_read_are_said(quick: Workshop) -> None:
     for one in (*made, newer):
         await quick.revise(one.id, content="milk")
 
-    async def at_most(most: int) -> AsideReader:
+    async def at_most(most: int) -> OverlayReader:
         question = Question(query="tea", as_of=then)
-        return await open_reader(question, space=SPACE, store=quick.store, now=then, most=most, asides=Asides())
+        return await open_reader(question, space=SPACE, store=quick.store, now=then, most=most, asides=Overlays())
 
     reader = await at_most(2)
     assert [memory.content for memory in await reader.get([one.id for one in made])] == ["tea 2", "tea 3"]
@@ -378,12 +378,12 @@ async def test_as_of_any_moment_it_answers_as_it_did_then(deeds: list[tuple[str,
     answered: list[tuple[datetime, list[list[str]]]] = []
     for deed, which, word in deeds:
         await _do(shop, deed, which, word)
-        answered.append((shop.clock.now(), [_told(await shop.recall(one)) for one in questions]))
+        answered.append((shop.clock.now(), [_told(await shop.recall(question)) for question in questions]))
         # Asked again after each deed: what was kept before is added to.
         moment, before = answered[0]
-        assert [_told(await shop.recall(replace(one, as_of=moment))) for one in questions] == before
+        assert [_told(await shop.recall(replace(question, as_of=moment))) for question in questions] == before
     for moment, before in answered:
-        again = [_told(await shop.recall(replace(one, as_of=moment))) for one in questions]
+        again = [_told(await shop.recall(replace(question, as_of=moment))) for question in questions]
         assert again == before
 
 
@@ -412,12 +412,12 @@ async def _do(shop: Workshop, deed: str, which: int, word: str) -> None:
 
 
 def test_of_many_moments_the_last_few_are_kept() -> None:
-    asides = Asides(most=5, moments=3)
-    keys = [AsideKey(SPACE, START + timedelta(days=number), "", "") for number in range(11)]
+    asides = Overlays(most=5, moments=3)
+    keys = [OverlayKey(SPACE, START + timedelta(days=number), "", "") for number in range(11)]
     for key in keys[:9]:
-        asides.put(key, Aside(told={str(key): None}), place=1)
+        asides.put(key, Overlay(told={str(key): None}), place=1)
     assert [key for key in keys if asides.get(key, place=1)] == keys[6:9]
-    asides.put(keys[9], Aside(told=dict.fromkeys("abcd")), place=1)
+    asides.put(keys[9], Overlay(told=dict.fromkeys("abcd")), place=1)
     assert [key for key in keys if asides.get(key, place=1)] == keys[8:10]
-    asides.put(keys[10], Aside(told=dict.fromkeys("abcdef")), place=1)
+    asides.put(keys[10], Overlay(told=dict.fromkeys("abcdef")), place=1)
     assert not any(asides.get(key, place=1) for key in keys)

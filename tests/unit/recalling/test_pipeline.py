@@ -7,8 +7,10 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes.build import START, a_commit, a_memory
 from tests.unit.drawing import few
-from tests.unit.workshop import SPACE, Workshop
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import IndexUnavailable, InvalidInput
 from scrubjay.model.draft import Draft, Edit
@@ -19,8 +21,6 @@ from scrubjay.model.ranking import Ranking
 from scrubjay.model.results import Recalled
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.budget import cost_of
-from scrubjay.testing import FakeEmbedder, FakeStore
-from scrubjay.testing.build import START, a_commit, a_memory
 
 
 class Fixed:
@@ -29,16 +29,16 @@ class Fixed:
     def __init__(self, *numbers: int) -> None:
         self.numbers = numbers
 
-    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
-        del space, vector, wanted
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
+        del space, vector, filter
         return [(number, 1.0) for number in self.numbers][:limit]
 
 
 class Broken(Fixed):
     """An index that cannot be used."""
 
-    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
-        await super().search(space, vector, wanted, limit=limit)
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
+        await super().search(space, vector, filter, limit=limit)
         raise IndexUnavailable("the index is in pieces")
 
 
@@ -141,8 +141,8 @@ async def test_filters_narrow_both_ways_of_asking(shop: Workshop) -> None:
     gone = await shop.remember(Draft(text="cold tea", kind="fact"))
     await shop.forget(gone.id)
     for query in ("tea", ""):
-        assert ids(await shop.recall(query, wanted=Filter(kind="fact"))) == [fact.id]
-        assert ids(await shop.recall(query, wanted=Filter(kind="fact", state=State.TRASHED))) == [gone.id]
+        assert ids(await shop.recall(query, filter=Filter(kind="fact"))) == [fact.id]
+        assert ids(await shop.recall(query, filter=Filter(kind="fact", state=State.TRASHED))) == [gone.id]
 
 
 async def test_expired_memories_are_not_found(shop: Workshop) -> None:
@@ -328,11 +328,11 @@ async def test_only_what_contains_a_text_is_found_to_the_letter(shop: Workshop) 
 async def test_of_many_that_contain_a_text_the_best_come_and_none_is_left_out(quick: Workshop) -> None:
     memories = [a_memory(f"cup {number} of {'tea' if number % 3 else 'coffee'}") for number in range(900)]
     await quick.store.commit(a_commit(*memories))
-    expected = {one.id for one in memories if "coffee" in one.content}
+    expected = {memory.id for memory in memories if "coffee" in memory.content}
     question = Question(query="tea cup", contains="of COFFEE", limit=1000, max_tokens=1_000_000)
     assert set(ids(await quick.recall(question))) == expected
     most = replace(question, contains="cup")
-    assert set(ids(await quick.recall(most))) == {one.id for one in memories}
+    assert set(ids(await quick.recall(most))) == {memory.id for memory in memories}
 
 
 async def test_hits_come_with_what_was_said_around_them(shop: Workshop) -> None:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from tests.unit.drawing import some
 
 from scrubjay.model.draft import Limits
-from scrubjay.model.moment import to_micros
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Question
 from scrubjay.model.ranking import Ranking
+from scrubjay.model.timestamps import to_micros
+from scrubjay.recalling.context_window import lay_out
 from scrubjay.recalling.prior import priors_of
-from scrubjay.recalling.scene import lay_out
 from scrubjay.recalling.understand import understand
 
 NOW = datetime(2024, 3, 15, 12, tzinfo=UTC)

@@ -5,16 +5,16 @@ from datetime import datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fakes import FakeStore
+from tests.fakes.build import START, a_commit, a_memory
 from tests.unit.drawing import few
-from tests.unit.workshop import Workshop
+from tests.unit.write_world import Workshop
 
 from scrubjay.model.memory import Json, Memory, Source
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import STAGES, Ranking
 from scrubjay.recalling.budget import cost_of
 from scrubjay.recalling.collapse import passes
-from scrubjay.testing import FakeStore
-from scrubjay.testing.build import START, a_commit, a_memory
 
 WORDS = st.sampled_from("tea milk harbour boiler Sarah? 茶 été snake_case 2023 🎉".split())
 texts = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
@@ -78,13 +78,13 @@ async def found(kept: list[Memory], question: Question, ranking: Ranking) -> lis
 
 @given(memories, questions, filters)
 @few
-async def test_a_filter_never_widens(kept: list[Memory], asked: tuple[Question, Ranking], wanted: Filter) -> None:
+async def test_a_filter_never_widens(kept: list[Memory], asked: tuple[Question, Ranking], filter: Filter) -> None:
     question, ranking = asked
     whole = await found(kept, question, ranking)
-    narrowed = await found(kept, replace(question, filter=wanted), ranking)
+    narrowed = await found(kept, replace(question, filter=filter), ranking)
     assert set(narrowed) <= set(whole)
     assert len(narrowed) == len(set(narrowed))
-    assert set(narrowed) <= {memory.id for memory in kept if passes(memory, wanted, now=START)}
+    assert set(narrowed) <= {memory.id for memory in kept if passes(memory, filter, now=START)}
 
 
 @given(memories, questions, st.integers(1, 300))

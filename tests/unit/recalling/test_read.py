@@ -3,13 +3,13 @@
 import json
 
 import pytest
-from tests.unit.workshop import SPACE, Workshop
+from tests.fakes.build import START
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Source
 from scrubjay.model.snapshot import from_body
-from scrubjay.testing.build import START
 
 TEA = Draft(
     text="Sarah prefers *green* tea.\n\nNo milk.", title="Tea", kind="preference", entities=("Sarah",), category="food",

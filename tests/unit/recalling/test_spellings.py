@@ -1,11 +1,11 @@
 """Acme is found where Acme Corp is written, and the other way round."""
 
 import pytest
-from tests.unit.workshop import Workshop
+from tests.unit.write_world import Workshop
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.query import Filter, Question
-from scrubjay.text.naming import spellings_of
+from scrubjay.text.names import spellings_of
 
 WRITTEN = ("Acme", "Acme Corp.", "ACME, Inc.", "Acme Bakery")
 
@@ -23,7 +23,7 @@ async def test_an_entity_is_found_by_its_other_names(shop: Workshop, asked: str,
     for entity in WRITTEN:
         await shop.remember(Draft(text=f"They bake bread, says the one of {entity}", entities=(entity,)))
     answer = await shop.recall(Question(query="bread", filter=Filter(entity=asked)))
-    assert {one for hit in answer.hits for one in hit.entities} == found
+    assert {entity for hit in answer.hits for entity in hit.entities} == found
 
 
 async def test_the_next_page_of_such_a_question_is_told(shop: Workshop) -> None:

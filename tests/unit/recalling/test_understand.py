@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fakes.build import START
 from tests.unit.drawing import some
 
 from scrubjay.errors import InvalidInput, TooLarge
@@ -13,7 +14,6 @@ from scrubjay.model.draft import Limits
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
 from scrubjay.recalling.understand import Understood, understand
-from scrubjay.testing.build import START
 from scrubjay.text.tokens import terms_of
 
 LIMITS = Limits(query_bytes=5000, results=50)

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.tiny_models import write_cross_encoder
 
 from scrubjay.errors import RerankingUnavailable
-from scrubjay.reranking.chosen import Chosen
+from scrubjay.reranking.config import Chosen
 from scrubjay.reranking.fastembed import DEFAULT_MODEL, fastembed_reranker
 
 TEXTS = ["Rent is due", "The jay hid an acorn", "A jay on an oak"]

@@ -121,7 +121,7 @@ def test_any_text_is_a_query_and_any_is_searched(query: str, text: str) -> None:
     counts, _ = counts_of(text, clauses)
     assert len(counts) == len(clauses)
     places = places_of(text, clauses)
-    assert all(0 <= one.start < one.end <= len(text) for one in places)
+    assert all(0 <= place.start < place.end <= len(text) for place in places)
     assert all(one.end <= other.start for one, other in pairwise(places))
     snippet = snippet_of(text, places)
     if not places:

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fakes.build import START, a_memory
 from tests.unit.drawing import few, some
 
 from scrubjay.model.memory import Memory, Observation, Source
 from scrubjay.model.passage import PASSAGES_PER_MEMORY
-from scrubjay.testing.build import START, a_memory
 from scrubjay.text import passages as module
 from scrubjay.text.passages import LONGEST_SLICE, embedding_text, passages_of, slices, text_hash, text_of
 from scrubjay.text.tokens import terms_of
@@ -61,12 +61,12 @@ def test_a_mark_in_the_first_half_is_no_place_to_cut() -> None:
 def test_passages_hold_all_words_of_a_memory(content: str, facts: list[str]) -> None:
     memory = observed(*facts, content=content)
     passages = passages_of(memory)
-    assert [one.ordinal for one in passages] == list(range(len(passages)))
+    assert [passage.ordinal for passage in passages] == list(range(len(passages)))
     for observation, text in enumerate(facts):
-        mine = [one for one in passages if one.observation == observation]
+        mine = [passage for passage in passages if passage.observation == observation]
         assert "".join(text[one.start : one.end] for one in mine) == text
     if content.strip():
-        mine = [one for one in passages if one.observation is None]
+        mine = [passage for passage in passages if passage.observation is None]
         assert "".join(content[one.start : one.end] for one in mine) == content
 
 
@@ -76,16 +76,16 @@ def test_no_memory_is_without_a_passage(memory: Memory) -> None:
 
 
 def test_observations_alone_need_no_passage_for_the_content() -> None:
-    assert [one.observation for one in passages_of(observed("likes tea", "hates milk"))] == [0, 1]
+    assert [passage.observation for passage in passages_of(observed("likes tea", "hates milk"))] == [0, 1]
 
 
 def test_what_was_superseded_makes_no_passage_and_the_others_keep_their_places() -> None:
     memory = observed("lives in Oslo", "has a dog", "lives in Bergen")
     first, *others = memory.observations
     passages = passages_of(replace(memory, observations=(replace(first, valid_until=START), *others)))
-    assert [one.observation for one in passages] == [1, 2]
-    assert [one.ordinal for one in passages] == [0, 1]
-    assert not any("oslo" in one.terms for one in passages)
+    assert [passage.observation for passage in passages] == [1, 2]
+    assert [passage.ordinal for passage in passages] == [0, 1]
+    assert not any("oslo" in passage.terms for passage in passages)
 
 
 def test_a_memory_of_which_nothing_holds_is_found_by_its_name() -> None:
@@ -108,7 +108,7 @@ def test_a_passage_is_found_by_title_entity_and_tags_too() -> None:
 def test_the_name_is_a_term_of_the_first_passage_only() -> None:
     first, *others = passages_of(a_memory("tea\n\n" * 400, name="quarterly-review"))
     assert set(terms_of("quarterly review")) <= set(first.terms)
-    assert not any(set(terms_of("quarterly review")) & set(one.terms) for one in others)
+    assert not any(set(terms_of("quarterly review")) & set(other.terms) for other in others)
 
 
 def test_a_name_that_repeats_the_text_adds_nothing() -> None:
@@ -148,9 +148,9 @@ def test_who_speaks_stands_at_the_beginning(text: str, who: str) -> None:
 
 def test_whom_it_is_about_comes_before_who_says_it() -> None:
     memory = observed("Bob: likes tea", "hates milk")
-    assert [one.who for one in passages_of(memory)] == [("bob",), ()]
+    assert [passage.who for passage in passages_of(memory)] == [("bob",), ()]
     about = replace(memory, entity="Sarah Miller")
-    assert {one.who for one in passages_of(about)} == {terms_of("Sarah Miller")}
+    assert {passage.who for passage in passages_of(about)} == {terms_of("Sarah Miller")}
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_passage_asks_within_or_at_its_end(text: str, asks: int) -> None:
 
 def test_one_slice_may_ask_and_another_tell() -> None:
     memory = observed("likes tea", "or milk?", content="milk " * 300)
-    assert [one.asks for one in passages_of(memory)] == [0, 0, 0, 2]
+    assert [passage.asks for passage in passages_of(memory)] == [0, 0, 0, 2]
 
 
 def test_there_is_an_end_to_passages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,4 +226,4 @@ def test_what_held_when_it_was_written_makes_a_passage_though_it_has_an_end() ->
     first, other = memory.observations
     for end, places in ((memory.updated_at + timedelta(days=1), [0, 1]), (memory.updated_at, [1])):
         ending = replace(memory, observations=(replace(first, valid_until=end), other))
-        assert [one.observation for one in passages_of(ending)] == places
+        assert [passage.observation for passage in passages_of(ending)] == places

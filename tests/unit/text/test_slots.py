@@ -2,7 +2,7 @@
 
 import pytest
 
-from scrubjay.text.contradiction_slots import slots_of
+from scrubjay.text.claims.relations import slots_of
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_terms(text: str, terms: tuple[str, ...]) -> None:
     ],
 )
 def test_spellings_of_one_word_are_one(spellings: tuple[str, ...]) -> None:
-    assert len({terms_of(spelling) for spelling in spellings}) == 1, [terms_of(one) for one in spellings]
+    assert len({terms_of(spelling) for spelling in spellings}) == 1, [terms_of(spelling) for spelling in spellings]
 
 
 @pytest.mark.parametrize(

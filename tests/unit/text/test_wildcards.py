@@ -22,8 +22,8 @@ from scrubjay.text.wildcards import Glob, Wildcard
         ("a*b*c", "a c b", False),
     ],
 )
-def test_words_stand_in_a_text(pattern: str, text: str, stands: bool) -> None:
-    assert Wildcard(pattern).stands_in(text) == stands
+def test_words_stand_in_a_text(pattern: str, text: str, expected: bool) -> None:
+    assert Wildcard(pattern).stands_in(text) == expected
 
 
 @pytest.mark.parametrize(

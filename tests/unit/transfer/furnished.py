@@ -5,23 +5,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TypeVar
 
-from tests.postgres import a_database, address_of, stamp
-
-from scrubjay.errors import StoreError
-from scrubjay.model.grant import Access
-from scrubjay.model.identity import new_id
-from scrubjay.model.memory import Flag, Memory, Merged, Observation, Source, State, Tier
-from scrubjay.model.paper import Paper
-from scrubjay.model.relation import Relation
-from scrubjay.model.token import Token
-from scrubjay.model.version import Dossier
-from scrubjay.ports import Once, RecordStore
-from scrubjay.stores.postgres import PostgresStore
-from scrubjay.stores.sqlite import SqliteStore
-from scrubjay.testing.build import (
+from tests.fakes.build import (
     a_commit,
+    a_document,
     a_memory,
-    a_paper,
     a_rewrite,
     an_edge,
     an_origin,
@@ -29,9 +16,22 @@ from scrubjay.testing.build import (
     revised,
     vectors_for,
 )
-from scrubjay.transfer.moving import Move, Moved, move_house
-from scrubjay.transfer.moving_check import Comparison
-from scrubjay.transfer.moving_pages import Stage, unheard
+from tests.postgres import a_database, address_of, stamp
+
+from scrubjay.errors import StoreError
+from scrubjay.model.document import Document
+from scrubjay.model.grant import Access
+from scrubjay.model.identity import new_id
+from scrubjay.model.memory import Flag, Memory, Merged, Observation, Source, State, Tier
+from scrubjay.model.relation import Relation
+from scrubjay.model.token import Token
+from scrubjay.model.version import MemoryHistory
+from scrubjay.ports import IdempotencyRecord, RecordStore
+from scrubjay.storage.postgres import PostgresStore
+from scrubjay.storage.sqlite import SqliteStore
+from scrubjay.transfer.migrate import Move, Moved, move_house
+from scrubjay.transfer.migrate_pages import Stage, unheard
+from scrubjay.transfer.migrate_verify import Comparison
 
 File = TypeVar("File", bound=SqliteStore)
 Database = TypeVar("Database", bound=PostgresStore)
@@ -54,7 +54,7 @@ async def furnish(store: RecordStore) -> list[Memory]:
     await store.commit(
         a_commit(
             tea, jay, *rest, embedded=vectors_for([tea, jay, rest[0]]), origin=an_origin(run="first", agent="ann"),
-            once=Once(key="made", digest=b"d", answer='{"id": 1}'),
+            once=IdempotencyRecord(key="made", digest=b"d", answer='{"id": 1}'),
         )
     )  # fmt: skip
     second = revised(tea, content="black tea")
@@ -63,14 +63,16 @@ async def furnish(store: RecordStore) -> list[Memory]:
     await store.commit(a_commit(a_rewrite(third), embedded=vectors_for([third], model="two", dimension=8)))
     await store.commit(a_commit(an_edge(tea, jay, type="likes", text="drinks", strength=0.9, metadata={"a": [1]})))
     await store.commit(a_commit(an_edge(jay, tea), an_edge(rest[3], rest[0])))
-    job = a_paper("j", drawer="jobs", value={"about": {"memory_id": jay.id}, "n": [1, None]}, due=moment(7))
-    await store.commit(a_commit(papers=[job]))
-    await store.file_paper(a_paper(value={"similarity": 0.5}), base=None)
-    await store.file_paper(a_paper(value={"similarity": 0.25}), base=1)
-    await store.file_paper(a_paper(space="quiet"), base=None)
+    job = a_document("j", collection="jobs", value={"about": {"memory_id": jay.id}, "n": [1, None]}, due=moment(7))
+    await store.commit(a_commit(documents=[job]))
+    await store.put_document(a_document(value={"similarity": 0.5}), base=None)
+    await store.put_document(a_document(value={"similarity": 0.25}), base=1)
+    await store.put_document(a_document(space="quiet"), base=None)
     await store.touch("default", [tea.id, tea.id, jay.id], at=moment(99))
     there = [a_memory(f"elsewhere {number}", space="дом") for number in range(3)]
-    await store.commit(a_commit(*there, embedded=vectors_for(there), once=Once(key="made", digest=b"e", answer="")))
+    await store.commit(
+        a_commit(*there, embedded=vectors_for(there), once=IdempotencyRecord(key="made", digest=b"e", answer=""))
+    )
     for name, revoked in (("laptop", None), ("lost", moment(5))):
         token = Token(
             id=new_id(), name=name, spaces=("default", "дом"), access=Access.WRITE, created_at=moment(1),
@@ -112,7 +114,7 @@ async def moved(
     return await move_house(move)
 
 
-Everything = dict[str, tuple[list[Dossier], list[Relation], dict[str, dict[bytes, bytes]], list[Paper]]]
+Everything = dict[str, tuple[list[MemoryHistory], list[Relation], dict[str, dict[bytes, bytes]], list[Document]]]
 
 
 async def everything(store: RecordStore) -> tuple[Everything, dict[str, bytes], list[Token]]:
@@ -121,16 +123,20 @@ async def everything(store: RecordStore) -> tuple[Everything, dict[str, bytes], 
     for space in await store.spaces():
         ids = await store.ids(space, limit=10_000)
         vectors = {
-            model: {key: one.tobytes() for key, one in (await store.shelved(space, model, limit=10_000)).items()}
+            model: {key: one.tobytes() for key, one in (await store.stored_vectors(space, model, limit=10_000)).items()}
             for model in await store.models()
         }
         found = await store.get(space, ids)
-        dossiers = [
-            Dossier(memory=found[one], versions=tuple(await store.versions(space, one, limit=999))) for one in ids
+        histories = [
+            MemoryHistory(memory=found[id_], versions=tuple(await store.versions(space, id_, limit=999))) for id_ in ids
         ]
         relations = sorted(await store.relations(space, ids), key=lambda one: one.key)
-        papers = [paper for drawer in ("jobs", "rules") for paper in await store.papers(space, drawer, limit=999)]
-        spaces[space] = (dossiers, relations, vectors, papers)
+        documents = [
+            document
+            for collection in ("jobs", "rules")
+            for document in await store.documents(space, collection, limit=999)
+        ]
+        spaces[space] = (histories, relations, vectors, documents)
     return spaces, await store.token_digests(), await store.tokens()
 
 

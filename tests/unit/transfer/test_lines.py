@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fakes.build import START, a_memory
 from tests.unit.drawing import few, memories, moments, texts, values
 
 from scrubjay.errors import InvalidInput
@@ -13,9 +14,8 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
-from scrubjay.ports import Dossier
-from scrubjay.testing.build import START, a_memory
-from scrubjay.transfer.lines import dossier_line, header, parse_line, relation_line
+from scrubjay.ports import MemoryHistory
+from scrubjay.transfer.lines import header, history_line, parse_line, relation_line
 
 WHEN = "2026-01-01T12:00:00Z"
 BODY: dict[str, Json] = {"name": "tea", "created_at": WHEN, "updated_at": WHEN}
@@ -48,7 +48,7 @@ def test_a_memory_comes_back_with_all_its_versions(memory: Memory, message: str)
         ),
     )
     counted = replace(second, access_count=memory.access_count, last_accessed=memory.last_accessed)
-    assert parse_line(dossier_line(Dossier(memory=counted, versions=versions))) == Dossier(
+    assert parse_line(history_line(MemoryHistory(memory=counted, versions=versions))) == MemoryHistory(
         memory=counted, versions=versions
     )
 
@@ -73,7 +73,7 @@ def test_the_header_says_what_the_file_is() -> None:
 
 def test_an_id_is_written_in_one_way() -> None:
     found = parse_line(line(memory={"id": ID.upper(), "version": 1}, versions=[VERSION]))
-    assert isinstance(found, Dossier)
+    assert isinstance(found, MemoryHistory)
     assert found.memory.id == ID
     edge = parse_line(line(relation={"source": ID.upper(), "target": ID.upper(), "created_at": WHEN}))
     assert isinstance(edge, Relation)
@@ -157,5 +157,5 @@ def test_any_text_is_a_line_or_refused(text: str) -> None:
 
 def test_a_memory_of_a_later_release_keeps_what_we_know() -> None:
     found = parse_line(a_version(body={**BODY, "mood": "sunny"}, weather="fine"))
-    assert isinstance(found, Dossier)
+    assert isinstance(found, MemoryHistory)
     assert found.memory == replace(a_memory("", id=ID, name="tea", created_at=START, updated_at=START), space="")

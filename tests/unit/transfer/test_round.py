@@ -4,7 +4,9 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.unit.workshop import SPACE, Workshop
+from tests.fakes import FakeStore
+from tests.fakes.build import START, a_commit, a_memory, an_edge, an_origin
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Draft
@@ -12,13 +14,11 @@ from scrubjay.model.imported import Imported
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.version import Version
-from scrubjay.ports import Dossier
-from scrubjay.testing import FakeStore
-from scrubjay.testing.build import START, a_commit, a_memory, an_edge, an_origin
-from scrubjay.transfer import export, intake
+from scrubjay.ports import MemoryHistory
+from scrubjay.transfer import export, import_
 from scrubjay.transfer.export import export_lines
-from scrubjay.transfer.intake import check_lines, import_lines
-from scrubjay.transfer.lines import dossier_line, header
+from scrubjay.transfer.import_ import check_lines, import_lines
+from scrubjay.transfer.lines import header, history_line
 
 
 async def exported(shop: Workshop) -> list[str]:
@@ -30,7 +30,7 @@ async def imported(shop: Workshop, lines: list[str], *, space: str = SPACE) -> I
 
 
 async def everything(shop: Workshop, *, space: str = SPACE) -> dict[str, tuple[Memory, list[Version]]]:
-    ids = [one for state in State for one in await shop.store.list_ids(space, Filter(state=state), limit=1000)]
+    ids = [id_ for state in State for id_ in await shop.store.list_ids(space, Filter(state=state), limit=1000)]
     found = await shop.store.get(space, ids)
     return {memory.id: (memory, await shop.store.versions(space, memory.id, limit=100)) for memory in found.values()}
 
@@ -54,9 +54,9 @@ async def test_an_empty_store_taken_in_is_the_same_store(shop: Workshop) -> None
     done = await imported(other, lines)
     assert done == Imported(imported=4, known=0, relations=2)
     assert await everything(other) == await everything(shop)
-    assert {one.key: one for one in await other.store.relations(SPACE, list(await everything(other)))} == {
-        one.key: one for one in await shop.store.relations(SPACE, list(await everything(shop)))
-    }
+    assert {
+        relation.key: relation for relation in await other.store.relations(SPACE, list(await everything(other)))
+    } == {relation.key: relation for relation in await shop.store.relations(SPACE, list(await everything(shop)))}
     assert sorted(await exported(other)) == sorted(lines)
 
 
@@ -102,7 +102,7 @@ async def test_two_of_one_name_in_one_file(shop: Workshop) -> None:
     for text in ("one", "two"):
         memory = a_memory(text, name="tea", space="")
         version = Version(number=1, memory=memory, parent=None, action="created", created_at=START)
-        lines.append(dossier_line(Dossier(memory=memory, versions=(version,))))
+        lines.append(history_line(MemoryHistory(memory=memory, versions=(version,))))
     lines.append(lines[-1])
     done = await imported(shop, lines)
     assert (done.imported, done.known, len(done.renamed)) == (2, 1, 1)
@@ -130,9 +130,9 @@ async def test_relations_to_what_is_not_there_are_left_out(shop: Workshop) -> No
 
 async def test_more_than_a_batch_and_progress(quick: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "_PAGE", 20)
-    monkeypatch.setattr(intake, "_BATCH", 20)
+    monkeypatch.setattr(import_, "_BATCH", 20)
     memories = [a_memory(f"tea {number}") for number in range(45)]
-    await quick.store.commit(a_commit(*memories, *(an_edge(memories[0], one) for one in memories[1:30])))
+    await quick.store.commit(a_commit(*memories, *(an_edge(memories[0], memory) for memory in memories[1:30])))
     told: list[tuple[int, int]] = []
 
     def progress(done: int, total: int) -> None:

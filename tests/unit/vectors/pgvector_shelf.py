@@ -3,18 +3,19 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from tests.fakes.build import DIMENSION, MODEL
+
 from scrubjay.model.memory import State
 from scrubjay.model.passage import Point
 from scrubjay.model.query import facet
 from scrubjay.ports import Profile
-from scrubjay.stores.postgres import PostgresStore
-from scrubjay.stores.postgres.asking import Work
-from scrubjay.stores.postgres.words import digest_of, labels_of
-from scrubjay.stores.rows import STATE_NUMBERS
-from scrubjay.testing.build import DIMENSION, MODEL
+from scrubjay.storage.postgres import PostgresStore
+from scrubjay.storage.postgres.query import Work
+from scrubjay.storage.postgres.words import digest_of, labels_of
+from scrubjay.storage.rows import STATE_NUMBERS
 from scrubjay.vectors.pgvector import PgvectorIndex
-from scrubjay.vectors.pgvector_plan import Tuning
-from scrubjay.vectors.sound import require_sound
+from scrubjay.vectors.pgvector_indexes import Tuning
+from scrubjay.vectors.validate import require_sound
 
 # An index from the first point on, and every search scans it: other scans have a prohibitive cost.
 EAGER = Tuning(index_from=0, exact=1e9, sifted=1e9, step=1.0)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.fakes.build import a_memory, a_point, vector_of
 
 from scrubjay.errors import IndexUnavailable
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter
-from scrubjay.testing.build import a_memory, a_point, vector_of
 from scrubjay.vectors.edge import EdgeIndex, Tuning
-from scrubjay.vectors.shard import edge_errors
+from scrubjay.vectors.edge_codec import edge_errors
 
 DIMENSION = 64
 QUERY = vector_of(b"a question")
@@ -39,8 +39,8 @@ def some_points(count: int, *, first: int = 1) -> list[Point]:
     ]
 
 
-async def numbers(index: EdgeIndex, *, wanted: Filter | None = None, vector: Vector = QUERY) -> set[int]:
-    return {number for number, _ in await index.search("default", vector, wanted or Filter(), limit=10_000)}
+async def numbers(index: EdgeIndex, *, filter: Filter | None = None, vector: Vector = QUERY) -> set[int]:
+    return {number for number, _ in await index.search("default", vector, filter or Filter(), limit=10_000)}
 
 
 async def filled(folder: Path, *, count: int = 300) -> None:
@@ -81,7 +81,7 @@ class TestOnDisk:
         await index.close()
         again = loaded(tmp_path / "i", tuning=SMALL)
         assert (again.added, again.points) == (0, 300)
-        assert await numbers(again, wanted=Filter(kind="odd")) == set(range(1, 301, 2))
+        assert await numbers(again, filter=Filter(kind="odd")) == set(range(1, 301, 2))
         await again.close()
 
     async def test_nothing_counts_before_the_first_flush(self, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ class TestRoom:
         with pytest.raises(IndexUnavailable, match="room"):
             await index.apply(some_points(1), [], cursor=99)
         assert index.cursor == 9
-        assert await numbers(index, wanted=Filter(kind="odd"))
+        assert await numbers(index, filter=Filter(kind="odd"))
         await index.close()
 
 

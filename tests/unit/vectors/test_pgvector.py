@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 import psycopg
 import pytest
+from tests.fakes.build import DIMENSION, MODEL, a_commit, a_memory, a_point, a_rewrite, moment, revised, vectors_for
 from tests.postgres import a_database, address_of, builds_an_index, shared_server
-from tests.unit.stores.postgres.logins import APP, make_logins
+from tests.unit.storage.postgres.logins import APP, make_logins
 from tests.unit.vectors.pgvector_shelf import EAGER, add_point, profile, put_points
 
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
@@ -18,21 +19,10 @@ from scrubjay.model.memory import Source, State
 from scrubjay.model.passage import Point, Vector, passage_id
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile
-from scrubjay.stores.postgres import PostgresStore
-from scrubjay.stores.postgres.asking import Ask
-from scrubjay.testing.build import (
-    DIMENSION,
-    MODEL,
-    a_commit,
-    a_memory,
-    a_point,
-    a_rewrite,
-    moment,
-    revised,
-    vectors_for,
-)
+from scrubjay.storage.postgres import PostgresStore
+from scrubjay.storage.postgres.query import Ask
 from scrubjay.vectors.pgvector import PgvectorIndex
-from scrubjay.vectors.pgvector_plan import Layout, Standing, Tuning
+from scrubjay.vectors.pgvector_indexes import Layout, Standing, Tuning
 
 # Nearly all of these have an index built, some of them in the background.
 pytestmark = builds_an_index
@@ -183,7 +173,9 @@ async def test_partitions_have_an_index_each(open_store: Open) -> None:
         store = await open_store(name)
         spaces = ("ann", "bob", "cyd", "dan")
         for place, space in enumerate(spaces):
-            points = [replace(one, id=one.id + passage_id(10_000 * place, 0)) for one in many_points(300, space=space)]
+            points = [
+                replace(point, id=point.id + passage_id(10_000 * place, 0)) for point in many_points(300, space=space)
+            ]
             await put_points(store, space, points)
         index = await opened(an_index(store))
         assert await index_names(name) == [(f"vectors_{part}_hnsw_half_1", True) for part in range(3)]

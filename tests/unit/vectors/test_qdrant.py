@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 from qdrant_client import models
+from tests.fakes.build import DIMENSION, MODEL, a_memory, a_point, vector_of
 from tests.qdrant import GROUNDS, Ground, a_ground, refused_url
 
 from scrubjay.errors import IndexUnavailable, InvalidInput
 from scrubjay.model.query import Filter
-from scrubjay.testing.build import DIMENSION, MODEL, a_memory, a_point, vector_of
 from scrubjay.vectors.qdrant import QdrantIndex
-from scrubjay.vectors.qdrant_place import QdrantPlace, load_qdrant
-from scrubjay.vectors.qdrant_shape import Series
+from scrubjay.vectors.qdrant_address import QdrantPlace, load_qdrant
+from scrubjay.vectors.qdrant_codec import Series
 
 QUERY = vector_of(b"a question")
 POINTS = [a_point(number, a_memory(f"number {number}")) for number in range(1, 6)]

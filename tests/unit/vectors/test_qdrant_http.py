@@ -16,8 +16,8 @@ from scrubjay.model.memory import Json
 from scrubjay.model.passage import Point
 from scrubjay.model.query import Filter
 from scrubjay.vectors.qdrant import QdrantIndex
-from scrubjay.vectors.qdrant_place import QdrantPlace
-from scrubjay.vectors.qdrant_shape import Series
+from scrubjay.vectors.qdrant_address import QdrantPlace
+from scrubjay.vectors.qdrant_codec import Series
 
 SERIES = Series(model="tiny", dimension=2)
 DONE: Json = {"operation_id": 1, "status": "completed"}
@@ -125,7 +125,7 @@ async def test_a_collection_is_made_with_its_indexes(recorder: Recorder, index: 
         "on_disk_payload": True,
         "hnsw_config": {"m": 16, "ef_construct": 100, "full_scan_threshold": 78, "on_disk": True},
     }
-    assert [_without_nothing(one) for one in recorder.bodies("PUT /collections/jays/index")] == [
+    assert [_without_nothing(body) for body in recorder.bodies("PUT /collections/jays/index")] == [
         {"field_name": "home", "field_schema": {"type": "keyword", "is_tenant": True, "enable_hnsw": True}},
         {"field_name": "facets", "field_schema": {"type": "keyword", "enable_hnsw": False}},
         {
@@ -225,7 +225,7 @@ async def test_a_build_ends_with_the_removal_of_what_is_older(recorder: Recorder
     recorder.answers["POST /collections/jays/points"] = [mark(3)]
     await index.look()
     await index.finish(cursor=8)
-    older, wish = (_without_nothing(one) for one in recorder.bodies("POST /collections/jays/points/delete"))
+    older, wish = (_without_nothing(body) for body in recorder.bodies("POST /collections/jays/points/delete"))
     assert older == {
         "filter": {
             "must": [{"has_vector": SERIES.name}],

@@ -6,14 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from scrubjay.errors import InvalidInput
-from scrubjay.model.change import Action
-from scrubjay.model.memory import Memory, State
-from scrubjay.model.passage import Point, Vector
-from scrubjay.model.query import Filter, facet
-from scrubjay.testing import FakeStore
-from scrubjay.testing.build import (
+from tests.fakes import FakeStore
+from tests.fakes.build import (
     DIMENSION,
     MODEL,
     a_commit,
@@ -26,9 +20,17 @@ from scrubjay.testing.build import (
     vector_of,
     vectors_for,
 )
-from scrubjay.testing.vectors import point_passes
+from tests.fakes.index import point_passes
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.change import Action
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.passage import Point, Vector
+from scrubjay.model.query import Filter, facet
 from scrubjay.vectors.rows import Rows
 from scrubjay.vectors.scan import ScanIndex
+
+EVERYTHING = Filter()
 
 QUERY = vector_of(b"a question")
 LIVE = facet("state", State.LIVE)
@@ -43,17 +45,16 @@ async def remembered(store: FakeStore, *memories: Memory) -> None:
 
 
 async def require_true(
-    scan: ScanIndex, store: FakeStore, *, wanted: Filter | None = None, space: str = "default"
+    scan: ScanIndex, store: FakeStore, *, filter: Filter = EVERYTHING, space: str = "default"
 ) -> int:
     """The scan finds what a comparison with every stored point finds."""
-    wanted = wanted or Filter()
     points = [
         point
         for point in await store.points(MODEL, after=-1, limit=10**6)
-        if point.space == space and point_passes(point, wanted)
+        if point.space == space and point_passes(point, filter)
     ]
     true = {point.id: float(QUERY @ point.vector) for point in points}
-    found = dict(await scan.search(space, QUERY, wanted, limit=10**6))
+    found = dict(await scan.search(space, QUERY, filter, limit=10**6))
     assert found == pytest.approx(true, abs=1e-3)
     return len(found)
 
@@ -67,7 +68,7 @@ class TestFollowing:
         assert (scan.cursor, scan.points) == (0, 0)
         assert await require_true(scan, store) == 2
         assert (scan.cursor, scan.points) == (await store.last_seq(), 3)
-        assert await require_true(scan, store, wanted=Filter(kind="fact")) == 1
+        assert await require_true(scan, store, filter=Filter(kind="fact")) == 1
         assert await require_true(scan, store, space="there") == 1
         assert await require_true(scan, store, space="nowhere") == 0
 
@@ -80,14 +81,14 @@ class TestFollowing:
         memory = revised(memory, content="short", kind="rumour")
         await store.commit(a_commit(a_rewrite(memory), embedded=vectors_for([memory])))
         assert await require_true(scan, store) < before
-        assert await require_true(scan, store, wanted=Filter(kind="rumour")) == 1
+        assert await require_true(scan, store, filter=Filter(kind="rumour")) == 1
         memory = revised(memory, state=State.TRASHED)
         await store.commit(a_commit(a_rewrite(memory, action=Action.TRASHED)))
         assert await require_true(scan, store) == 1
-        assert await require_true(scan, store, wanted=Filter(state=State.TRASHED)) == 1
+        assert await require_true(scan, store, filter=Filter(state=State.TRASHED)) == 1
         await store.commit(a_commit(an_edge(memory, other), space="default"))
         await store.purge("default", [memory.id], origin=an_origin())
-        assert await require_true(scan, store, wanted=Filter(state=State.TRASHED)) == 0
+        assert await require_true(scan, store, filter=Filter(state=State.TRASHED)) == 0
         assert scan.points == 1
 
     async def test_vectors_that_come_later_are_seen(self) -> None:
@@ -96,7 +97,7 @@ class TestFollowing:
         await store.commit(a_commit(memory))
         scan = a_scan(store)
         assert await require_true(scan, store) == 0
-        await store.shelve("default", vectors_for([memory]), memory_ids=[memory.id], origin=an_origin())
+        await store.store_vectors("default", vectors_for([memory]), memory_ids=[memory.id], origin=an_origin())
         assert await require_true(scan, store) == 1
 
     async def test_more_changes_than_a_page(self) -> None:
@@ -113,12 +114,12 @@ class TestFollowing:
     async def test_a_store_that_was_replaced_is_read_anew(self) -> None:
         old = FakeStore()
         await remembered(old, *(a_memory(f"{number}") for number in range(9)))
-        shelf = Switch(old)
-        scan = ScanIndex(shelf, MODEL, dimension=DIMENSION)
+        vector_store = Switch(old)
+        scan = ScanIndex(vector_store, MODEL, dimension=DIMENSION)
         await require_true(scan, old)
         new = FakeStore()
         await remembered(new, a_memory("another"))
-        shelf.to(new)
+        vector_store.to(new)
         assert await require_true(scan, new) == 1
 
     async def test_after_closing_all_is_read_again(self) -> None:

@@ -1,11 +1,11 @@
 """A draft becomes one record, or one for each entity."""
 
 import pytest
+from tests.fakes.build import START
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Memory, Source
-from scrubjay.testing.build import START
 from scrubjay.writing.compose import compose
 
 
@@ -70,7 +70,7 @@ def test_all_that_was_given_is_in_the_record() -> None:
     )  # fmt: skip
     assert (memory.space, memory.title, memory.kind, memory.category) == ("work", "T", "fact", "c")
     assert (memory.project, memory.scope, memory.tags, memory.pinned) == ("p", "s", ("t",), True)
-    assert [(one.text, one.recorded_at) for one in memory.observations] == [("o", START)]
+    assert [(observation.text, observation.recorded_at) for observation in memory.observations] == [("o", START)]
     assert (memory.expires_at, memory.remind_at, memory.source.agent) == (START, START, "bot")
     assert (memory.metadata, memory.version) == ({"k": 1}, 1)
     assert (memory.created_at, memory.updated_at, memory.last_confirmed) == (START, START, START)

@@ -1,11 +1,11 @@
 """What is thin is told so, with what it lacks."""
 
 import pytest
+from tests.fakes.build import START
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Source
 from scrubjay.model.rules import Rules
-from scrubjay.testing.build import START
 from scrubjay.writing.density import weigh
 
 RULES = Rules()

@@ -4,13 +4,13 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.unit.workshop import PLAIN, Workshop
+from tests.fakes import FakeStore
+from tests.fakes.build import START, a_commit, a_rewrite, moment, revised
+from tests.unit.write_world import PLAIN, Workshop
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Source
-from scrubjay.testing import FakeStore
-from scrubjay.testing.build import START, a_commit, a_rewrite, moment, revised
 
 SAID = Draft(
     text="Sarah prefers tea", title="Tea", kind="preference", category="drinks", project="jay", scope="team",

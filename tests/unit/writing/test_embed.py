@@ -1,9 +1,9 @@
 """One text, one embedding; and no embedding is no reason to lose a text."""
 
-from tests.unit.workshop import SPACE, Workshop
+from tests.fakes.build import MODEL
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.model.draft import Draft, Edit
-from scrubjay.testing.build import MODEL
 from scrubjay.text.passages import passages_of
 
 

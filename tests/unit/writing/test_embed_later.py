@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from tests.unit.workshop import SPACE, Workshop
+from tests.fakes.build import MODEL
+from tests.unit.write_world import SPACE, Workshop
 
+from scrubjay.detection.neighbours import MOST_COMPARED
 from scrubjay.model.draft import Draft, Edit
-from scrubjay.model.job import DRAWER, EMBEDDING, Job
-from scrubjay.testing.build import MODEL
+from scrubjay.model.job import COLLECTION, EMBEDDING, Job
 from scrubjay.text.passages import passages_of
-from scrubjay.writing.ahead import ahead
 from scrubjay.writing.pipeline import remember
-from scrubjay.writing.vicinity import MOST_COMPARED
+from scrubjay.writing.prefetch import ahead
 
 # What is embedded while somebody waits.
 AT_ONCE = 16_000
@@ -32,7 +32,7 @@ def shop(shop: Workshop) -> Workshop:
 
 async def left(shop: Workshop) -> set[str]:
     """The memories that jobs are to embed."""
-    jobs = [Job.of(one) for one in await shop.store.papers(SPACE, DRAWER, after="", limit=100)]
+    jobs = [Job.of(document) for document in await shop.store.documents(SPACE, COLLECTION, after="", limit=100)]
     return {str(job.about["memory_id"]) for job in jobs if job.kind == EMBEDDING}
 
 
@@ -47,9 +47,9 @@ async def test_only_the_beginning_of_a_long_text_is_embedded_before_the_answer(s
     assert AT_ONCE - 1_000 < embedded(made) <= AT_ONCE
     assert MOST_COMPARED < len(made) < len(passages)
     # The first, which the whole is compared by.
-    known = await shop.store.embedded(SPACE, MODEL, [one.hash for one in passages])
-    assert known == {one.hash for one in passages[: len(made)]}
-    assert any("its end is found by its words only" in one for one in done.warnings)
+    known = await shop.store.embedded(SPACE, MODEL, [passage.hash for passage in passages])
+    assert known == {passage.hash for passage in passages[: len(made)]}
+    assert any("its end is found by its words only" in warning for warning in done.warnings)
     assert [(one.outcome, one.why) for one in done.trace if one.stage == "embed"] == [
         (f"{len(made)} new vectors", "the others follow")
     ]
@@ -98,7 +98,7 @@ async def test_a_memory_that_becomes_long_is_embedded_later_too(shop: Workshop) 
     shop.embedder.embedded.clear()
     done = await shop.revise(memory.id, content=pages(60))
     assert embedded(shop.embedder.embedded) <= AT_ONCE
-    assert any("its end is found by its words only" in one for one in done.warnings)
+    assert any("its end is found by its words only" in warning for warning in done.warnings)
     assert await left(shop) == {memory.id}
 
 
@@ -127,8 +127,8 @@ async def test_what_a_long_text_continues_and_the_text_itself_are_both_embedded_
 
 async def test_of_several_drafts_no_more_is_begun_than_is_embedded_at_once(shop: Workshop) -> None:
     drafts = [Draft(text=pages(40, of=name)) for name in ("harbour", "river")]
-    async with ahead(drafts, space=SPACE, origin=shop.origin(), desk=shop.desk) as desk:
-        kept = [await remember(one, space=SPACE, origin=shop.origin(), desk=desk) for one in drafts]
+    async with ahead(drafts, space=SPACE, origin=shop.origin(), context=shop.context) as context:
+        kept = [await remember(draft, space=SPACE, origin=shop.origin(), context=context) for draft in drafts]
     made = shop.embedder.embedded
     assert len(set(made)) == len(made)
     assert AT_ONCE < embedded(made) <= 2 * AT_ONCE

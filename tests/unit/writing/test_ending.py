@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from tests.unit.writing.test_detection import NOW, PARIS, ROME, Lookout, types
+from tests.fakes import FakeStore
+from tests.fakes.build import START, a_memory, moment, revised
+from tests.unit.detection.test_detect import NOW, PARIS, ROME, Lookout, types
 
 from scrubjay.model.conflict import ConflictType
 from scrubjay.model.draft import Edit, Limits
 from scrubjay.model.memory import Observation, Source, Trust
-from scrubjay.testing import FakeStore
-from scrubjay.testing.build import START, a_memory, moment, revised
-from scrubjay.writing.restating import restated
 from scrubjay.writing.revise import apply_edit
+from scrubjay.writing.trust import restated
 
 LATER, EARLIER = moment(20_000), moment(5_000)
 
@@ -19,34 +19,34 @@ def until(text: str, end: float) -> Observation:
     return Observation(text=text, recorded_at=START, valid_until=moment(end))
 
 
-def lookout() -> Lookout:
+def conflict_checker() -> Lookout:
     return Lookout(store=FakeStore())
 
 
 async def test_a_memory_that_holds_until_a_day_to_come_has_conflicts() -> None:
     for end, found in ((LATER, [ConflictType.CONTRADICTION]), (NOW, [])):
-        place = lookout()
+        place = conflict_checker()
         await place.keep(a_memory(ROME))
         assert types(await place.look(a_memory(PARIS, valid_until=end))) == found
 
 
 async def test_a_statement_that_holds_until_a_day_to_come_is_looked_at() -> None:
     for end, found in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
-        place = lookout()
+        place = conflict_checker()
         await place.keep(a_memory(ROME))
         assert types(await place.look(a_memory("", observations=(until(PARIS, end),)))) == found
 
 
 async def test_what_is_stored_and_holds_until_a_day_to_come_is_contradicted() -> None:
     for end, found in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
-        place = lookout()
+        place = conflict_checker()
         await place.keep(a_memory("", observations=(until(ROME, end),)))
         assert types(await place.look(a_memory(PARIS))) == found
 
 
 async def test_a_namesake_is_contradicted_by_what_it_says_still() -> None:
     for end, found in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
-        place = lookout()
+        place = conflict_checker()
         await place.keep(a_memory("", entity="Ada", observations=(until(ROME, end),)))
         paris = (Observation(text=PARIS, recorded_at=START),)
         assert types(await place.look(a_memory("", entity="Ada", observations=paris), blind=True)) == found
@@ -54,14 +54,14 @@ async def test_a_namesake_is_contradicted_by_what_it_says_still() -> None:
 
 async def test_a_memory_contradicts_what_it_says_itself_still() -> None:
     for end, found in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
-        place = lookout()
+        place = conflict_checker()
         before = a_memory("", observations=(until(ROME, end),))
         paris = Observation(text=PARIS, recorded_at=START)
         assert types(await place.look(replace(before, observations=(*before.observations, paris)))) == found
 
 
 async def test_what_a_memory_says_still_is_not_new_in_it() -> None:
-    place = lookout()
+    place = conflict_checker()
     await place.keep(a_memory(ROME))
     for end, found in ((20_000, []), (10_000, [ConflictType.CONTRADICTION])):
         before = a_memory("", observations=(until(PARIS, end),))
@@ -71,18 +71,18 @@ async def test_what_a_memory_says_still_is_not_new_in_it() -> None:
 
 async def test_two_memories_are_the_same_in_what_holds() -> None:
     said = tuple(until(one, 20_000) for one in ("likes tea", "has a dog", "rows a boat"))
-    place = lookout()
+    place = conflict_checker()
     await place.keep(a_memory("", entity="Ada", observations=said))
     assert types(await place.look(a_memory("", entity="Ada", observations=said))) == [ConflictType.DUPLICATE]
     over = tuple(replace(one, valid_until=EARLIER) for one in said)
-    await (gone := lookout()).keep(a_memory("", entity="Ada", observations=over))
+    await (gone := conflict_checker()).keep(a_memory("", entity="Ada", observations=over))
     assert await gone.look(a_memory("", entity="Ada", observations=said)) == ()
 
 
 def test_observations_in_place_of_others_take_the_place_of_what_holds() -> None:
     memory = a_memory("", observations=(until(ROME, 20_000), until("likes tea", 5_000)))
     edited, _ = apply_edit(memory, Edit(fields={"observations": [PARIS]}), now=NOW, limits=Limits())
-    assert [one.text for one in edited.observations] == ["likes tea", PARIS]
+    assert [observation.text for observation in edited.observations] == ["likes tea", PARIS]
     kept, _ = apply_edit(memory, Edit(fields={"observations": [ROME]}), now=NOW, limits=Limits())
     assert kept.observations == (memory.observations[1], memory.observations[0])
 

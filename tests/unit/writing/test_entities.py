@@ -1,11 +1,11 @@
 """Entities get the spelling of their space; where none are given, some are suggested."""
 
 import pytest
-from tests.unit.workshop import SPACE, Workshop
+from tests.fakes.build import a_commit, a_memory
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import TooLarge
 from scrubjay.model.draft import Draft, Limits
-from scrubjay.testing.build import a_commit, a_memory
 from scrubjay.writing.entities import acquaint, name_entities
 from scrubjay.writing.validate import validate
 
@@ -17,7 +17,7 @@ async def named(shop: Workshop, draft: Draft) -> Draft:
 
 
 async def known(shop: Workshop, *entities: str) -> None:
-    await shop.store.commit(a_commit(*(a_memory(f"about {one}", entity=one) for one in entities)))
+    await shop.store.commit(a_commit(*(a_memory(f"about {entity}", entity=entity) for entity in entities)))
 
 
 async def test_an_entity_is_spelled_as_the_space_spells_it(shop: Workshop) -> None:

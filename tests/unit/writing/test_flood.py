@@ -4,15 +4,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.fakes import FakeStore
+from tests.fakes.build import a_memory
 from tests.unit.writing.gatehouse import Gatehouse
 
 from scrubjay.app import make_embedder
 from scrubjay.model.memory import Source
 from scrubjay.ports import Embedder, RecordStore
 from scrubjay.settings import Settings
-from scrubjay.testing import FakeStore
-from scrubjay.testing.build import a_memory
-from scrubjay.text.claims import lost
+from scrubjay.text.claims.extract import lost
 
 SESSION = "cli-auth"
 # Who writes, under which title, with which tags, what.

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.fakes.build import START, MemoryFields, a_memory, moment
 
 from scrubjay.model.memory import Flag, Memory, Observation, Source
-from scrubjay.testing.build import START, MemoryFields, a_memory, moment
-from scrubjay.text.statements import key_of, statements_of
+from scrubjay.text.claims.statements import key_of, statements_of
 from scrubjay.writing.merge import kept_apart, merge
 
 NOW = moment(60)
@@ -34,14 +34,14 @@ def memories(draw: st.DrawFn) -> Memory:
 
 def told(memory: Memory) -> set[str]:
     """What a memory says, without what is a part of something else that it says."""
-    texts = (*statements_of(memory.content), *(one.text for one in memory.observations))
+    texts = (*statements_of(memory.content), *(observation.text for observation in memory.observations))
     # A fence that nobody closed is closed by what comes after it.
     keys = {" ".join(key_of(text).replace("`", " ").split()) for text in texts}
     return {key for key in keys if not any(key != other and key in other for other in keys)}
 
 
 def is_told(statement: str, memory: Memory) -> bool:
-    texts = (*statements_of(memory.content), *(one.text for one in memory.observations))
+    texts = (*statements_of(memory.content), *(observation.text for observation in memory.observations))
     return any(key_of(statement) in key_of(text) for text in texts)
 
 
@@ -52,7 +52,7 @@ def test_no_statement_is_ever_lost(first: Memory, second: Memory) -> None:
     assert both.content.startswith(first.content) or not first.content.strip()
     assert both.observations[: len(first.observations)] == first.observations
     for memory in (first, second):
-        for text in (*statements_of(memory.content), *(one.text for one in memory.observations)):
+        for text in (*statements_of(memory.content), *(observation.text for observation in memory.observations)):
             assert is_told(text, both), text
 
 
@@ -187,7 +187,7 @@ def test_until_when_an_observation_holds_is_part_of_it() -> None:
     mine = Observation(text="It has 3 retries.", recorded_at=START)
     ends = replace(mine, valid_until=NOW)
     both = merge(a_memory("One.", observations=(mine,)), second := a_memory("", observations=(ends,)), at=NOW)
-    assert [one.valid_until for one in both.observations] == [None, NOW]
+    assert [observation.valid_until for observation in both.observations] == [None, NOW]
     assert merge(both, second, at=NOW) is both
 
 

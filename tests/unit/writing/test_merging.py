@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from tests.unit.workshop import PLAIN, SPACE, Workshop
+from tests.fakes import FakeStore
+from tests.unit.write_world import PLAIN, SPACE, Workshop
 
 from scrubjay.errors import InvalidInput, KeyReused, WrongState
-from scrubjay.history.reverting import revert
-from scrubjay.history.undo import undo
 from scrubjay.model.change import Action
 from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.memory import Memory, Method, Source, State
@@ -15,7 +14,8 @@ from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
 from scrubjay.model.selection import Selection
 from scrubjay.ports import Commit, Committed
-from scrubjay.testing import FakeStore
+from scrubjay.versions.revert import revert
+from scrubjay.versions.undo import undo
 from scrubjay.writing.pipeline import remember
 from scrubjay.writing.review import approve, decline, inbox
 from scrubjay.writing.rules import set_rules
@@ -44,7 +44,7 @@ async def test_a_merge_keeps_both_and_says_whose_word_each_statement_is(shop: Wo
     assert (merged.id, merged.source.agent, merged.statements) == (part.id, "codex", (SECOND.text,))
     assert (part.state, part.merged_into, part.content) == (State.MERGED, whole.id, SECOND.text)
     versions = await shop.store.versions(SPACE, whole.id, limit=5)
-    assert [one.action for one in versions] == ["merged", "created"]
+    assert [version.action for version in versions] == ["merged", "created"]
 
 
 async def test_revert_gives_back_both(shop: Workshop) -> None:
@@ -180,13 +180,13 @@ async def test_what_an_agent_writes_waits_for_a_yes(shop: Workshop) -> None:
 
 async def test_work_for_a_language_model_is_left_with_the_write(shop: Workshop) -> None:
     shop.rules = Rules(density="reconstruct")
-    desk = replace(shop.desk, has_llm=True)
-    kept = await remember(Draft(text="Fixed it."), space=SPACE, origin=shop.origin(), desk=desk)
+    context = replace(shop.context, has_llm=True)
+    kept = await remember(Draft(text="Fixed it."), space=SPACE, origin=shop.origin(), context=context)
     assert [job.kind for job in kept.jobs] == ["reconstruct", "tags"]
-    (first, *_) = await shop.store.papers(SPACE, "jobs", limit=5)
+    (first, *_) = await shop.store.documents(SPACE, "jobs", limit=5)
     assert first.value["about"] == {"memory_id": kept.answer.id}
     none = await remember(
-        Draft(text="Fixed it again."), space=SPACE, origin=shop.origin(), desk=replace(desk, rules=PLAIN)
+        Draft(text="Fixed it again."), space=SPACE, origin=shop.origin(), context=replace(context, rules=PLAIN)
     )
     assert none.jobs == ()
 
@@ -194,19 +194,23 @@ async def test_work_for_a_language_model_is_left_with_the_write(shop: Workshop) 
 async def test_rules_of_a_space_hold_there_alone(shop: Workshop) -> None:
     default = Rules()
     changed = await set_rules(
-        {"most_tags": 20, "least_tags": 9}, space=SPACE, now=shop.clock.now(), default=default, papers=shop.store
+        {"most_tags": 20, "least_tags": 9}, space=SPACE, now=shop.clock.now(), default=default, documents=shop.store
     )
     assert (changed.most_tags, changed.least_tags) == (20, 9)
-    again = await set_rules({"gate": "off"}, space=SPACE, now=shop.clock.now(), default=default, papers=shop.store)
+    again = await set_rules({"gate": "off"}, space=SPACE, now=shop.clock.now(), default=default, documents=shop.store)
     assert (again.most_tags, again.gate) == (20, "off")
     back = await set_rules(
-        {"most_tags": None, "least_tags": None}, space=SPACE, now=shop.clock.now(), default=default, papers=shop.store
+        {"most_tags": None, "least_tags": None},
+        space=SPACE,
+        now=shop.clock.now(),
+        default=default,
+        documents=shop.store,
     )
     assert back == Rules(gate="off")
     for wrong in ({}, {"gate": "maybe"}, {"least_tags": 9}):
         with pytest.raises(InvalidInput):
-            await set_rules(wrong, space=SPACE, now=shop.clock.now(), default=default, papers=shop.store)
-    assert await shop.store.papers("other", "rules", limit=5) == []
+            await set_rules(wrong, space=SPACE, now=shop.clock.now(), default=default, documents=shop.store)
+    assert await shop.store.documents("other", "rules", limit=5) == []
 
 
 async def test_what_would_grow_too_large_stands_by_itself(shop: Workshop) -> None:

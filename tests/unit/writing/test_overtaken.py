@@ -3,12 +3,12 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from tests.unit.workshop import SPACE, Workshop
+from tests.fakes import FakeStore
+from tests.unit.write_world import SPACE, Workshop
 
-from scrubjay.history.undo import undo
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.results import Remembered, Undone, Written
-from scrubjay.testing import FakeStore
+from scrubjay.versions.undo import undo
 
 Answer = TypeVar("Answer")
 KEY = "once"

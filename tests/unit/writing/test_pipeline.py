@@ -5,15 +5,15 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.unit.workshop import SPACE, Workshop
+from tests.fakes import FakeStore
+from tests.fakes.build import MODEL, START, a_commit, a_memory
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import KeyReused, NameTaken
 from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Source
 from scrubjay.ports import Commit, Committed
-from scrubjay.testing import FakeStore
-from scrubjay.testing.build import MODEL, START, a_commit, a_memory
 from scrubjay.text.passages import text_hash
 
 KEYED = Draft(text="Sarah prefers tea", idempotency_key="k1")
@@ -140,6 +140,6 @@ async def test_a_key_is_of_its_own_space_and_another_key_is_another_request(quic
 async def test_a_long_text_is_stored_whole(shop: Workshop, draft: Draft) -> None:
     memory = await shop.kept(draft)
     assert memory.content == draft.text
-    assert tuple(one.text for one in memory.observations) == draft.observations
+    assert tuple(observation.text for observation in memory.observations) == draft.observations
     found = await shop.recall("tea")
     assert [hit.id for hit in found.hits] == [memory.id]

@@ -1,7 +1,7 @@
 """`relate` and `unrelate`: one edge, whichever end it is made from."""
 
 import pytest
-from tests.unit.workshop import SPACE, Workshop
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput, NotFound, TooLarge
 from scrubjay.model.draft import Draft
@@ -67,7 +67,7 @@ async def test_only_the_relation_named_is_removed(shop: Workshop) -> None:
     await shop.relate("sarah", "acme", relation="works  at")
     assert (await shop.unrelate("acme", "sarah", relation="works at")).action == "unchanged"
     done = await shop.unrelate("sarah", "acme", relation=" works at ")
-    assert (done.action, [one.type for one in done.source_links]) == ("removed", ["related_to"])
+    assert (done.action, [link.type for link in done.source_links]) == ("removed", ["related_to"])
 
 
 async def test_removing_what_is_not_there_is_no_change(shop: Workshop) -> None:

@@ -3,16 +3,16 @@
 from dataclasses import replace
 
 import pytest
-from tests.unit.workshop import SPACE, Workshop
+from tests.fakes.build import a_commit, a_memory
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import WrongState
-from scrubjay.history.reverting import revert
-from scrubjay.history.undo import undo
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, Method, Source, State
 from scrubjay.model.rules import Rules
 from scrubjay.model.selection import Selection
-from scrubjay.testing.build import a_commit, a_memory
+from scrubjay.versions.revert import revert
+from scrubjay.versions.undo import undo
 from scrubjay.writing.review import approve, decline, inbox, must_wait
 
 
@@ -45,7 +45,7 @@ async def test_what_waits_is_in_the_inbox_until_it_is_approved(shop: Workshop) -
     assert (await shop.get(memory.id)).state is State.LIVE
     assert [one.id for one in await inbox(SPACE, store=shop.store, limit=9)] == [other.id]
     versions = await shop.store.versions(SPACE, memory.id, limit=9)
-    assert [one.action for one in versions] == ["approved", "created"]
+    assert [version.action for version in versions] == ["approved", "created"]
 
 
 async def test_what_is_declined_goes_into_the_trash(shop: Workshop) -> None:
@@ -126,7 +126,7 @@ async def test_the_same_text_waits_once(quick: Workshop) -> None:
     draft = Draft(text="The tea is black.", title="Tea", source=BY_AGENT, pinned=True)
     first, *more = [await quick.remember(draft) for _ in range(3)]
     assert [(one.action, one.id) for one in more] == [("unchanged", first.id)] * 2
-    assert any("not pinned" in one for one in first.warnings)
+    assert any("not pinned" in warning for warning in first.warnings)
     assert len(await inbox(SPACE, store=quick.store, limit=9)) == 1
     other = await quick.remember(replace(draft, metadata={"more": 1}))
     assert other.action == "created"
@@ -143,5 +143,5 @@ async def test_a_reason_keeps_no_secret(quick: Workshop) -> None:
     memory = await quick.kept("tea")
     await quick.forget(wanted=Selection(refs=(memory.id,), reason="leaked AKIAIOSFODNN7EXAMPLE"))
     await revert(memory.id, to=1, message="AKIAIOSFODNN7EXAMPLE", space=SPACE, origin=quick.origin(), store=quick.store)
-    messages = [one.message for one in await quick.store.versions(SPACE, memory.id, limit=9)]
+    messages = [version.message for version in await quick.store.versions(SPACE, memory.id, limit=9)]
     assert messages[:2] == ["[redacted: aws access key]", "leaked [redacted: aws access key]"]

@@ -4,15 +4,15 @@ import asyncio
 from datetime import datetime, timedelta
 
 import pytest
-from tests.unit.workshop import SPACE, Workshop
+from tests.fakes import FakeStore
+from tests.fakes.build import START, a_memory, a_rewrite, an_origin, revised
+from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput, NameTaken, NotFound, StaleVersion, TooLarge
 from scrubjay.model.draft import Draft, Edit, Limits
 from scrubjay.model.memory import Json, Memory, Tier
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Committed
-from scrubjay.testing import FakeStore
-from scrubjay.testing.build import START, a_memory, a_rewrite, an_origin, revised
 from scrubjay.writing.revise import apply_edit
 
 TEA = Draft(text="Sarah prefers tea", observations=("green tea", "no milk"))
@@ -141,7 +141,7 @@ async def test_observations_are_added_once_and_removed_by_their_text(shop: Works
     edit = Edit(add_observations=("no milk", "with lemon", "with lemon"), remove_observations=("green tea",))
     done = await shop.revise(before.id, edit)
     after = await shop.get(before.id)
-    assert [one.text for one in after.observations] == ["no milk", "with lemon"]
+    assert [observation.text for observation in after.observations] == ["no milk", "with lemon"]
     assert after.observations[0].recorded_at == before.observations[1].recorded_at
     assert after.observations[1].recorded_at == after.updated_at
     assert done.warnings == ()
@@ -151,7 +151,7 @@ async def test_replacing_all_observations_keeps_the_times_of_those_that_stay(qui
     before = await quick.kept(TEA)
     await quick.revise(before.id, observations=["no milk", "black tea", " "])
     after = await quick.get(before.id)
-    assert [one.text for one in after.observations] == ["no milk", "black tea"]
+    assert [observation.text for observation in after.observations] == ["no milk", "black tea"]
     assert after.observations[0] == before.observations[1]
     assert after.observations[1].recorded_at == after.updated_at
 
@@ -159,7 +159,7 @@ async def test_replacing_all_observations_keeps_the_times_of_those_that_stay(qui
 async def test_an_observation_can_be_moved_in_one_edit(quick: Workshop) -> None:
     memory = await quick.kept(TEA)
     await quick.revise(memory.id, Edit(add_observations=("green tea",), remove_observations=("green tea",)))
-    assert [one.text for one in (await quick.get(memory.id)).observations] == ["no milk", "green tea"]
+    assert [observation.text for observation in (await quick.get(memory.id)).observations] == ["no milk", "green tea"]
 
 
 async def test_what_was_not_there_to_remove_is_told(quick: Workshop) -> None:
@@ -229,7 +229,7 @@ async def test_edits_at_the_same_time_are_all_made(shop: Workshop) -> None:
     facts = [f"fact {number}" for number in range(12)]
     await asyncio.gather(*(shop.revise(memory.id, Edit(add_observations=(fact,))) for fact in facts))
     after = await shop.get(memory.id)
-    assert {one.text for one in after.observations} == set(facts)
+    assert {observation.text for observation in after.observations} == set(facts)
     assert after.version == 13
 
 

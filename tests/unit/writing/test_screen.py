@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from tests.fakes.build import START, a_memory
 
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import Flag, Json, Source, Tier, Trust
 from scrubjay.model.relation import Relation
 from scrubjay.model.rules import Rules
-from scrubjay.testing.build import START, a_memory
 from scrubjay.writing.screen import clean, label, mark, screen, screen_edit, screen_relation
 
 RULES = Rules()

@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes.build import START, MemoryFields, a_memory, moment
 from tests.unit.writing.gatehouse import SPACE, Gatehouse
 
 from scrubjay.errors import IndexUnavailable
@@ -13,8 +15,6 @@ from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Profile, RecordStore
-from scrubjay.testing import FakeEmbedder, FakeStore
-from scrubjay.testing.build import START, MemoryFields, a_memory, moment
 from scrubjay.text.passages import passages_of
 from scrubjay.writing.similarity import look_around
 
@@ -44,24 +44,24 @@ def quick() -> Gatehouse:
 async def test_what_says_the_same_is_merged(house: Gatehouse) -> None:
     fact = a_memory(FACT)
     await house.keep(fact, a_memory(OTHER))
-    verdict = await house.look(a_memory(SAME))
-    assert verdict.into == fact
-    assert verdict.similarity is not None
-    assert verdict.similarity >= 0.9
-    assert verdict.similar == ()
-    assert verdict.why.startswith("it says the same")
+    decision = await house.look(a_memory(SAME))
+    assert decision.into == fact
+    assert decision.similarity is not None
+    assert decision.similarity >= 0.9
+    assert decision.similar == ()
+    assert decision.why.startswith("it says the same")
 
 
 async def test_what_is_alike_but_differs_is_told_as_a_possible_conflict(house: Gatehouse) -> None:
     text = "The yearly budget for cranes, ships, sheds and roads of the harbour by the old town is {} million euros."
     fact = a_memory(text.format(2))
     await house.keep(fact)
-    verdict = await house.look(a_memory(text.format(3)))
-    assert verdict.into is None
-    (similar,) = verdict.similar
+    decision = await house.look(a_memory(text.format(3)))
+    assert decision.into is None
+    (similar,) = decision.similar
     assert (similar.id, similar.name) == (fact.id, fact.name)
     assert similar.differs == "number: 3000000 eur or 2000000 eur"
-    assert "differs" in verdict.why
+    assert "differs" in decision.why
 
 
 @pytest.mark.parametrize(
@@ -73,17 +73,17 @@ async def test_what_is_alike_but_differs_is_told_as_a_possible_conflict(house: G
 )
 async def test_what_cannot_both_hold_is_not_merged(quick: Gatehouse, text: str, one: str, other: str) -> None:
     await quick.keep(a_memory(text.format(one)))
-    verdict = await quick.look(a_memory(text.format(other)))
-    assert verdict.into is None
-    assert verdict.similarity is None
-    assert [bool(similar.differs) for similar in verdict.similar] == [True]
+    decision = await quick.look(a_memory(text.format(other)))
+    assert decision.into is None
+    assert decision.similarity is None
+    assert [bool(similar.differs) for similar in decision.similar] == [True]
 
 
 async def test_what_is_of_another_matter_is_left_alone(house: Gatehouse) -> None:
     await house.keep(a_memory(OTHER))
-    verdict = await house.look(a_memory(FACT))
-    assert (verdict.into, verdict.similarity, verdict.similar) == (None, None, ())
-    assert verdict.why == "nothing says the same"
+    decision = await house.look(a_memory(FACT))
+    assert (decision.into, decision.similarity, decision.similar) == (None, None, ())
+    assert decision.why == "nothing says the same"
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,10 @@ async def test_rules_and_intent_keep_what_is_the_same_apart(
 ) -> None:
     await quick.keep(a_memory(FACT))
     quick.rules = rules
-    verdict = await quick.look(a_memory(SAME), intent=intent)
-    assert verdict.into is None
-    assert len(verdict.similar) == told
-    assert verdict.why
+    decision = await quick.look(a_memory(SAME), intent=intent)
+    assert decision.into is None
+    assert len(decision.similar) == told
+    assert decision.why
 
 
 @pytest.mark.parametrize(
@@ -154,17 +154,17 @@ async def test_what_is_suspicious_is_never_merged(quick: Gatehouse, which: int) 
     flags = [("suspicious",) if which == at else () for at in range(2)]
     await quick.keep(replace(a_memory(FACT), flags=flags[0]))
     incoming = replace(a_memory(SAME, source=SESSION), flags=flags[1])
-    verdict = await quick.look(incoming)
-    assert verdict.into is None
-    assert verdict.similar
+    decision = await quick.look(incoming)
+    assert decision.into is None
+    assert decision.similar
 
 
 async def test_what_continues_goes_to_the_latest_of_the_session_whatever_it_says(house: Gatehouse) -> None:
     early = a_memory(FACT, source=SESSION)
     late = a_memory("The lift is out of order.", source=SESSION)
     await house.keep(early, late, a_memory(OTHER))
-    verdict = await house.look(a_memory(OTHER, source=SESSION), intent="continue")
-    assert verdict.into == late
+    decision = await house.look(a_memory(OTHER, source=SESSION), intent="continue")
+    assert decision.into == late
     assert (await house.look(a_memory(OTHER), intent="continue", session="s1")).into == late
     nothing = await house.look(a_memory(SAME), intent="continue", session="s2")
     assert (nothing.into, nothing.why) == (None, "the session has nothing to continue")
@@ -182,9 +182,9 @@ async def test_what_belongs_to_its_session_is_merged_and_the_rest_is_not(house: 
 async def test_what_contradicts_its_session_is_merged_and_told(house: Gatehouse) -> None:
     fact = a_memory("The backup host has 12 disks. It is in the cellar.", source=SESSION)
     await house.keep(fact)
-    verdict = await house.look(a_memory("The backup host has 16 disks.", source=SESSION), session="s1")
-    assert verdict.into == fact
-    (similar,) = verdict.similar
+    decision = await house.look(a_memory("The backup host has 16 disks.", source=SESSION), session="s1")
+    assert decision.into == fact
+    (similar,) = decision.similar
     assert "16" in similar.differs
     assert "12" in similar.differs
 
@@ -214,20 +214,20 @@ async def test_a_long_document_is_not_compared(quick: Gatehouse) -> None:
 class Broken:
     """An index that cannot be used."""
 
-    async def search(self, space: str, vector: Vector, wanted: Filter, *, limit: int) -> list[tuple[int, float]]:
-        del space, vector, wanted, limit
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
+        del space, vector, filter, limit
         raise IndexUnavailable("the index is in pieces")
 
 
 async def looked(memory: Memory, *, store: RecordStore, vectors: Sequence[Vector], profile: Profile | None) -> str:
     passages = passages_of(memory)
-    made = dict(zip((one.hash for one in passages), vectors, strict=False))
-    verdict = await look_around(
+    made = dict(zip((passage.hash for passage in passages), vectors, strict=False))
+    decision = await look_around(
         memory, passages, made, rules=Rules(), intent="auto", session_hint="", space=SPACE, store=store,
         index=Broken(), profile=profile,
     )  # fmt: skip
-    assert verdict.into is None
-    return verdict.why
+    assert decision.into is None
+    return decision.why
 
 
 async def test_without_an_index_or_a_model_nothing_is_merged_and_the_reason_is_told() -> None:
@@ -255,19 +255,19 @@ async def test_what_a_document_says_is_not_put_into_the_mouth_of_a_person(
     quick: Gatehouse, mine: Trust, incoming: Trust, merged: bool, intent: str
 ) -> None:
     await quick.keep(a_memory(FACT, source=Source(session="s1", trust=mine)))
-    verdict = await quick.look(a_memory(SAME, source=Source(session="s1", trust=incoming)), intent=intent)
-    assert (verdict.into is not None) is merged
+    decision = await quick.look(a_memory(SAME, source=Source(session="s1", trust=incoming)), intent=intent)
+    assert (decision.into is not None) is merged
 
 
 async def test_another_word_in_the_same_place_is_told_though_it_is_merged(quick: Gatehouse) -> None:
     text = "At night the {} of the old harbour master sleeps in the shed by the water behind the tall cranes."
     await quick.keep(fact := a_memory(text.format("cat")))
-    verdict = await quick.look(a_memory(text.format("dog")))
-    assert verdict.into == fact
-    assert [one.differs for one in verdict.similar] == ["word: dog or cat"]
+    decision = await quick.look(a_memory(text.format("dog")))
+    assert decision.into == fact
+    assert [one.differs for one in decision.similar] == ["word: dog or cat"]
     await quick.keep(a_memory("All files of the harbour project use tabs for indentation, says the master."))
-    verdict = await quick.look(
+    decision = await quick.look(
         a_memory("All files of the harbour project use spaces for indentation, says the master.")
     )
-    assert verdict.into is None
-    assert verdict.similar[0].differs == "word: spaces or tabs"
+    assert decision.into is None
+    assert decision.similar[0].differs == "word: spaces or tabs"

@@ -3,13 +3,13 @@
 import asyncio
 
 import pytest
+from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes.build import START, a_commit, a_document, a_memory
 
 from scrubjay.errors import InvalidInput, StaleVersion, TooLarge
-from scrubjay.model.paper import Paper
+from scrubjay.model.document import Document
 from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagSynonyms, TagTable
-from scrubjay.testing import FakeEmbedder, FakeStore
-from scrubjay.testing.build import START, a_commit, a_memory, a_paper
 from scrubjay.writing.synonyms import Synonyms, add, preview, read, remove, synonyms_from, table
 
 SPACE = "default"
@@ -27,7 +27,7 @@ async def test_tags_are_listed_with_their_counts_and_what_stands_for_them() -> N
     store = FakeStore()
     await store.commit(a_commit(a_memory(tags=("tea", "kiln")), a_memory(tags=("tea",))))
     found = await table(SPACE, store=store, limit=1)
-    assert [(one.tag, one.memories) for one in found.tags] == [("tea", 2)]
+    assert [(tag.tag, tag.memories) for tag in found.tags] == [("tea", 2)]
     assert found.more
     assert not (await table(SPACE, store=store, limit=2)).more
     assert found.synonyms == ()
@@ -51,7 +51,10 @@ async def test_a_variant_that_is_added_elsewhere_moves() -> None:
     store = FakeStore()
     await added(store, "payment", "paying", "invoice")
     told = await added(store, "billing", "invoice")
-    assert [(one.tag, one.variants) for one in told.synonyms] == [("billing", ("invoice",)), ("payment", ("paying",))]
+    assert [(synonym.tag, synonym.variants) for synonym in told.synonyms] == [
+        ("billing", ("invoice",)),
+        ("payment", ("paying",)),
+    ]
 
 
 async def test_what_comes_with_scrubjay_can_be_switched_off_and_on() -> None:
@@ -103,7 +106,7 @@ async def test_many_who_add_at_once_lose_nothing() -> None:
 class Overtaken(FakeStore):
     """A store in which somebody else was always faster."""
 
-    async def file_paper(self, paper: Paper, *, base: int | None) -> Paper:
+    async def put_document(self, document: Document, *, base: int | None) -> Document:
         raise StaleVersion("overtaken")
 
 
@@ -114,8 +117,8 @@ async def test_whoever_is_always_overtaken_is_told_in_the_end() -> None:
 
 def test_a_paper_that_cannot_be_read_says_nothing() -> None:
     assert synonyms_from(None) == Synonyms()
-    assert synonyms_from(a_paper("tags", value={"synonyms": 7, "off": {}})) == Synonyms()
-    odd = a_paper("tags", value={"synonyms": {"a": ["b", 3], "c": [], "d": "e"}, "off": ["x", None]})
+    assert synonyms_from(a_document("tags", value={"synonyms": 7, "off": {}})) == Synonyms()
+    odd = a_document("tags", value={"synonyms": {"a": ["b", 3], "c": [], "d": "e"}, "off": ["x", None]})
     assert synonyms_from(odd) == Synonyms(own={"a": ("b",)}, off=("x",))
 
 

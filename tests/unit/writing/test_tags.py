@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.fakes import FakeEmbedder, FakeStore
+from tests.fakes.build import a_commit, a_memory
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.rules import Rules
 from scrubjay.ports import RecordStore
-from scrubjay.testing import FakeEmbedder, FakeStore
-from scrubjay.testing.build import a_commit, a_memory
 from scrubjay.writing.synonyms import Synonyms
 from scrubjay.writing.tag_vectors import cosines
 from scrubjay.writing.tags import normalise

@@ -4,14 +4,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.unit.workshop import Workshop
+from tests.fakes import FakeStore
+from tests.fakes.build import START, a_memory, moment
+from tests.unit.write_world import Workshop
 
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import Memory, Method, Observation, Source, State, Trust
-from scrubjay.testing import FakeStore
-from scrubjay.testing.build import START, a_memory, moment
 from scrubjay.writing.merge import merge
-from scrubjay.writing.restating import restated
+from scrubjay.writing.trust import restated
 
 NOW = moment(60)
 DOCUMENT, USER, AGENT = (Source(trust=one) for one in (Trust.DOCUMENT, Trust.USER, Trust.AGENT))
@@ -24,11 +24,11 @@ def quick() -> Workshop:
 
 
 def observed(*texts: str, source: Source | None = None) -> tuple[Observation, ...]:
-    return tuple(Observation(text=one, recorded_at=START, source=source) for one in texts)
+    return tuple(Observation(text=text, recorded_at=START, source=source) for text in texts)
 
 
 def trust_of(memory: Memory) -> dict[str, Trust]:
-    return {one.text: (one.source or memory.source).trust for one in memory.observations}
+    return {observation.text: (observation.source or memory.source).trust for observation in memory.observations}
 
 
 def test_a_user_counts_most_a_document_least_and_who_says_nothing_of_themselves_as_an_agent() -> None:
@@ -68,7 +68,7 @@ async def test_of_one_text_under_several_entities_each_record_is_the_users(quick
     first = await quick.remember(Draft(text=TEXT, entities=("Pier", "Ferry"), source=DOCUMENT))
     done = await quick.remember(Draft(text=TEXT, entities=("Ferry", "Pier"), source=USER))
     assert (done.action, set(done.ids)) == ("updated", set(first.ids))
-    assert {(await quick.get(one)).source.trust for one in first.ids} == {Trust.USER}
+    assert {(await quick.get(id_)).source.trust for id_ in first.ids} == {Trust.USER}
 
 
 async def test_an_observation_that_is_said_again_is_theirs_who_are_trusted_more(quick: Workshop) -> None:

@@ -7,12 +7,12 @@ from typing import cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fakes.build import START
 from tests.unit.drawing import some, texts, values
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.memory import Json, Source
-from scrubjay.testing.build import START
 from scrubjay.writing.validate import distinct_labels, metadata, validate
 
 LIMITS = Limits(

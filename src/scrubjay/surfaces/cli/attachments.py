@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from scrubjay.client import MemoryClient
-from scrubjay.notes.media.attached import Attached, NoteAttachments, Orphans
+from scrubjay.notes.attachments.results import Attached, NoteAttachments, Orphans
 from scrubjay.surfaces.cli.command import verb
 
 __all__ = ["add_attachments"]

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from scrubjay.client import MemoryClient
-from scrubjay.model.branch import Branches, Joined
+from scrubjay.model.branch import Branches, BranchMerged
 from scrubjay.model.memory import MAIN
 from scrubjay.surfaces.cli.command import verb
 from scrubjay.surfaces.cli.history import Message, Ref
@@ -54,7 +54,7 @@ async def merge_branch(
         str, typer.Option(metavar="SIDE", help="Where both have changed the same: `ours` (into) or `theirs` wins.")
     ] = "",
     message: Message = "",
-) -> Joined:
+) -> BranchMerged:
     """Bring what a branch has changed into another. Where both have changed the same, nothing is done: exit code 4."""
     return await client.merge_branch(id, name, into=into, prefer=prefer, message=message)
 

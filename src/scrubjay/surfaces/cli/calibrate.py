@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scrubjay.calibrating.weights import WEIGHTS
+from scrubjay.calibration.weights import WEIGHTS
 from scrubjay.errors import InvalidInput
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare
 
 if TYPE_CHECKING:
-    from scrubjay.calibrating.recall import RecallCurve
-    from scrubjay.calibrating.same import SameCurve, SameRow
+    from scrubjay.calibration.recall import RecallCurve
+    from scrubjay.calibration.same import SameCurve, SameRow
 
 app = typer.Typer()
 calibrate_app = typer.Typer(help="Find what belongs to the chosen embedder from labelled data.", no_args_is_help=True)
@@ -95,7 +95,7 @@ def calibrate_recall_(
     questions {"collection", "query", "relevant": [ids]}. A collection is searched by itself.
     """
     # It works with an engine of its own, for which no other command should wait.
-    from scrubjay.surfaces.cli.curves import note_figure, recall_curve  # noqa: PLC0415
+    from scrubjay.surfaces.cli.calibrate_run import note_figure, recall_curve  # noqa: PLC0415
 
     curve = recall_curve(settings, file, weights=_weights(weights))
     written = note_figure(settings, "weight", curve.chosen.weight) if write else ""
@@ -122,7 +122,7 @@ def calibrate_same_(
     """
     if not 0 <= wrong < 1:
         raise InvalidInput("--wrong must be a share from 0 to below 1", field="wrong")
-    from scrubjay.surfaces.cli.curves import note_figure, same_curve  # noqa: PLC0415 - as above
+    from scrubjay.surfaces.cli.calibrate_run import note_figure, same_curve  # noqa: PLC0415 - as above
 
     curve = same_curve(settings, file, least=least, wrong=wrong)
     written = note_figure(settings, "same", curve.chosen.threshold) if write else ""

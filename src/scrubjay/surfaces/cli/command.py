@@ -14,7 +14,7 @@ import typer
 from scrubjay.client import MemoryClient
 from scrubjay.errors import CODES, Conflict, NotFound, ScrubjayError, codes_of
 from scrubjay.model.results import Undone
-from scrubjay.remote.shapes import plain, plain_error
+from scrubjay.rpc.codec import error_to_json, to_json
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.render import show
 
@@ -117,7 +117,7 @@ def _exit_code(answer: object) -> int:
 def print_answer(answer: object, *, as_json: bool) -> None:
     """Print for a program, or for a person."""
     if as_json:
-        sys.stdout.write(json.dumps(plain(answer), ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(json.dumps(to_json(answer), ensure_ascii=False, indent=2) + "\n")
     else:
         show(answer)
 
@@ -125,7 +125,7 @@ def print_answer(answer: object, *, as_json: bool) -> None:
 def fail(error: ScrubjayError, *, as_json: bool) -> None:
     """Say what went wrong and what to do next, and leave with the error's own code."""
     if as_json:
-        sys.stderr.write(json.dumps({"error": plain_error(error)}, ensure_ascii=False) + "\n")
+        sys.stderr.write(json.dumps({"error": error_to_json(error)}, ensure_ascii=False) + "\n")
     else:
         sys.stderr.write(f"error: {error}\n")
     raise typer.Exit(codes_of(error).exit)

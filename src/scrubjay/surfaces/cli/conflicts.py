@@ -9,10 +9,10 @@ from typer.core import TyperGroup
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import NotFound
-from scrubjay.model.conflict import ConflictStatus, Resolved, Scan, Side, ToldConflict
-from scrubjay.surfaces.cli.bars import progress
+from scrubjay.model.conflict import ConflictDetails, ConflictStatus, Resolved, Scan, Side
 from scrubjay.surfaces.cli.command import verb
 from scrubjay.surfaces.cli.jobs import Told
+from scrubjay.surfaces.cli.progress import progress
 
 _HEAD = ("CONFLICT", "TYPE", "CONFIDENCE", "SUGGESTED", "STATUS", "FOUND")
 _LONGEST = 200
@@ -38,12 +38,12 @@ app.add_typer(conflicts_app, name="conflicts")
 class Listed:
     """Conflicts, the newest first."""
 
-    conflicts: tuple[ToldConflict, ...]
+    conflicts: tuple[ConflictDetails, ...]
 
     def __str__(self) -> str:
         if not self.conflicts:
             return "no conflicts; `scrubjay conflicts scan` looks through everything that is stored"
-        rows = [_row(one) for one in self.conflicts]
+        rows = [_row(conflict) for conflict in self.conflicts]
         widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
         lines = [_aligned(_HEAD, widths)]
         for one, row in zip(self.conflicts, rows, strict=True):
@@ -55,7 +55,7 @@ class Listed:
 class Shown:
     """One conflict with all that is known of it."""
 
-    conflict: ToldConflict
+    conflict: ConflictDetails
 
     def __str__(self) -> str:
         one = self.conflict
@@ -95,7 +95,7 @@ class Done:
         lines = [f"{done.action} {done.conflict} by {done.strategy}, {done.kept} stands"]
         lines += [f"  {done.why}"] if done.why else []
         lines += [f"  branch {done.branch}"] if done.branch else []
-        lines += [f"warning: {one}" for one in done.warnings]
+        lines += [f"warning: {warning}" for warning in done.warnings]
         lines += [f"  scrubjay undo --run {done.run}"] if done.run else []
         return "\n".join(lines)
 
@@ -119,7 +119,7 @@ async def list_(
 @verb(conflicts_app)
 async def show(client: MemoryClient, id: Id) -> Shown:
     """Show one conflict, whatever has become of it."""
-    found = [one for one in await client.conflicts(status="all", id=id, limit=1) if one.id == id]
+    found = [conflict for conflict in await client.conflicts(status="all", id=id, limit=1) if conflict.id == id]
     if not found:
         raise NotFound(f"there is no conflict {id[:100]!r}", hint="`scrubjay conflicts` lists them", ref=id[:200])
     return Shown(conflict=found[0])
@@ -154,7 +154,7 @@ async def resolve(
     return Done(resolved=await client.resolve_conflict(id, strategy=strategy, notes=notes, branch=branch))
 
 
-def _row(one: ToldConflict) -> tuple[str, ...]:
+def _row(one: ConflictDetails) -> tuple[str, ...]:
     found = one.detected_at.date().isoformat()
     return one.id, one.type.value, f"{one.confidence:.2f}", one.suggested_action.value, one.status.value, found
 
@@ -163,7 +163,7 @@ def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _sides(one: ToldConflict, *, longest: int | None) -> Iterator[str]:
+def _sides(one: ConflictDetails, *, longest: int | None) -> Iterator[str]:
     """Both statements, the newer one first, and in what they cannot both be right."""
     newer, older = sorted((one.memory, one.other), key=lambda side: side.date, reverse=True)
     yield f"  newer  {_told(newer, longest=longest)}"

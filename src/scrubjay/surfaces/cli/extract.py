@@ -9,10 +9,10 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, TooLarge
-from scrubjay.extraction.forms import FORMATS, LONGEST
+from scrubjay.extraction.formats import FORMATS, LONGEST
 from scrubjay.model.fact import Extracted
-from scrubjay.surfaces.cli.bars import progress
 from scrubjay.surfaces.cli.command import verb
+from scrubjay.surfaces.cli.progress import progress
 from scrubjay.surfaces.cli.verbs import DryRun
 
 app = typer.Typer()

@@ -9,12 +9,12 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
-from scrubjay.graph.lines import FORMATS, require_format
+from scrubjay.graph.jsonl import FORMATS, require_format
 from scrubjay.model.imported import Imported
 from scrubjay.model.results import Restored
 from scrubjay.settings import Settings
-from scrubjay.surfaces.cli.bars import progress
 from scrubjay.surfaces.cli.command import bare, verb
+from scrubjay.surfaces.cli.progress import progress
 
 app = typer.Typer()
 backup_app = typer.Typer(help="Copies of the whole store, made while it is in use and verified.", no_args_is_help=True)
@@ -99,7 +99,7 @@ def backup_restore(
 ) -> Restored:
     """Put a backup in place of the store. The store that was there is kept beside it."""
     # It knows the stores themselves, which the other commands leave to a daemon.
-    from scrubjay.restoring import restore_backup  # noqa: PLC0415
+    from scrubjay.app.restore import restore_backup  # noqa: PLC0415
 
     return restore_backup(settings, file.expanduser().absolute(), force=force)
 

@@ -75,6 +75,6 @@ def _told(memory: Memory) -> str:
     by = f" by {memory.source.agent}" if memory.source.agent else ""
     about = f" [{memory.entity}]" if memory.entity else ""
     flags = f"  ({', '.join(memory.flags)})" if memory.flags else ""
-    text = " ".join((memory.content or "; ".join(one.text for one in memory.observations)).split())
+    text = " ".join((memory.content or "; ".join(observation.text for observation in memory.observations)).split())
     cut = text if len(text) <= _LONGEST else text[:_LONGEST].rstrip() + "…"
     return f"{memory.label}{about}  {memory.created_at.date()}{by}{flags}\n   {cut}\n   {memory.id}"

@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from scrubjay.errors import InvalidInput
-from scrubjay.installing.address import mcp_address
-from scrubjay.installing.clients import CLIENTS, SCOPES, Client, client_named
-from scrubjay.installing.entries import NAME, Installed, KnownClients, Order, Printed, carry_out, known_clients, printed
-from scrubjay.installing.program import bridge_entry
-from scrubjay.installing.syntax import Entry
+from scrubjay.install.address import mcp_address
+from scrubjay.install.clients import CLIENTS, SCOPES, Client, client_named
+from scrubjay.install.entries import NAME, Installed, KnownClients, Order, Printed, carry_out, known_clients, printed
+from scrubjay.install.program import bridge_entry
+from scrubjay.install.syntax import Entry
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import DEFAULT_AGENT, bare
 

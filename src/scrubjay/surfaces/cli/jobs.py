@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from scrubjay.client import MemoryClient
+from scrubjay.client.connect import ConnectionTarget
 from scrubjay.model.job import Job, JobState
-from scrubjay.remote.engine import RemoteEngine
+from scrubjay.rpc.engine import RemoteEngine
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare, verb
-from scrubjay.way import Way
 
 app = typer.Typer()
 jobs_app = typer.Typer(help="Work that is done after the call that asked for it.", no_args_is_help=True)
@@ -93,7 +93,7 @@ async def cancel(client: MemoryClient, id: Id) -> Told:
 
 
 async def _run(settings: Settings) -> Ran:
-    way = Way(settings=settings.in_passing)
+    way = ConnectionTarget(settings=settings.in_passing)
     try:
         engine = await way.enter()
         if isinstance(engine, RemoteEngine):

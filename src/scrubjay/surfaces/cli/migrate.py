@@ -9,8 +9,8 @@ from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare
 
 if TYPE_CHECKING:
-    from scrubjay.transfer.moving import Moved, Plan
-    from scrubjay.transfer.moving_check import Comparison
+    from scrubjay.transfer.migrate import Moved, Plan
+    from scrubjay.transfer.migrate_verify import Comparison
 
 app = typer.Typer()
 _MOST_SHOWN = 50
@@ -25,8 +25,8 @@ class Planned:
     plan: "Plan"
 
     def __str__(self) -> str:
-        memories = sum(one.memories - one.known for one in self.plan.spaces)
-        known = sum(one.known for one in self.plan.spaces)
+        memories = sum(space.memories - space.known for space in self.plan.spaces)
+        known = sum(space.known for space in self.plan.spaces)
         lines = [f"would move {memories:,} memories from {self.source} to {self.target}; {known:,} are there already"]
         for one in self.plan.spaces:
             vectors = ", ".join(f"{count:,} vectors of {model}" for model, count in one.vectors.items()) or "no vectors"
@@ -56,7 +56,7 @@ class Migrated:
             return []
         things = {
             "relations": done.relations, "vectors": done.vectors, "tokens": done.tokens, "answers": done.answers,
-            "papers": done.papers,
+            "papers": done.documents,
         }  # fmt: skip
         how = f"in {done.seconds:.1f} s ({done.rate:,.0f} a second); {done.known:,} were there already"
         return [
@@ -72,15 +72,15 @@ class Migrated:
 
     def _compared(self) -> list[str]:
         found = self.compared
-        memories = sum(sum(one.source.memories.values()) for one in found.spaces)
-        versions = sum(one.source.versions for one in found.spaces)
+        memories = sum(sum(space.source.memories.values()) for space in found.spaces)
+        versions = sum(space.source.versions for space in found.spaces)
         lines = [f"compared {memories:,} memories with {versions:,} versions in {found.seconds:.1f} s"]
         lines += [f"  damaged in the source, not moved: {one}" for one in found.damaged]
-        lines += [f"  {one}" for one in found.differences[:_MOST_SHOWN]]
+        lines += [f"  {difference}" for difference in found.differences[:_MOST_SHOWN]]
         if found.different > _MOST_SHOWN:
             lines.append(f"  and {found.different - _MOST_SHOWN:,} more; --json tells them")
-        verdict = "the same" if found.same else f"not the same: {found.different:,} differences"
-        return [*lines, f"{self.source} and {self.target} are {verdict}"]
+        decision = "the same" if found.same else f"not the same: {found.different:,} differences"
+        return [*lines, f"{self.source} and {self.target} are {decision}"]
 
 
 @bare(app)
@@ -114,7 +114,7 @@ def migrate(
     visible to others on this machine: leave that option out and set SCRUBJAY_DATABASE_URL.
     """
     # It opens stores itself, and no other command should wait until that is loaded.
-    from scrubjay.surfaces.cli.moving import planned, two_houses, verified  # noqa: PLC0415
+    from scrubjay.surfaces.cli.migrate_run import planned, two_houses, verified  # noqa: PLC0415
 
     here, there = two_houses(source, target, settings=settings)
     if dry_run:

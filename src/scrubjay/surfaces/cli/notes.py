@@ -11,9 +11,9 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Trust
 from scrubjay.notes import results
 from scrubjay.surfaces.cli.attachments import add_attachments
-from scrubjay.surfaces.cli.bars import progress
 from scrubjay.surfaces.cli.command import verb
 from scrubjay.surfaces.cli.notes_files import add_files
+from scrubjay.surfaces.cli.progress import progress
 
 app = typer.Typer()
 notes_app = typer.Typer(

@@ -10,15 +10,15 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
-from scrubjay.notes.exporting.results import FORMATS, NotesExported, require_format
-from scrubjay.notes.importing.results import NotesImported
-from scrubjay.surfaces.cli.bars import progress
+from scrubjay.notes.export.results import FORMATS, NotesExported, require_format
+from scrubjay.notes.import_.results import NotesImported
 from scrubjay.surfaces.cli.command import verb
+from scrubjay.surfaces.cli.progress import progress
 
 __all__ = ["add_files"]
 
 _SUFFIXES = {"json": ".jsonl"}
-_ENDINGS = {f".{one}": one for one in FORMATS} | {".jsonl": "json", ".htm": "html"}
+_ENDINGS = {f".{format_}": format_ for format_ in FORMATS} | {".jsonl": "json", ".htm": "html"}
 
 
 def add_files(notes_app: typer.Typer) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from scrubjay.model.branch import Branches, Joined
-from scrubjay.model.conflict import ToldConflict
+from scrubjay.model.branch import Branches, BranchMerged
+from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.context import Context
 from scrubjay.model.fact import Extracted
 from scrubjay.model.imported import Imported
@@ -25,11 +25,11 @@ from scrubjay.model.results import (
     Written,
 )
 from scrubjay.model.rules import Rules
-from scrubjay.surfaces.cli.paint import say, say_warnings
+from scrubjay.surfaces.cli.console import say, say_warnings
 from scrubjay.surfaces.cli.render_facts import show_extracted
 from scrubjay.surfaces.cli.render_graph import Tree, Way, show_tree, show_way
 from scrubjay.surfaces.cli.render_notes import NOTE_PRINTERS
-from scrubjay.surfaces.cli.render_past import show_branches, show_history, show_joined
+from scrubjay.surfaces.cli.render_versions import show_branches, show_history, show_joined
 
 T = TypeVar("T")
 
@@ -126,7 +126,7 @@ def _outcome(answer: Outcome) -> None:
     _missing(answer.missing)
 
 
-def _joined(answer: Joined) -> None:
+def _joined(answer: BranchMerged) -> None:
     show_joined(answer)
     _conflicts(answer.conflicts)
 
@@ -134,16 +134,16 @@ def _joined(answer: Joined) -> None:
 def _related(answer: Related) -> None:
     say(f"{answer.action} {answer.source_name} -> {answer.target_name}")
     for name, links in ((answer.source_name, answer.source_links), (answer.target_name, answer.target_links)):
-        kinds = ", ".join(sorted({one.type for one in links})) or "none"
+        kinds = ", ".join(sorted({link.type for link in links})) or "none"
         say(f"  {name} has {len(links)} {'relation' if len(links) == 1 else 'relations'}: {kinds}")
 
 
-def _conflicts(conflicts: tuple[ToldConflict, ...]) -> None:
-    for one in conflicts:
-        why = f" ({', '.join(one.differs)})" if one.differs else ""
-        words = " ".join(one.other.statement.split())
-        say(f"  {one.type.value} of {one.other.name}{why}: {words}")
-        say(f"    suggested: {one.suggested_action.value} [{one.id}]")
+def _conflicts(conflicts: tuple[ConflictDetails, ...]) -> None:
+    for conflict in conflicts:
+        why = f" ({', '.join(conflict.differs)})" if conflict.differs else ""
+        words = " ".join(conflict.other.statement.split())
+        say(f"  {conflict.type.value} of {conflict.other.name}{why}: {words}")
+        say(f"    suggested: {conflict.suggested_action.value} [{conflict.id}]")
 
 
 def _context(answer: Context) -> None:
@@ -192,8 +192,8 @@ def _imported(answer: Imported) -> None:
     say(f"imported {answer.imported} memories and {answer.relations} relations; {answer.known} were there already")
     for one in answer.renamed:
         say(f"  renamed {one}")
-    for one in answer.duplicates:
-        say(f"  stood twice, stored once: {one}")
+    for duplicate in answer.duplicates:
+        say(f"  stood twice, stored once: {duplicate}")
 
 
 def _rules(answer: Rules) -> None:
@@ -225,7 +225,7 @@ _PRINTERS: list[tuple[type, Callable[..., None]]] = [
     (Way, show_way),
     (History, show_history),
     (Branches, show_branches),
-    (Joined, _joined),
+    (BranchMerged, _joined),
     (Context, _context),
     (Extracted, show_extracted),
     (Undone, _undone),

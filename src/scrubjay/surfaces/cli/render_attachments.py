@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from scrubjay.notes.media.attached import Attached, Attachment, NoteAttachments, Orphans
-from scrubjay.surfaces.cli.paint import say, say_each, say_warnings
+from scrubjay.notes.attachments.results import Attached, Attachment, NoteAttachments, Orphans
+from scrubjay.surfaces.cli.console import say, say_each, say_warnings
 
 __all__ = ["ATTACHMENT_PRINTERS"]
 
@@ -19,7 +19,10 @@ def _attachments(answer: NoteAttachments) -> None:
 
 
 def _orphans(answer: Orphans) -> None:
-    lines = (f"{one.file}: {one.why}, {one.bytes:,} bytes{f' ({one.id})' if one.id else ''}" for one in answer.orphans)
+    lines = (
+        f"{orphan.file}: {orphan.why}, {orphan.bytes:,} bytes{f' ({orphan.id})' if orphan.id else ''}"
+        for orphan in answer.orphans
+    )
     say_each(lines, none="every attachment is embedded, and every file is known")
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from scrubjay.model.fact import Extracted, StoredFact
-from scrubjay.surfaces.cli.paint import Span, paint_table, say
+from scrubjay.surfaces.cli.console import Span, paint_table, say
 
 _LONGEST = 100
 _STYLES = {"created": "green", "merged": "cyan", "rejected": "red", "unchanged": "dim"}
@@ -12,8 +12,8 @@ _STYLES = {"created": "green", "merged": "cyan", "rejected": "red", "unchanged":
 def show_extracted(answer: Extracted) -> None:
     """Print the facts as a table, and what became of them."""
     if answer.facts:
-        paint_table(("type", "speaker", "sure", "done", "statement"), [_row(one) for one in answer.facts])
-    done = Counter(one.action for one in answer.facts if one.action)
+        paint_table(("type", "speaker", "sure", "done", "statement"), [_row(fact) for fact in answer.facts])
+    done = Counter(fact.action for fact in answer.facts if fact.action)
     told = ", ".join(f"{count} {action}" for action, count in done.items()) or "nothing stored"
     say(f"{_counted(len(answer.facts), 'fact')} in {_counted(answer.turns, 'turn')}, by {answer.method}: {told}")
     for one in answer.facts:

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from scrubjay.notes.exporting.results import NotesExported
-from scrubjay.notes.importing.results import NotesImported
-from scrubjay.surfaces.cli.paint import say, say_warnings
+from scrubjay.notes.export.results import NotesExported
+from scrubjay.notes.import_.results import NotesImported
+from scrubjay.surfaces.cli.console import say, say_warnings
 
 __all__ = ["FILE_PRINTERS"]
 
@@ -27,7 +27,7 @@ def _imported(answer: NotesImported) -> None:
     )
     say(f"  {answer.linked:,} links, {answer.attachments:,} attachments, {len(answer.broken_links):,} broken links")
     _some("skipped", [f"{one.path}: {one.reason}" for one in answer.skipped])
-    _some("broken link", [f"{one.path}: [[{one.target}]]" for one in answer.broken_links])
+    _some("broken link", [f"{link.path}: [[{link.target}]]" for link in answer.broken_links])
     _some("warning", list(answer.warnings))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from scrubjay.model.network import Network, Node
 from scrubjay.model.relation import LINK, Relation
-from scrubjay.surfaces.cli.paint import Span, paint, say
+from scrubjay.surfaces.cli.console import Span, paint, say
 
 _NO_WAY = "no way leads there"
 _GAVE_UP = "no way was found among what is near: --type narrows the search"
@@ -40,8 +40,8 @@ def show_tree(found: Tree) -> None:
     names = {node.id: node.name for node in found.nodes}
     if others:
         say("also:")
-    for one in others:
-        paint([("  ", ""), (names[one.source], ""), *_relation(one, is_outward=True), (names[one.target], "")])
+    for other in others:
+        paint([("  ", ""), (names[other.source], ""), *_relation(other, is_outward=True), (names[other.target], "")])
     if len(found.nodes) == 1 and not found.edges:
         say("nothing is related to it")
     if found.truncated:

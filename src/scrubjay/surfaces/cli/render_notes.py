@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from scrubjay.model.conflict import ToldConflict
+from scrubjay.model.conflict import ConflictDetails
 from scrubjay.notes import results
-from scrubjay.surfaces.cli.paint import say, say_each, say_warnings
+from scrubjay.surfaces.cli.console import say, say_each, say_warnings
 from scrubjay.surfaces.cli.render_attachments import ATTACHMENT_PRINTERS
 from scrubjay.surfaces.cli.render_files import FILE_PRINTERS
 
@@ -31,8 +31,8 @@ def _read(answer: results.NoteRead) -> None:
         return
     say(answer.content.removesuffix("\n"))
     if answer.format == "markdown":
-        for one in answer.observations:
-            say(f"- {one}")
+        for observation in answer.observations:
+            say(f"- {observation}")
 
 
 def _changed(answer: results.NoteChanged) -> None:
@@ -73,7 +73,7 @@ def _reviewed(answer: results.NoteReviewed) -> None:
 
 
 def _due(answer: results.DueNotes) -> None:
-    lines = (f"{one.days:>5} days  {one.title}  {one.file_path or one.id}" for one in answer.notes)
+    lines = (f"{note.days:>5} days  {note.title}  {note.file_path or note.id}" for note in answer.notes)
     say_each(lines, none="nothing is due")
 
 
@@ -94,13 +94,13 @@ def _broken(answer: results.BrokenLinks) -> None:
 
 
 def _categories(answer: results.Categories) -> None:
-    lines = (f"{'  ' * one.path.count('/')}{one.name}  {one.total}" for one in answer.categories)
+    lines = (f"{'  ' * category.path.count('/')}{category.name}  {category.total}" for category in answer.categories)
     say_each(lines, none="no note has a category")
 
 
 def _templates(answer: results.Templates) -> None:
-    for one in answer.templates:
-        say(f"{one.name}{'  (built in)' if one.built_in else ''}")
+    for template in answer.templates:
+        say(f"{template.name}{'  (built in)' if template.built_in else ''}")
     if answer.folder:
         say(f"your own go into {answer.folder}")
 
@@ -119,9 +119,12 @@ def _file(path: str) -> None:
         say(f"  {path}")
 
 
-def _conflicts(conflicts: Sequence[ToldConflict]) -> None:
-    for one in conflicts:
-        say(f"  {one.type.value} of {one.other.name}: {' '.join(one.other.statement.split())} [{one.id}]")
+def _conflicts(conflicts: Sequence[ConflictDetails]) -> None:
+    for conflict in conflicts:
+        say(
+            f"  {conflict.type.value} of {conflict.other.name}: "
+            f"{' '.join(conflict.other.statement.split())} [{conflict.id}]"
+        )
 
 
 NOTE_PRINTERS: list[tuple[type, Callable[..., None]]] = [

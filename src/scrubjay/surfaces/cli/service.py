@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from scrubjay.installing.job import daemon_job
-from scrubjay.installing.service import (
+from scrubjay.install.daemon_command import daemon_job
+from scrubjay.install.service import (
     ServiceChange,
     ServiceStatus,
     install_service,

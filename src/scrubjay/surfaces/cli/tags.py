@@ -28,7 +28,7 @@ class Listed:
         if not self.tags:
             return "no tags"
         width = len(f"{self.tags[0].memories:,}")
-        lines = [f"{one.memories:>{width},}  {one.tag}" for one in self.tags]
+        lines = [f"{tag.memories:>{width},}  {tag.tag}" for tag in self.tags]
         return "\n".join([*lines, *(["there are more: --limit shows them"] if self.more else [])])
 
 
@@ -110,7 +110,7 @@ def _words(table: TagTable) -> Words:
 
 
 def _lines(synonyms: Sequence[TagSynonyms]) -> list[str]:
-    return [_line(one) for one in synonyms]
+    return [_line(synonym) for synonym in synonyms]
 
 
 def _line(one: TagSynonyms) -> str:

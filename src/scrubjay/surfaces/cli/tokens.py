@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from scrubjay.client.connect import ConnectionTarget
 from scrubjay.model.grant import Access
-from scrubjay.model.token import Token, TokenWish
-from scrubjay.remote.engine import RemoteEngine
+from scrubjay.model.token import Token, TokenRequest
+from scrubjay.rpc.engine import RemoteEngine
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare
-from scrubjay.way import Way
 
 if TYPE_CHECKING:
     from scrubjay.engine import Engine
@@ -77,8 +77,8 @@ class Listed:
         if not self.tokens:
             return "no tokens; `scrubjay tokens create --name NAME` makes one"
         rows = [
-            (one.name, one.state, one.access, ",".join(one.spaces) or "-", _day(one.expires_at), one.id)
-            for one in self.tokens
+            (token.name, token.state, token.access, ",".join(token.spaces) or "-", _day(token.expires_at), token.id)
+            for token in self.tokens
         ]
         widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
         return "\n".join(
@@ -121,7 +121,7 @@ def create(
 ) -> Created:
     """Make a token and show it, this once."""
     usual = () if access == Access.METRICS else (settings.space,)
-    wish = TokenWish(
+    wish = TokenRequest(
         name=name,
         spaces=usual if spaces is None else tuple(one.strip() for one in spaces.split(",") if one.strip()),
         access=access,
@@ -152,7 +152,7 @@ def _ask(settings: Settings, question: "Callable[[Engine | RemoteEngine], Awaita
     """Ask the daemon that runs, or else the store: tokens are its owner's business, and no verb of a client."""
 
     async def ask() -> T:
-        way = Way(settings=settings.in_passing)
+        way = ConnectionTarget(settings=settings.in_passing)
         try:
             return await question(await way.enter())
         finally:

@@ -17,25 +17,25 @@ from scrubjay.app import open_engine
 from scrubjay.app.notes import open_notes
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
-from scrubjay.observing.prometheus import Metrics
-from scrubjay.observing.traces import tracing
+from scrubjay.observability.prometheus import Metrics
+from scrubjay.observability.tracing import tracing
 from scrubjay.paths import socket_file
-from scrubjay.remote.frames import LineReader
+from scrubjay.rpc.frames import LineReader
 from scrubjay.settings import Settings
-from scrubjay.surfaces.daemon.agents import Agents, load_protocol
-from scrubjay.surfaces.daemon.calls import Counter
-from scrubjay.surfaces.daemon.conversation import Conversation
-from scrubjay.surfaces.daemon.gate import Gate
-from scrubjay.surfaces.daemon.later import loaded
+from scrubjay.surfaces.changes import ChangeBroadcaster
+from scrubjay.surfaces.daemon.http_server import HttpServer, address_of, web_socket
+from scrubjay.surfaces.daemon.lazy import loaded
+from scrubjay.surfaces.daemon.limiter import RequestLimiter
 from scrubjay.surfaces.daemon.listen import BACKLOG, bound_socket
 from scrubjay.surfaces.daemon.lock import hold_daemon_lock, note_daemon
-from scrubjay.surfaces.daemon.reception import Reception
-from scrubjay.surfaces.daemon.shop import Shop, address_of, web_socket
+from scrubjay.surfaces.daemon.mcp_sessions import McpSessions, load_protocol
+from scrubjay.surfaces.daemon.rpc_dispatch import Counter
+from scrubjay.surfaces.daemon.rpc_session import RpcSession
+from scrubjay.surfaces.daemon.socket_server import SocketServer
 from scrubjay.surfaces.daemon.upkeep import keep_notes, keep_up, keep_working
-from scrubjay.surfaces.mcp.changes import Changes
+from scrubjay.surfaces.http.server import Served
 from scrubjay.surfaces.mcp.toolsets import pick
-from scrubjay.surfaces.web.serving import Served
-from scrubjay.text import kin
+from scrubjay.text import related_words
 
 _log = logging.getLogger(__name__)
 # Accepted work gets this much longer than one operation may take before the daemon leaves without it.
@@ -96,19 +96,19 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
         )
         engine = await stack.enter_async_context(open_engine(settings, is_staffed=True))
         notes = await stack.enter_async_context(open_notes(settings, engine))
-        gate = Gate(most=settings.max_requests, seconds=settings.operation_seconds)
+        gate = RequestLimiter(most=settings.max_requests, seconds=settings.operation_seconds)
         metrics = Metrics(engine=engine, gate=gate)
         stack.enter_context(telemetry.observe(metrics))
         await stack.enter_async_context(tracing(settings.traces))
-        changes = await stack.enter_async_context(Changes(engine.store, purged=engine.answers.clear))
-        agents = Agents(
+        changes = await stack.enter_async_context(ChangeBroadcaster(engine.store, purged=engine.answers.clear))
+        agents = McpSessions(
             engine=engine, gate=gate, changes=changes, space=settings.space, tools=orders.tools, notes=notes
         )
         counter = Counter(engine=engine, gate=gate, notes=notes)
         note_daemon(settings.data, socket=running.socket, http=running.http)
         served: Served | None = None
         if web is not None:
-            shop = Shop(counter=counter, agents=agents, metrics=metrics, settings=settings)
+            shop = HttpServer(counter=counter, agents=agents, metrics=metrics, settings=settings)
             served = await stack.enter_async_context(shop.open(web))
         # The socket last: whoever gets in finds everything else open.
         reception = await stack.enter_async_context(_local(running.socket, counter=counter, agents=agents))
@@ -128,13 +128,13 @@ async def daemon(orders: Orders) -> AsyncGenerator[Running]:
 
 
 @asynccontextmanager
-async def _local(path: Path, *, counter: Counter, agents: Agents) -> AsyncGenerator[Reception]:
+async def _local(path: Path, *, counter: Counter, agents: McpSessions) -> AsyncGenerator[SocketServer]:
     """Let clients of this machine in."""
 
     async def verbs(lines: LineReader, writer: asyncio.StreamWriter) -> None:
-        await Conversation(lines, writer, counter=counter).hold()
+        await RpcSession(lines, writer, counter=counter).hold()
 
-    reception = Reception({"verbs": lambda _: verbs, "mcp": agents.speak})
+    reception = SocketServer({"verbs": lambda _: verbs, "mcp": agents.speak})
     server = await asyncio.start_unix_server(reception.receive, sock=bound_socket(path), backlog=BACKLOG)
     _log.info("listening", extra={"fields": {"socket": str(path), "pid": os.getpid()}})
     try:
@@ -159,14 +159,16 @@ async def _beside(*works: Coroutine[object, object, None]) -> AsyncGenerator[Non
 
 async def _warm_up(engine: Engine) -> None:
     """Load words, model, index and protocol before somebody waits; without model and index search by words goes on."""
-    await asyncio.to_thread(kin.load)
+    await asyncio.to_thread(related_words.load)
     with suppress(ScrubjayError):
         await engine.index.open()
         await engine.embedder.embed_query("warm")
     await loaded(load_protocol)
 
 
-async def _leave_when_idle(seconds: float, running: Running, gate: Gate, *, guests: Callable[[], int]) -> None:
+async def _leave_when_idle(
+    seconds: float, running: Running, gate: RequestLimiter, *, guests: Callable[[], int]
+) -> None:
     served, since = gate.served, time.monotonic()
     while seconds > 0:
         await asyncio.sleep(min(_IDLE_LOOK, seconds))

@@ -6,12 +6,12 @@ from collections.abc import Coroutine, Sequence
 from contextlib import ExitStack
 
 from scrubjay import telemetry
-from scrubjay.curation.workroom import Workroom
+from scrubjay.curation.executor import JobExecutor
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
-from scrubjay.notes.desk import Notes
-from scrubjay.sharing import Leadership, Shared
-from scrubjay.surfaces.mcp.changes import Changes
+from scrubjay.notes.service import Notes
+from scrubjay.ports.cluster import ClusterStore, Leadership
+from scrubjay.surfaces.changes import ChangeBroadcaster
 
 _log = logging.getLogger(__name__)
 _NAME = "upkeep"
@@ -27,7 +27,7 @@ async def keep_up(engine: Engine, *, seconds: float = _SECONDS) -> None:
 
     A store of one machine is tidied by whoever opens it.
     """
-    if not isinstance(engine.store, Shared):
+    if not isinstance(engine.store, ClusterStore):
         return
     async with engine.store.leader(_NAME) as leader:
         with ExitStack() as stack:
@@ -41,24 +41,24 @@ async def keep_up(engine: Engine, *, seconds: float = _SECONDS) -> None:
 
 async def keep_working(engine: Engine) -> None:
     """Do the jobs of a store of one machine, of which this is the only server; never ends by itself."""
-    if not isinstance(engine.store, Shared):
+    if not isinstance(engine.store, ClusterStore):
         await workroom_of(engine).work()
 
 
-async def keep_notes(notes: Notes, changes: Changes) -> None:
+async def keep_notes(notes: Notes, changes: ChangeBroadcaster) -> None:
     """Keep the folder of notes in step from when there is one; never ends by itself."""
-    if notes.cabinet is None:
+    if notes.vaults is None:
         return
-    vault = await notes.cabinet.opened()
-    async with changes.listening(notes.cabinet.space, lambda _: vault.nudge()):
+    vault = await notes.vaults.opened()
+    async with changes.listening(notes.vaults.space, lambda _: vault.nudge()):
         while True:
             await _tried(vault.run(), what="keeping notes in step")
             await asyncio.sleep(_LOOK_FOR_NOTES)
 
 
-def workroom_of(engine: Engine) -> Workroom:
+def workroom_of(engine: Engine) -> JobExecutor:
     """Where the jobs of an engine are done."""
-    return engine.workshop if isinstance(engine.workshop, Workroom) else Workroom(engine)
+    return engine.job_runner if isinstance(engine.job_runner, JobExecutor) else JobExecutor(engine)
 
 
 async def _rounds(engine: Engine, *, seconds: float) -> None:

@@ -9,7 +9,7 @@ from jsonschema.protocols import Validator
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
-from scrubjay.surfaces.mcp.nearest import did_you_mean, shown
+from scrubjay.surfaces.mcp.suggestions import did_you_mean, shown
 
 Schema = Mapping[str, Json]
 

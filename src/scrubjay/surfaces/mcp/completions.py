@@ -3,11 +3,11 @@
 from mcp_types import CompleteResult, Completion, CompletionArgument, PromptReference, ResourceTemplateReference
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.given import require_text
-from scrubjay.surfaces.mcp.nearest import did_you_mean, shown
+from scrubjay.model.checks import require_text
 from scrubjay.surfaces.mcp.prompts import PROMPTS
 from scrubjay.surfaces.mcp.resources import TEMPLATE
-from scrubjay.surfaces.mcp.tool import Desk
+from scrubjay.surfaces.mcp.suggestions import did_you_mean, shown
+from scrubjay.surfaces.mcp.tool import ToolContext
 
 # The protocol allows no more at once.
 _MOST = 100
@@ -21,17 +21,19 @@ _FIELDS: dict[str, tuple[str, ...]] = {
 
 
 async def complete(
-    desk: Desk, ref: PromptReference | ResourceTemplateReference, argument: CompletionArgument
+    context: ToolContext, ref: PromptReference | ResourceTemplateReference, argument: CompletionArgument
 ) -> CompleteResult:
     """What an argument may be."""
     _require_known(ref, argument.name)
     prefix = require_text(argument.value, field=argument.name).strip()[:_LONGEST]
     if argument.name == "space":
-        own = desk.who.space
+        own = context.who.space
         return _told([own] if own.startswith(prefix) else [])
     found: dict[str, None] = {}
     for field in _FIELDS.get(argument.name, ()):
-        found |= dict.fromkeys(await desk.engine.store.labels(desk.who.space, field, prefix=prefix, limit=_MOST + 1))
+        found |= dict.fromkeys(
+            await context.engine.store.labels(context.who.space, field, prefix=prefix, limit=_MOST + 1)
+        )
     return _told(list(found))
 
 

@@ -6,7 +6,7 @@ from mcp_types import Tool as ListedTool
 
 from scrubjay.errors import ScrubjayError, codes_of
 from scrubjay.model.memory import Json
-from scrubjay.remote.shapes import plain_error
+from scrubjay.rpc.codec import error_to_json
 from scrubjay.surfaces.mcp.budget import compact
 from scrubjay.surfaces.mcp.tool import Answer, Tool
 
@@ -69,7 +69,7 @@ def failure(message: str, error: ScrubjayError | None = None) -> CallToolResult:
 
 def protocol_error(error: ScrubjayError, **about: str) -> MCPError:
     """An error of a request that is not a tool's, under the code that the error has everywhere in MCP."""
-    told = plain_error(error) | about
+    told = error_to_json(error) | about
     data = {name: _sendable(value) if isinstance(value, str) else value for name, value in told.items()}
     return MCPError(codes_of(error).mcp, _sendable(str(error)), data)
 

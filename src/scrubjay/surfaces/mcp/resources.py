@@ -16,17 +16,17 @@ from mcp_types import (
 )
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotAllowed, NotFound
+from scrubjay.lookup.references import SoundReader, resolve
 from scrubjay.model.memory import Memory
-from scrubjay.model.moment import to_iso
 from scrubjay.model.query import Filter
+from scrubjay.model.timestamps import to_iso
 from scrubjay.recalling.collapse import passes
-from scrubjay.references import SoundReader, resolve
 from scrubjay.surfaces.mcp.budget import MOST_TOKENS, beginning, cut, room_for
 from scrubjay.surfaces.mcp.cursors import foreign, pack, unpack
-from scrubjay.surfaces.mcp.fixed import Fixed
-from scrubjay.surfaces.mcp.nearest import shown
+from scrubjay.surfaces.mcp.static_resources import Fixed
 from scrubjay.surfaces.mcp.subscriptions import EVERYTHING
-from scrubjay.surfaces.mcp.tool import Desk
+from scrubjay.surfaces.mcp.suggestions import shown
+from scrubjay.surfaces.mcp.tool import ToolContext
 
 TEMPLATE = "memory://{space}/{name}"
 _URI = re.compile(r"memory://([^/?#]+)/([^/?#]+)")
@@ -66,29 +66,29 @@ def name_in(uri: str, *, space: str) -> str:
     return name
 
 
-async def find(desk: Desk, uri: str, *, fixed: Mapping[str, Fixed]) -> str:
+async def find(context: ToolContext, uri: str, *, fixed: Mapping[str, Fixed]) -> str:
     """The id of the memory at an address, or EVERYTHING for one that tells of the whole space."""
     if uri in fixed:
         return EVERYTHING
-    name = name_in(uri, space=desk.who.space)
-    return (await resolve(desk.engine.store, name, space=desk.who.space)).id
+    name = name_in(uri, space=context.who.space)
+    return (await resolve(context.engine.store, name, space=context.who.space)).id
 
 
-async def find_all(desk: Desk, uris: Sequence[str], *, fixed: Mapping[str, Fixed]) -> dict[str, str]:
+async def find_all(context: ToolContext, uris: Sequence[str], *, fixed: Mapping[str, Fixed]) -> dict[str, str]:
     """The same for several addresses; an address of nobody's is left out."""
     found: dict[str, str] = {}
     for uri in uris[:_MOST_WATCHED]:
         with suppress(InvalidInput, NotAllowed, NotFound, Ambiguous):
-            found[uri] = await find(desk, uri, fixed=fixed)
+            found[uri] = await find(context, uri, fixed=fixed)
     return found
 
 
-async def read_resource(desk: Desk, uri: str, *, fixed: Mapping[str, Fixed]) -> ReadResourceResult:
+async def read_resource(context: ToolContext, uri: str, *, fixed: Mapping[str, Fixed]) -> ReadResourceResult:
     """A memory as Markdown, or what a fixed resource tells; a long one up to the limit, with the way to its rest."""
     if uri in fixed:
-        kind, text = fixed[uri].mime_type, await fixed[uri].read(desk)
+        kind, text = fixed[uri].mime_type, await fixed[uri].read(context)
     else:
-        found = await desk.memory.read(await find(desk, uri, fixed=fixed))
+        found = await context.memory.read(await find(context, uri, fixed=fixed))
         kind, text = _MARKDOWN, _within_limit(found.memories[0], found.texts[0])
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=kind, text=text)])
 
@@ -102,25 +102,25 @@ def _within_limit(memory: Memory, text: str) -> str:
     return f"{text[:end]}\n\n(characters 0 to {end:,} of {len(text):,}: {rest})"
 
 
-async def list_resources(desk: Desk, cursor: str, *, fixed: Mapping[str, Fixed]) -> ListResourcesResult:
+async def list_resources(context: ToolContext, cursor: str, *, fixed: Mapping[str, Fixed]) -> ListResourcesResult:
     """What is fixed, the pinned memories, then the others, most recently changed first."""
-    page = await _list_memories(desk, cursor)
+    page = await _list_memories(context, cursor)
     if not cursor:
         page.resources[:0] = [_fixed(one) for one in fixed.values()]
     return page
 
 
-async def _list_memories(desk: Desk, cursor: str) -> ListResourcesResult:
-    store, space = desk.engine.store, desk.who.space
+async def _list_memories(context: ToolContext, cursor: str) -> ListResourcesResult:
+    store, space = context.engine.store, context.who.space
     part, after = _place(cursor)
     pinned = await store.pinned(space)
     left = _behind(pinned, after) if part == "pinned" else []
     if len(left) >= _PAGE:
-        return await _page(desk, left[:_PAGE], pack("pinned", left[_PAGE - 1]))
+        return await _page(context, left[:_PAGE], pack("pinned", left[_PAGE - 1]))
     room = _PAGE - len(left)
     ids = await store.list_ids(space, Filter(), limit=room, after=after if part == "recent" else None)
-    others = [one for one in ids if one not in set(pinned)]
-    return await _page(desk, [*left, *others], pack("recent", ids[-1]) if len(ids) == room else "")
+    others = [id_ for id_ in ids if id_ not in set(pinned)]
+    return await _page(context, [*left, *others], pack("recent", ids[-1]) if len(ids) == room else "")
 
 
 def list_templates() -> ListResourceTemplatesResult:
@@ -135,9 +135,9 @@ def list_templates() -> ListResourceTemplatesResult:
     return ListResourceTemplatesResult(resource_templates=[template])
 
 
-async def _page(desk: Desk, ids: Sequence[str], cursor: str) -> ListResourcesResult:
-    memories = await SoundReader(desk.engine.store, space=desk.who.space).get(ids)
-    now = desk.engine.clock.now()
+async def _page(context: ToolContext, ids: Sequence[str], cursor: str) -> ListResourcesResult:
+    memories = await SoundReader(context.engine.store, space=context.who.space).get(ids)
+    now = context.engine.clock.now()
     shown_ones = [_resource(memory) for memory in memories if passes(memory, Filter(), now=now)]
     return ListResourcesResult(resources=shown_ones, next_cursor=cursor or None)
 
@@ -147,7 +147,7 @@ def _fixed(one: Fixed) -> Resource:
 
 
 def _resource(memory: Memory) -> Resource:
-    text = memory.content or "; ".join(one.text for one in memory.observations)
+    text = memory.content or "; ".join(observation.text for observation in memory.observations)
     return Resource(
         uri=uri_of(memory),
         name=memory.name,

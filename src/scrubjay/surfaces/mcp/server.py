@@ -40,21 +40,21 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.memory import Json
 from scrubjay.ports import Progress
+from scrubjay.surfaces.changes import ChangeBroadcaster
 from scrubjay.surfaces.mcp import completions, prompts, resources
 from scrubjay.surfaces.mcp.arguments import Checker
-from scrubjay.surfaces.mcp.changes import Changes
 from scrubjay.surfaces.mcp.cursors import foreign, pack, unpack
-from scrubjay.surfaces.mcp.nearest import did_you_mean, nearest, shown
 from scrubjay.surfaces.mcp.progress import telling
 from scrubjay.surfaces.mcp.protocol import INSTRUCTIONS, failure, listed, protocol_error, result
 from scrubjay.surfaces.mcp.subscriptions import Wire, listen
-from scrubjay.surfaces.mcp.tool import Answer, Desk, Gate, Tool
+from scrubjay.surfaces.mcp.suggestions import did_you_mean, nearest, shown
+from scrubjay.surfaces.mcp.tool import Answer, CallLimiter, Tool, ToolContext
 from scrubjay.surfaces.mcp.toolsets import resources_of
 from scrubjay.version import VERSION
 
 T = TypeVar("T")
 Context = ServerRequestContext[Wire]
-DeskOf = Callable[[Context], Desk]
+ContextOf = Callable[[Context], ToolContext]
 """Who calls, in which space, by the request itself."""
 
 _log = logging.getLogger(__name__)
@@ -68,9 +68,9 @@ RUN = "scrubjay/run"
 def make_server(
     tools: Sequence[Tool],
     *,
-    desk: Desk | DeskOf,
-    gate: Gate,
-    changes: Changes,
+    context: ToolContext | ContextOf,
+    gate: CallLimiter,
+    changes: ChangeBroadcaster,
     instructions: str = INSTRUCTIONS,
     lasting: bool = True,
     beat: float = _BEAT,
@@ -78,11 +78,11 @@ def make_server(
     """A server of these tools. A `lasting` one serves a single connection, and can tell it of changes unasked."""
     counter = _Counter(
         tools={tool.name: tool for tool in tools},
-        desk=desk if callable(desk) else lambda _: desk,
+        context=context if callable(context) else lambda _: context,
         gate=gate,
         changes=changes,
         beat=beat,
-        fixed={one.uri: one for one in resources_of(tools)},
+        fixed={resource.uri: resource for resource in resources_of(tools)},
     )
     server = Server[Wire](
         "scrubjay",
@@ -117,9 +117,9 @@ class _Counter:
     """Where requests are answered."""
 
     tools: Mapping[str, Tool]
-    desk: DeskOf
-    gate: Gate
-    changes: Changes
+    context: ContextOf
+    gate: CallLimiter
+    changes: ChangeBroadcaster
     beat: float
     fixed: Mapping[str, resources.Fixed]
 
@@ -151,7 +151,7 @@ class _Counter:
     async def list_resources(self, ctx: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         cursor = (params.cursor if params else None) or ""
         return await self._read(
-            ctx, "resources/list", lambda desk: resources.list_resources(desk, cursor, fixed=self.fixed)
+            ctx, "resources/list", lambda context: resources.list_resources(context, cursor, fixed=self.fixed)
         )
 
     async def list_templates(self, _: Context, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
@@ -161,18 +161,18 @@ class _Counter:
         return await self._read(
             ctx,
             "resources/read",
-            lambda desk: resources.read_resource(desk, params.uri, fixed=self.fixed),
+            lambda context: resources.read_resource(context, params.uri, fixed=self.fixed),
             uri=params.uri,
         )
 
     async def initialized(self, ctx: Context, _: NotificationParams) -> None:
-        await ctx.lifespan_context.attach(ctx.session, self.changes, space=self.desk(ctx).who.space)
+        await ctx.lifespan_context.attach(ctx.session, self.changes, space=self.context(ctx).who.space)
 
     async def subscribe(self, ctx: Context, params: SubscribeRequestParams) -> EmptyResult:
         found = await self._read(
             ctx,
             "resources/subscribe",
-            lambda desk: resources.find(desk, params.uri, fixed=self.fixed),
+            lambda context: resources.find(context, params.uri, fixed=self.fixed),
             uri=params.uri,
         )
         try:
@@ -188,13 +188,13 @@ class _Counter:
     async def listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
         uris = params.notifications.resource_subscriptions or []
         watched = await self._read(
-            ctx, "subscriptions/listen", lambda desk: resources.find_all(desk, uris, fixed=self.fixed)
+            ctx, "subscriptions/listen", lambda context: resources.find_all(context, uris, fixed=self.fixed)
         )
         try:
-            desk = self.desk(ctx)
+            context = self.context(ctx)
             return await listen(
-                ctx, params, changes=self.changes, space=desk.who.space, watched=watched, holds=desk.holds,
-                caller=desk.grant.id,
+                ctx, params, changes=self.changes, space=context.who.space, watched=watched, holds=context.holds,
+                caller=context.grant.id,
             )  # fmt: skip
         except ScrubjayError as error:
             raise protocol_error(error) from error
@@ -204,47 +204,47 @@ class _Counter:
 
     async def get_prompt(self, ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
         given = params.arguments or {}
-        return await self._read(ctx, "prompts/get", lambda desk: prompts.get_prompt(desk, params.name, given))
+        return await self._read(ctx, "prompts/get", lambda context: prompts.get_prompt(context, params.name, given))
 
     async def complete(self, ctx: Context, params: CompleteRequestParams) -> CompleteResult:
         return await self._read(
-            ctx, "completion/complete", lambda desk: completions.complete(desk, params.ref, params.argument)
+            ctx, "completion/complete", lambda context: completions.complete(context, params.ref, params.argument)
         )
 
     async def _call(self, ctx: Context, tool: Tool, params: CallToolRequestParams) -> Answer:
         arguments = Checker(tool.input, of=tool.name).check(cast("dict[str, Json]", params.arguments or {}))
-        desk = self._desk_for(ctx)
-        (desk.grant.require_read if tool.reads else desk.grant.require_write)(tool.name)
+        context = self._context_for(ctx)
+        (context.grant.require_read if tool.reads else context.grant.require_write)(tool.name)
         try:
             async with self._told(ctx) as progress:
-                work = _work(tool, replace(desk, progress=progress), arguments)
+                work = _work(tool, replace(context, progress=progress), arguments)
                 return await self.gate.run(tool.name, work, reads=tool.reads)
         finally:
             if not tool.reads:
                 self.changes.nudge()
 
-    def _desk_for(self, ctx: Context) -> Desk:
+    def _context_for(self, ctx: Context) -> ToolContext:
         """The desk, where what is written belongs to the run that the call names."""
-        desk = self.desk(ctx)
+        context = self.context(ctx)
         run = (ctx.meta or {}).get(RUN)
         if run is None:
-            return desk
+            return context
         if not isinstance(run, str) or len(run) > _LONGEST_RUN:
             raise InvalidInput(f"_meta {RUN} must be a text of {_LONGEST_RUN} characters at most", field=RUN)
-        return replace(desk, who=replace(desk.who, run=run))
+        return replace(context, who=replace(context.who, run=run))
 
     def _told(self, ctx: Context) -> AbstractAsyncContextManager[Progress | None]:
         if (ctx.meta or {}).get("progress_token") is None:
             return nullcontext()
         return telling(ctx.session.report_progress, beat=self.beat)
 
-    async def _read(self, ctx: Context, verb: str, look: Callable[[Desk], Awaitable[T]], **about: str) -> T:
+    async def _read(self, ctx: Context, verb: str, look: Callable[[ToolContext], Awaitable[T]], **about: str) -> T:
         """Look something up; an error says what it is `about`."""
 
         async def work() -> T:
-            desk = self.desk(ctx)
-            desk.grant.require_read(verb)
-            return await look(desk)
+            context = self.context(ctx)
+            context.grant.require_read(verb)
+            return await look(context)
 
         try:
             return await self.gate.run(verb, work(), reads=True)
@@ -266,8 +266,8 @@ def _promise_of_resources_only(server: Server[Wire]) -> None:
     server.add_request_handler("server/discover", RequestParams, discover)
 
 
-async def _work(tool: Tool, desk: Desk, arguments: Mapping[str, Json]) -> Answer:
-    return await tool.call(desk, arguments)
+async def _work(tool: Tool, context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
+    return await tool.call(context, arguments)
 
 
 def _first(cursor: str | None, *, most: int) -> int:

@@ -10,7 +10,7 @@ from mcp.server.subscriptions import ListenHandler, ResourcesListChanged, Resour
 from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResult
 
 from scrubjay.errors import StoreError, TooLarge
-from scrubjay.surfaces.mcp.changes import Changed, Changes
+from scrubjay.surfaces.changes import ChangeBroadcaster, Changed
 
 Holds = Callable[[], Awaitable[bool]]
 """Whether somebody may still hear of changes."""
@@ -47,7 +47,7 @@ class Wire:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def attach(self, session: ServerSession, changes: Changes, *, space: str) -> None:
+    async def attach(self, session: ServerSession, changes: ChangeBroadcaster, *, space: str) -> None:
         """The client is ready to be told of changes in its space."""
         if self._session is None:
             self._session = session
@@ -90,7 +90,7 @@ async def listen(
     ctx: ServerRequestContext[Wire],
     params: SubscriptionsListenRequestParams,
     *,
-    changes: Changes,
+    changes: ChangeBroadcaster,
     space: str,
     watched: Mapping[str, str],
     holds: Holds,

@@ -10,7 +10,7 @@ from scrubjay.errors import ScrubjayError
 from scrubjay.model.draft import Caller
 from scrubjay.model.grant import OWNER, Grant
 from scrubjay.model.memory import Json
-from scrubjay.notes.desk import Notes
+from scrubjay.notes.service import Notes
 from scrubjay.ports import Progress
 
 T = TypeVar("T")
@@ -20,7 +20,7 @@ async def _for_ever() -> bool:
     return True
 
 
-class Gate(Protocol):
+class CallLimiter(Protocol):
     """Lets so much work in at once, for so long."""
 
     async def run(self, verb: str, work: Coroutine[object, object, T], *, reads: bool = False) -> T:
@@ -29,7 +29,7 @@ class Gate(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class ToolContext:
     """Where a tool works: the memory, who calls and what is open to it, and how it tells of its progress.
 
     `holds` says whether all that is still open: for streams, which may outlive the token that opened them.
@@ -70,7 +70,7 @@ class Tool:
     description: str
     input: Mapping[str, Json]
     output: Mapping[str, Json]
-    call: Callable[[Desk, Mapping[str, Json]], Awaitable[Answer]]
+    call: Callable[[ToolContext, Mapping[str, Json]], Awaitable[Answer]]
     reads: bool = False
     destroys: bool = False
     repeatable: bool = False

@@ -14,26 +14,26 @@ from scrubjay.surfaces.rest import (
     changes,
     conflicts,
     context,
-    description,
     exports,
     extract,
     graph,
+    health,
     inbox,
     jobs,
     links,
     memories,
     notes,
+    openapi,
     rules,
     search,
     space,
     tags,
     versions,
-    wellbeing,
 )
-from scrubjay.surfaces.rest.description import Description
-from scrubjay.surfaces.rest.faults import tell_faults
+from scrubjay.surfaces.rest.deps import RestDependencies
+from scrubjay.surfaces.rest.errors import tell_faults
 from scrubjay.surfaces.rest.feed import Streams
-from scrubjay.surfaces.rest.house import House
+from scrubjay.surfaces.rest.openapi import Description
 from scrubjay.version import VERSION
 
 PREFIX = "/api/v1"
@@ -64,11 +64,11 @@ What is wrong is told as `application/problem+json`, with a `code` for programs 
 `ETag` and `If-Match` carry the version of a memory; `Idempotency-Key` makes a retry safe."""
 
 
-def make_rest(house: House) -> FastAPI:
+def make_rest(dependencies: RestDependencies) -> FastAPI:
     """The application. It stands behind the door, which tells it who asks."""
     app = copy(_laid_out())
-    app.state = State({"house": house, "streams": Streams(most=house.streams)})
-    app.state.description = Description(app, must=house.doorman.must)
+    app.state = State({"house": dependencies, "streams": Streams(most=dependencies.streams)})
+    app.state.description = Description(app, must=dependencies.authenticator.must)
     return app
 
 
@@ -99,7 +99,7 @@ def rest_app() -> FastAPI:
     app.state.description = Description(app)
     for noun in _NOUNS:
         app.include_router(noun.routes, prefix=PREFIX)
-    for watched in (wellbeing, description):
+    for watched in (health, openapi):
         app.include_router(watched.routes)
         app.include_router(watched.routes, prefix=PREFIX, include_in_schema=False)
     tell_faults(app)

@@ -10,11 +10,11 @@ from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
-from scrubjay.notes.media.attached import Attached, Attachment, NoteAttachments, Orphans
-from scrubjay.surfaces.rest.house import House, Visit, Watching, Writing
+from scrubjay.notes.attachments.results import Attached, Attachment, NoteAttachments, Orphans
+from scrubjay.surfaces.rest.deps import RequestContext, RestDependencies, Watching, Writing
+from scrubjay.surfaces.rest.fields import Line, Name
 from scrubjay.surfaces.rest.route import Ref, answer, is_head, router, saved_as
 from scrubjay.surfaces.rest.schemas import gives
-from scrubjay.surfaces.rest.texts import Line, Name
 
 routes = router("attachments")
 _CREATED = 201
@@ -62,7 +62,7 @@ _ORPHAN: dict[str, Json] = {
 async def attach_file(
     request: Request,
     ref: Ref,
-    visit: Writing,
+    context: Writing,
     name: Annotated[Name, Query(description="What the file is called.", examples=["Sarah at her desk.png"])],
     caption: Annotated[Line, Query(description="What it shows; it is found by that, too.")] = "",
 ) -> Response:
@@ -70,7 +70,7 @@ async def attach_file(
     data = await request.body()
     if not data:
         raise InvalidInput("there is nothing to attach: the body is empty", hint="Send the bytes of the file")
-    done = await visit.write("attach_file", visit.memory.attach_file(ref, name, data, caption=caption), long=True)
+    done = await context.write("attach_file", context.memory.attach_file(ref, name, data, caption=caption), long=True)
     return answer(done, status=_CREATED if done.action == "created" else 200)
 
 
@@ -79,15 +79,15 @@ async def attach_file(
     summary="What a note embeds",
     responses=gives(NoteAttachments, {"note": _NOTE, "attachments": [_ATTACHMENT]}),
 )
-async def note_attachments(ref: Ref, visit: Watching) -> Response:
+async def note_attachments(ref: Ref, context: Watching) -> Response:
     """The files that a note embeds, with their types, sizes and captions."""
-    return answer(await visit.read("note_attachments", visit.memory.note_attachments(ref)))
+    return answer(await context.read("note_attachments", context.memory.note_attachments(ref)))
 
 
 @routes.get("/attachments/orphans", summary="Files nobody embeds", responses=gives(Orphans, {"orphans": [_ORPHAN]}))
-async def orphaned_files(visit: Watching) -> Response:
+async def orphaned_files(context: Watching) -> Response:
     """Attachments that no note embeds or whose file is gone, and files that nothing knows of."""
-    return answer(await visit.read("orphaned_files", visit.memory.orphaned_files()))
+    return answer(await context.read("orphaned_files", context.memory.orphaned_files()))
 
 
 @routes.get(
@@ -96,26 +96,26 @@ async def orphaned_files(visit: Watching) -> Response:
     response_class=Response,
     responses={200: {"description": "Its bytes", "content": dict.fromkeys((_BYTES, *_PLAIN), _FILE_BODY)}},
 )
-async def download_attachment(ref: Ref, visit: Watching) -> Response:
+async def download_attachment(ref: Ref, context: Watching) -> Response:
     """The bytes of an attachment, to be saved: a browser shows none of it in the name of this server."""
     stack = AsyncExitStack()
-    found, pieces = await visit.read("download_attachment", _opened(ref, visit, stack=stack))
-    return _Download(found, pieces, stack=stack, house=visit.house)
+    found, pieces = await context.read("download_attachment", _opened(ref, context, stack=stack))
+    return _Download(found, pieces, stack=stack, dependencies=context.dependencies)
 
 
 class _Download(StreamingResponse):
     """A file on its way to a caller, who is counted until all of it is sent."""
 
     def __init__(
-        self, found: Attachment, pieces: AsyncIterator[bytes], *, stack: AsyncExitStack, house: House
+        self, found: Attachment, pieces: AsyncIterator[bytes], *, stack: AsyncExitStack, dependencies: RestDependencies
     ) -> None:  # fmt: skip
         super().__init__(pieces, headers=_headers(found), media_type=_kind(found))
         self._stack = stack
-        self._house = house
+        self._dependencies = dependencies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it, or only how it begins; raises Busy before anything is sent."""
-        async with self._stack, self._house.gate.staying("download_attachment"):
+        async with self._stack, self._dependencies.gate.staying("download_attachment"):
             if is_head(scope):
                 self.body_iterator = _nothing()
             await super().__call__(scope, receive, send)
@@ -125,11 +125,13 @@ async def _nothing() -> AsyncIterator[bytes]:
     yield b""
 
 
-async def _opened(ref: str, visit: Visit, *, stack: AsyncExitStack) -> tuple[Attachment, AsyncIterator[bytes]]:
-    notes = visit.house.notes
+async def _opened(
+    ref: str, context: RequestContext, *, stack: AsyncExitStack
+) -> tuple[Attachment, AsyncIterator[bytes]]:
+    notes = context.dependencies.notes
     if notes is None:
         raise InvalidInput("this server keeps no folder of notes")
-    return await stack.enter_async_context(notes.attachment_content(ref, who=visit.who))
+    return await stack.enter_async_context(notes.attachment_content(ref, who=context.who))
 
 
 def _headers(found: Attachment) -> dict[str, str]:

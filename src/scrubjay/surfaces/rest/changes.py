@@ -12,10 +12,10 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
 from scrubjay.errors import InvalidInput
-from scrubjay.remote.shapes import plain
+from scrubjay.rpc.codec import to_json
 from scrubjay.surfaces.rest import examples
+from scrubjay.surfaces.rest.deps import RequestContext, Watching
 from scrubjay.surfaces.rest.feed import Event, Feed, Streams
-from scrubjay.surfaces.rest.house import Visit, Watching
 from scrubjay.surfaces.rest.route import router
 
 routes = router("changes")
@@ -47,7 +47,7 @@ _POLICY = 1008
 )
 async def changes(
     request: Request,
-    visit: Watching,
+    context: Watching,
     after: _AFTER = None,
     last: Annotated[
         str,
@@ -63,30 +63,30 @@ async def changes(
     if last and not (last.isascii() and last.isdecimal()):
         raise InvalidInput(f"Last-Event-ID must be a number, not {last!r}", field="Last-Event-ID")
     streams: Streams = request.app.state.streams
-    feed = await Feed.of(visit, streams, after=int(last) if last else after)
-    return _EventStream(feed, patience=visit.house.patience)
+    feed = await Feed.of(context, streams, after=int(last) if last else after)
+    return _EventStream(feed, patience=context.dependencies.patience)
 
 
 @routes.websocket("/changes")
-async def changes_by_websocket(socket: WebSocket, visit: Watching, after: _AFTER = None) -> None:
+async def changes_by_websocket(socket: WebSocket, context: Watching, after: _AFTER = None) -> None:
     """The same as messages of JSON."""
     streams: Streams = socket.app.state.streams
-    feed = await Feed.of(visit, streams, after=after)
+    feed = await Feed.of(context, streams, after=after)
     async with feed.open() as events:
         await socket.accept()
-        await _first_of(_tell(socket, events, visit), _hung_up(socket))
+        await _first_of(_tell(socket, events, context), _hung_up(socket))
         # Whoever does not read would not read the farewell either.
         with suppress(TimeoutError, WebSocketDisconnect, RuntimeError):
-            async with asyncio.timeout(visit.house.patience):
+            async with asyncio.timeout(context.dependencies.patience):
                 await socket.close(_GOING_AWAY if feed.is_over else _POLICY)
 
 
-async def _tell(socket: WebSocket, events: AsyncIterator[Event | None], visit: Visit) -> None:
+async def _tell(socket: WebSocket, events: AsyncIterator[Event | None], context: RequestContext) -> None:
     """Send events until there are no more, or nobody reads them."""
     with suppress(TimeoutError, WebSocketDisconnect):
         async for event in events:
             if event is not None:
-                async with asyncio.timeout(visit.house.patience):
+                async with asyncio.timeout(context.dependencies.patience):
                     await socket.send_text(_json(event))
 
 
@@ -127,7 +127,7 @@ def _written(event: Event | None) -> bytes:
 
 
 def _json(event: Event) -> str:
-    return json.dumps(plain(event), ensure_ascii=False)
+    return json.dumps(to_json(event), ensure_ascii=False)
 
 
 async def _left(receive: Receive) -> None:

@@ -7,15 +7,15 @@ from fastapi import Path, Query, Response
 from pydantic import Field
 
 from scrubjay.errors import NotFound
-from scrubjay.model.conflict import Resolved, Scan, ToldConflict
+from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json
-from scrubjay.surfaces.rest.asked import Remark
-from scrubjay.surfaces.rest.house import Watching, Writing
+from scrubjay.surfaces.rest.deps import Watching, Writing
+from scrubjay.surfaces.rest.fields import LONGEST_LABEL, WHOLE, Label, Line
 from scrubjay.surfaces.rest.memories import Key
+from scrubjay.surfaces.rest.requests import Remark
 from scrubjay.surfaces.rest.route import Asked, answer, router
 from scrubjay.surfaces.rest.schemas import gives
-from scrubjay.surfaces.rest.texts import LONGEST_LABEL, WHOLE, Label, Line
 
 routes = router("conflicts")
 _LIMIT = 50
@@ -108,25 +108,25 @@ class ResolveAsked(Asked):
 class Conflicts:
     """Conflicts, the newest first."""
 
-    conflicts: tuple[ToldConflict, ...]
+    conflicts: tuple[ConflictDetails, ...]
 
 
 @routes.get("/conflicts", summary="List conflicts", responses=gives(Conflicts, {"conflicts": [_CONFLICT]}))
 async def conflicts(
-    visit: Watching,
+    context: Watching,
     status: Annotated[Statuses, Query(description="What has become of them.")] = "pending",
     memory: Annotated[Label, Query(description=_OF)] = "",
     limit: Annotated[int, Query(ge=1, le=1_000, description="So many at most.")] = _LIMIT,
 ) -> Response:
     """Statements that say the same, more, or something else, each with the words of both sides."""
-    work = visit.memory.conflicts(status=status, id=memory, limit=limit)
-    return answer(Conflicts(conflicts=await visit.read("conflicts", work)))
+    work = context.memory.conflicts(status=status, id=memory, limit=limit)
+    return answer(Conflicts(conflicts=await context.read("conflicts", work)))
 
 
-@routes.get("/conflicts/{id}", summary="Read a conflict", responses=gives(ToldConflict, _CONFLICT))
-async def conflict(conflict_id: ConflictId, visit: Watching) -> Response:
+@routes.get("/conflicts/{id}", summary="Read a conflict", responses=gives(ConflictDetails, _CONFLICT))
+async def conflict(conflict_id: ConflictId, context: Watching) -> Response:
     """One conflict, whatever has become of it."""
-    told = await visit.read("conflicts", visit.memory.conflicts(status="all", id=conflict_id, limit=1))
+    told = await context.read("conflicts", context.memory.conflicts(status="all", id=conflict_id, limit=1))
     found = [one for one in told if one.id == conflict_id]
     if not found:
         raise NotFound(
@@ -136,22 +136,22 @@ async def conflict(conflict_id: ConflictId, visit: Watching) -> Response:
 
 
 @routes.post("/scan", summary="Look for conflicts", responses=gives(Scan, _SCAN))
-async def scan_conflicts(asked: ScanAsked, visit: Writing) -> Response:
+async def scan_conflicts(asked: ScanAsked, context: Writing) -> Response:
     """Look through everything that is stored; what is found waits for a decision."""
-    work = visit.memory.scan_conflicts(limit=asked.limit)
-    return answer(await visit.write("scan_conflicts", work, long=True))
+    work = context.memory.scan_conflicts(limit=asked.limit)
+    return answer(await context.write("scan_conflicts", work, long=True))
 
 
 @routes.post("/scan/later", summary="Look for conflicts later", responses=gives(Job, _JOB))
-async def scan_later(asked: LaterAsked, visit: Writing) -> Response:
+async def scan_later(asked: LaterAsked, context: Writing) -> Response:
     """Leave the look through everything to the server, as a job."""
-    return answer(await visit.write("scan_later", visit.memory.scan_later(after=asked.after)))
+    return answer(await context.write("scan_later", context.memory.scan_later(after=asked.after)))
 
 
 @routes.post("/conflicts/{id}/resolve", summary="Resolve a conflict", responses=gives(Resolved, _RESOLVED))
-async def resolve_conflict(conflict_id: ConflictId, asked: ResolveAsked, visit: Writing, key: Key = "") -> Response:
+async def resolve_conflict(conflict_id: ConflictId, asked: ResolveAsked, context: Writing, key: Key = "") -> Response:
     """Settle a conflict in one of several ways; `undo` takes each of them back."""
-    work = visit.memory.resolve_conflict(
+    work = context.memory.resolve_conflict(
         conflict_id, strategy=asked.strategy, notes=asked.notes, branch=asked.branch, idempotency_key=key
     )
-    return answer(await visit.write("resolve_conflict", work))
+    return answer(await context.write("resolve_conflict", work))

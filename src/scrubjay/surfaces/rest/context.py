@@ -6,10 +6,10 @@ from fastapi import Header, Query, Response
 
 from scrubjay.model.context import Context
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.house import Watching
+from scrubjay.surfaces.rest.deps import Watching
+from scrubjay.surfaces.rest.fields import Count, Label
 from scrubjay.surfaces.rest.route import answer, router
 from scrubjay.surfaces.rest.schemas import gives
-from scrubjay.surfaces.rest.texts import Count, Label
 
 routes = router("context")
 _MARKDOWN = "text/markdown"
@@ -18,7 +18,7 @@ _TOLD = gives(Context, examples.CONTEXT, also={_MARKDOWN: str(examples.CONTEXT["
 
 @routes.get("/context", summary="Begin a session", responses=_TOLD)
 async def context(
-    visit: Watching,
+    context: Watching,
     session: Annotated[Label, Query(description="The session that begins: it is not told as the last one.")] = "",
     project: Annotated[Label, Query(description="What was said last is told of this project alone.")] = "",
     max_tokens: Annotated[Count, Query(description="The text fits into so many tokens of a language model.")] = 1_500,
@@ -28,8 +28,8 @@ async def context(
 
     As JSON, or as Markdown for whoever asks with `Accept: text/markdown`.
     """
-    work = visit.memory.context(session=session, project=project, max_tokens=max_tokens)
-    found = await visit.read("context", work)
+    work = context.memory.context(session=session, project=project, max_tokens=max_tokens)
+    found = await context.read("context", work)
     if _MARKDOWN in accept.lower():
         return Response(found.text, headers={"vary": "accept"}, media_type=_MARKDOWN)
     return answer(found, headers={"vary": "accept"})

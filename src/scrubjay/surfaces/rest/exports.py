@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 from fastapi import Query, Response
 
 from scrubjay.model.memory import Json
-from scrubjay.notes.desk import Notes
-from scrubjay.notes.exporting.results import MEDIA
-from scrubjay.surfaces.rest.house import Watching
+from scrubjay.notes.export.results import MEDIA
+from scrubjay.notes.service import Notes
+from scrubjay.surfaces.rest.deps import Watching
 from scrubjay.surfaces.rest.route import Ref, router, saved_as
 
 routes = router("notes")
@@ -23,12 +23,12 @@ _RESPONSES: dict[int | str, dict[str, Json]] = {
 @routes.get("/notes/{id}/export", summary="A note as a file", response_class=Response, responses=_RESPONSES)
 async def export_note(
     ref: Ref,
-    visit: Watching,
+    context: Watching,
     format: Annotated[Literal["md", "json", "csv", "html", "pdf"], Query(description="What it is written as.")] = "md",
 ) -> Response:
     """A note as Markdown, JSON, CSV, HTML or PDF, to be saved: no browser shows it in the name of this server."""
-    notes = visit.house.notes or Notes(engine=visit.house.engine)
-    found = await visit.read("export_note", notes.export_note(ref, who=visit.who, format=format))
+    notes = context.dependencies.notes or Notes(engine=context.dependencies.engine)
+    found = await context.read("export_note", notes.export_note(ref, who=context.who, format=format))
     headers = {
         **saved_as(found.name),
         "content-security-policy": "default-src 'none'; sandbox",

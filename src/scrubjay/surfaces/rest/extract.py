@@ -7,11 +7,11 @@ from pydantic import Field
 
 from scrubjay.model.fact import Extracted
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.asked import Body
-from scrubjay.surfaces.rest.house import Writing
+from scrubjay.surfaces.rest.deps import Writing
+from scrubjay.surfaces.rest.fields import Line
+from scrubjay.surfaces.rest.requests import Body
 from scrubjay.surfaces.rest.route import Asked, answer, router
 from scrubjay.surfaces.rest.schemas import gives
-from scrubjay.surfaces.rest.texts import Line
 
 routes = router("extract")
 # A test holds them to what can be read.
@@ -40,13 +40,13 @@ class ExtractAsked(Asked):
 
 
 @routes.post("/extract", summary="Extract facts from a conversation", responses=gives(Extracted, examples.EXTRACTED))
-async def extract(asked: ExtractAsked, visit: Writing) -> Response:
+async def extract(asked: ExtractAsked, context: Writing) -> Response:
     """Find what a conversation says that is worth keeping, sentence by sentence, and store it.
 
     What is there already stays as it is, so that a log can be sent again. `run` names what `undo` takes back.
     """
-    work = visit.memory.extract(
+    work = context.memory.extract(
         asked.text, session=asked.session, project=asked.project, format=asked.format, method=asked.method,
         me=asked.me, store=asked.store,
     )  # fmt: skip
-    return answer(await visit.write("extract", work, long=True))
+    return answer(await context.write("extract", work, long=True))

@@ -10,7 +10,7 @@ from datetime import datetime
 from scrubjay.errors import InvalidInput, StoreError, TooManyRequests
 from scrubjay.model.change import Action, Change
 from scrubjay.model.relation import Relation
-from scrubjay.surfaces.rest.house import Visit
+from scrubjay.surfaces.rest.deps import RequestContext
 
 _PAGE = 200
 _RETRY_AFTER = 30
@@ -60,30 +60,30 @@ class Streams:
 class Feed:
     """The changes of one space, for one reader."""
 
-    def __init__(self, visit: Visit, streams: Streams, *, after: int) -> None:
-        self._visit = visit
+    def __init__(self, context: RequestContext, streams: Streams, *, after: int) -> None:
+        self._context = context
         self._streams = streams
         self._after = after
         self._stir = asyncio.Event()
         self.is_over = False
 
     @classmethod
-    async def of(cls, visit: Visit, streams: Streams, *, after: int | None) -> "Feed":
+    async def of(cls, context: RequestContext, streams: Streams, *, after: int | None) -> "Feed":
         """A feed that begins behind a change that the caller knows, else with what happens from now on."""
-        last = await visit.house.engine.store.last_place(visit.who.space)
+        last = await context.dependencies.engine.store.last_place(context.who.space)
         if after is not None and after > last:
             raise InvalidInput(
                 f"there have been {last:,} changes, and none with the number {after:,}",
                 hint="The store may have been restored from a backup: begin again with after=0",
                 field="after",
             )
-        return cls(visit, streams, after=last if after is None else after)
+        return cls(context, streams, after=last if after is None else after)
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[AsyncIterator[Event | None]]:
         """The events, while the block lasts; raises what stands against it before there are any."""
-        changes, space = self._visit.house.changes, self._visit.who.space
-        with self._streams.one_more(self._visit.grant.id):
+        changes, space = self._context.dependencies.changes, self._context.who.space
+        with self._streams.one_more(self._context.grant.id):
             async with (
                 changes.listening(space, lambda _: self._stir.set(), leave=self._leave),
                 aclosing(self._events()) as events,
@@ -105,9 +105,9 @@ class Feed:
             self.is_over = True
 
     async def _told(self) -> AsyncGenerator[Event | None]:
-        house, space = self._visit.house, self._visit.who.space
-        while not self.is_over and await house.doorman.still(self._visit.grant):
-            page = await house.engine.store.changes_in(space, after=self._after, limit=_PAGE)
+        dependencies, space = self._context.dependencies, self._context.who.space
+        while not self.is_over and await dependencies.authenticator.still(self._context.grant):
+            page = await dependencies.engine.store.changes_in(space, after=self._after, limit=_PAGE)
             for change in page:
                 self._after = change.place
                 if change.action not in _UNSEEN:
@@ -115,7 +115,7 @@ class Feed:
             if page:
                 continue
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stir.wait(), house.beat)
+                await asyncio.wait_for(self._stir.wait(), dependencies.beat)
             if not self._stir.is_set():
                 yield None
             self._stir.clear()

@@ -6,10 +6,10 @@ from fastapi import Query, Response
 
 from scrubjay.model.network import Network
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.house import Reading
+from scrubjay.surfaces.rest.deps import Reading
+from scrubjay.surfaces.rest.fields import WHOLE, Label, Name
 from scrubjay.surfaces.rest.route import AsOf, Ref, answer, router
 from scrubjay.surfaces.rest.schemas import gives
-from scrubjay.surfaces.rest.texts import WHOLE, Label, Name
 
 routes = router("graph")
 _NETWORK = gives(Network, examples.NETWORK)
@@ -30,20 +30,20 @@ _Most = Annotated[int, Query(ge=0, le=20, description="So many relations at most
 @routes.get("/memories/{id}/related", summary="What a memory is related to", responses=_NETWORK)
 async def related(
     ref: Ref,
-    visit: Reading,
+    context: Reading,
     types: _Types = [],  # noqa: B006 - FastAPI copies it
     direction: _Direction = "both",
     limit: _Limit = 200,
     as_of: AsOf = None,
 ) -> Response:
     """The memories that relations of one lead to, the strongest first."""
-    work = visit.memory.related(ref, types=types, direction=direction, limit=limit, as_of=as_of)
-    return answer(await visit.read("graph", work))
+    work = context.memory.related(ref, types=types, direction=direction, limit=limit, as_of=as_of)
+    return answer(await context.read("graph", work))
 
 
 @routes.get("/graph", summary="What is around memories", responses=_NETWORK)
 async def graph(
-    visit: Reading,
+    context: Reading,
     ids: Annotated[
         list[Name],
         Query(alias="id", min_length=1, max_length=100, description="Where to begin: ids, names or titles."),
@@ -55,13 +55,13 @@ async def graph(
     as_of: AsOf = None,
 ) -> Response:
     """The memories that relations lead to, level by level; `truncated` says that there are more."""
-    work = visit.memory.graph(ids, depth=depth, types=types, direction=direction, limit=limit, as_of=as_of)
-    return answer(await visit.read("graph", work))
+    work = context.memory.graph(ids, depth=depth, types=types, direction=direction, limit=limit, as_of=as_of)
+    return answer(await context.read("graph", work))
 
 
 @routes.get("/graph/path", summary="How one memory leads to another", responses=_WAY)
 async def path(
-    visit: Reading,
+    context: Reading,
     source: Annotated[_Start, Query(alias="from")],
     target: Annotated[_Start, Query(alias="to")],
     types: _Types = [],  # noqa: B006
@@ -70,5 +70,5 @@ async def path(
     as_of: AsOf = None,
 ) -> Response:
     """A shortest way from one memory to another; without nodes where there is none."""
-    work = visit.memory.path(source, target, types=types, direction=direction, most=most, as_of=as_of)
-    return answer(await visit.read("path", work))
+    work = context.memory.path(source, target, types=types, direction=direction, most=most, as_of=as_of)
+    return answer(await context.read("path", work))

@@ -7,10 +7,10 @@ from fastapi import Path, Query, Response
 
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json
-from scrubjay.surfaces.rest.house import Watching, Writing
+from scrubjay.surfaces.rest.deps import Watching, Writing
+from scrubjay.surfaces.rest.fields import LONGEST_LABEL
 from scrubjay.surfaces.rest.route import answer, router
 from scrubjay.surfaces.rest.schemas import gives
-from scrubjay.surfaces.rest.texts import LONGEST_LABEL
 
 routes = router("jobs")
 _LIMIT = 50
@@ -41,19 +41,19 @@ class Jobs:
 
 @routes.get("/jobs", summary="List jobs", responses=gives(Jobs, {"jobs": [_JOB]}))
 async def jobs(
-    visit: Watching, limit: Annotated[int, Query(ge=1, le=1_000, description="So many at most.")] = _LIMIT
+    context: Watching, limit: Annotated[int, Query(ge=1, le=1_000, description="So many at most.")] = _LIMIT
 ) -> Response:
     """What was left for later. What is done stays for a day, what failed for a week."""
-    return answer(Jobs(jobs=await visit.read("jobs", visit.house.engine.jobs(who=visit.who, limit=limit))))
+    return answer(Jobs(jobs=await context.read("jobs", context.dependencies.engine.jobs(who=context.who, limit=limit))))
 
 
 @routes.post("/jobs/{id}/retry", summary="Retry a job", responses=gives(Job, _JOB | _RETRIED))
-async def retry_job(job_id: JobId, visit: Writing) -> Response:
+async def retry_job(job_id: JobId, context: Writing) -> Response:
     """Have a job done again that failed or is done."""
-    return answer(await visit.write("retry_job", visit.house.engine.retry_job(job_id, who=visit.who)))
+    return answer(await context.write("retry_job", context.dependencies.engine.retry_job(job_id, who=context.who)))
 
 
 @routes.delete("/jobs/{id}", summary="Cancel a job", responses=gives(Job, _JOB))
-async def cancel_job(job_id: JobId, visit: Writing) -> Response:
+async def cancel_job(job_id: JobId, context: Writing) -> Response:
     """Have a job not done after all."""
-    return answer(await visit.write("cancel_job", visit.house.engine.cancel_job(job_id, who=visit.who)))
+    return answer(await context.write("cancel_job", context.dependencies.engine.cancel_job(job_id, who=context.who)))

@@ -8,12 +8,12 @@ from fastapi import Query, Response
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.model.results import Related
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.asked import LinkAsked
-from scrubjay.surfaces.rest.house import Reading, Writing
+from scrubjay.surfaces.rest.deps import Reading, Writing
+from scrubjay.surfaces.rest.fields import Label, Name
 from scrubjay.surfaces.rest.memories import only
+from scrubjay.surfaces.rest.requests import LinkAsked
 from scrubjay.surfaces.rest.route import Ref, answer, router
 from scrubjay.surfaces.rest.schemas import gives
-from scrubjay.surfaces.rest.texts import Label, Name
 
 routes = router("links")
 _CREATED = 201
@@ -29,9 +29,9 @@ class Links:
 
 
 @routes.get("/memories/{id}/links", summary="Edges of a memory", responses=gives(Links, examples.LINKS))
-async def links(ref: Ref, visit: Reading) -> Response:
+async def links(ref: Ref, context: Reading) -> Response:
     """Every edge that touches a memory."""
-    found = await visit.read("read", visit.memory.read(ref, format="json"))
+    found = await context.read("read", context.memory.read(ref, format="json"))
     memory = only(found, ref)
     return answer(Links(id=memory.id, name=memory.name, links=found.relations))
 
@@ -43,19 +43,19 @@ async def links(ref: Ref, visit: Reading) -> Response:
     responses=gives(Related, examples.RELATED, status=201, what="A new edge")
     | gives(Related, examples.RELATED, what="There already, and changed where it differed"),
 )
-async def relate(ref: Ref, asked: LinkAsked, visit: Writing) -> Response:
+async def relate(ref: Ref, asked: LinkAsked, context: Writing) -> Response:
     """Set an edge; a link (`related_to`) is shown from both ends."""
     given = asked.model_dump()
-    done = await visit.write("relate", visit.memory.relate(ref, given.pop("target"), **given))
+    done = await context.write("relate", context.memory.relate(ref, given.pop("target"), **given))
     return answer(done, status=_CREATED if done.action == "created" else 200)
 
 
 @routes.delete("/memories/{id}/links", summary="Remove an edge", responses=gives(Related, examples.UNRELATED))
 async def unrelate(
     ref: Ref,
-    visit: Writing,
+    context: Writing,
     target: Annotated[Label, Query(min_length=1, examples=["sarah"])],
     relation: Annotated[Name, Query(min_length=1)] = LINK,
 ) -> Response:
     """A link goes away from both ends."""
-    return answer(await visit.write("unrelate", visit.memory.unrelate(ref, target, relation=relation)))
+    return answer(await context.write("unrelate", context.memory.unrelate(ref, target, relation=relation)))

@@ -11,7 +11,9 @@ from scrubjay.model.memory import Json, Memory
 from scrubjay.model.results import Missing, Outcome, ReadResult, Remembered, Written
 from scrubjay.model.selection import Selection
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.asked import (
+from scrubjay.surfaces.rest.deps import Reading, RequestContext, Writing
+from scrubjay.surfaces.rest.fields import LONGEST_LABEL, Label
+from scrubjay.surfaces.rest.requests import (
     ReadAsked,
     RememberAsked,
     ReviseAsked,
@@ -19,20 +21,8 @@ from scrubjay.surfaces.rest.asked import (
     SmartWriteAsked,
     filter_of,
 )
-from scrubjay.surfaces.rest.house import Reading, Visit, Writing
-from scrubjay.surfaces.rest.route import (
-    ETAG,
-    AsOf,
-    OnBranch,
-    Ref,
-    answer,
-    branch_from,
-    etag,
-    router,
-    version_from,
-)
+from scrubjay.surfaces.rest.route import ETAG, AsOf, OnBranch, Ref, answer, branch_from, etag, router, version_from
 from scrubjay.surfaces.rest.schemas import Described, gives
-from scrubjay.surfaces.rest.texts import LONGEST_LABEL, Label
 
 routes = router("memories")
 
@@ -76,49 +66,53 @@ _REMEMBERED = gives(
 
 
 @routes.post("/memories", summary="Remember a text", status_code=_CREATED, responses=_REMEMBERED)
-async def remember(asked: RememberAsked, visit: Writing, key: Key = "") -> Response:
+async def remember(asked: RememberAsked, context: Writing, key: Key = "") -> Response:
     """Store a text once, filed under every entity it is about; the answer says what was done, stage by stage."""
     given = asked.model_dump(exclude_none=True, exclude_defaults=True)
-    done = await visit.write("remember", visit.memory.remember(**given, idempotency_key=key))
-    return _remembered(done, visit, dry_run=asked.dry_run)
+    done = await context.write("remember", context.memory.remember(**given, idempotency_key=key))
+    return _remembered(done, context, dry_run=asked.dry_run)
 
 
 @routes.post("/memories/smart-write", summary="Write smartly", status_code=_CREATED, responses=_REMEMBERED)
-async def smart_write(asked: SmartWriteAsked, visit: Writing, key: Key = "") -> Response:
+async def smart_write(asked: SmartWriteAsked, context: Writing, key: Key = "") -> Response:
     """Create a memory, or add to the one that it continues: `intent` says whether to choose, and which."""
     given = asked.model_dump(exclude_none=True, exclude_defaults=True)
     text, kind = given.pop("content"), given.pop("type", "")
     if not text.strip():
         raise InvalidInput("there is nothing to remember: the content is empty", field="content")
-    done = await visit.write("remember", visit.memory.remember(text, kind=kind, **given, idempotency_key=key))
-    return _remembered(done, visit, dry_run=asked.dry_run)
+    done = await context.write("remember", context.memory.remember(text, kind=kind, **given, idempotency_key=key))
+    return _remembered(done, context, dry_run=asked.dry_run)
 
 
 @routes.post("/memories/read", summary="Read several memories", responses=gives(ReadResult, examples.READ))
-async def read_many(asked: ReadAsked, visit: Reading) -> Response:
+async def read_many(asked: ReadAsked, context: Reading) -> Response:
     """Whole memories by id, name or title; what is missing is named, with suggestions."""
-    work = visit.memory.read(
+    work = context.memory.read(
         asked.ids, format=asked.format, version=asked.version, branch=asked.branch, as_of=asked.as_of
     )
-    return answer(await visit.read("read", work))
+    return answer(await context.read("read", work))
 
 
 @routes.post("/memories/forget", summary="Forget several memories", responses=gives(Outcome, examples.FORGOTTEN))
-async def forget_many(asked: SelectionAsked, visit: Writing) -> Response:
+async def forget_many(asked: SelectionAsked, context: Writing) -> Response:
     """Put memories into the trash, from where `restore` brings them back."""
-    return answer(await visit.write("forget", visit.house.engine.forget(selection(asked), who=visit.who)))
+    return answer(await context.write("forget", context.dependencies.engine.forget(selection(asked), who=context.who)))
 
 
 @routes.post("/memories/restore", summary="Restore several memories", responses=gives(Outcome, examples.RESTORED))
-async def restore_many(asked: SelectionAsked, visit: Writing) -> Response:
+async def restore_many(asked: SelectionAsked, context: Writing) -> Response:
     """Take memories out of the trash."""
-    return answer(await visit.write("restore", visit.house.engine.restore(selection(asked), who=visit.who)))
+    return answer(
+        await context.write("restore", context.dependencies.engine.restore(selection(asked), who=context.who))
+    )
 
 
 @routes.post("/memories/purge", summary="Purge several memories", responses=gives(Outcome, examples.PURGED))
-async def purge_many(asked: SelectionAsked, visit: Writing) -> Response:
+async def purge_many(asked: SelectionAsked, context: Writing) -> Response:
     """Destroy memories that are in the trash, with every version and every trace of their text."""
-    return answer(await visit.write("purge", visit.house.engine.purge(selection(asked), who=visit.who), long=True))
+    return answer(
+        await context.write("purge", context.dependencies.engine.purge(selection(asked), who=context.who), long=True)
+    )
 
 
 @routes.get(
@@ -128,7 +122,7 @@ async def purge_many(asked: SelectionAsked, visit: Writing) -> Response:
 )
 async def read(
     ref: Ref,
-    visit: Reading,
+    context: Reading,
     version: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1, description="An earlier version.")] = None,
     branch: OnBranch = "",
     as_of: AsOf = None,
@@ -138,8 +132,8 @@ async def read(
     """One memory, as JSON, or as Markdown for whoever asks with `Accept: text/markdown`."""
     is_markdown = _MARKDOWN in accept.lower()
     form = "markdown" if is_markdown else "json"
-    work = visit.memory.read(ref, format=form, version=version, branch=branch, as_of=as_of)
-    found = await visit.read("read", work)
+    work = context.memory.read(ref, format=form, version=version, branch=branch, as_of=as_of)
+    found = await context.read("read", work)
     memory = only(found, ref)
     headers = etag(memory.version, memory.branch) | {"vary": "accept"}
     if known.strip() == "*" or headers["etag"] in known:
@@ -151,45 +145,45 @@ async def read(
 
 @routes.patch("/memories/{id}", summary="Revise a memory", responses=_written(examples.REVISED))
 async def revise(
-    ref: Ref, asked: ReviseAsked, visit: Writing, branch: OnBranch = "", match: IfMatch = "", key: Key = ""
+    ref: Ref, asked: ReviseAsked, context: Writing, branch: OnBranch = "", match: IfMatch = "", key: Key = ""
 ) -> Response:
     """Change fields of a memory; the state before stays a version."""
     fields = asked.model_dump(mode="json", exclude_unset=True)
-    work = visit.memory.revise(
+    work = context.memory.revise(
         ref, expected_version=version_from(match), branch=branch_from(match, branch), idempotency_key=key, **fields
     )
-    done = await visit.write("revise", work)
+    done = await context.write("revise", work)
     return answer(done, headers=etag(done.version, done.branch))
 
 
 @routes.delete("/memories/{id}", summary="Forget a memory", responses=_written(examples.FORGOTTEN_ONE))
 async def forget(
     ref: Ref,
-    visit: Writing,
+    context: Writing,
     match: IfMatch = "",
     group: Annotated[bool, Query(description="Take along what was made from the same text.")] = False,
     reason: Annotated[str, Query(max_length=1_000, description="Why, for the history.")] = "",
 ) -> Response:
     """Put a memory into the trash, from where `restore` brings it back."""
-    await require_version(visit, ref, match)
-    return _one(await visit.write("forget", visit.memory.forget(ref, group=group, reason=reason)))
+    await require_version(context, ref, match)
+    return _one(await context.write("forget", context.memory.forget(ref, group=group, reason=reason)))
 
 
 @routes.post("/memories/{id}/restore", summary="Restore a memory", responses=_written(examples.RESTORED_ONE))
-async def restore(ref: Ref, visit: Writing, match: IfMatch = "", branch: DroppedBranch = "") -> Response:
+async def restore(ref: Ref, context: Writing, match: IfMatch = "", branch: DroppedBranch = "") -> Response:
     """Take a memory out of the trash; or, by its name, a branch of it that was dropped."""
-    await require_version(visit, ref, match)
-    return _one(await visit.write("restore", visit.memory.restore(ref, branch=branch)))
+    await require_version(context, ref, match)
+    return _one(await context.write("restore", context.memory.restore(ref, branch=branch)))
 
 
 @routes.post("/memories/{id}/purge", summary="Purge a memory", responses=_written(examples.PURGED_ONE))
-async def purge(ref: Ref, visit: Writing, match: IfMatch = "") -> Response:
+async def purge(ref: Ref, context: Writing, match: IfMatch = "") -> Response:
     """Destroy a memory that is in the trash, with every version and every trace of its text."""
-    await require_version(visit, ref, match)
-    return _one(await visit.write("purge", visit.memory.purge(ref), long=True))
+    await require_version(context, ref, match)
+    return _one(await context.write("purge", context.memory.purge(ref), long=True))
 
 
-async def require_version(visit: Visit, ref: str, match: str, *, branch: str = "") -> None:
+async def require_version(context: RequestContext, ref: str, match: str, *, branch: str = "") -> None:
     """Raises StaleVersion when a memory is at another version than the caller goes by.
 
     Somebody may still come in between, which costs nothing here: what these verbs do can be undone, or was done to what
@@ -198,7 +192,7 @@ async def require_version(visit: Visit, ref: str, match: str, *, branch: str = "
     expected = version_from(match)
     if expected is None:
         return
-    current = only(await visit.read("read", visit.memory.read(ref, format="json", branch=branch)), ref)
+    current = only(await context.read("read", context.memory.read(ref, format="json", branch=branch)), ref)
     if current.version != expected:
         raise StaleVersion(
             f"memory {current.name!r} is at version {current.version}, not {expected}",
@@ -213,7 +207,7 @@ def selection(asked: SelectionAsked) -> Selection:
     """Which memories a body names."""
     return Selection(
         refs=tuple(asked.ids),
-        wanted=None if asked.filter is None else filter_of(asked.filter),
+        filter=None if asked.filter is None else filter_of(asked.filter),
         group=asked.group,
         reason=asked.reason,
         dry_run=asked.dry_run,
@@ -227,18 +221,18 @@ def only(found: ReadResult, ref: str) -> Memory:
     return found.memories[0]
 
 
-def _remembered(done: Remembered, visit: Visit, *, dry_run: bool) -> Response:
+def _remembered(done: Remembered, context: RequestContext, *, dry_run: bool) -> Response:
     is_new = done.action == "created" and not dry_run
     headers = etag(done.version) if done.id else {}
     if is_new:
-        headers["location"] = _place(done.id, visit)
+        headers["location"] = _place(done.id, context)
     return answer(done, status=_CREATED if is_new else 200, headers=headers)
 
 
-def _place(memory_id: str, visit: Visit) -> str:
+def _place(memory_id: str, context: RequestContext) -> str:
     """Where a memory is read, also by whoever has another space of its own."""
-    home = visit.grant.caller(default=visit.house.space).space
-    there = visit.who.space
+    home = context.grant.caller(default=context.dependencies.space).space
+    there = context.who.space
     return f"/api/v1/memories/{memory_id}" + ("" if there == home else f"?space={quote(there, safe='')}")
 
 

@@ -10,12 +10,12 @@ from pydantic.json_schema import SkipJsonSchema
 from scrubjay.errors import InvalidInput
 from scrubjay.notes import results
 from scrubjay.surfaces.rest import note_examples as examples
-from scrubjay.surfaces.rest.asked import SourceAsked, Tags
-from scrubjay.surfaces.rest.house import Reading, Visit, Watching, Writing
+from scrubjay.surfaces.rest.deps import Reading, RequestContext, Watching, Writing
+from scrubjay.surfaces.rest.fields import Label, Line, Name, Text
 from scrubjay.surfaces.rest.memories import IfMatch, Key
+from scrubjay.surfaces.rest.requests import SourceAsked, Tags
 from scrubjay.surfaces.rest.route import Asked, Ref, answer, etag, router, version_from
 from scrubjay.surfaces.rest.schemas import gives
-from scrubjay.surfaces.rest.texts import Label, Line, Name, Text
 
 routes = router("notes")
 _CREATED = 201
@@ -63,19 +63,19 @@ class NoteLinkAsked(Asked):
     )
     | gives(results.NoteWritten, examples.WRITTEN, what="Refused by a rule, or written before under this key"),
 )
-async def write_note(asked: NoteAsked, visit: Writing, key: Key = "") -> Response:
+async def write_note(asked: NoteAsked, context: Writing, key: Key = "") -> Response:
     """Write a new note; what is like it is told, and never merged with it."""
     given = asked.model_dump(exclude_none=True, exclude_defaults=True)
-    done = await visit.write("write_note", visit.memory.write_note(**given, idempotency_key=key))
+    done = await context.write("write_note", context.memory.write_note(**given, idempotency_key=key))
     if done.action != "created":
         return answer(done)
-    headers = etag(done.version) | {"location": _place(done.id, visit)}
+    headers = etag(done.version) | {"location": _place(done.id, context)}
     return answer(done, status=_CREATED, headers=headers)
 
 
 @routes.get("/notes/search", summary="Search notes", responses=gives(results.NotesFound, examples.FOUND))
 async def search_notes(
-    visit: Watching,
+    context: Watching,
     q: Annotated[
         str, Query(min_length=1, max_length=8_000, description='Words, `"a phrase"`, `begin*`.', examples=["calls"])
     ],
@@ -85,64 +85,64 @@ async def search_notes(
     semantic: Annotated[bool, Query(description="Look for what means the same, too.")] = False,
 ) -> Response:
     """Notes by words in title, content, observations, tags and category, the best first, each with a snippet."""
-    work = visit.memory.search_notes(q, limit=limit, category=category, tags=tags, semantic=semantic)
-    return answer(await visit.read("search_notes", work))
+    work = context.memory.search_notes(q, limit=limit, category=category, tags=tags, semantic=semantic)
+    return answer(await context.read("search_notes", work))
 
 
 @routes.get("/notes/due", summary="Notes to review", responses=gives(results.DueNotes, examples.DUE))
 async def due_notes(
-    visit: Watching,
+    context: Watching,
     days: Annotated[int, Query(ge=0, le=36_500, description="Not looked through for so many days.")] = 90,
     limit: _Thousand = 20,
     category: _Category = "",
 ) -> Response:
     """The notes that nobody has looked through for a while, the longest first."""
-    return answer(await visit.read("due_notes", visit.memory.due_notes(days=days, limit=limit, category=category)))
+    return answer(await context.read("due_notes", context.memory.due_notes(days=days, limit=limit, category=category)))
 
 
 @routes.get(
     "/notes/broken-links", summary="Links that lead nowhere", responses=gives(results.BrokenLinks, examples.BROKEN)
 )
-async def broken_links(visit: Watching, limit: _Thousand = 100) -> Response:
+async def broken_links(context: Watching, limit: _Thousand = 100) -> Response:
     """The links to notes that do not exist, and which may be meant."""
-    return answer(await visit.read("broken_links", visit.memory.broken_links(limit=limit)))
+    return answer(await context.read("broken_links", context.memory.broken_links(limit=limit)))
 
 
 @routes.get(
     "/notes/categories", summary="Categories of notes", responses=gives(results.Categories, examples.CATEGORIES)
 )
-async def note_categories(visit: Watching) -> Response:
+async def note_categories(context: Watching) -> Response:
     """The categories and how many notes are in each, alone and with those below it."""
-    return answer(await visit.read("note_categories", visit.memory.note_categories()))
+    return answer(await context.read("note_categories", context.memory.note_categories()))
 
 
 @routes.get("/notes/templates", summary="Templates for notes", responses=gives(results.Templates, examples.TEMPLATES))
-async def note_templates(visit: Watching) -> Response:
+async def note_templates(context: Watching) -> Response:
     """The forms that a new note can begin with."""
-    return answer(await visit.read("note_templates", visit.memory.note_templates()))
+    return answer(await context.read("note_templates", context.memory.note_templates()))
 
 
 @routes.get("/notes/date", summary="The date of now", responses=gives(results.CurrentDate, examples.DATE))
 async def current_date(
-    visit: Watching,
+    context: Watching,
     format: Annotated[Literal["iso", "locale", "timestamp", "date_only"], Query(description="How it is told.")] = "iso",
     timezone: Annotated[
         Label, Query(description="Such as `Europe/Berlin`; the server's unless given.", examples=["Europe/Berlin"])
     ] = "",
 ) -> Response:
     """The date and time of now, with the time zone."""
-    return answer(await visit.read("current_date", visit.memory.current_date(format=format, timezone=timezone)))
+    return answer(await context.read("current_date", context.memory.current_date(format=format, timezone=timezone)))
 
 
 @routes.post("/notes/sync", summary="Bring files in step", responses=gives(results.NotesSynced, examples.SYNCED))
 async def sync_notes(
-    visit: Writing,
+    context: Writing,
     deletions: Annotated[
         bool, Query(description="Most files are gone on purpose: their notes go into the trash.")
     ] = False,
 ) -> Response:
     """Compare the store with the whole folder of notes, and bring both in step."""
-    return answer(await visit.write("sync_notes", visit.memory.sync_notes(deletions=deletions), long=True))
+    return answer(await context.write("sync_notes", context.memory.sync_notes(deletions=deletions), long=True))
 
 
 @routes.get(
@@ -152,59 +152,59 @@ async def sync_notes(
 )
 async def read_note(
     ref: Ref,
-    visit: Reading,
+    context: Reading,
     format: Annotated[Literal["markdown", "plain", "json"], Query(description="How its content is told.")] = "markdown",
 ) -> Response:
     """A note by id, title, name or file name. What is called as another address here goes by its id."""
-    found = await visit.read("read_note", visit.memory.read_note(ref, format=format))
+    found = await context.read("read_note", context.memory.read_note(ref, format=format))
     return answer(found, headers=etag(found.version))
 
 
 @routes.patch(
     "/notes/{id}", summary="Edit a note", responses=gives(results.NoteChanged, examples.CHANGED, headers=("ETag",))
 )
-async def edit_note(ref: Ref, asked: NoteEditAsked, visit: Writing, match: IfMatch = "", key: Key = "") -> Response:
+async def edit_note(ref: Ref, asked: NoteEditAsked, context: Writing, match: IfMatch = "", key: Key = "") -> Response:
     """Change a note; the state before stays a version."""
     given = asked.model_dump(mode="json", exclude_unset=True)
     for name, value in given.items():
         if value is None:
             raise InvalidInput(f"{name} cannot be null", hint="Leave it out to keep it as it is", field=name)
-    work = visit.memory.edit_note(ref, expected_version=version_from(match), idempotency_key=key, **given)
-    done = await visit.write("edit_note", work)
+    work = context.memory.edit_note(ref, expected_version=version_from(match), idempotency_key=key, **given)
+    done = await context.write("edit_note", work)
     return answer(done, headers=etag(done.version))
 
 
 @routes.post("/notes/{id}/review", summary="Review a note", responses=gives(results.NoteReviewed, examples.REVIEWED))
-async def review_note(ref: Ref, visit: Writing) -> Response:
+async def review_note(ref: Ref, context: Writing) -> Response:
     """Note that somebody has looked through a note."""
-    return answer(await visit.write("review_note", visit.memory.review_note(ref)))
+    return answer(await context.write("review_note", context.memory.review_note(ref)))
 
 
 @routes.get(
     "/notes/{id}/backlinks", summary="Who links to a note", responses=gives(results.Backlinks, examples.BACKLINKS)
 )
-async def backlinks(ref: Ref, visit: Watching) -> Response:
+async def backlinks(ref: Ref, context: Watching) -> Response:
     """The notes that link to one, and with what words."""
-    return answer(await visit.read("backlinks", visit.memory.backlinks(ref)))
+    return answer(await context.read("backlinks", context.memory.backlinks(ref)))
 
 
 @routes.post("/notes/{id}/links", summary="Link two notes", responses=gives(results.NoteLinked, examples.LINKED))
-async def link_notes(ref: Ref, asked: NoteLinkAsked, visit: Writing) -> Response:
+async def link_notes(ref: Ref, asked: NoteLinkAsked, context: Writing) -> Response:
     """Link a note with another; both show it."""
-    work = visit.memory.link_notes(ref, asked.target, link_text=asked.text)
-    return answer(await visit.write("link_notes", work))
+    work = context.memory.link_notes(ref, asked.target, link_text=asked.text)
+    return answer(await context.write("link_notes", work))
 
 
 @routes.delete("/notes/{id}/links", summary="Unlink two notes", responses=gives(results.NoteLinked, examples.UNLINKED))
 async def unlink_notes(
-    ref: Ref, visit: Writing, target: Annotated[Label, Query(min_length=1, examples=["sarah"])]
+    ref: Ref, context: Writing, target: Annotated[Label, Query(min_length=1, examples=["sarah"])]
 ) -> Response:
     """Take the link between two notes away, from both."""
-    return answer(await visit.write("unlink_notes", visit.memory.unlink_notes(ref, target)))
+    return answer(await context.write("unlink_notes", context.memory.unlink_notes(ref, target)))
 
 
-def _place(note_id: str, visit: Visit) -> str:
+def _place(note_id: str, context: RequestContext) -> str:
     """Where a note is read, also by whoever has another space of its own."""
-    home = visit.grant.caller(default=visit.house.space).space
-    there = visit.who.space
+    home = context.grant.caller(default=context.dependencies.space).space
+    there = context.who.space
     return f"/api/v1/notes/{note_id}" + ("" if there == home else f"?space={quote(there, safe='')}")

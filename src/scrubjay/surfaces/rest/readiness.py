@@ -37,7 +37,7 @@ class Memory(Protocol):
         ...
 
 
-class Lookout:
+class ReadinessProbe:
     """Remembers for a while what it saw."""
 
     def __init__(self) -> None:

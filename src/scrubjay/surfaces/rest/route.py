@@ -14,12 +14,12 @@ from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import MAIN, Json
-from scrubjay.remote.frames import encoded
-from scrubjay.remote.problems import problem
-from scrubjay.remote.shapes import plain
-from scrubjay.surfaces.rest.strict import NotJsonError, json_from
-from scrubjay.surfaces.rest.texts import AS_OF, LONGEST_LABEL
-from scrubjay.surfaces.web.problems import told
+from scrubjay.rpc.codec import to_json
+from scrubjay.rpc.frames import encoded
+from scrubjay.rpc.problems import problem
+from scrubjay.surfaces.http.problems import told
+from scrubjay.surfaces.rest.fields import AS_OF, LONGEST_LABEL
+from scrubjay.surfaces.rest.strict_json import NotJsonError, json_from
 from scrubjay.telemetry import request_id
 
 _BAD = 400
@@ -117,8 +117,8 @@ class _JsonRequest(Request):
 
 def saved_as(name: str) -> dict[str, str]:
     """The header that has an answer saved as a file: by its plain letters for those who know no others."""
-    plain = "".join(one if one.isascii() and one.isprintable() and one not in '"\\%' else "_" for one in name)
-    return {"content-disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"}
+    to_json = "".join(one if one.isascii() and one.isprintable() and one not in '"\\%' else "_" for one in name)
+    return {"content-disposition": f"attachment; filename=\"{to_json}\"; filename*=UTF-8''{quote(name, safe='')}"}
 
 
 def is_head(scope: Scope) -> bool:
@@ -133,7 +133,7 @@ def router(tag: str) -> APIRouter:
 
 def answer(result: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """What a verb answers, as JSON."""
-    body = encoded(cast("dict[str, Json]", plain(result)))
+    body = encoded(cast("dict[str, Json]", to_json(result)))
     return Response(body, status_code=status, headers=headers, media_type="application/json")
 
 

@@ -15,7 +15,7 @@ from pydantic.json_schema import models_json_schema
 from scrubjay.model import memory
 from scrubjay.model.memory import Json
 from scrubjay.model.results import Hit
-from scrubjay.remote.shapes import hints_of
+from scrubjay.rpc.codec import hints_of
 
 _REF = "#/components/schemas/{model}"
 Described = dict[int | str, dict[str, object]]
@@ -126,7 +126,7 @@ def shown(kind: type) -> type[BaseModel]:
     if issubclass(kind, BaseModel):
         return kind
     hints = hints_of(cast("object", kind))
-    made = {one.name: (_shape(hints[one.name]), ...) for one in fields(cast("type[Hit]", kind))}
+    made = {field.name: (_shape(hints[field.name]), ...) for field in fields(cast("type[Hit]", kind))}
     return cast("type[BaseModel]", _create(kind.__name__, __doc__=kind.__doc__, **made))
 
 
@@ -140,7 +140,7 @@ def _shape(kind: object) -> object:
     if origin is tuple:
         return list.__class_getitem__(_shape(arguments[0]))
     if origin in (Union, UnionType):
-        shapes = [cast("type", None if one is NoneType else _shape(one)) for one in arguments]
+        shapes = [cast("type", None if argument is NoneType else _shape(argument)) for argument in arguments]
         return reduce(lambda one, other: cast("type", one | other), shapes)
     return dict[str, JsonValue] if origin in (dict, Mapping) else cast("object", kind)
 

@@ -7,11 +7,11 @@ from fastapi import Query, Response
 from scrubjay.model.memory import MAIN
 from scrubjay.model.results import Recalled
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.asked import AROUND, BRANCH, CONTAINS, EXPLAIN, TODAY, SearchAsked, States, Tiers, Trusts
-from scrubjay.surfaces.rest.house import Reading, Visit
+from scrubjay.surfaces.rest.deps import Reading, RequestContext
+from scrubjay.surfaces.rest.fields import Around, Count, Label, Moment, Until
+from scrubjay.surfaces.rest.requests import AROUND, BRANCH, CONTAINS, EXPLAIN, TODAY, SearchAsked, States, Tiers, Trusts
 from scrubjay.surfaces.rest.route import AsOf, answer, router
 from scrubjay.surfaces.rest.schemas import gives
-from scrubjay.surfaces.rest.texts import Around, Count, Label, Moment, Until
 
 routes = router("search")
 
@@ -23,7 +23,7 @@ _CURSOR = "From the answer before; one that is longer goes into a body."
 
 @routes.get("/search", summary="Search", responses=gives(Recalled, examples.FOUND))
 async def search(
-    visit: Reading,
+    context: Reading,
     q: Annotated[str, Query(max_length=8_000, description="The question; without one, the most recent.")] = "",
     entity: Label = "",
     kind: Label = "",
@@ -52,7 +52,7 @@ async def search(
 ) -> Response:
     """Find the memories that answer a question, of every space that is open or asked for; every hit names its space."""
     return await _search(
-        visit,
+        context,
         SearchAsked(
             query=q, entity=entity, kind=kind, category=category, tags=tags, any_tags=any_tags, project=project,
             scope=scope, tier=tier or "", session=session, agent=agent, trust=trust or "", contains=contains,
@@ -63,11 +63,11 @@ async def search(
 
 
 @routes.post("/search", summary="Search by a body", responses=gives(Recalled, examples.FOUND))
-async def search_by_body(asked: SearchAsked, visit: Reading) -> Response:
+async def search_by_body(asked: SearchAsked, context: Reading) -> Response:
     """The same, for long questions, for filters by metadata, and for what should not stand in an address."""
-    return await _search(visit, asked)
+    return await _search(context, asked)
 
 
-async def _search(visit: Visit, asked: SearchAsked) -> Response:
+async def _search(context: RequestContext, asked: SearchAsked) -> Response:
     given = asked.model_dump(mode="json")
-    return answer(await visit.read("recall", visit.memory.recall(given.pop("query"), **given)))
+    return answer(await context.read("recall", context.memory.recall(given.pop("query"), **given)))

@@ -12,12 +12,12 @@ from starlette.types import Receive, Scope, Send
 from scrubjay.errors import Busy, InvalidInput
 from scrubjay.model.imported import Imported
 from scrubjay.model.results import Status
+from scrubjay.surfaces.http.body import HungUp
+from scrubjay.surfaces.http.upload import UploadBuffer, lines_of
 from scrubjay.surfaces.rest import examples
-from scrubjay.surfaces.rest.house import House, Visit, Watching, Writing
+from scrubjay.surfaces.rest.deps import RequestContext, RestDependencies, Watching, Writing
 from scrubjay.surfaces.rest.route import answer, router
 from scrubjay.surfaces.rest.schemas import gives
-from scrubjay.surfaces.web.bodies import HungUp
-from scrubjay.surfaces.web.spool import Spool, lines_of
 
 routes = router("space")
 _LINES = "application/x-ndjson"
@@ -27,10 +27,10 @@ _BODY = {"requestBody": {"required": True, "content": {_LINES: {"schema": _TEXT,
 
 
 @routes.get("/status", summary="How the memory is", responses=gives(Status, examples.STATUS))
-async def status(visit: Watching) -> Response:
+async def status(context: Watching) -> Response:
     """Health and sizes of a space; of the whole store for whoever may read all of it."""
-    found = await visit.read("status", visit.memory.status())
-    return answer(found if visit.grant.is_everywhere else found.of_space)
+    found = await context.read("status", context.memory.status())
+    return answer(found if context.grant.is_everywhere else found.of_space)
 
 
 @routes.get(
@@ -45,60 +45,60 @@ async def status(visit: Watching) -> Response:
     },
 )
 async def export(
-    visit: Watching,
+    context: Watching,
     format: Annotated[Literal["scrubjay", "kg"], Query(description="What the lines are like.")] = "scrubjay",
 ) -> Response:
     """Every memory of the space with its whole past, as JSON Lines; `kg` as the reference graph server keeps it."""
-    lines = visit.house.engine.export(who=visit.who, format=format)
+    lines = context.dependencies.engine.export(who=context.who, format=format)
     # What stands against it is told before anything is: an answer that has begun cannot become a refusal.
     first = await anext(lines, None)
-    return _Exported(_written(first, lines, visit), house=visit.house)
+    return _Exported(_written(first, lines, context), dependencies=context.dependencies)
 
 
 @routes.post("/import", summary="Import", responses=gives(Imported, examples.IMPORTED), openapi_extra=_BODY)
-async def import_(request: Request, visit: Writing) -> Response:
+async def import_(request: Request, context: Writing) -> Response:
     """Take in the lines of an export; everything is checked before anything is stored."""
-    spool = Spool()
+    spool = UploadBuffer()
     await spool.take(lines_of(request.stream()))
     if spool.is_empty:
         raise InvalidInput("there is nothing to import: the body is empty", hint="Send the lines of an export")
     try:
-        done = await visit.write("import_", _taken_in(spool, visit), long=True)
+        done = await context.write("import_", _taken_in(spool, context), long=True)
     except Busy:
         spool.close()
         raise
     # Found by words at once, and by meaning as soon as they are embedded.
-    visit.house.later("embed_missing", visit.house.engine.embed_missing())
+    context.dependencies.later("embed_missing", context.dependencies.engine.embed_missing())
     return answer(done)
 
 
-async def _taken_in(spool: Spool, visit: Visit) -> Imported:
+async def _taken_in(spool: UploadBuffer, context: RequestContext) -> Imported:
     # What was begun is finished, though its caller may be gone: the lines stay until then.
     with closing(spool):
-        return await visit.house.engine.import_(spool.lines, who=visit.who)
+        return await context.dependencies.engine.import_(spool.lines, who=context.who)
 
 
 class _Exported(StreamingResponse):
     """Lines on their way to a caller, who is counted until the last of them is sent."""
 
-    def __init__(self, lines: AsyncIterator[bytes], *, house: House) -> None:
+    def __init__(self, lines: AsyncIterator[bytes], *, dependencies: RestDependencies) -> None:
         super().__init__(lines, media_type=_LINES)
-        self._house = house
+        self._dependencies = dependencies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send them; raises Busy before anything is sent."""
-        async with self._house.gate.staying("export"):
+        async with self._dependencies.gate.staying("export"):
             await super().__call__(scope, receive, send)
 
 
-async def _written(first: str | None, lines: AsyncIterator[str], visit: Visit) -> AsyncIterator[bytes]:
+async def _written(first: str | None, lines: AsyncIterator[str], context: RequestContext) -> AsyncIterator[bytes]:
     if first is not None:
         yield _line(first)
     number = 0
     async for line in lines:
         yield _line(line)
         number += 1
-        if number % _LINES_A_LOOK == 0 and not await visit.house.doorman.still(visit.grant):
+        if number % _LINES_A_LOOK == 0 and not await context.dependencies.authenticator.still(context.grant):
             # Cut off, so that nobody takes it for the whole.
             raise HungUp
         # Each line is quickly made: others want their turn.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from tests.fakes import FakeStore
 from tests.unit.curation.desk import SPACE, a_desk
 
 from scrubjay.app import open_engine
@@ -14,10 +15,9 @@ from scrubjay.engine import Engine
 from scrubjay.jobs.queue import Queue
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.job import Job
+from scrubjay.ports.cluster import Leadership, LeadershipCandidate, Lease
 from scrubjay.settings import Settings
-from scrubjay.sharing import Candidate, Leadership, Lease
 from scrubjay.surfaces.daemon.upkeep import keep_up, keep_working
-from scrubjay.testing import FakeStore
 
 
 @dataclass
@@ -53,7 +53,7 @@ class SharedStore(FakeStore):
         return Lease(granted=wanted, seconds=60.0)
 
 
-class Winner(Candidate):
+class Winner(LeadershipCandidate):
     """Leads at once and for good."""
 
     async def stand(self) -> None:
@@ -66,7 +66,7 @@ class Broken:
     """An engine that fails in a way nobody thought of."""
 
     store: SharedStore = field(default_factory=SharedStore)
-    workshop: None = None
+    job_runner: None = None
     rounds: int = 0
     tried: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -89,33 +89,33 @@ async def test_what_nobody_thought_of_does_not_make_it_begin_again_at_once() -> 
 
 
 async def test_whoever_leads_does_the_jobs_of_all_and_the_others_do_none(tmp_path: Path) -> None:
-    async with a_desk(tmp_path, store=SharedStore()) as desk:
-        queue = Queue(papers=desk.engine.store, clock=desk.engine.clock)
+    async with a_desk(tmp_path, store=SharedStore()) as context:
+        queue = Queue(documents=context.engine.store, clock=context.engine.clock)
         await queue.enqueue("tags", {"memory_id": "gone"}, space=SPACE)
         async with asyncio.timeout(10):
-            await keep_working(desk.engine)
-        assert (await job_of(desk.engine)).outcome == ""
-        task = asyncio.create_task(keep_up(desk.engine))
+            await keep_working(context.engine)
+        assert (await job_of(context.engine)).outcome == ""
+        task = asyncio.create_task(keep_up(context.engine))
         for _ in range(1_000):
-            if (await job_of(desk.engine)).outcome:
+            if (await job_of(context.engine)).outcome:
                 break
             await asyncio.sleep(0.01)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        assert (await job_of(desk.engine)).outcome == "there is no language model"
+        assert (await job_of(context.engine)).outcome == "there is no language model"
 
 
 async def test_the_only_server_of_a_store_does_its_jobs_at_its_start(tmp_path: Path) -> None:
-    async with a_desk(tmp_path) as desk:
-        await Queue(papers=desk.engine.store, clock=desk.engine.clock).enqueue("tags", {}, space=SPACE)
-        task = asyncio.create_task(keep_working(desk.engine))
+    async with a_desk(tmp_path) as context:
+        await Queue(documents=context.engine.store, clock=context.engine.clock).enqueue("tags", {}, space=SPACE)
+        task = asyncio.create_task(keep_working(context.engine))
         for _ in range(1_000):
-            if (await job_of(desk.engine)).outcome:
+            if (await job_of(context.engine)).outcome:
                 break
             await asyncio.sleep(0.01)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        assert (await job_of(desk.engine)).outcome == "there is no language model"
+        assert (await job_of(context.engine)).outcome == "there is no language model"
 
 
 async def test_without_a_model_too_a_write_has_its_conflicts_looked_for_at_once(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scrubjay.surfaces.mcp.bridge.lines import Lines
+from scrubjay.surfaces.mcp.bridge.line_buffer import Lines
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 7, 100])

@@ -3,7 +3,7 @@
 import json
 
 from scrubjay.surfaces.mcp.bridge.messages import Message
-from scrubjay.surfaces.mcp.bridge.strays import LISTEN, Strays
+from scrubjay.surfaces.mcp.bridge.unmatched_errors import LISTEN, Strays
 
 
 def stray(code: int) -> bytes:
@@ -11,7 +11,7 @@ def stray(code: int) -> bytes:
 
 
 def in_flight(*ids: int, listens: bool = False) -> dict[str, Message]:
-    messages = [Message(b"", method="ping", id=one) for one in ids]
+    messages = [Message(b"", method="ping", id=id_) for id_ in ids]
     if listens:
         messages.append(Message(b"", method=LISTEN, id="events"))
     return {message.key: message for message in messages}

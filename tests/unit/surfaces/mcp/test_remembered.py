@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from scrubjay.model.results import Decision, Remembered, Similar
 from scrubjay.surfaces.mcp.budget import compact
-from scrubjay.surfaces.mcp.toolsets.remembered import remembered
+from scrubjay.surfaces.mcp.toolsets.render import remembered
 from scrubjay.text.cost import estimate_tokens
 
 CREATED = Remembered(

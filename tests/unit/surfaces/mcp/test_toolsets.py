@@ -3,7 +3,7 @@
 import pytest
 
 from scrubjay.errors import InvalidInput
-from scrubjay.surfaces.mcp.nearest import did_you_mean, nearest, shown
+from scrubjay.surfaces.mcp.suggestions import did_you_mean, nearest, shown
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS, pick
 
 

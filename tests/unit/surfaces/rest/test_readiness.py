@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from scrubjay.errors import IndexUnavailable, StoreBusy, StoreDamaged
-from scrubjay.surfaces.rest.readiness import Lookout, Ready
+from scrubjay.surfaces.rest.readiness import ReadinessProbe, Ready
 
 
 class Memory:
@@ -29,14 +29,14 @@ class Memory:
 
 
 async def test_many_who_ask_cost_one_look() -> None:
-    memory, lookout = Memory(), Lookout()
-    asking = [asyncio.create_task(lookout.look(memory)) for _ in range(50)]
+    memory, conflict_checker = Memory(), ReadinessProbe()
+    asking = [asyncio.create_task(conflict_checker.look(memory)) for _ in range(50)]
     await asyncio.sleep(0)
     asking[0].cancel()
     memory.may_answer.set()
     told = await asyncio.gather(*asking, return_exceptions=True)
     assert told[1:] == [Ready()] * 49
-    assert await lookout.look(memory) == Ready()
+    assert await conflict_checker.look(memory) == Ready()
     assert memory.looks == 1
 
 
@@ -46,7 +46,7 @@ async def test_an_index_that_is_unwell_is_told_and_is_no_reason_to_go_elsewhere(
         Memory(index_error=IndexUnavailable("away")),
     ):
         memory.may_answer.set()
-        assert await Lookout().look(memory) == Ready(index="degraded")
+        assert await ReadinessProbe().look(memory) == Ready(index="degraded")
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,6 @@ async def test_a_store_that_cannot_be_used_is_told_without_its_address(error: Ex
     memory = Memory(error=error)
     memory.may_answer.set()
     with pytest.raises(StoreBusy) as caught:
-        await Lookout().look(memory)
+        await ReadinessProbe().look(memory)
     assert str(caught.value) == "the store cannot be used now. Retry after 1 s"
     assert caught.value.fields == {"retry_after": 1}

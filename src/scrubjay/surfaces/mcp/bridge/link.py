@@ -6,7 +6,7 @@ import socket
 from contextlib import suppress
 from pathlib import Path
 
-from scrubjay.surfaces.mcp.bridge.lines import Lines
+from scrubjay.surfaces.mcp.bridge.line_buffer import Lines
 from scrubjay.surfaces.mcp.bridge.messages import answered
 from scrubjay.version import PROTOCOL, VERSION
 

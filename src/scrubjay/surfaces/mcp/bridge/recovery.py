@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from scrubjay.surfaces.mcp.bridge.link import Link
 from scrubjay.surfaces.mcp.bridge.messages import Message, error_line, key_of
-from scrubjay.surfaces.mcp.bridge.strays import LISTEN
+from scrubjay.surfaces.mcp.bridge.unmatched_errors import LISTEN
 
 _OUTCOME = "scrubjay/outcome"
 # Whatever killed one daemon is not tried on many; a stream of events, which is open all day, may see a few restarts.
@@ -43,7 +43,7 @@ def resume(link: Link, *, standing: Iterable[Message], in_flight: Sequence[Messa
     calls = [message for message in in_flight if message.is_call]
     committed = _outcomes(link, calls, resumed)
     for call in calls:
-        resumed.for_client.append(_verdict(call, _certain(call, committed.get(call.run), is_same_daemon)))
+        resumed.for_client.append(_decide(call, _certain(call, committed.get(call.run), is_same_daemon)))
     for message in in_flight:
         if message.is_call:
             continue
@@ -57,7 +57,7 @@ def resume(link: Link, *, standing: Iterable[Message], in_flight: Sequence[Messa
 def abandon(*, in_flight: Iterable[Message], unsent: Iterable[Message], reason: str) -> list[bytes]:
     """The answers to all that waits, when no daemon can be reached."""
     answers = [
-        _verdict(message, None, reason) if message.is_call else error_line(message.id, reason) for message in in_flight
+        _decide(message, None, reason) if message.is_call else error_line(message.id, reason) for message in in_flight
     ]
     for message in filter(lambda message: message.is_request, unsent):
         data = {"code": "daemon_unavailable", "committed": False} if message.is_call else None
@@ -91,7 +91,7 @@ def _certain(call: Message, committed: object, is_same_daemon: bool) -> bool | N
     return None
 
 
-def _verdict(call: Message, committed: bool | None, reason: str = "") -> bytes:
+def _decide(call: Message, committed: bool | None, reason: str = "") -> bytes:
     message = _VERDICTS[committed]
     if committed is None:
         message += f": {_REPEAT if call.repeatable else _LOOK}"

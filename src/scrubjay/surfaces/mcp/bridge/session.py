@@ -10,12 +10,12 @@ from collections import deque
 from contextlib import suppress
 
 from scrubjay.surfaces.mcp.bridge.daemon import Doorway, say
-from scrubjay.surfaces.mcp.bridge.lines import LONGEST_LINE, Lines
+from scrubjay.surfaces.mcp.bridge.line_buffer import LONGEST_LINE, Lines
 from scrubjay.surfaces.mcp.bridge.link import Link, Unreachable
 from scrubjay.surfaces.mcp.bridge.messages import NOBODY, Message, answered, overlong_line, understand
 from scrubjay.surfaces.mcp.bridge.options import Options
 from scrubjay.surfaces.mcp.bridge.recovery import abandon, resume
-from scrubjay.surfaces.mcp.bridge.strays import LISTEN, Strays
+from scrubjay.surfaces.mcp.bridge.unmatched_errors import LISTEN, Strays
 
 _STDIN, _STDOUT = 0, 1
 _CHUNK = 64 * 1024

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from scrubjay.errors import InvalidInput
-from scrubjay.surfaces.mcp.fixed import Fixed
-from scrubjay.surfaces.mcp.nearest import did_you_mean, shown
+from scrubjay.surfaces.mcp.static_resources import Fixed
+from scrubjay.surfaces.mcp.suggestions import did_you_mean, shown
 from scrubjay.surfaces.mcp.tool import Tool
 from scrubjay.surfaces.mcp.toolsets import core, enhanced, entities, items, kg, notes, session, smart
 

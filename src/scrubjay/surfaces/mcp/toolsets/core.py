@@ -2,7 +2,7 @@
 
 from scrubjay.surfaces.mcp.budget import LEAST_TOKENS
 from scrubjay.surfaces.mcp.tool import Tool
-from scrubjay.surfaces.mcp.toolsets import changing, finding
+from scrubjay.surfaces.mcp.toolsets import read, write
 from scrubjay.surfaces.mcp.toolsets.filters import FILTERS, QUESTION_FILTERS
 from scrubjay.surfaces.mcp.toolsets.schema import (
     FLAG,
@@ -49,7 +49,7 @@ _REMEMBER = Tool(
         dry_run=FLAG,
     ),
     output=gives(action=TEXT, id=TEXT, version=WHOLE, merged_into=TEXT, conflicts=LIST),
-    call=changing.remember,
+    call=write.remember,
 )
 
 _RECALL = Tool(
@@ -70,7 +70,7 @@ _RECALL = Tool(
         cursor=TEXT,
     ),
     output=gives(hits=LIST, pinned=LIST, cursor=TEXT, degraded=LIST),
-    call=finding.recall,
+    call=read.recall,
     reads=True,
 )
 
@@ -89,7 +89,7 @@ _READ = Tool(
         cursor=TEXT,
     ),
     output=gives(memories=LIST, missing=LIST, cursor=TEXT),
-    call=finding.read,
+    call=read.read,
     reads=True,
 )
 
@@ -121,7 +121,7 @@ _REVISE = Tool(
         branch=TEXT,
     ),
     output=gives(action=TEXT, id=TEXT, version=WHOLE, conflicts=LIST),
-    call=changing.revise,
+    call=write.revise,
 )
 
 _FORGET = Tool(
@@ -130,7 +130,7 @@ _FORGET = Tool(
     description="Put memories into the trash, by ids or filters; restore takes them out again.",
     input=takes(ids=TEXTS, filters=FILTERS, group=FLAG, reason=TEXT, dry_run=FLAG, restore=FLAG),
     output=gives(done=LIST, count=WHOLE, missing=LIST),
-    call=changing.forget,
+    call=write.forget,
     destroys=True,
     repeatable=True,
 )
@@ -151,7 +151,7 @@ _RELATE = Tool(
         remove=FLAG,
     ),
     output=gives(action=TEXT, source=TEXT, target=TEXT),
-    call=changing.relate,
+    call=write.relate,
     repeatable=True,
 )
 
@@ -161,7 +161,7 @@ _HISTORY = Tool(
     description="Versions of a memory, or how two differ.",
     input=takes("id", id=TEXT, limit=least(1), diff=says(SIDES, "versions or branches"), branch=TEXT, cursor=TEXT),
     output=gives(id=TEXT, versions=LIST, diff=LIST, cursor=TEXT),
-    call=finding.history,
+    call=read.history,
     reads=True,
 )
 

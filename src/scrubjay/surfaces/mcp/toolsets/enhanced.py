@@ -4,7 +4,7 @@ from scrubjay.model.conflict import Strategy
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.tool import Tool
 from scrubjay.surfaces.mcp.toolsets import enhanced_conflicts, enhanced_entities, enhanced_versions
-from scrubjay.surfaces.mcp.toolsets.enhanced_telling import Call, refused
+from scrubjay.surfaces.mcp.toolsets.enhanced_results import Call, refused
 from scrubjay.surfaces.mcp.toolsets.schema import (
     FLAG,
     LIST,

@@ -4,18 +4,18 @@ import hashlib
 from collections.abc import Mapping
 from typing import cast
 
-from scrubjay.branches import branch_id
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.graph.entity import name_of
+from scrubjay.graph.node_json import conflict_json, said_at
 from scrubjay.graph.records import draft_for
-from scrubjay.graph.shapes import conflict_json, said_at
+from scrubjay.lookup.branches import branch_id
 from scrubjay.model.conflict import Resolved
 from scrubjay.model.fact import StoredFact
 from scrubjay.model.memory import Json, Memory, Method
 from scrubjay.surfaces.mcp.arguments import Given
-from scrubjay.surfaces.mcp.tool import Answer, Desk
+from scrubjay.surfaces.mcp.tool import Answer, ToolContext
 from scrubjay.surfaces.mcp.toolsets.enhanced_entities import attributed
-from scrubjay.surfaces.mcp.toolsets.enhanced_telling import failed, within_budget
+from scrubjay.surfaces.mcp.toolsets.enhanced_results import failed, within_budget
 from scrubjay.surfaces.mcp.toolsets.enhanced_versions import in_one_run
 from scrubjay.text.slug import slug_of_first_words
 
@@ -26,23 +26,23 @@ _LEFT = "left_pending"
 _TYPE = "fact"
 
 
-async def auto_extract_facts(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def auto_extract_facts(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """The facts of a conversation, each as an entity that can be handed on."""
     given = Given(arguments)
     stores = given.flag("auto_store") if "auto_store" in given else True
     session = given.text("session_id")
     # What an agent hands in may have come from anywhere.
-    found = await desk.memory.extract(
-        given.text("conversation_text"), session=session, store=stores, project=desk.project, trusted=False
+    found = await context.memory.extract(
+        given.text("conversation_text"), session=session, store=stores, project=context.project, trusted=False
     )
     # What is stored is called as memories are: by that name it can be asked for.
-    stored = await desk.engine.entities([one.id for one in found.facts if one.id], who=desk.who)
-    facts: list[Json] = [_fact(one, session=session, kept=stored.get(one.id)) for one in found.facts]
+    stored = await context.engine.entities([fact.id for fact in found.facts if fact.id], who=context.who)
+    facts: list[Json] = [_fact(fact, session=session, kept=stored.get(fact.id)) for fact in found.facts]
     told: dict[str, Json] = {
         "success": True,
         "facts": facts,
         "facts_extracted": len(facts),
-        "facts_stored": sum(1 for one in found.facts if one.id),
+        "facts_stored": sum(1 for fact in found.facts if fact.id),
         "session_id": found.session or session,
         "method": found.method,
         "turns": found.turns,
@@ -52,19 +52,19 @@ async def auto_extract_facts(desk: Desk, arguments: Mapping[str, Json]) -> Answe
     return within_budget(told, lists=("facts",))
 
 
-async def detect_conflicts(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def detect_conflicts(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """What is stored and does not go with an entity, whether that is stored or not."""
     given = Given(arguments)
     entity, threshold = given.mapping("entity_data"), given.number("threshold", _THRESHOLD)
-    known = await _stored(desk, entity)
+    known = await _stored(context, entity)
     if known is not None:
-        told = await desk.memory.conflicts(id=known.id, limit=_MOST)
+        told = await context.memory.conflicts(id=known.id, limit=_MOST)
         found: list[Json] = [conflict_json(one) for one in told if one.confidence >= threshold]
     else:
         record = _named(entity)
-        (attributed_record,) = await attributed(desk, [record])
-        draft = draft_for(cast("dict[str, Json]", attributed_record), agent=desk.who.agent)
-        (told,) = await desk.memory.probe_conflicts([draft], threshold=threshold)
+        (attributed_record,) = await attributed(context, [record])
+        draft = draft_for(cast("dict[str, Json]", attributed_record), agent=context.who.agent)
+        (told,) = await context.memory.probe_conflicts([draft], threshold=threshold)
         # Nothing is stored yet: what there is to be stored goes along.
         beside: dict[str, Json] = {"conflict_id": "", "entity_id": "", "entity_data": record}
         found = [conflict_json(one) | beside for one in told]
@@ -74,26 +74,26 @@ async def detect_conflicts(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     )
 
 
-async def resolve_conflict(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def resolve_conflict(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Settle a conflict; an entity that it is about and that is not stored yet is stored first."""
     given = Given(arguments)
     conflict, strategy = given.mapping("conflict_data"), given.text("strategy", "auto")
     # All of it is undone together.
-    desk = in_one_run(desk)
+    context = in_one_run(context)
     conflict_id = str(conflict.get("conflict_id") or conflict.get("id") or "")
     stored: dict[str, Json] = {}
     if not conflict_id:
-        stored = await _store(desk, conflict)
-        conflict_id = await _filed(desk, conflict, stored)
+        stored = await _store(context, conflict)
+        conflict_id = await _filed(context, conflict, stored)
         if not conflict_id:
             remark = "it is stored, and nothing that is there contradicts it now"
             return within_budget({"success": True, "action": "stored", "entity": stored, "note": remark})
-    done = await desk.memory.resolve_conflict(conflict_id, strategy=strategy)
-    told = await _resolved(desk, done)
+    done = await context.memory.resolve_conflict(conflict_id, strategy=strategy)
+    told = await _resolved(context, done)
     return within_budget(told | ({"entity": stored} if stored else {}))
 
 
-async def _store(desk: Desk, conflict: Mapping[str, Json]) -> dict[str, Json]:
+async def _store(context: ToolContext, conflict: Mapping[str, Json]) -> dict[str, Json]:
     """Store the entity of a conflict that was only looked for; one that is there gets what it says besides."""
     entity = conflict.get("entity_data")
     if not isinstance(entity, dict):
@@ -101,25 +101,25 @@ async def _store(desk: Desk, conflict: Mapping[str, Json]) -> dict[str, Json]:
             "conflict_data names no conflict", hint="Give one of the conflicts of detect_conflicts as it is",
             field="conflict_data",
         )  # fmt: skip
-    (record,) = await attributed(desk, [_named(entity)])
+    (record,) = await attributed(context, [_named(entity)])
     given = cast("dict[str, Json]", record)
     name = str(given["name"])
-    if await desk.engine.entity_named(name, who=desk.who) is not None:
+    if await context.engine.entity_named(name, who=context.who) is not None:
         kept = ("source_session", "extraction_method")
         changes = {"add_observations": given["observations"], **{one: given[one] for one in kept if one in given}}
-        return await desk.memory.update_entity(name, changes)
-    answer = await desk.memory.create_entities([given])
+        return await context.memory.update_entity(name, changes)
+    answer = await context.memory.create_entities([given])
     results = cast("list[dict[str, Json]]", answer["results"])
     if not results:
         raise InvalidInput("; ".join(map(str, cast("list[Json]", answer["errors"]))), field="conflict_data.entity_data")
     return results[0]
 
 
-async def _filed(desk: Desk, conflict: Mapping[str, Json], stored: Mapping[str, Json]) -> str:
+async def _filed(context: ToolContext, conflict: Mapping[str, Json], stored: Mapping[str, Json]) -> str:
     """The id of the conflict that storing has brought with what was asked about; none where there is none any more."""
     filed = [cast("Mapping[str, Json]", one) for one in cast("list[Json]", stored.get("conflicts") or [])]
     if not filed:
-        told = await desk.memory.conflicts(id=str(stored["id"]), limit=_MOST)
+        told = await context.memory.conflicts(id=str(stored["id"]), limit=_MOST)
         filed = [conflict_json(one) for one in told]
     asked = {str(conflict.get(name)) for name in ("conflicting_entity_id", "entity_id")} - {"", "None"}
     alike = [one for one in filed if asked & {str(one["conflicting_entity_id"]), str(one["entity_id"])}]
@@ -127,7 +127,7 @@ async def _filed(desk: Desk, conflict: Mapping[str, Json], stored: Mapping[str, 
     return next((str(one["conflict_id"]) for one in (*same, *alike)), "")
 
 
-async def _resolved(desk: Desk, done: Resolved) -> dict[str, Json]:
+async def _resolved(context: ToolContext, done: Resolved) -> dict[str, Json]:
     told: dict[str, Json] = {
         "action": done.action,
         "conflict_id": done.conflict,
@@ -143,12 +143,12 @@ async def _resolved(desk: Desk, done: Resolved) -> dict[str, Json]:
         hint = "Decide yourself: give merge, update, branch, supersede or ignore as strategy"
         return failed(done.why or "it was left pending", hint=hint) | told
     others = [one for one in done.changed if one != done.kept]
-    memories = await desk.engine.entities([done.kept, *others], who=desk.who)
-    kept, other = memories.get(done.kept), next((memories[one] for one in others if one in memories), None)
+    memories = await context.engine.entities([done.kept, *others], who=context.who)
+    kept, other = memories.get(done.kept), next((memories[other] for other in others if other in memories), None)
     if done.action == "merged":
         told["primary_entity"] = done.kept
         told["merged_entity"] = next(iter(others), "")
-        told["total_observations"] = len(said_at(kept, desk.engine.clock.now())) if kept else 0
+        told["total_observations"] = len(said_at(kept, context.engine.clock.now())) if kept else 0
     elif done.action == "updated_scores":
         # Two statements of one entity have its score.
         told["entity1_score"] = kept.relevance if kept else 0.0
@@ -160,19 +160,19 @@ async def _resolved(desk: Desk, done: Resolved) -> dict[str, Json]:
     return {"success": True, **told}
 
 
-async def _stored(desk: Desk, entity: Mapping[str, Json]) -> Memory | None:
+async def _stored(context: ToolContext, entity: Mapping[str, Json]) -> Memory | None:
     """The entity, if all that is given of it is stored."""
     ref = entity.get("id") or entity.get("name")
     if not isinstance(ref, str) or not ref:
         return None
     try:
-        memory = await desk.engine.entity(ref, who=desk.who)
+        memory = await context.engine.entity(ref, who=context.who)
     except NotFound:
         if "observations" in entity:
             return None
         raise
     said = entity.get("observations")
-    known = set(said_at(memory, desk.engine.clock.now()))
+    known = set(said_at(memory, context.engine.clock.now()))
     is_known = not isinstance(said, list) or {str(one) for one in said} <= known
     return memory if is_known else None
 
@@ -213,7 +213,7 @@ def _fact(stored: StoredFact, *, session: str, kept: Memory | None) -> dict[str,
     if stored.action:
         told |= {"action": stored.action, "id": stored.id}
     if stored.conflicts:
-        told["conflicts"] = [conflict_json(one) for one in stored.conflicts]
+        told["conflicts"] = [conflict_json(conflict) for conflict in stored.conflicts]
     return told
 
 

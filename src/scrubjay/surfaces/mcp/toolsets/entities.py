@@ -6,59 +6,59 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json, Memory, Method
 from scrubjay.model.results import Hit
 from scrubjay.surfaces.mcp.arguments import Given
-from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
-from scrubjay.surfaces.mcp.toolsets.remembered import remembered
+from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
+from scrubjay.surfaces.mcp.toolsets.render import remembered
 from scrubjay.surfaces.mcp.toolsets.schema import LIST, NUMBER, TEXT, TEXTS, gives, least, says, takes
 from scrubjay.surfaces.mcp.toolsets.texts import PLENTY, Wording, tell_texts
 
 _RESULTS = 5
 
 
-async def store_memory(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def store_memory(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Store a text under one entity, or under none."""
     given = Given(arguments)
-    return await _store(desk, given, [given.text("entity")])
+    return await _store(context, given, [given.text("entity")])
 
 
-async def store_multi_entity_memory(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def store_multi_entity_memory(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Store a text under several entities: a record for each of them, all of one group."""
     given = Given(arguments)
     entities = given.texts("entities")
-    if not any(one.strip() for one in entities):
+    if not any(entity.strip() for entity in entities):
         raise InvalidInput(
             "entities names nobody",
             hint="Say whom or what the text is about, or use store_memory",
             field="entities",
         )
-    return await _store(desk, given, entities)
+    return await _store(context, given, entities)
 
 
-async def search_memory(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def search_memory(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """The texts that best answer a question, of all or of what is filed under one entity."""
     given = Given(arguments)
     count = given.whole("limit") or _RESULTS
-    found = await desk.memory.recall(
+    found = await context.memory.recall(
         given.text("query"), entity=given.text("entity"), limit=count, max_tokens=PLENTY, detail="full"
     )
     # What is pinned is told with every answer; here only where there is a place left for it.
-    return tell_texts(desk, [*found.hits, *found.pinned][:count], _WORDING, is_more=bool(found.cursor))
+    return tell_texts(context, [*found.hits, *found.pinned][:count], _WORDING, is_more=bool(found.cursor))
 
 
-async def _store(desk: Desk, given: Given, entities: Sequence[str]) -> Answer:
-    done = await desk.memory.remember(
+async def _store(context: ToolContext, given: Given, entities: Sequence[str]) -> Answer:
+    done = await context.memory.remember(
         given.text("text"),
         entities=entities,
         kind=given.text("memory_type"),
         scope=given.text("scope"),
-        project=given.text("project", desk.project),
+        project=given.text("project", context.project),
         tags=given.texts("tags"),
         source={"method": Method.AGENT.value},
     )
     # Under which names they are is known only now: spellings of one are one.
-    memories = (await desk.memory.read(done.ids, format="json")).memories if done.ids else ()
+    memories = (await context.memory.read(done.ids, format="json")).memories if done.ids else ()
     more: dict[str, Json] = {
-        "memories": [{"entity": one.entity, "id": one.id} for one in memories],
-        "group": next((one.group for one in memories if one.group), ""),
+        "memories": [{"entity": memory.entity, "id": memory.id} for memory in memories],
+        "group": next((memory.group for memory in memories if memory.group), ""),
     }
     return remembered(done, tags=given.texts("tags"), more=more)
 

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import MAIN, Json, State, Tier, Trust
-from scrubjay.model.moment import parse_moment
 from scrubjay.model.query import Filter, Question
+from scrubjay.model.timestamps import parse_moment
 from scrubjay.surfaces.mcp.arguments import Checker, Given
 from scrubjay.surfaces.mcp.toolsets.schema import OBJECT, TEXT, TEXTS, choice, says, takes
 

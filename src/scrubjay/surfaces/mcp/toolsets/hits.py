@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from scrubjay.model.memory import MAIN, Json, Source, Trust
-from scrubjay.model.moment import to_iso
 from scrubjay.model.results import Hit, Neighbour
-from scrubjay.remote.shapes import plain
+from scrubjay.model.timestamps import to_iso
+from scrubjay.rpc.codec import to_json
 from scrubjay.surfaces.mcp.budget import Entry, beginning, fit, lean
 
 _SHORT = 40
@@ -65,8 +65,8 @@ def _fields(hit: Hit, *, names_space: bool) -> dict[str, Json]:
             "source": _source(hit.source),
             "trust": "" if hit.trust == Trust.UNKNOWN else hit.trust,
             "why": [*hit.why],
-            "around": [plain(one) for one in hit.around],
-            "memory": plain(hit.memory),
+            "around": [to_json(one) for one in hit.around],
+            "memory": to_json(hit.memory),
         }
     )
 

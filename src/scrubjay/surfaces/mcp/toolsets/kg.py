@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from scrubjay.graph.changing import Texts
 from scrubjay.graph.entity import Entity, Link
 from scrubjay.graph.knowledge import KnowledgeGraph
-from scrubjay.model.given import require_text, require_texts, wrong
+from scrubjay.graph.mutations import Texts
+from scrubjay.model.checks import require_text, require_texts, wrong
 from scrubjay.model.memory import Json
-from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
+from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
 from scrubjay.surfaces.mcp.toolsets.kg_pages import Page, echo, entity_json, link_json
 from scrubjay.surfaces.mcp.toolsets.schema import FLAG, TEXT, TEXTS, says, takes
 
@@ -16,7 +16,7 @@ from scrubjay.surfaces.mcp.toolsets.schema import FLAG, TEXT, TEXTS, says, takes
 RESOURCE = "memory://knowledge-graph"
 
 
-async def create_entities(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def create_entities(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Make the entities whose names are free."""
     entities = [
         Entity(
@@ -24,69 +24,71 @@ async def create_entities(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
         )
         for at, one in _objects(arguments, "entities")
     ]
-    return echo("entities", [entity_json(one) for one in await _graph(desk).create_entities(entities)])
+    return echo("entities", [entity_json(entity) for entity in await _graph(context).create_entities(entities)])
 
 
-async def create_relations(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def create_relations(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Make the relations that are not there yet."""
-    return echo("relations", [link_json(one) for one in await _graph(desk).create_relations(_links(arguments))])
+    return echo(
+        "relations", [link_json(relation) for relation in await _graph(context).create_relations(_links(arguments))]
+    )
 
 
-async def add_observations(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def add_observations(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Add observations to entities that exist."""
-    added = await _graph(desk).add_observations(_additions(arguments, "observations", "contents"))
+    added = await _graph(context).add_observations(_additions(arguments, "observations", "contents"))
     return echo("results", [{"entityName": name, "addedObservations": list(texts)} for name, texts in added])
 
 
-async def delete_entities(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def delete_entities(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Put entities into the trash, and remove their relations."""
-    await _graph(desk).delete_entities(_texts(arguments, "entityNames"))
+    await _graph(context).delete_entities(_texts(arguments, "entityNames"))
     return _deleted("Entities")
 
 
-async def delete_observations(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def delete_observations(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Take observations from entities."""
-    await _graph(desk).delete_observations(_additions(arguments, "deletions", "observations"))
+    await _graph(context).delete_observations(_additions(arguments, "deletions", "observations"))
     return _deleted("Observations")
 
 
-async def delete_relations(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def delete_relations(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Remove relations."""
-    await _graph(desk).delete_relations(_links(arguments))
+    await _graph(context).delete_relations(_links(arguments))
     return _deleted("Relations")
 
 
-async def read_graph(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def read_graph(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """All there is."""
     page = Page()
-    await page.fill(await _graph(desk).everything(), _cursor(arguments))
+    await page.fill(await _graph(context).everything(), _cursor(arguments))
     return page.answer()
 
 
-async def search_nodes(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def search_nodes(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """The entities that contain a text."""
-    walk, remark = await _graph(desk).searched(_text(arguments, "query"))
+    walk, remark = await _graph(context).searched(_text(arguments, "query"))
     page = Page()
     await page.fill(walk, _cursor(arguments))
-    desk.engine.visits.note((desk.who.space, memory_id) for memory_id in page.ids)
+    context.engine.access_log.note((context.who.space, memory_id) for memory_id in page.ids)
     return page.answer(remark)
 
 
-async def open_nodes(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def open_nodes(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """The entities with some names."""
     page = Page()
-    await page.fill(await _graph(desk).opened(_texts(arguments, "names")), _cursor(arguments))
-    desk.engine.visits.note((desk.who.space, memory_id) for memory_id in page.ids)
+    await page.fill(await _graph(context).opened(_texts(arguments, "names")), _cursor(arguments))
+    context.engine.access_log.note((context.who.space, memory_id) for memory_id in page.ids)
     return page.answer()
 
 
-async def read_resource(desk: Desk) -> str:
+async def read_resource(context: ToolContext) -> str:
     """The resource `memory://knowledge-graph`."""
-    return (await read_graph(desk, {})).text
+    return (await read_graph(context, {})).text
 
 
-def _graph(desk: Desk) -> KnowledgeGraph:
-    return desk.engine.knowledge_graph(who=desk.who, project=desk.project)
+def _graph(context: ToolContext) -> KnowledgeGraph:
+    return context.engine.knowledge_graph(who=context.who, project=context.project)
 
 
 def _deleted(what: str) -> Answer:

@@ -77,7 +77,7 @@ class Page:
     def answer(self, remark: str = "") -> Answer:
         """The page as the dialect spells a graph."""
         structured: dict[str, Json] = {
-            "entities": [entity_json(one) for one in self.entities],
+            "entities": [entity_json(entity) for entity in self.entities],
             "relations": [link_json(one) for one in in_order(self.links)],
         }
         notes = [f"{remark[:1].upper()}{remark[1:]}."] if remark else []

@@ -6,10 +6,10 @@ from typing import cast
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json, Method
-from scrubjay.model.moment import to_iso
+from scrubjay.model.timestamps import to_iso
 from scrubjay.notes.dates import FORMATS as DATE_FORMATS
+from scrubjay.notes.render import FORMATS
 from scrubjay.notes.results import NoteHit, NoteLinked, NoteRead
-from scrubjay.notes.telling import FORMATS
 from scrubjay.surfaces.mcp.arguments import Given
 from scrubjay.surfaces.mcp.budget import (
     LEAST_TOKENS,
@@ -24,8 +24,8 @@ from scrubjay.surfaces.mcp.budget import (
     trim,
 )
 from scrubjay.surfaces.mcp.cursors import foreign, pack, unpack
-from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
-from scrubjay.surfaces.mcp.toolsets.remembered import fields_of, friction, frictions_of, told
+from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
+from scrubjay.surfaces.mcp.toolsets.render import conflict_report, conflicts_of, fields_of, told
 from scrubjay.surfaces.mcp.toolsets.schema import FLAG, LIST, TEXT, TEXTS, WHOLE, choice, gives, least, says, takes
 
 _RESULTS = 10
@@ -44,16 +44,16 @@ _BRIEF = ("id", "title", "score", "category")
 _DISPENSABLE = ("observations", "kind", "name", "last_reviewed", "updated_at", "file_path", "links", "tags", "category")
 
 
-async def write_mem(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def write_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Write a new note and its file."""
     given = Given(arguments)
-    done = await desk.memory.write_note(
+    done = await context.memory.write_note(
         given.text("title"),
         given.text("content"),
         tags=given.texts("tags"),
         category=given.text("category"),
         template=given.text("template"),
-        project=desk.project,
+        project=context.project,
         source={"method": Method.AGENT.value},
     )
     if not done.id:
@@ -67,15 +67,15 @@ async def write_mem(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     ]
     fields = fields_of(done)
     fields["similar"] = [lean(fields_of(one)) for one in done.similar]
-    fields["conflicts"] = [frictions_of(one) for one in done.conflicts]
-    frictions = [friction(one) for one in done.conflicts[:_CONFLICTS]]
-    return told([*lines, *frictions], fields, done.warnings)
+    fields["conflicts"] = [conflicts_of(conflict) for conflict in done.conflicts]
+    conflict_reports = [conflict_report(conflict) for conflict in done.conflicts[:_CONFLICTS]]
+    return told([*lines, *conflict_reports], fields, done.warnings)
 
 
-async def read_mem(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def read_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """A note, its content within the budget; a long one goes on at the cursor."""
     given = Given(arguments)
-    note = await desk.memory.read_note(given.text("identifier"), format=given.text("format", FORMATS[0]))
+    note = await context.memory.read_note(given.text("identifier"), format=given.text("format", FORMATS[0]))
     start, seen = 0, 0
     if given.text("cursor"):
         start, seen = cast("tuple[int, int]", unpack(given.text("cursor"), int, int))
@@ -84,12 +84,12 @@ async def read_mem(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     return _shown(note, start=start, room=room_for(given.whole("max_tokens") or MOST_TOKENS))
 
 
-async def edit_mem(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def edit_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Change fields of a note."""
     given = Given(arguments)
     if not given.only(_FIELDS):
         raise InvalidInput("say what to change", hint=f"Give one of {', '.join(_FIELDS)}")
-    done = await desk.memory.edit_note(
+    done = await context.memory.edit_note(
         given.text("id"),
         title=given.text("title") if "title" in given else None,
         content=given.text("content") if "content" in given else None,
@@ -99,16 +99,16 @@ async def edit_mem(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     )
     lines = [f"{done.action}: {done.title} ({done.id}), now version {done.version}"]
     lines += [f"file: {done.file_path}"] if done.file_path else []
-    lines += [friction(one) for one in done.conflicts[:_CONFLICTS]]
+    lines += [conflict_report(conflict) for conflict in done.conflicts[:_CONFLICTS]]
     fields = fields_of(done)
-    fields["conflicts"] = [frictions_of(one) for one in done.conflicts]
+    fields["conflicts"] = [conflicts_of(conflict) for conflict in done.conflicts]
     return told(lines, fields, done.warnings)
 
 
-async def search_mem(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def search_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """The notes that best fit some words."""
     given = Given(arguments)
-    found = await desk.memory.search_notes(
+    found = await context.memory.search_notes(
         given.text("query"),
         limit=given.whole("limit") or _RESULTS,
         category=given.text("category"),
@@ -118,7 +118,7 @@ async def search_mem(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     remarks = [f"({one})" for one in found.degraded]
     beside = cost_of("\n".join(remarks), {"results": [], "degraded": [*found.degraded]})
     entries = _fitting(found.results, room=room_for(given.whole("max_tokens")) - _NOTE - beside)
-    lines = [one.line for one in entries] or ([] if found.results else ["Nothing found."])
+    lines = [entry.line for entry in entries] or ([] if found.results else ["Nothing found."])
     if len(entries) < len(found.results):
         lines.append(
             f"(there are more: {len(entries)} of the {len(found.results)} fit into the answer; ask more narrowly, or "
@@ -126,30 +126,32 @@ async def search_mem(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
         )
     elif found.more:
         lines.append("(there are more: ask more narrowly, or with a larger limit)")
-    structured: dict[str, Json] = {"results": [one.structured for one in entries]}
+    structured: dict[str, Json] = {"results": [entry.structured for entry in entries]}
     return Answer(structured=structured | lean({"degraded": [*found.degraded]}), text="\n".join([*lines, *remarks]))
 
 
-async def link_mem(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def link_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Link two notes, seen from both."""
     given = Given(arguments)
-    done = await desk.memory.link_notes(
+    done = await context.memory.link_notes(
         given.text("source_id"), given.text("target_id"), link_text=given.text("link_text")
     )
     return _linked(done, [f"{done.action}: {done.source_title} ↔ {done.target_title}", done.markdown_link])
 
 
-async def unlink_mem(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def unlink_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Take a link away, from both ends."""
     given = Given(arguments)
-    done = await desk.memory.unlink_notes(given.text("source_id"), given.text("target_id"))
+    done = await context.memory.unlink_notes(given.text("source_id"), given.text("target_id"))
     return _linked(done, [f"{done.action}: {done.source_title} ↔ {done.target_title}"])
 
 
-async def get_current_date(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def get_current_date(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Now."""
     given = Given(arguments)
-    done = await desk.memory.current_date(format=given.text("format", DATE_FORMATS[0]), timezone=given.text("timezone"))
+    done = await context.memory.current_date(
+        format=given.text("format", DATE_FORMATS[0]), timezone=given.text("timezone")
+    )
     return Answer(
         structured=fields_of(done), text=f"{done.date} ({done.weekday}, {done.timezone}, UTC{done.utc_offset})"
     )
@@ -163,11 +165,11 @@ def _linked(done: NoteLinked, lines: list[str]) -> Answer:
 
 def _fitting(hits: Sequence[NoteHit], *, room: int) -> list[Entry]:
     """As many hits as fit; before one is left out, all say only what they are and a little of where the words are."""
-    kept = fit([_hit(one) for one in hits], room=room)
+    kept = fit([_hit(hit) for hit in hits], room=room)
     for words in _SHORTER:
         if len(kept) == len(hits):
             break
-        kept = fit([_hit(one, words=words) for one in hits], room=room)
+        kept = fit([_hit(hit, words=words) for hit in hits], room=room)
     return kept
 
 

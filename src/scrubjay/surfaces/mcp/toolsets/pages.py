@@ -7,10 +7,10 @@ from typing import cast
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.results import Missing, ReadResult
-from scrubjay.remote.shapes import plain
+from scrubjay.rpc.codec import to_json
 from scrubjay.surfaces.mcp.budget import cost_of, cut, lean
 from scrubjay.surfaces.mcp.cursors import foreign, pack
-from scrubjay.surfaces.mcp.tool import Answer, Desk
+from scrubjay.surfaces.mcp.tool import Answer, ToolContext
 
 # Less room than this is not worth beginning another memory in.
 _LEAST = 60
@@ -38,7 +38,9 @@ class Pages:
         self._lines: list[str] = []
         self._cursor = ""
 
-    async def fill(self, desk: Desk, refs: Sequence[str], *, place: Sequence[str | int], shown: Shown) -> None:
+    async def fill(
+        self, context: ToolContext, refs: Sequence[str], *, place: Sequence[str | int], shown: Shown
+    ) -> None:
         """Read one reference after the other from a place on: (which reference, from which character, its version)."""
         first, start, seen = cast("tuple[int, int, int]", tuple(place))
         if not refs:
@@ -49,7 +51,7 @@ class Pages:
             if number > first and self._room < _LEAST:
                 self._cursor = pack(number, 0, 0)
                 return
-            found = await _read(desk, refs[number], shown, alone=len(refs) == 1)
+            found = await _read(context, refs[number], shown, alone=len(refs) == 1)
             for missing in found.missing:
                 self._miss(missing)
             for memory, text in zip(found.memories, found.texts, strict=True):
@@ -71,7 +73,7 @@ class Pages:
         near = f": did you mean {' or '.join(missing.suggestions)}?" if missing.suggestions else ""
         near = f": {missing.why}" if missing.why else near
         line = f"Nobody answers to {missing.ref[:100]!r}{near}"
-        told = cast("dict[str, Json]", plain(missing)) | {"ref": missing.ref[:100]}
+        told = cast("dict[str, Json]", to_json(missing)) | {"ref": missing.ref[:100]}
         if not missing.why:
             del told["why"]
         self._lines.append(line)
@@ -99,10 +101,10 @@ class Pages:
         return end
 
 
-async def _read(desk: Desk, ref: str, shown: Shown, *, alone: bool) -> ReadResult:
+async def _read(context: ToolContext, ref: str, shown: Shown, *, alone: bool) -> ReadResult:
     """One memory; of several, one that is not there as it is wanted is missing as one that is not there at all."""
     try:
-        return await desk.memory.read(
+        return await context.memory.read(
             ref, format=shown.format, version=shown.version, branch=shown.branch, as_of=shown.as_of
         )
     except NotFound as error:

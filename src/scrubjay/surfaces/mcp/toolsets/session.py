@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from scrubjay.model.conflict import ToldConflict
-from scrubjay.model.context import Context, Noted
+from scrubjay.model.conflict import ConflictDetails
+from scrubjay.model.context import Context, ContextEntry
 from scrubjay.model.memory import Json
-from scrubjay.model.moment import to_iso
+from scrubjay.model.timestamps import to_iso
 from scrubjay.surfaces.mcp.arguments import Given
 from scrubjay.surfaces.mcp.budget import LEAST_TOKENS, cost_of, lean, room_for
-from scrubjay.surfaces.mcp.fixed import Fixed
-from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
+from scrubjay.surfaces.mcp.static_resources import Fixed
+from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
 from scrubjay.surfaces.mcp.toolsets.schema import LIST, TEXT, gives, least, says, takes
 
 RESOURCE = "memory://session-context"
@@ -19,14 +19,14 @@ _SHORTER = 0.7
 _LEAST_TEXT = 20
 
 
-async def session_context(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def session_context(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """The start of a session, within the budget in both forms."""
     given = Given(arguments)
     room = room_for(given.whole("max_tokens"))
     tokens = room
     while True:
-        found = await desk.memory.context(
-            session=given.text("session"), project=given.text("project", desk.project), max_tokens=tokens
+        found = await context.memory.context(
+            session=given.text("session"), project=given.text("project", context.project), max_tokens=tokens
         )
         structured = _structured(found)
         if cost_of(found.text, structured) <= room:
@@ -36,9 +36,9 @@ async def session_context(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
         tokens = max(_LEAST_TEXT, int(min(tokens, found.tokens) * _SHORTER))
 
 
-async def read_resource(desk: Desk) -> str:
+async def read_resource(context: ToolContext) -> str:
     """The same as Markdown."""
-    return (await desk.memory.context(project=desk.project, max_tokens=_RESOURCE_TOKENS)).text
+    return (await context.memory.context(project=context.project, max_tokens=_RESOURCE_TOKENS)).text
 
 
 def _structured(found: Context) -> dict[str, Json]:
@@ -47,7 +47,7 @@ def _structured(found: Context) -> dict[str, Json]:
             "profile": _noted(found.profile),
             "pinned": _noted(found.pinned),
             "reminders": _noted(found.reminders),
-            "conflicts": [_conflict(one) for one in found.conflicts],
+            "conflicts": [_conflict(conflict) for conflict in found.conflicts],
             "last_session": found.last_session,
             "recent": _noted(found.recent),
             # The text says it, if there is one.
@@ -56,11 +56,11 @@ def _structured(found: Context) -> dict[str, Json]:
     )
 
 
-def _noted(notes: Sequence[Noted]) -> list[Json]:
-    return [lean({"id": one.id, "name": one.name, "date": to_iso(one.date), "why": one.why}) for one in notes]
+def _noted(notes: Sequence[ContextEntry]) -> list[Json]:
+    return [lean({"id": note.id, "name": note.name, "date": to_iso(note.date), "why": note.why}) for note in notes]
 
 
-def _conflict(one: ToldConflict) -> dict[str, Json]:
+def _conflict(one: ConflictDetails) -> dict[str, Json]:
     return {
         "id": one.id,
         "type": one.type.value,

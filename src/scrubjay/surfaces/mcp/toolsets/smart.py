@@ -6,8 +6,8 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json, Memory, Method
 from scrubjay.model.results import Hit
 from scrubjay.surfaces.mcp.arguments import Given
-from scrubjay.surfaces.mcp.tool import Answer, Desk, Tool
-from scrubjay.surfaces.mcp.toolsets.remembered import fields_of, remembered, told
+from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
+from scrubjay.surfaces.mcp.toolsets.render import fields_of, remembered, told
 from scrubjay.surfaces.mcp.toolsets.schema import (
     FLAG,
     LIST,
@@ -33,20 +33,20 @@ _NAMES = {
 }  # fmt: skip
 
 
-async def create_memory(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def create_memory(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Write a memory; what says the same as another becomes a part of that one, here too."""
-    return await smart_write(desk, arguments)
+    return await smart_write(context, arguments)
 
 
-async def smart_write(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def smart_write(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Write a memory, as a new one or into that which it continues."""
     given = Given(arguments)
-    done = await desk.memory.remember(
+    done = await context.memory.remember(
         given.text("content"),
         title=given.text("title"),
         kind=given.text("type"),
         tags=given.texts("tags"),
-        project=given.text("project", desk.project),
+        project=given.text("project", context.project),
         metadata=given.mapping("metadata"),
         session_hint=given.text("session_hint"),
         intent=given.text("intent", INTENTS[0]),
@@ -57,13 +57,13 @@ async def smart_write(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     return remembered(done, tags=given.texts("tags"), dry_run=given.flag("dry_run"))
 
 
-async def update_memory(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def update_memory(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Change fields of a memory."""
     given = Given(arguments)
     changes = given.only(_NAMES)
     if not changes:
         raise InvalidInput("say what to change", hint=f"Give one of {', '.join(_NAMES)}")
-    done = await desk.memory.revise(
+    done = await context.memory.revise(
         given.text("id"),
         add_observations=(),
         remove_observations=(),
@@ -77,11 +77,11 @@ async def update_memory(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
     return told([f"{done.action}: {done.name}, now version {done.version}"], fields_of(done), done.warnings)
 
 
-async def search_memories(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def search_memories(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """The memories that best answer a question, of a type and with tags if those are given."""
     given = Given(arguments)
     count = given.whole("limit") or _RESULTS
-    found = await desk.memory.recall(
+    found = await context.memory.recall(
         given.text("query"),
         kind=given.text("type"),
         tags=given.texts("tags"),
@@ -92,7 +92,7 @@ async def search_memories(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
         detail="full",
     )
     # What is pinned is told with every answer; here only where there is a place left for it.
-    return tell_texts(desk, [*found.hits, *found.pinned][:count], _WORDING, is_more=bool(found.cursor))
+    return tell_texts(context, [*found.hits, *found.pinned][:count], _WORDING, is_more=bool(found.cursor))
 
 
 def _described(_: Hit, memory: Memory) -> dict[str, Json]:

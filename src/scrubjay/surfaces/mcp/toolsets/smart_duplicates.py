@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from scrubjay.errors import ScrubjayError
-from scrubjay.model.conflict import ConflictType, Side, ToldConflict
+from scrubjay.model.conflict import ConflictDetails, ConflictType, Side
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.arguments import Given
 from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, Entry, beginning, cost_of, fit, room_for
-from scrubjay.surfaces.mcp.tool import Answer, Desk
+from scrubjay.surfaces.mcp.tool import Answer, ToolContext
 
 __all__ = ["intelligence_detect_duplicates"]
 
@@ -20,36 +20,36 @@ _LONGEST = 60
 _NOTES = 90
 
 
-async def intelligence_detect_duplicates(desk: Desk, arguments: Mapping[str, Json]) -> Answer:
+async def intelligence_detect_duplicates(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """Memories that say the same, the surest first; with `merge` they become one where nothing speaks against it."""
     given = Given(arguments)
     ref, least = given.text("id"), given.number("threshold", 0.0)
-    remarks = [] if ref else await _looked_through(desk)
+    remarks = [] if ref else await _looked_through(context)
     found = [
-        one
-        for one in await desk.memory.conflicts(id=ref, limit=_MOST)
-        if one.type is ConflictType.DUPLICATE and one.confidence >= least
+        conflict
+        for conflict in await context.memory.conflicts(id=ref, limit=_MOST)
+        if conflict.type is ConflictType.DUPLICATE and conflict.confidence >= least
     ]
     found.sort(key=lambda one: one.confidence, reverse=True)
     wanted = found[: given.whole("limit") or _RESULTS]
-    entries = [_entry(one, await _merged(desk, one) if given.flag("merge") else {}) for one in wanted]
+    entries = [_entry(one, await _merged(context, one) if given.flag("merge") else {}) for one in wanted]
     return _told(entries, count=len(found), remarks=remarks)
 
 
-async def _looked_through(desk: Desk) -> list[str]:
+async def _looked_through(context: ToolContext) -> list[str]:
     """Compare all memories, now or when there is time; tells the latter."""
-    count = (await desk.memory.status()).memories.get("live", 0)
+    count = (await context.memory.status()).memories.get("live", 0)
     if count <= _AT_ONCE:
-        await desk.memory.scan_conflicts(limit=0, progress=desk.progress)
+        await context.memory.scan_conflicts(limit=0, progress=context.progress)
         return []
-    job = await desk.memory.scan_later()
+    job = await context.memory.scan_later()
     return [f"(of {count:,} memories those are told that are known already; the others are compared by job {job.id})"]
 
 
-async def _merged(desk: Desk, one: ToldConflict) -> dict[str, Json]:
+async def _merged(context: ToolContext, one: ConflictDetails) -> dict[str, Json]:
     """What became of two memories that say the same; what is not done is told, and keeps none of the others."""
     try:
-        done = await desk.memory.resolve_conflict(one.id, strategy="auto")
+        done = await context.memory.resolve_conflict(one.id, strategy="auto")
     except ScrubjayError as error:
         return {"action": "left_pending", "why": error.message}
     if done.action == "merged":
@@ -57,7 +57,7 @@ async def _merged(desk: Desk, one: ToldConflict) -> dict[str, Json]:
     return {"action": done.action, "why": done.why}
 
 
-def _entry(one: ToldConflict, done: dict[str, Json]) -> Entry:
+def _entry(one: ConflictDetails, done: dict[str, Json]) -> Entry:
     names = f"{one.memory.name} = {one.other.name}"
     action = f", {done['action']}" if done else ""
     says = beginning(" ".join(one.memory.statement.split()), tokens=_LONGEST)

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from scrubjay.model.memory import Json, Memory
-from scrubjay.model.moment import to_iso
 from scrubjay.model.results import Hit
+from scrubjay.model.timestamps import to_iso
 from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, Entry, beginning, cost_of, fit, lean, room_for, trim
-from scrubjay.surfaces.mcp.tool import Answer, Desk
+from scrubjay.surfaces.mcp.tool import Answer, ToolContext
 
 PLENTY = 1_000_000
 """What fits is decided here, where the answer's form is known."""
@@ -30,11 +30,11 @@ class Wording:
     limit: str = "limit"
 
 
-def tell_texts(desk: Desk, hits: Sequence[Hit], wording: Wording, *, is_more: bool) -> Answer:
+def tell_texts(context: ToolContext, hits: Sequence[Hit], wording: Wording, *, is_more: bool) -> Answer:
     """Some hits with their whole texts; `is_more`: there are others that were not asked for."""
     room = room_for(DEFAULT_TOKENS) - cost_of("", {"results": []}) - _NOTES
     # Where there is one space only, every one would say the same.
-    entries = fit([_entry(hit, room, wording, names_space=bool(desk.who.also)) for hit in hits], room=room)
+    entries = fit([_entry(hit, room, wording, names_space=bool(context.who.also)) for hit in hits], room=room)
     told = [entry.line for entry in entries] or ([] if hits else ["Nothing found."])
     if any("of" in entry.structured for entry in entries):
         told.append("(texts that are too long are told in part, with their length as `of`)")
@@ -47,7 +47,7 @@ def tell_texts(desk: Desk, hits: Sequence[Hit], wording: Wording, *, is_more: bo
 
 def _entry(hit: Hit, room: int, wording: Wording, *, names_space: bool) -> Entry:
     assert hit.memory is not None
-    whole = text = hit.memory.content or "\n".join(one.text for one in hit.memory.observations)
+    whole = text = hit.memory.content or "\n".join(observation.text for observation in hit.memory.observations)
     described = lean(trim(wording.describe(hit, hit.memory), room=room // _SHARE_OF_LISTS))
     beside = _BESIDE + cost_of("", described)
     if cost_of(text, {wording.text: text}) > room - beside:

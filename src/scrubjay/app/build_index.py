@@ -1,0 +1,30 @@
+"""The child process that builds a generation of the vector index: `python -m scrubjay.builder`."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from scrubjay.indexing.build import build_generation
+from scrubjay.indexing.child import end_with_parent
+from scrubjay.storage.sqlite import SqliteStore
+from scrubjay.vectors.edge import EdgeIndex
+
+
+async def build(database: Path, target: Path, *, model: str, dimension: int) -> None:
+    """Fill a folder with an optimised index of all vectors that one model made."""
+    store = await SqliteStore.open(database, readers=1)
+    try:
+        await build_generation(store, EdgeIndex, target, model=model, dimension=dimension)
+    finally:
+        await store.close()
+
+
+def main() -> None:
+    """Build what the arguments say: database, target folder, model, dimension."""
+    end_with_parent()
+    database, target, model, dimension = sys.argv[1:]
+    asyncio.run(build(Path(database), Path(target), model=model, dimension=int(dimension)))
+
+
+if __name__ == "__main__":
+    main()

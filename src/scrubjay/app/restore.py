@@ -1,0 +1,89 @@
+"""`backup restore`: a verified backup takes the place of the store, which is kept beside it, or fills a database."""
+
+import asyncio
+import os
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+from scrubjay.app import hold_folder
+from scrubjay.app.encryption_key import encryption_key
+from scrubjay.app.stores import postgres_address
+from scrubjay.errors import Conflict, DiskFull, InvalidInput, StoreDamaged
+from scrubjay.model.results import Restored
+from scrubjay.paths import database_file
+from scrubjay.settings import Settings
+from scrubjay.storage.sqlite import new_store_id, verify_backup
+
+_PARTS = ("", "-wal", "-shm")
+
+
+def restore_backup(settings: Settings, backup: Path, *, force: bool = False) -> Restored:
+    """Verify a backup, then put it in place; nothing is touched when it is not sound."""
+    if not backup.is_file():
+        raise StoreDamaged(f"there is no backup at {backup}", hint="Check the path", path=str(backup))
+    if settings.database_url:
+        return asyncio.run(_into_database(settings, backup, force=force))
+    return _into_folder(settings, backup, force=force)
+
+
+async def _into_database(settings: Settings, backup: Path, *, force: bool) -> Restored:
+    """A database is made anew or not at all: nothing in it is ever replaced."""
+    address = postgres_address(settings)
+    if force:
+        raise InvalidInput(
+            "a database that holds memories is not replaced", hint="Create an empty database and restore into that"
+        )
+    from scrubjay.storage.postgres import restore_backup  # noqa: PLC0415 - an extra, which not everybody has
+
+    memories = await restore_backup(address, backup, partitions=settings.database_partitions)
+    return Restored(memories=memories, store=address.shown, kept="")
+
+
+def _into_folder(settings: Settings, backup: Path, *, force: bool) -> Restored:
+    target = database_file(settings.data)
+    key = encryption_key(settings)
+    lock = hold_folder(settings.data, alone=True)
+    partial = target.with_name(target.name + ".restoring")
+    try:
+        if target.exists() and not force:
+            raise Conflict(
+                f"there is a store in {settings.data} already",
+                hint="Give --force to replace it (it is kept beside), or restore into another folder with --data",
+                path=str(target),
+            )
+        _copy(backup, partial)
+        # Verified as a copy: the backup itself is never written to.
+        memories = verify_backup(partial, key=key)
+        new_store_id(partial, key=key)
+        kept = _set_aside(target)
+        partial.replace(target)
+    finally:
+        for part in _PARTS:
+            partial.with_name(partial.name + part).unlink(missing_ok=True)
+        lock.release()
+    return Restored(memories=memories, store=str(target), kept=kept)
+
+
+def _copy(source: Path, target: Path) -> None:
+    try:
+        shutil.copyfile(source, target)
+        target.chmod(0o600)
+        with target.open("rb+") as file:
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise DiskFull(
+            f"the backup cannot be copied to {target}: {error.strerror}", hint="Free some space and try again"
+        ) from error
+
+
+def _set_aside(target: Path) -> str:
+    if not target.exists():
+        return ""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
+    kept = target.with_name(f"{target.name}.before-{stamp}")
+    for part in _PARTS:
+        file = target.with_name(target.name + part)
+        if file.exists():
+            file.rename(kept.with_name(kept.name + part))
+    return str(kept)

@@ -1,1 +1,0 @@
-"""The past: versions, their differences, and ways back."""

@@ -1,0 +1,122 @@
+"""The text of a file, so that it is found by what it says. Hostile files cost a bounded time, and no more than that.
+
+What takes more than decoding is done in a child with little memory: `python -m scrubjay.notes.media.extracting`.
+"""
+
+import asyncio
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from scrubjay.notes.attachments.readers import PLAIN, READERS, Unreadable, decoded
+
+__all__ = ["Extracted", "Extractor"]
+
+_NOTHING = "no text was taken out of it"
+_FAILED, _MISSING = 3, 4
+# Beyond what the process has anyway.
+_MEMORY = 1 << 30
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extracted:
+    """The text of a file, cut to a length; a warning where there should be more of it."""
+
+    text: str = ""
+    warning: str = ""
+
+
+class Extractor:
+    """Takes the text out of files: so many characters, in so many seconds, two at once."""
+
+    def __init__(self, *, characters: int = 200_000, seconds: float = 20.0) -> None:
+        self._characters = characters
+        self._seconds = seconds
+        self._turn = asyncio.Semaphore(2)
+
+    async def text_of(self, file: BinaryIO, *, media_type: str) -> Extracted:
+        """The text of an open file, from where it stands; nothing of what has no text."""
+        if media_type in PLAIN:
+            return await asyncio.to_thread(self._plain, file)
+        if media_type not in READERS:
+            return Extracted()
+        async with self._turn:
+            return await self._in_child(file, media_type)
+
+    def _plain(self, file: BinaryIO) -> Extracted:
+        # Four bytes are the most that a character takes.
+        text = decoded(file.read(4 * self._characters))
+        return _cut(text, self._characters, more=bool(file.read(1)))
+
+    async def _in_child(self, file: BinaryIO, media_type: str) -> Extracted:
+        pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+        command = (
+            sys.executable,
+            "-P",
+            "-m",
+            "scrubjay.notes.attachments.extract",
+            media_type,
+            str(self._characters + 1),
+        )
+        process = await asyncio.create_subprocess_exec(*command, stdin=file, stdout=pipe, stderr=nothing)
+        try:
+            async with asyncio.timeout(self._seconds):
+                told, _ = await process.communicate()
+        except TimeoutError:
+            return Extracted(warning=f"{_NOTHING}: it takes longer than {self._seconds:g} seconds")
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+        said = told.decode("utf-8", "replace")
+        if process.returncode == _MISSING:
+            return Extracted(warning=f"{_NOTHING}: {said}")
+        if process.returncode:
+            why = said if process.returncode == _FAILED else "its reader broke off"
+            return Extracted(warning=f"{_NOTHING}: {why}")
+        return _cut(said, self._characters)
+
+
+def _cut(text: str, characters: int, *, more: bool = False) -> Extracted:
+    tidy = text.replace("\x00", "").strip()
+    if len(tidy) <= characters and not more:
+        return Extracted(text=tidy)
+    return Extracted(text=tidy[:characters].rstrip(), warning=f"only its first {characters:,} characters are searched")
+
+
+def main() -> int:
+    """Read the file that is our input, and print its text."""
+    media_type, characters = sys.argv[1], int(sys.argv[2])
+    _restrict()
+    try:
+        text = READERS[media_type](sys.stdin.buffer, characters)
+        code = 0
+    except ImportError:
+        text, code = "the extra `pdf` is not installed: pip install 'scrubjay[pdf]'", _MISSING
+    except Unreadable as error:
+        text, code = str(error), _FAILED
+    sys.stdout.buffer.write(text[:characters].encode("utf-8", "replace"))
+    return code
+
+
+def _restrict() -> None:
+    """Take no more memory than one file can need, compute no longer than anybody waits, and write no file."""
+    if sys.platform == "win32":
+        return
+    import resource  # noqa: PLC0415 - there is none on Windows
+
+    limits = [(resource.RLIMIT_CPU, _LONGEST), (resource.RLIMIT_FSIZE, 0)]
+    with suppress(OSError):
+        taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+        limits.append((resource.RLIMIT_AS, taken + _MEMORY))
+    for limit, value in limits:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(limit, (value, value))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

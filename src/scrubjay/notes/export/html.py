@@ -1,0 +1,272 @@
+"""Notes as pages: for a browser, without a script, and without anything that is fetched from elsewhere."""
+
+import base64
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import PurePosixPath
+from urllib.parse import quote, unquote, urlsplit
+
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+from scrubjay.model.timestamps import to_iso
+from scrubjay.notes.attachments.results import Attachment
+from scrubjay.notes.export.markup import BOX, WIKI, anchor_of, markdown, sized, words_of
+from scrubjay.notes.export.pages import Entry, Leaf, Register
+from scrubjay.notes.markdown.naming import link_target
+
+__all__ = ["FILES", "STYLE", "STYLE_FILE", "Pages", "file_place", "page_of"]
+
+STYLE_FILE = "style.css"
+STYLE = """:root { color-scheme: light dark; }
+body { font: 1rem/1.6 system-ui, sans-serif; max-width: 44rem; margin: 2rem auto; padding: 0 1rem; }
+h1, h2, h3 { line-height: 1.25; }
+pre { overflow-x: auto; padding: .75rem 1rem; background: #8881; border-radius: .4rem; }
+code { font-family: ui-monospace, monospace; font-size: .95em; }
+blockquote { margin: 1rem 0; padding-left: 1rem; border-left: .25rem solid #8886; }
+table { border-collapse: collapse; } th, td { border: 1px solid #8886; padding: .3rem .6rem; }
+img, video { max-width: 100%; } img:not([height]), video { height: auto; } audio { width: 100%; }
+header p, footer, .missing { color: #777; } .tag { margin-right: .5rem; }
+li.task { list-style: none; margin-left: -1.3rem; }
+"""
+_POLICY = (
+    "default-src 'none'; img-src 'self' file: data:; media-src 'self' file: data:; "
+    "style-src 'self' file: 'unsafe-inline'; form-action 'none'; base-uri 'none'"
+)
+_PAGES = "notes"
+FILES = "files"
+# What a page shows itself; all else is linked. A drawing (SVG) in an image runs nothing.
+_SHOWN = {"image": "img", "audio": "audio", "video": "video"}
+_SCHEMES = ("http", "https", "mailto", "tel")
+_SAFE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+Inlined = Callable[[Attachment], bytes | None]
+"""The bytes of a file that is put into the page itself; None where it cannot be."""
+
+
+def page_of(path: str) -> str:
+    """Where the page of a note lies in an export."""
+    return f"{_PAGES}/{link_target(path)}.html"
+
+
+def file_place(file: str) -> str:
+    """Where an embedded file lies in an export."""
+    return f"{FILES}/{file}"
+
+
+@dataclass(slots=True, kw_only=True)
+class Pages:
+    """Makes pages. `files` are those that lie beside them; `inlined`: one page alone has what it shows in itself."""
+
+    register: Register
+    inlined: Inlined | None = None
+    files: AbstractSet[str] = frozenset()
+    missing: set[str] = field(default_factory=set[str])
+
+    def page(self, leaf: Leaf) -> bytes:
+        """The page of a note."""
+        place = "" if self.inlined else page_of(leaf.path)
+        note = leaf.note
+        body = _Body(pages=self, leaf=leaf, place=place)
+        parts = [
+            f"<header><h1>{escape(note.title)}</h1>\n<p>{self._facts(leaf, body)}</p></header>\n<main>\n",
+            body.rendered(note.content),
+            "</main>\n",
+        ]
+        if note.observations:
+            items = "".join(f"<li>{escape(observation)}</li>\n" for observation in note.observations)
+            parts.append(f"<section><h2>Observations</h2>\n<ul>\n{items}</ul></section>\n")
+        linked = [(one, self.register.find(one.target)) for one in note.linked]
+        lines = [
+            f"<li>{body.to_note(found, one.text)}</li>\n" for one, found in linked if found and found.id != note.id
+        ]
+        if lines:
+            parts.append(f"<section><h2>Links</h2>\n<ul>\n{''.join(lines)}</ul></section>\n")
+        return _whole(note.title, "".join(parts), style=None if self.inlined else body.relative(STYLE_FILE))
+
+    def index(self, *, title: str) -> bytes:
+        """The page from which all others are found, by category."""
+        groups: dict[str, list[Entry]] = {}
+        for one in self.register.entries.values():
+            groups.setdefault(one.category, []).append(one)
+        parts = [f"<header><h1>{escape(title)}</h1>\n<p>{len(self.register.entries):,} notes</p></header>\n<main>\n"]
+        for category in sorted(groups, key=lambda name: (not name, name.casefold())):
+            entries = sorted(groups[category], key=lambda one: (one.title.casefold(), one.id))
+            items = "".join(
+                f'<li><a href="{escape(quote(page_of(entry.path)))}">{escape(entry.title)}</a></li>\n'
+                for entry in entries
+            )
+            parts.append(f"<h2>{escape(category or 'Without a category')}</h2>\n<ul>\n{items}</ul>\n")
+        return _whole(title, "".join([*parts, "</main>\n"]), style=STYLE_FILE)
+
+    def _facts(self, leaf: Leaf, body: "_Body") -> str:
+        note = leaf.note
+        said = [escape(note.category)] if note.category else []
+        said += [f"<time>{to_iso(note.updated_at)[:10]}</time>"] if note.updated_at else []
+        said += ["".join(f'<span class="tag">#{escape(tag)}</span>' for tag in note.tags)] if note.tags else []
+        said += [] if self.inlined else [f'<a href="{body.relative("index.html")}">all notes</a>']
+        return " · ".join(said)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Body:
+    """The text of one page."""
+
+    pages: Pages
+    leaf: Leaf
+    place: str
+    anchors: set[str] = field(default_factory=set[str])
+
+    def rendered(self, content: str) -> str:
+        parser = markdown()
+        env: dict[str, object] = {}
+        tokens = parser.parse(content, env)
+        for at, token in enumerate(tokens):
+            if token.type == "heading_open":
+                token.attrSet("id", self._anchor(words_of(tokens[at + 1].children or ())))
+            elif token.type == "list_item_open" and _is_task(tokens[at : at + 3]):
+                token.attrSet("class", "task")
+        return _Renderer(self).render(tokens, parser.options, env)
+
+    def relative(self, target: str) -> str:
+        """The address of another file of the export, from this page."""
+        start = posixpath.dirname(self.place)
+        return escape(quote(posixpath.relpath(target, start or ".")))
+
+    def to_note(self, entry: Entry | None, text: str, *, heading: str = "") -> str:
+        """A link to another note, or its words where that is not among what is exported."""
+        if entry is None or (self.pages.inlined is not None and entry.id != self.leaf.note.id):
+            return f'<span class="missing">{escape(text)}</span>'
+        anchor = f"#{quote(anchor)}" if (anchor := anchor_of(heading)) else ""
+        href = "#" if self.pages.inlined and not anchor else "" if self.pages.inlined else None
+        address = self.relative(page_of(entry.path)) if href is None else href
+        return f'<a href="{address}{anchor}">{escape(text)}</a>'
+
+    def wiki(self, meta: Mapping[str, object]) -> str:
+        target, heading, text = (str(meta[name]) for name in ("target", "heading", "text"))
+        found = self.leaf.attachment(target) if target else None
+        if found is not None:
+            caption = found.caption if meta["embeds"] else text
+            said, size = caption or text or found.title, str(meta["size"])
+            return self.file(found, text=said, shows=bool(meta["embeds"]), size=size)
+        entry = self.pages.register.find(target) if target else self.pages.register.entries.get(self.leaf.note.id)
+        if entry is None:
+            self.pages.missing.add(target)
+        said = text or " > ".join(part for part in (target, heading.replace("#", " > ")) if part)
+        return self.to_note(entry, said, heading=heading)
+
+    def file(self, found: Attachment, *, text: str, shows: bool, size: str = "") -> str:
+        """An embedded file: shown if a browser can, else linked."""
+        tag = _SHOWN.get(found.media_type.partition("/")[0], "") if shows else ""
+        if self.pages.inlined is None:
+            if found.file not in self.pages.files:
+                return f'<span class="missing">{escape(text)}</span>'
+            address = self.relative(file_place(found.file))
+        else:
+            data = self.pages.inlined(found) if tag else None
+            if data is None:
+                return f'<span class="missing">{escape(text)}</span>'
+            address = f"data:{escape(found.media_type)};base64,{base64.b64encode(data).decode('ascii')}"
+        if tag == "img":
+            wide, _, high = size.partition("x")
+            large = (f' width="{wide}"' if wide else "") + (f' height="{high}"' if high else "")
+            return f'<img src="{address}" alt="{escape(text)}"{large} loading="lazy">'
+        if tag:
+            return f'<{tag} src="{address}" controls>{escape(text)}</{tag}>'
+        return f'<a href="{address}" download>{escape(text)}</a>'
+
+    def address(self, href: str) -> tuple[str, Attachment | Entry | None]:
+        """Where a link of Markdown leads: elsewhere, to a note or file of the export, or (empty) nowhere."""
+        if href.startswith("#"):
+            return (f"#{anchor}", None) if (anchor := anchor_of(unquote(href[1:]))) else ("#", None)
+        try:
+            scheme = urlsplit(href).scheme.lower()
+        except ValueError:
+            return "", None
+        if scheme or _SAFE.match(href) or href.startswith(("/", "\\")):
+            return (href, None) if scheme in _SCHEMES else ("", None)
+        path = unquote(href.partition("#")[0].partition("?")[0])
+        found = self.leaf.attachment(path)
+        if found is None and PurePosixPath(path).suffix.lower() in ("", ".md"):
+            beside = posixpath.normpath(posixpath.join(posixpath.dirname(self.leaf.path), path))
+            return "", self.pages.register.find(beside) or self.pages.register.find(path)
+        return "", found
+
+    def _anchor(self, words: str) -> str:
+        own = anchor_of(words) or "section"
+        name, number = own, 2
+        while name in self.anchors:
+            name, number = f"{own}-{number}", number + 1
+        self.anchors.add(name)
+        return name
+
+
+class _Renderer(RendererHTML):
+    """Writes what Markdown says; what leads nowhere is told as words."""
+
+    def __init__(self, body: _Body) -> None:
+        super().__init__()
+        self._body = body
+        self._open: list[str] = []
+        self.rules |= {WIKI: self._wiki, BOX: self._box}
+
+    def _wiki(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        del options, env
+        return self._body.wiki(tokens[idx].meta)
+
+    def _box(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        del options, env
+        return f'<input type="checkbox" disabled{" checked" if tokens[idx].meta["done"] else ""}> '
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        del options, env
+        href = str(tokens[idx].attrGet("href") or "")
+        address, found = self._body.address(href)
+        if isinstance(found, Entry) and self._body.pages.inlined is None:
+            anchor = anchor_of(unquote(href.partition("#")[2]))
+            address = self._body.relative(page_of(found.path)) + (f"#{quote(anchor)}" if anchor else "")
+        elif isinstance(found, Attachment) and found.file in self._body.pages.files:
+            address = self._body.relative(file_place(found.file))
+        elif address:
+            address = escape(address)
+        self._open.append("a" if address else "span")
+        return f'<a href="{address}" rel="noreferrer">' if address else '<span class="missing">'
+
+    def link_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        del tokens, idx, options, env
+        return f"</{self._open.pop()}>"
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        """A picture beside the notes; one from elsewhere would tell others who reads, so it is linked."""
+        del options, env
+        words, size = sized(words_of(tokens[idx].children or ()))
+        address, found = self._body.address(str(tokens[idx].attrGet("src") or ""))
+        if isinstance(found, Attachment):
+            return self._body.file(found, text=words or found.title, shows=True, size=size)
+        if address and not self._open:
+            return f'<a href="{escape(address)}" rel="noreferrer">{escape(words or address)}</a>'
+        return f'<span class="missing">{escape(words)}</span>'
+
+
+def _is_task(tokens: Sequence[Token]) -> bool:
+    inline = next((token for token in tokens if token.type == "inline"), None)
+    return bool(inline and inline.children and inline.children[0].type == BOX)
+
+
+def _whole(title: str, body: str, *, style: str | None) -> bytes:
+    sheet = f"<style>\n{STYLE}</style>" if style is None else f'<link rel="stylesheet" href="{style}">'
+    head: Iterable[str] = (
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="referrer" content="no-referrer">',
+        f"<title>{escape(title)}</title>",
+        sheet,
+    )
+    lines = "\n".join(head)
+    page = f'<!doctype html>\n<html>\n<head>\n{lines}\n</head>\n<body dir="auto">\n{body}</body>\n</html>\n'
+    return page.encode("utf-8", "replace")

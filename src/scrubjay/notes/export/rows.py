@@ -1,0 +1,74 @@
+"""Notes as JSON and as rows of a table."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+
+from scrubjay.model.memory import Json
+from scrubjay.model.timestamps import to_iso
+from scrubjay.notes.export.pages import Leaf
+
+__all__ = ["COLUMNS", "csv_head", "csv_rows", "json_line", "json_of", "tame"]
+
+COLUMNS = (
+    "id", "title", "category", "tags", "created_at", "updated_at", "last_reviewed", "links", "content"
+)  # fmt: skip
+# What a spreadsheet may take for a formula, in the widths that it knows.
+_ACTIVE = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - these, too, begin a formula
+
+
+def json_of(leaf: Leaf) -> dict[str, Json]:
+    """All that a note says, as an object."""
+    note = leaf.note
+    return {
+        "id": note.id,
+        "title": note.title,
+        "category": note.category,
+        "kind": leaf.memory.kind,
+        "tags": list(note.tags),
+        "pinned": note.pinned,
+        "created_at": to_iso(note.created_at) if note.created_at else None,
+        "updated_at": to_iso(note.updated_at) if note.updated_at else None,
+        "last_reviewed": to_iso(note.last_reviewed) if note.last_reviewed else None,
+        "links": list(note.links),
+        "content": note.content,
+        "observations": list(note.observations),
+        "frontmatter": note.extra,
+        "file": leaf.path,
+        "version": leaf.memory.version,
+        "attachments": [
+            {"file": one.file, "media_type": one.media_type, "bytes": one.bytes, "sha256": one.sha256,
+             "caption": one.caption}
+            for one in leaf.embedded
+        ],
+    }  # fmt: skip
+
+
+def json_line(leaf: Leaf, *, indent: int | None = None) -> str:
+    """The same as text."""
+    return json.dumps(json_of(leaf), ensure_ascii=False, indent=indent)
+
+
+def csv_head() -> str:
+    """The first row."""
+    return _row(COLUMNS)
+
+
+def csv_rows(leaf: Leaf) -> str:
+    """A note as a row; what was written by somebody cannot become a formula of theirs."""
+    told = json_of(leaf)
+    cells = {name: told[name] for name in COLUMNS}
+    cells |= {name: ", ".join(map(str, values)) for name in ("tags", "links") if isinstance(values := told[name], list)}
+    return _row(tame("" if value is None else str(value)) for value in cells.values())
+
+
+def tame(cell: str) -> str:
+    """A cell that no spreadsheet computes: before what begins as a formula does stands an apostrophe."""
+    return f"'{cell}" if cell.startswith(_ACTIVE) else cell
+
+
+def _row(cells: Iterable[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow(cells)
+    return line.getvalue()

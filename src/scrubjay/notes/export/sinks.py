@@ -1,0 +1,131 @@
+"""Where an export goes: a file, a folder or a .zip, that is there as a whole or not at all. Everything blocks."""
+
+import os
+import secrets
+import shutil
+import zipfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from scrubjay.errors import InvalidInput
+from scrubjay.notes.files.paths import parts_of
+
+__all__ = ["Crate", "crate", "sheet"]
+
+_CHUNK = 1 << 20
+_FIRST_YEAR = 1980
+
+
+class Crate(Protocol):
+    """Several files under one roof."""
+
+    def put(self, path: str, data: bytes, *, at: datetime | None = None) -> None:
+        """Add a file."""
+        ...
+
+    def pour(self, path: str, source: BinaryIO) -> None:
+        """Add a file that need not fit into memory."""
+        ...
+
+
+@contextmanager
+def sheet(target: Path) -> Generator[BinaryIO]:
+    """One file, for its owner alone; it takes the place of one that is there when all of it is written."""
+    partial = _partial(target)
+    with _told(target):
+        try:
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            partial.replace(target)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def crate(target: Path) -> Generator[Crate]:
+    """Several files: in a .zip if the target is called so, else in a folder, which must not have anything in it."""
+    if target.suffix.lower() == ".zip":
+        with sheet(target) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            yield _Zip(archive)
+        return
+    partial = _partial(target)
+    with _told(target):
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise InvalidInput(
+                f"{target} is there already", hint="Choose another name, or a .zip", path=str(target), field="target"
+            )
+        try:
+            partial.mkdir(mode=0o700)
+            yield _Folder(partial)
+            if target.exists():
+                target.rmdir()
+            partial.rename(target)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+
+
+class _Folder:
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def put(self, path: str, data: bytes, *, at: datetime | None = None) -> None:
+        with self._new(path) as stream:
+            stream.write(data)
+        if at is not None:
+            os.utime(self._root / path, (at.timestamp(), at.timestamp()))
+
+    def pour(self, path: str, source: BinaryIO) -> None:
+        with self._new(path) as stream:
+            shutil.copyfileobj(source, stream, _CHUNK)
+
+    def _new(self, path: str) -> BinaryIO:
+        place = self._root.joinpath(*parts_of(path))
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+
+
+class _Zip:
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+
+    def put(self, path: str, data: bytes, *, at: datetime | None = None) -> None:
+        self._archive.writestr(_member(path, at), data)
+
+    def pour(self, path: str, source: BinaryIO) -> None:
+        with self._archive.open(_member(path, None), "w", force_zip64=True) as stream:
+            shutil.copyfileobj(source, stream, _CHUNK)
+
+
+def _member(path: str, at: datetime | None) -> zipfile.ZipInfo:
+    parts_of(path)
+    moment = at if at is not None and at.year >= _FIRST_YEAR else None
+    date = moment.timetuple()[:6] if moment else (_FIRST_YEAR, 1, 1, 0, 0, 0)
+    found = zipfile.ZipInfo(path, date_time=date)
+    found.external_attr = 0o600 << 16
+    found.compress_type = zipfile.ZIP_DEFLATED
+    return found
+
+
+def _partial(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+
+
+@contextmanager
+def _told(target: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInput(
+            f"{target} cannot be written: {error.strerror or error}",
+            hint="Check the folder and its permissions",
+            path=str(target),
+            field="target",
+        ) from error

@@ -1,0 +1,90 @@
+"""New notes of an import, many in one write: screened as all are, embedded together, and compared with others later."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from scrubjay.engine import Engine
+from scrubjay.errors import NameTaken, ScrubjayError, StoreError
+from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.identity import new_id
+from scrubjay.model.memory import Flag
+from scrubjay.text.slug import suffixed
+from scrubjay.writing.batch import MOST_LOOKED_AT, New, Together
+from scrubjay.writing.compose import derived_name
+
+__all__ = ["Keeper", "Kept"]
+
+_MESSAGE = "imported from a folder"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What became of a draft: its id, or why there is none."""
+
+    id: str = ""
+    problem: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Keeper:
+    """Stores drafts. Where a rule of the space lets memories wait for a person's yes, each goes its way alone."""
+
+    def __init__(self, engine: Engine, *, who: Caller) -> None:
+        self._engine = engine
+        self._who = who
+        self._names: set[str] = set()
+        # Whether some were stored that nobody has compared with what is there.
+        self.is_to_be_looked_at = False
+
+    async def keep(self, drafts: Mapping[str, Draft]) -> dict[str, Kept]:
+        """Store some drafts, by where they come from; one that cannot be stored keeps no other from it."""
+        if not drafts:
+            return {}
+        if (await self._engine.rules(who=self._who)).review != "none":
+            return {path: await self._alone(draft) for path, draft in drafts.items()}
+        try:
+            return await self._together({path: self._new(draft) for path, draft in drafts.items()})
+        except StoreError:
+            raise
+        except ScrubjayError:
+            return {path: await self._alone(draft) for path, draft in drafts.items()}
+
+    async def _together(self, new: dict[str, New]) -> dict[str, Kept]:
+        try:
+            await self._write(new)
+        except NameTaken:
+            # Somebody has one of these names: each gets one that ends in a piece of its own id.
+            new = {path: _renamed(one) for path, one in new.items()}
+            await self._write(new)
+        made = await self._engine.store.get(self._who.space, [one.id for one in new.values()])
+        redacted = {one.id for one in made.values() if Flag.REDACTED in one.flags}
+        return {
+            path: Kept(id=one.id, warnings=("a secret was taken out of it",) if one.id in redacted else ())
+            for path, one in new.items()
+        }
+
+    async def _write(self, new: Mapping[str, New]) -> None:
+        await self._engine.write_together(Together(new=tuple(new.values()), message=_MESSAGE), who=self._who)
+        self.is_to_be_looked_at |= len(new) > MOST_LOOKED_AT
+
+    async def _alone(self, draft: Draft) -> Kept:
+        try:
+            done = await self._engine.remember(draft, who=self._who)
+        except StoreError:
+            raise
+        except ScrubjayError as error:
+            return Kept(problem=str(error))
+        return Kept(id=done.id, problem="; ".join(done.warnings) or "a rule refused it", warnings=done.warnings)
+
+    def _new(self, draft: Draft) -> New:
+        own = draft.id or new_id()
+        name = derived_name(draft, "")
+        name = suffixed(name, own) if name in self._names else name
+        self._names.add(name)
+        return New(draft=replace(draft, id=own, name=name), id=own)
+
+
+def _renamed(new: New) -> New:
+    name = new.draft.name
+    own = suffixed("", new.id)
+    return new if name.endswith(own) else replace(new, draft=replace(new.draft, name=f"{name}{own}"))

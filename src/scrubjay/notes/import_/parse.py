@@ -1,0 +1,149 @@
+"""A file of somebody's Markdown as the note that it is to be, with what Obsidian's users write."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+
+from scrubjay.errors import InvalidInput, NoteUnreadable
+from scrubjay.model.timestamps import parse_moment
+from scrubjay.notes.markdown.aliases import MOST_ALIASES, aliases_among, texts_of
+from scrubjay.notes.markdown.format import parse
+from scrubjay.notes.markdown.frontmatter_fields import of_others
+from scrubjay.notes.markdown.naming import link_target
+from scrubjay.notes.markdown.note import Link, Note
+from scrubjay.notes.markdown.wiki import mentions
+from scrubjay.notes.markdown.yaml_values import Entry, Head
+from scrubjay.notes.sync.mapping import tag_key
+
+__all__ = ["Understood", "inline_tags", "outside_code", "picture_links", "understood"]
+
+_CREATED = ("created", "date", "date created", "creation date", "created_on", "date_created")
+_TAG = re.compile(r"(?<![^\s(\[,;])#([\w/-]*[^\W\d_][\w/-]*)")
+_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
+_TICKS = re.compile(r"(`+)[^`\n]*\1|<!--.*?-->")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}$")
+_PICTURE = re.compile(r"!\[([^\[\]\n]{0,1000})\]\(<?([^()<>\s\n]{1,1000})>?(?:\s+[\"'][^\"'\n]{0,300}[\"'])?\)")
+_PAGE = re.compile(r"(?<!!)\[([^\[\]\n]{0,1000})\]\(<?([^()<>\n]{1,1000}?\.md)(?:#[^()<>\n]{0,300})?>?\)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understood:
+    """A note, all that it links (with the words of the link), its other names, and what was odd in the file.
+
+    `typed` are those of the targets that only wiki links in the text name.
+    """
+
+    note: Note
+    links: tuple[Link, ...] = ()
+    typed: frozenset[str] = frozenset()
+    aliases: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = field(default=())
+
+
+def understood(data: bytes, *, path: str, category: str = "") -> Understood:
+    """What a file says; raises NoteUnreadable for what is no text. Frontmatter that is none stays as it stands."""
+    try:
+        page = parse(data)
+        head = page.layout.head or Head()
+        # An `id` or `links` of somebody else's is no key of ours, and is lost with the line that takes its place.
+        note = replace(page.note, extra=page.note.extra + of_others(head).replace("\r\n", "\n"))
+        entries, warnings = head.entries, page.warnings
+    except NoteUnreadable as error:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise error from None
+        if "\0" in text:
+            raise
+        note, entries = Note(content=text.replace("\r\n", "\n")), ()
+        warnings = (f"its frontmatter stays in its text: {error.message}",)
+    place = PurePosixPath(link_target(path))
+    folder = str(place.parent) if str(place.parent) != "." else ""
+    within = "/".join(part for part in (category, note.category or folder) if part)
+    tags = {tag_key(one): one for one in (*note.tags, *texts_of(entries, "tag"), *inline_tags(note.content))}
+    named = aliases_among(entries)
+    others = [place.name, *named] if note.title.strip() and note.title.strip() != place.name else named
+    typed, otherwise = tuple(_typed(note)), tuple(_otherwise(note))
+    return Understood(
+        note=replace(
+            note, title=note.title.strip() or place.name, category=within,
+            created_at=note.created_at or _created(entries),
+            tags=tuple(one.lstrip("#") for key, one in tags.items() if key),
+        ),
+        links=(*typed, *otherwise),
+        typed=frozenset(one.target for one in typed) - {one.target for one in otherwise},
+        aliases=tuple(dict.fromkeys(other for other in others if other.strip()))[:MOST_ALIASES],
+        warnings=warnings,
+    )  # fmt: skip
+
+
+def inline_tags(content: str) -> tuple[str, ...]:
+    """The `#tags` of a text, as Obsidian knows them: not in code, not a heading, not a number."""
+    if "#" not in content:
+        return ()
+    found = (tag[1] for start, end in outside_code(content) for tag in _TAG.finditer(content, start, end))
+    return tuple(dict.fromkeys(tidy for one in found if (tidy := one.strip("/-"))))
+
+
+def picture_links(content: str) -> Iterator[tuple[int, int, str, str]]:
+    """Where pictures stand as Markdown has them: begin and end, what is embedded, and what is said of it."""
+    if "](" not in content:
+        return
+    for start, end in outside_code(content):
+        for found in _PICTURE.finditer(content, start, end):
+            yield found.start(), found.end(), found[2], found[1].partition("|")[0]
+
+
+def outside_code(content: str) -> Iterator[tuple[int, int]]:
+    """The pieces of a text that are no code and no comment, line by line."""
+    fence = ""
+    at = 0
+    for line in content.splitlines(keepends=True):
+        start, at = at, at + len(line)
+        found = _FENCE.match(line)
+        if fence:
+            if found and found[1].startswith(fence) and not line[found.end() :].strip():
+                fence = ""
+            continue
+        if found:
+            fence = found[1]
+            continue
+        for code in _TICKS.finditer(line):
+            yield start, at - len(line) + code.start()
+            start = at - len(line) + code.end()
+        yield start, at
+
+
+def _typed(note: Note) -> Iterator[Link]:
+    for mention in mentions(note.content):
+        if mention.target:
+            yield Link(target=mention.target, text=mention.text)
+
+
+def _otherwise(note: Note) -> Iterator[Link]:
+    if ".md" in note.content:
+        for start, end in outside_code(note.content):
+            for found in _PAGE.finditer(note.content, start, end):
+                if "://" not in found[2]:
+                    yield Link(target=_unquoted(found[2]), text=found[1])
+    yield from (Link(target=one.target.partition("#")[0], text=one.text) for one in note.linked)
+
+
+def _unquoted(href: str) -> str:
+    from urllib.parse import unquote  # noqa: PLC0415 - few files have such links
+
+    return unquote(href)
+
+
+def _created(entries: tuple[Entry, ...]) -> datetime | None:
+    for key in _CREATED:
+        for said in texts_of(entries, key):
+            try:
+                if _DAY.match(said):
+                    return datetime.strptime(said, "%Y-%m-%d").replace(tzinfo=UTC)
+                return parse_moment(said.replace(" ", "T", 1), field=key)
+            except (InvalidInput, ValueError):
+                continue
+    return None

@@ -1,0 +1,72 @@
+"""A file that was imported before and has changed: what is to be changed in its note, which may have changed too."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from scrubjay.engine import Engine
+from scrubjay.model.draft import Edit
+from scrubjay.model.media import ATTACHMENT
+from scrubjay.model.memory import Json, Memory
+from scrubjay.notes.import_.manifest import DIGEST, PATH, VERSION
+from scrubjay.notes.import_.parse import Understood
+from scrubjay.notes.markdown.aliases import ALIASES, aliases_in, aliases_of, with_aliases
+from scrubjay.notes.markdown.note import Note
+from scrubjay.notes.sync.mapping import EXTRA, edit_of, joined, sheet_of, tag_key
+
+__all__ = ["edit_for"]
+
+_LONGEST_REMARK = 1_000
+
+
+async def edit_for(
+    memory: Memory, told: Understood, *, facts: Mapping[str, Json], path: str, engine: Engine
+) -> tuple[Edit | None, tuple[str, ...]]:
+    """What brings a note to what its file says now, and the fields in which both were changed since the last import."""
+    now = engine.clock.now()
+    ours = sheet_of(memory, now=now)
+    number = memory.metadata.get(VERSION)
+    past = await engine.store.version(memory.space, memory.id, number) if isinstance(number, int) else None
+    base = sheet_of(past.memory, now=now) if past is not None else ours
+    theirs = _completed(told.note, ours)
+    note, clashes = joined(base, ours, theirs)
+    if clashes:
+        return None, clashes
+    edit = edit_of(memory, ours, note, message="")
+    facts = _with_frontmatter(memory, told, facts, before=ours.extra, after=note.extra)
+    if edit is None and all(memory.metadata.get(name) == facts.get(name) for name in (DIGEST, PATH, EXTRA)):
+        return None, ()
+    fields = dict(edit.fields) if edit is not None else {}
+    message = f"imported from {path}"[:_LONGEST_REMARK]
+    whole = edit or Edit(expected_version=memory.version, branch=memory.branch)
+    return replace(whole, fields=fields | {"metadata": dict(facts)}, message=message), ()
+
+
+def _with_frontmatter(
+    memory: Memory, told: Understood, facts: Mapping[str, Json], *, before: str, after: str
+) -> dict[str, Json]:
+    """What is known of a note, with the frontmatter that both have made of it and the other names that this gives."""
+    own = set(aliases_in(told.note.extra))
+    known = aliases_of(with_aliases(memory.metadata, before=before, after=after))
+    names = dict.fromkeys((*known, *(alias for alias in told.aliases if alias not in own)))
+    rest: dict[str, Json] = {name: value for name, value in facts.items() if name not in (EXTRA, ALIASES)}
+    if after:
+        rest[EXTRA] = after
+    if names:
+        rest[ALIASES] = list(names)
+    return rest
+
+
+def _completed(note: Note, ours: Note) -> Note:
+    """What a file says; what it does not speak of stays, and so do the tags that were added since."""
+    keys = {tag_key(tag) for tag in ours.tags}
+    return replace(
+        note,
+        id=ours.id,
+        tags=(*ours.tags, *(tag for tag in note.tags if tag_key(tag) not in keys)),
+        kind=ours.kind if note.kind in ("", ATTACHMENT) else note.kind,
+        pinned=note.pinned or ours.pinned,
+        created_at=ours.created_at,
+        last_reviewed=note.last_reviewed or ours.last_reviewed,
+        links=ours.links,
+        linked=ours.linked,
+    )

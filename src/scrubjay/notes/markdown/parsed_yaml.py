@@ -1,0 +1,182 @@
+"""The YAML at the head of a file, where it takes a real parser to tell what it says.
+
+Only the events of the parser are used: no object is built, no alias is followed, and nothing is nested on our stack.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from scrubjay.notes.markdown.unreadable import unreadable
+from scrubjay.notes.markdown.yaml_events import Sign, signs_of
+from scrubjay.notes.markdown.yaml_values import OTHER, Entry, Head, Scalar, Value
+
+__all__ = ["read_by_parser"]
+
+_BLOCKS = ("|", ">")
+_BREAKS = re.compile(r"[ \t]*\r?\n\s*")
+
+
+def read_by_parser(text: str, *, first: int = 2) -> Head:
+    """The entries of a frontmatter by the parser alone; raises NoteUnreadable."""
+    signs = list(signs_of(text, first=first))
+    if not signs or _is_nothing(signs[0]):
+        return Head(raw=text, tail=text)
+    root = signs[0]
+    if root.kind != "map" or root.anchor:
+        raise unreadable("the frontmatter is not made of `key: value` lines", line=_line(text, root.start, first))
+    pairs = list(_pairs(text, signs[1:-1], first=first))
+    _refuse_borrowing(pairs, text, first=first)
+    indent = text[_line_start(text, root.start) : root.start]
+    if root.is_flow:
+        lines = [_on_a_line(pair, text) for pair in pairs]
+        plain = "".join([text[: root.start].rstrip(" "), *lines, text[signs[-1].end :].lstrip()])
+        return _standing_for(text, plain, signs, first=first) if pairs else Head(raw=text, tail=plain, is_odd=True)
+    if indent:
+        plain = re.sub(rf"^ {{1,{len(indent)}}}", "", text, flags=re.MULTILINE)
+        return _standing_for(text, plain, signs, first=first)
+    for pair in pairs:
+        if _line_start(text, pair.key.start) != pair.key.start:
+            raise unreadable(
+                "a key of the frontmatter is not at the beginning of its line", line=_line(text, pair.key.start, first)
+            )
+    return _as_written(pairs, text)
+
+
+def _is_nothing(root: Sign) -> bool:
+    # Whatever is written above an anchor that has nothing after it would be what it stands before.
+    return root.kind == "scalar" and not (root.text or root.style or root.anchor)
+
+
+def _standing_for(text: str, plain: str, signs: Sequence[Sign], *, first: int) -> Head:
+    """The entries of a text with a key to a line, which says the same as one that is written otherwise."""
+    again = list(signs_of(plain, first=first))
+    is_same = [(one.kind, one.text) for one in again] == [(sign.kind, sign.text) for sign in signs]
+    if not is_same or again[0].is_flow or _line_start(plain, again[0].start) != again[0].start:
+        raise unreadable("the frontmatter is not made of `key: value` lines", line=first)
+    return replace(read_by_parser(plain, first=first), raw=text, is_odd=True)
+
+
+def _on_a_line(pair: "_Pair", text: str) -> str:
+    key = text[pair.key.start : pair.key.end]
+    return _BREAKS.sub(" ", f"{key}: {text[pair.value.start : pair.end]}".rstrip()) + "\n"
+
+
+@dataclass(slots=True, kw_only=True)
+class _Pair:
+    """A key of the outermost mapping and the first event of its value; `texts` if that is a list of scalars."""
+
+    key: Sign
+    value: Sign
+    end: int
+    texts: tuple[Scalar, ...] | None = None
+    anchors: set[str] = field(default_factory=set[str])
+    aliases: set[str] = field(default_factory=set[str])
+
+    @property
+    def read(self) -> Value:
+        """What it says."""
+        if self.value.kind == "scalar":
+            return Scalar(self.value.text, is_plain=not self.value.style)
+        return OTHER if self.texts is None else self.texts
+
+
+def _pairs(text: str, signs: Sequence[Sign], *, first: int) -> Iterator[_Pair]:
+    at = 0
+    while at < len(signs):
+        key = signs[at]
+        if key.kind != "scalar" or key.anchor or key.style in _BLOCKS:
+            raise unreadable("a key of the frontmatter is not a text", line=_line(text, key.start, first))
+        whole = signs[at + 1 : _after(signs, at + 1)]
+        yield _Pair(
+            key=key,
+            value=whole[0],
+            # Where nothing is written, the parser may have looked past empty lines before it says so.
+            end=key.end if whole[0].start == whole[-1].end else _last(whole),
+            texts=_texts(whole),
+            anchors={sign.anchor for sign in whole if sign.anchor and sign.kind != "alias"},
+            aliases={sign.anchor for sign in whole if sign.kind == "alias"},
+        )
+        at += 1 + len(whole)
+
+
+def _after(signs: Sequence[Sign], at: int) -> int:
+    """Where the value that begins there is over."""
+    depth = 0
+    while True:
+        depth += {"map": 1, "list": 1, "end": -1}.get(signs[at].kind, 0)
+        at += 1
+        if not depth:
+            return at
+
+
+def _last(signs: Sequence[Sign]) -> int:
+    """Where the last of a value stands; a block of lines ends for the parser only where the next one begins."""
+    opened: list[Sign] = []
+    last = signs[0].start
+    for sign in signs:
+        if sign.kind in ("map", "list"):
+            opened.append(sign)
+        elif sign.kind != "end" or opened.pop().is_flow:
+            last = sign.end
+    return last
+
+
+def _texts(signs: Sequence[Sign]) -> tuple[Scalar, ...] | None:
+    items = signs[1:-1]
+    if signs[0].kind != "list" or any(sign.kind != "scalar" for sign in items):
+        return None
+    return tuple(Scalar(sign.text, is_plain=not sign.style) for sign in items)
+
+
+def _refuse_borrowing(pairs: Sequence[_Pair], text: str, *, first: int) -> None:
+    """A value that is another key's would be lost with it: each entry has to stand for itself."""
+    for pair in pairs:
+        if pair.aliases - pair.anchors:
+            raise unreadable(
+                f"the key {pair.key.text[:80]!r} borrows its value by a YAML alias",
+                line=_line(text, pair.key.start, first),
+                hint="Write the value out",
+            )
+
+
+def _as_written(pairs: Sequence[_Pair], text: str) -> Head:
+    """Each key with the lines up to the next one; the comments above a key belong to it."""
+    starts = [_line_start(text, pair.key.start) for pair in pairs]
+    entries: list[Entry] = []
+    lead = text[: starts[0]] if starts else ""
+    for pair, start, end in zip(pairs, starts, [*starts[1:], len(text)], strict=True):
+        own = _own_end(pair, text, end)
+        spans = pair.value.kind == "scalar" and pair.value.style not in _BLOCKS
+        spans = spans or (pair.value.kind == "list" and pair.value.is_flow)
+        entries.append(
+            Entry(
+                key=pair.key.text,
+                raw=text[start:own],
+                value=pair.read,
+                lead=lead,
+                start=pair.value.start - start if spans else 0,
+                end=pair.end - start if spans else 0,
+            )
+        )
+        lead = text[own:end]
+    return Head(raw=text, entries=tuple(entries), tail=lead if entries else text)
+
+
+def _own_end(pair: _Pair, text: str, end: int) -> int:
+    """Where an entry's lines end: comments and empty lines after them belong to what follows."""
+    own = end
+    while (above := _line_start(text, own - 1)) >= pair.end and above > pair.key.start:
+        line = text[above:own].strip()
+        if line and not line.startswith("#"):
+            break
+        own = above
+    return own
+
+
+def _line_start(text: str, at: int) -> int:
+    return text.rfind("\n", 0, max(at, 0)) + 1
+
+
+def _line(text: str, at: int, first: int) -> int:
+    return first + text.count("\n", 0, at)

@@ -1,0 +1,210 @@
+"""What stands below the marker of a file: the observations and the links, each in a section of its own.
+
+Whatever else somebody writes there is theirs, and belongs to the content.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from scrubjay.notes.markdown.note import Link
+from scrubjay.notes.markdown.wiki import mentions
+
+__all__ = [
+    "Item", "Piece", "link_syntax", "links_of", "observations_of", "read_sections", "sections_of", "strays_of",
+    "with_sections",
+]  # fmt: skip
+
+_HEADING = re.compile(r"#{1,6}[ \t]+(Observations|Links)[ \t]*#*\s*", re.IGNORECASE)
+_BULLETS = ("- ", "* ", "+ ")
+_INDENT = "  "
+_LINK = re.compile(r"\[\[((?:(?!\]\]|\[\[).)*+)\]\]")
+# What would end a link too soon, or its line; brackets only where they would be taken for those of the link.
+_UNSAFE = re.compile(r"&#|[\n\r]|\A\[|\[(?=\[)|\](?=\]|\Z)")
+_CODED = re.compile(r"&#(10|13|38|91|93|124);")
+
+Item = str | Link
+
+
+class Piece(NamedTuple):
+    """Some lines: the heading of a section, an item in it, empty lines, or what is somebody's own (`stray`)."""
+
+    kind: str
+    raw: str
+    section: str = ""
+    values: tuple[Item, ...] = ()
+
+
+def read_sections(text: str) -> tuple[Piece, ...]:
+    """The lines below the marker in pieces, none left out."""
+    lines = [line + "\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    if not lines[-1]:
+        lines.pop()
+    return tuple(_pieces(lines))
+
+
+def observations_of(pieces: Sequence[Piece]) -> tuple[str, ...]:
+    """The observations, in order."""
+    return tuple(value for piece in pieces for value in piece.values if isinstance(value, str))
+
+
+def links_of(pieces: Sequence[Piece]) -> tuple[Link, ...]:
+    """The links, in order."""
+    return tuple(value for piece in pieces for value in piece.values if isinstance(value, Link))
+
+
+def strays_of(pieces: Sequence[Piece]) -> tuple[str, ...]:
+    """The texts that are neither."""
+    return tuple(piece.raw.strip("\n") for piece in pieces if piece.kind == "stray")
+
+
+def sections_of(observations: Sequence[str], links: Sequence[Link]) -> str:
+    """The sections as we write them."""
+    return _section("observations", observations) + _section("links", links)
+
+
+def with_sections(
+    pieces: Sequence[Piece], observations: tuple[str, ...], links: tuple[Link, ...], *, keeps_strays: bool
+) -> str:
+    """The lines below the marker with other items; all that stays the same is as it was."""
+    kept = [piece for piece in pieces if keeps_strays or piece.kind != "stray"]
+    if observations_of(kept) != observations:
+        kept = _changed(kept, "observations", observations)
+    if links_of(kept) != links:
+        kept = _changed(kept, "links", links)
+    ended = [piece.raw if piece.raw.endswith("\n") else piece.raw + "\n" for piece in kept[:-1]]
+    return "".join(ended) + (kept[-1].raw if kept else "")
+
+
+def _pieces(lines: Sequence[str]) -> Iterator[Piece]:
+    at, section = 0, ""
+    while at < len(lines):
+        line = lines[at]
+        end = at + 1
+        if heading := _HEADING.fullmatch(line):
+            section = heading[1].lower()
+            yield Piece("heading", line, section)
+        elif not line.strip():
+            yield Piece("blank", line, section)
+        elif section and (line.startswith(_BULLETS) or line.rstrip() in ("-", "*", "+")):
+            end = _item_end(lines, at)
+            yield _item(lines[at:end], section)
+        else:
+            # From here on it is somebody's own text, whatever it looks like, until a section begins.
+            section = ""
+            while end < len(lines) and not _HEADING.fullmatch(lines[end]):
+                end += 1
+            yield Piece("stray", "".join(lines[at:end]))
+        at = end
+
+
+def _item_end(lines: Sequence[str], at: int) -> int:
+    """Where an item ends: its further lines are indented, and empty ones are its own if an indented one follows."""
+    end = look = at + 1
+    while look < len(lines) and (lines[look] == "\n" or lines[look].startswith(_INDENT)):
+        look += 1
+        if lines[look - 1] != "\n":
+            end = look
+    return end
+
+
+def _item(lines: Sequence[str], section: str) -> Piece:
+    raw = "".join(lines)
+    parts = [line.removesuffix("\n") for line in lines]
+    text = "\n".join([parts[0][2:], *(part.removeprefix(_INDENT) for part in parts[1:])])
+    if section == "observations":
+        return Piece("item", raw, section, (text,))
+    links = _links(text)
+    return Piece("item" if links else "stray", raw, section, links)
+
+
+def _links(text: str) -> tuple[Link, ...]:
+    whole = _LINK.fullmatch(text)
+    if not whole:
+        return tuple(
+            Link(target=f"{mention.target}#{mention.heading}" if mention.heading else mention.target, text=mention.text)
+            for mention in mentions(text)
+        )
+    target, _, words = whole[1].partition("|")
+    return (Link(target=_decoded(target), text=_decoded(words)),)
+
+
+def _changed(pieces: list[Piece], section: str, new: tuple[Item, ...]) -> list[Piece]:
+    """The pieces with other items in one section; those at its beginning and its end that stay are left alone."""
+    own = [at for at, piece in enumerate(pieces) if piece.section == section and piece.kind == "item"]
+    if not own:
+        return _with_section(pieces, section, new)
+    done, ahead = 0, 0
+    while ahead < len(own) and new[done : done + len(pieces[own[ahead]].values)] == pieces[own[ahead]].values:
+        done += len(pieces[own[ahead]].values)
+        ahead += 1
+    left, behind = len(new), len(own)
+    while behind > ahead:
+        values = pieces[own[behind - 1]].values
+        if left - len(values) < done or new[left - len(values) : left] != values:
+            break
+        left -= len(values)
+        behind -= 1
+    lines = {pieces[at].values: pieces[at].raw for at in own[ahead:behind]}
+    middle = [Piece("item", lines.get((one,), "") or _line(one), section, (one,)) for one in new[done:left]]
+    where = own[ahead] if ahead < len(own) else own[-1] + 1
+    gone = set(own[ahead:behind])
+    kept = [piece for at, piece in enumerate(pieces[:where]) if at not in gone]
+    kept += [*middle, *(piece for at, piece in enumerate(pieces[where:], start=where) if at not in gone)]
+    return kept if new else _without_section(kept, section)
+
+
+def _with_section(pieces: list[Piece], section: str, new: tuple[Item, ...]) -> list[Piece]:
+    """The pieces with a section more; observations come before links."""
+    pieces = _without_section(pieces, section)
+    at = len(pieces)
+    if section == "observations":
+        at = next((at for at, piece in enumerate(pieces) if piece.kind == "heading"), at)
+        while at and pieces[at - 1].kind == "blank":
+            at -= 1
+    return [*pieces[:at], *read_sections(_section(section, new)), *pieces[at:]]
+
+
+def _without_section(pieces: list[Piece], section: str) -> list[Piece]:
+    """The pieces without the heading of a section that is empty now, and the empty lines around it."""
+    kept: list[Piece] = []
+    if any(piece.section == section and piece.kind in ("item", "stray") for piece in pieces):
+        return pieces
+    for piece in pieces:
+        if piece.section != section or piece.kind not in ("heading", "blank"):
+            kept.append(piece)
+        elif piece.kind == "heading":
+            while kept and kept[-1].kind == "blank":
+                kept.pop()
+    return kept
+
+
+def _section(name: str, items: Sequence[Item]) -> str:
+    return f"\n## {name.capitalize()}\n\n{''.join(map(_line, items))}" if items else ""
+
+
+def _line(item: Item) -> str:
+    if isinstance(item, Link):
+        return f"- {link_syntax(item)}\n"
+    first, *further = item.split("\n")
+    if not further:
+        return f"- {first}\n"
+    # An empty line needs no spaces, unless it is one of the last: nothing would tell that it belongs to the item.
+    last = max((at for at, line in enumerate(further) if line), default=-1)
+    lines = [_INDENT + line if line or at > last else "" for at, line in enumerate(further)]
+    return "".join(f"{line}\n" for line in (f"- {first}", *lines))
+
+
+def link_syntax(link: Link) -> str:
+    """A link as a file has it, whatever brackets there are in its words."""
+    words = f"|{_coded(link.text)}" if link.text else ""
+    return f"[[{_coded(link.target).replace('|', '&#124;')}{words}]]"
+
+
+def _coded(text: str) -> str:
+    return _UNSAFE.sub(lambda found: "&#38;#" if found[0] == "&#" else f"&#{ord(found[0])};", text)
+
+
+def _decoded(text: str) -> str:
+    return _CODED.sub(lambda found: chr(int(found[1])), text)

@@ -1,0 +1,136 @@
+"""Templates for new notes: those in the vault, as Obsidian's own plugin reads them, and a few of ours."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from scrubjay.errors import InvalidInput, NoteUnreadable, NotFound
+from scrubjay.notes.markdown.format import parse
+from scrubjay.notes.markdown.frontmatter_fields import of_others
+from scrubjay.notes.markdown.note import Note
+
+__all__ = ["BUILT_IN", "FOLDER", "begun", "filled", "template_names", "template_text"]
+
+FOLDER = "templates"
+BUILT_IN = {
+    "daily": "## Plan\n\n- [ ] \n\n## Notes\n\n## Looking back\n",
+    "decision": "## Context\n\n## Options\n\n- \n\n## Decision\n\n_Decided on {{date}}._\n\n## Consequences\n",
+    "meeting": "**Date:** {{date}} {{time}}\n\n**With:** \n\n## Agenda\n\n- \n\n## Notes\n\n## Next steps\n\n- [ ] \n",
+    "project": "**Goal:** \n\n**Started:** {{date}}\n\n## Status\n\n## Next steps\n\n- [ ] \n\n## Material\n\n- \n",
+}
+_LARGEST = 1024 * 1024
+_FIELD = re.compile(r"\{\{[ ]?(?P<name>title|date|time)[ ]?(?::(?P<format>[^{}\n]{0,100}))?\}\}", re.IGNORECASE)
+_USUAL = {"date": "YYYY-MM-DD", "time": "HH:mm"}
+_PART = re.compile(
+    r"\[(?P<literal>[^\]]*)\]|YYYY|YY|MMMM|MMM|MM|Mo|M|DDDD|DDD|Do|DD|D|dddd|ddd|dd|d|E|HH|H|hh|h|mm|m|ss|s|SSS|A|a|"
+    r"WW|W|GGGG|Q|ZZ|Z|X|x"
+)
+_MONTHS = "January February March April May June July August September October November December".split()
+_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+
+
+def template_names(folder: Path) -> tuple[str, ...]:
+    """The templates that there are: those in `templates/` of a vault's folder, and those built in."""
+    own = folder / FOLDER
+    names = {path.stem for path in own.glob("*.md") if _is_plain(path)} if own.is_dir() else set[str]()
+    return tuple(sorted(names | BUILT_IN.keys()))
+
+
+def template_text(folder: Path, name: str) -> str:
+    """The text of a template, the vault's own before the one built in; raises NotFound naming those that there are."""
+    names = template_names(folder)
+    if name not in names:
+        raise NotFound(f"there is no template {name[:80]!r}", hint=f"There are {', '.join(names)}", template=name[:80])
+    path = folder / FOLDER / f"{name}.md"
+    if not _is_plain(path):
+        return BUILT_IN[name]
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"the template {name!r} cannot be read: {error}", hint="Save it as UTF-8 text") from None
+
+
+def filled(template_text: str, *, title: str, now: datetime) -> str:
+    """A template with `{{title}}`, `{{date}}`, `{{time}}` and `{{date:YYYY-MM-DD}}` filled in; all else stays."""
+    return _FIELD.sub(lambda found: _value(found, title, now), template_text)
+
+
+def begun(text: str) -> Note:
+    """What a note begins with: the frontmatter of a filled template is its own, unless it cannot be read."""
+    try:
+        page = parse(text.encode("utf-8", "replace"))
+    except NoteUnreadable:
+        return Note(content=text)
+    head = page.layout.head
+    if head is None:
+        return Note(content=text)
+    return replace(page.note, extra=page.note.extra + of_others(head).replace("\r\n", "\n"))
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink() and path.stat().st_size <= _LARGEST
+
+
+def _value(found: re.Match[str], title: str, now: datetime) -> str:
+    name = found["name"].lower()
+    if name == "title":
+        return title
+    return _PART.sub(lambda part: _part(part, now), (found["format"] or "").strip() or _USUAL[name])
+
+
+def _part(found: re.Match[str], now: datetime) -> str:
+    """One part of a format, as Moment.js has them."""
+    return found["literal"] if found["literal"] is not None else _PARTS[found[0]](now)
+
+
+def _ordinal(number: int) -> str:
+    teen = number % 100 in (11, 12, 13)
+    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def _zone(now: datetime, colon: str) -> str:
+    minutes = int((offset.total_seconds() if (offset := now.utcoffset()) else 0) // 60)
+    sign = "-" if minutes < 0 else "+"
+    return f"{sign}{abs(minutes) // 60:02}{colon}{abs(minutes) % 60:02}"
+
+
+_PARTS: dict[str, Callable[[datetime], str]] = {
+    "YYYY": lambda now: f"{now.year:04}",
+    "YY": lambda now: f"{now.year % 100:02}",
+    "MMMM": lambda now: _MONTHS[now.month - 1],
+    "MMM": lambda now: _MONTHS[now.month - 1][:3],
+    "MM": lambda now: f"{now.month:02}",
+    "Mo": lambda now: _ordinal(now.month),
+    "M": lambda now: str(now.month),
+    "DDDD": lambda now: f"{now.timetuple().tm_yday:03}",
+    "DDD": lambda now: str(now.timetuple().tm_yday),
+    "Do": lambda now: _ordinal(now.day),
+    "DD": lambda now: f"{now.day:02}",
+    "D": lambda now: str(now.day),
+    "dddd": lambda now: _DAYS[now.weekday()],
+    "ddd": lambda now: _DAYS[now.weekday()][:3],
+    "dd": lambda now: _DAYS[now.weekday()][:2],
+    "d": lambda now: str(now.isoweekday() % 7),
+    "E": lambda now: str(now.isoweekday()),
+    "HH": lambda now: f"{now.hour:02}",
+    "H": lambda now: str(now.hour),
+    "hh": lambda now: f"{(now.hour - 1) % 12 + 1:02}",
+    "h": lambda now: str((now.hour - 1) % 12 + 1),
+    "mm": lambda now: f"{now.minute:02}",
+    "m": lambda now: str(now.minute),
+    "ss": lambda now: f"{now.second:02}",
+    "s": lambda now: str(now.second),
+    "SSS": lambda now: f"{now.microsecond // 1000:03}",
+    "A": lambda now: "AM" if now.hour < 12 else "PM",  # noqa: PLR2004 - noon
+    "a": lambda now: "am" if now.hour < 12 else "pm",  # noqa: PLR2004 - noon
+    "WW": lambda now: f"{now.isocalendar().week:02}",
+    "W": lambda now: str(now.isocalendar().week),
+    "GGGG": lambda now: f"{now.isocalendar().year:04}",
+    "Q": lambda now: str((now.month + 2) // 3),
+    "ZZ": lambda now: _zone(now, ""),
+    "Z": lambda now: _zone(now, ":"),
+    "X": lambda now: str(int(now.timestamp())),
+    "x": lambda now: str(int(now.timestamp() * 1000)),
+}

@@ -1,0 +1,121 @@
+"""Documents: small JSON values by collection and key."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from scrubjay.model.document import Document
+from scrubjay.model.timestamps import to_micros
+from scrubjay.storage.document_rows import document_of, require_own, stale_document, subjects_of, value_text
+from scrubjay.storage.postgres.commit.plan import canonical_id
+from scrubjay.storage.postgres.commit.read import plain_ids
+from scrubjay.storage.postgres.database import Database
+from scrubjay.storage.postgres.query import Ask, Rows, Work
+from scrubjay.storage.postgres.sql_files import named_statements
+from scrubjay.storage.rows import micros_of
+
+_SQL = named_statements("queries/documents")
+_END_OF_TIME = 1 << 62
+_COLUMNS = 8
+
+
+async def document(database: Database, space: str, collection: str, key: str) -> Document | None:
+    """Return one document."""
+    rows = await database.rows(_SQL["get"], collection, key, space=space)
+    return next(iter(_documents(space, rows)), None)
+
+
+async def documents(database: Database, space: str, collection: str, *, after: str, limit: int) -> list[Document]:
+    """Return the documents of a collection, by key."""
+    return _documents(space, await database.rows(_SQL["page"], collection, after, limit, space=space))
+
+
+async def latest_documents(
+    database: Database, space: str, collection: str, *, before: tuple[datetime, str] | None, limit: int
+) -> list[Document]:
+    """Return the documents of a collection, latest first."""
+    at, key = (to_micros(before[0]), before[1]) if before else (_END_OF_TIME, "")
+    statement = "SELECT * FROM scrubjay.latest_documents(%s, %s, %s, %s)"
+    return _documents(space, await database.rows(statement, collection, at, key, limit, space=space))
+
+
+async def documents_about(
+    database: Database, space: str, collection: str, ids: Sequence[str], *, limit: int
+) -> list[Document]:
+    """Return the documents of a collection about memories, latest first."""
+    statement = "SELECT * FROM scrubjay.documents_about(%s, %s::uuid[], %s)"
+    return _documents(space, await database.rows(statement, collection, plain_ids(ids), limit, space=space))
+
+
+async def due_documents(database: Database, collection: str, *, now: datetime, limit: int) -> list[Document]:
+    """Return the documents of a collection in all spaces that are due, longest first."""
+    statement = "SELECT * FROM scrubjay.due_documents(%s, %s, %s)"
+    rows = await database.rows(statement, collection, to_micros(now), limit, keeper=True)
+    return [document_of((row[0], row[1], row[2], row[3], row[4], row[5], row[6])) for row in rows]
+
+
+async def all_documents(database: Database, space: str, *, after: tuple[str, str], limit: int) -> list[Document]:
+    """Return the documents of all collections of a space."""
+    statement = "SELECT * FROM scrubjay.all_documents(%s, %s, %s)"
+    return _documents(space, await database.rows(statement, *after, limit, space=space))
+
+
+async def file_all(work: Work, documents: Sequence[Document], *, space: str) -> None:
+    """Write documents as a part of a commit, whatever their current version."""
+    for document in documents:
+        require_own(document, space)
+        await work.do(_SQL["put"], *_values(document, version=1))
+
+
+async def put_document(database: Database, document: Document, *, base: int | None) -> Document:
+    """Write a document as the version after `base`; raises StaleVersion."""
+
+    async def job(work: Work) -> int:
+        rows = await work.rows(_SQL["version"], document.collection, document.key)
+        current = int(rows[0][0]) if rows else None
+        if current != base:
+            raise stale_document(document, base=base, current=current)
+        ((version,),) = await work.rows(_SQL["put"], *_values(document, version=1))
+        work.proof = Ask(_SQL["has_version"], (document.collection, document.key, version, to_micros(document.at)))
+        return int(version)
+
+    return replace(document, version=await database.write(job, space=document.space, make=True))
+
+
+async def import_documents(database: Database, space: str, documents: Sequence[Document], *, renew: bool) -> int:
+    """Copy documents of another store with their versions, and return how many rows that changed."""
+    rows = [_values(document, version=document.version) for document in documents]
+
+    async def job(work: Work) -> int:
+        columns = [[row[place] for row in rows] for place in range(_COLUMNS)]
+        return await work.do(_SQL["copy_changed" if renew else "copy_missing"], *columns)
+
+    return await database.write(job, space=space, make=True)
+
+
+async def delete_document(database: Database, space: str, collection: str, key: str) -> bool:
+    """Delete a document, and tell whether there was one."""
+
+    async def job(work: Work) -> int:
+        return await work.do(_SQL["delete"], collection, key)
+
+    return bool(await database.write(job, space=space))
+
+
+async def drop_documents_about(work: Work, memory_ids: Sequence[str]) -> None:
+    """Delete the documents about memories."""
+    for name in ("delete_about_memory", "delete_about_other_memory"):
+        await work.do(_SQL[name], list(memory_ids))
+
+
+def _documents(space: str, rows: Rows) -> list[Document]:
+    return [document_of((space, row[0], row[1], row[2], row[3], row[4], row[5])) for row in rows]
+
+
+def _values(document: Document, *, version: int) -> tuple[str | int | None, ...]:
+    memory_id, other_id = subjects_of(document)
+    return (
+        document.collection, document.key, value_text(document), version, to_micros(document.at),
+        micros_of(document.due),
+        canonical_id(memory_id) or None, canonical_id(other_id) or None,
+    )  # fmt: skip

@@ -1,0 +1,106 @@
+"""The past of the store: versions of memories, and the relations at a moment."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+
+from scrubjay.errors import BodyDamaged
+from scrubjay.model.relation import Relation
+from scrubjay.model.timestamps import from_micros, to_micros
+from scrubjay.model.version import Version
+from scrubjay.storage.body_cache import damaged_version
+from scrubjay.storage.past_relations import relations_then
+from scrubjay.storage.postgres.bodies import Bodies
+from scrubjay.storage.postgres.commit.plan import canonical_id
+from scrubjay.storage.postgres.commit.read import plain_ids
+from scrubjay.storage.postgres.database import Database
+from scrubjay.storage.postgres.delta_chains import Body, encoded_of
+from scrubjay.storage.postgres.read import relations
+from scrubjay.storage.postgres.sql_files import named_statements
+
+LAST = 2**31 - 1
+_SQL = named_statements("queries/history")
+# More versions than these are decompressed in a thread.
+_FEW = 16
+
+
+async def versions(
+    database: Database,
+    space: str,
+    memory_id: str,
+    *,
+    bodies: Bodies,
+    limit: int,
+    test: str = "v.number < %s",
+    value: int = LAST,
+) -> list[Version]:
+    """Return the versions of a memory that pass a test, newest first."""
+    heads: list[Sequence[object]] = []
+
+    async def select() -> list[Body]:
+        statement = _SQL["versions"].replace("{condition}", test)
+        rows = await database.rows(statement, canonical_id(memory_id) or None, value, limit, space=space)
+        heads[:] = [row[1:8] for row in rows]
+        return [Body(encoded_of(row[8:]), memory_id, row[1], row[0]) for row in rows]
+
+    selected = await bodies.select(space, select)
+    return [version_of(head, body, space=space, bodies=bodies) for head, body in zip(heads, selected, strict=True)]
+
+
+async def version(database: Database, space: str, memory_id: str, *, number: int, bodies: Bodies) -> Version | None:
+    """Return one version of a memory."""
+    matches = await versions(database, space, memory_id, test="v.number = %s", value=number, limit=1, bodies=bodies)
+    return matches[0] if matches else None
+
+
+async def version_at(database: Database, space: str, memory_id: str, *, at: datetime, bodies: Bodies) -> Version | None:
+    """Return the newest version of a memory at a moment."""
+    test, moment = "v.created_at <= %s", to_micros(at)
+    matches = await versions(database, space, memory_id, test=test, value=moment, limit=1, bodies=bodies)
+    return matches[0] if matches else None
+
+
+async def versions_at(
+    database: Database, space: str, ids: Sequence[str], *, at: datetime, bodies: Bodies
+) -> dict[str, Version]:
+    """Return the newest version of each memory at a moment, by id."""
+    heads: list[Sequence[object]] = []
+
+    async def select() -> list[Body]:
+        rows = await database.rows(_SQL["versions_at"], to_micros(at), plain_ids(ids), space=space)
+        heads[:] = [row[2:9] for row in rows]
+        return [Body(encoded_of(row[9:]), str(row[1]), row[2], row[0]) for row in rows]
+
+    selected = await bodies.select(space, select)
+
+    def unpack() -> dict[str, Version]:
+        pairs = zip(heads, selected, strict=True)
+        return {body.memory_id: version_of(head, body, space=space, bodies=bodies) for head, body in pairs}
+
+    by_id = unpack() if len(heads) <= _FEW else await asyncio.to_thread(unpack)
+    return {memory_id: by_id[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in by_id}
+
+
+async def relations_at(database: Database, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
+    """Return the relations of memories at a moment."""
+    rows = await database.rows(_SQL["relation_changes"], plain_ids(ids), space=space)
+    return relations_then(await relations(database, space, ids), rows, at=at)
+
+
+def version_of(head: Sequence[object], body: Body, *, space: str, bodies: Bodies) -> Version:
+    """Return the version of a body; raises BodyDamaged with its number."""
+    number, parent, action, created_at, agent, run, message = head
+    try:
+        memory = bodies.unpack(body, space=space)
+    except BodyDamaged as error:
+        raise damaged_version(error, memory_id=body.memory_id, version=body.version) from error
+    return Version(
+        number=int(str(number)),
+        memory=memory,
+        parent=None if parent is None else int(str(parent)),
+        action=str(action),
+        created_at=from_micros(int(str(created_at))),
+        agent=str(agent),
+        run=str(run),
+        message=str(message),
+    )

@@ -1,0 +1,408 @@
+"""The record store on one PostgreSQL database, for several servers."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Self
+
+from scrubjay.errors import StoreError
+from scrubjay.model.change import Change, Origin
+from scrubjay.model.document import Document
+from scrubjay.model.idempotency import StoredAnswer
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
+from scrubjay.model.query import Facet, Filter
+from scrubjay.model.relation import Relation
+from scrubjay.model.token import Token
+from scrubjay.model.version import Version
+from scrubjay.ports import (
+    Commit,
+    Committed,
+    Embedded,
+    Handle,
+    LexicalMatch,
+    MemoryHistory,
+    Neighbours,
+    Progress,
+    Run,
+    StoreStatistics,
+    TermStatistics,
+)
+from scrubjay.ports.cluster import Lease
+from scrubjay.storage.lru import Recent
+from scrubjay.storage.postgres import (
+    backup,
+    history,
+    inventory,
+    lexicon,
+    log,
+    neighbours,
+    prefix_search,
+    purge,
+    read,
+    records,
+    reindex,
+    tokens,
+    upkeep,
+    vectors,
+)
+from scrubjay.storage.postgres import documents as collections
+from scrubjay.storage.postgres.address import Address
+from scrubjay.storage.postgres.bodies import Bodies
+from scrubjay.storage.postgres.commit.write import Applied
+from scrubjay.storage.postgres.database import Database
+from scrubjay.storage.postgres.leader import Leader
+from scrubjay.storage.postgres.notify import CommitNotifier, listening
+from scrubjay.storage.postgres.rate_leases import Allowances
+from scrubjay.storage.postgres.schema import prepare
+from scrubjay.storage.postgres.training import Training
+from scrubjay.storage.postgres.vector_tables import VectorTables
+from scrubjay.text.passages import passages_of
+
+_KEPT_VECTORS = 4_096
+
+
+class PostgresStore:
+    """The RecordStore port on one database, which other processes use at the same time."""
+
+    def __init__(self, database: Database, *, store_id: str) -> None:
+        self.database = database
+        self.vector_tables = VectorTables(database)
+        self._store_id = store_id
+        self._bodies = Bodies(database)
+        self._training = Training(database, self._bodies)
+        self._bell = CommitNotifier(database)
+        self._counted = lexicon.Counted()
+        self._allowances = Allowances(database)
+        # A text's vector never changes.
+        self._vectors: Recent[tuple[str, str, bytes], Vector] = Recent(_KEPT_VECTORS)
+
+    @classmethod
+    async def open(cls, address: Address, *, partitions: int = 0) -> Self:
+        """Open the database, and set it up where it is empty."""
+        await prepare(address, partitions=partitions)
+        database = await Database.open(address)
+        try:
+            rows = await database.rows("SELECT value FROM scrubjay.meta WHERE key = 'store_id'")
+        except BaseException:
+            await database.close()
+            raise
+        store = cls(database, store_id=str(rows[0][0]))
+        # The upkeep does the rest.
+        with suppress(StoreError):
+            await reindex.reread_few(database, store._bodies)
+        return store
+
+    # ---- records ----
+
+    async def commit(self, commit: Commit) -> Committed:
+        applied = await records.apply_commit(self.database, commit, bodies=self._bodies)
+        self._after(commit.space, applied)
+        seq = await self.last_seq() if applied.seq is None else applied.seq
+        return Committed(seq=seq, answer=applied.answer)
+
+    async def answered(self, space: str, key: str, digest: bytes) -> str | None:
+        return await read.answered(self.database, space, key, digest)
+
+    async def adopt(self, space: str, histories: Sequence[MemoryHistory], *, origin: Origin) -> tuple[str, ...]:
+        prepared = await asyncio.to_thread(_with_passages, histories)
+        applied = await records.adopt(self.database, space, prepared, origin=origin, bodies=self._bodies)
+        self._after(space, applied)
+        return applied.taken
+
+    async def purge(self, space: str, ids: Sequence[str], *, origin: Origin) -> int:
+        count = await purge.purge(self.database, space, ids, origin=origin, bodies=self._bodies)
+        if count:
+            self._bell.ring(purged=True)
+            self._forget()
+            await self._training.clean(space)
+        return count
+
+    async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
+        await records.touch(self.database, space, ids, at=at)
+
+    async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
+        return await read.get(self.database, space, ids, bodies=self._bodies)
+
+    async def find(self, space: str, ref: str, *, state: State | None = None) -> tuple[Handle, ...]:
+        return await read.find(self.database, space, ref, state=state)
+
+    async def nearest(self, space: str, ref: str, *, limit: int) -> tuple[str, ...]:
+        return await read.nearest(self.database, space, ref, limit=limit)
+
+    async def labels(self, space: str, field: str, *, prefix: str, limit: int) -> tuple[str, ...]:
+        return await read.labels(self.database, space, field, prefix=prefix, limit=limit)
+
+    async def same_content(self, space: str, content: str) -> tuple[str, ...]:
+        return await read.same_content(self.database, space, content)
+
+    async def versions(self, space: str, memory_id: str, *, limit: int, before: int | None = None) -> list[Version]:
+        value = before or history.LAST
+        return await history.versions(self.database, space, memory_id, value=value, limit=limit, bodies=self._bodies)
+
+    async def version(self, space: str, memory_id: str, number: int) -> Version | None:
+        return await history.version(self.database, space, memory_id, number=number, bodies=self._bodies)
+
+    async def version_at(self, space: str, memory_id: str, *, at: datetime) -> Version | None:
+        return await history.version_at(self.database, space, memory_id, at=at, bodies=self._bodies)
+
+    async def versions_at(self, space: str, ids: Sequence[str], *, at: datetime) -> dict[str, Version]:
+        return await history.versions_at(self.database, space, ids, at=at, bodies=self._bodies) if ids else {}
+
+    async def relations_at(self, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
+        return await history.relations_at(self.database, space, ids, at=at) if ids else []
+
+    async def sizes(self, space: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+        return await read.sizes(self.database, space, ids) if ids else {}
+
+    async def relations(self, space: str, ids: Sequence[str]) -> list[Relation]:
+        return await read.relations(self.database, space, ids)
+
+    async def list_ids(self, space: str, filter: Filter, *, limit: int, after: str | None = None) -> list[str]:
+        return await read.list_ids(self.database, space, filter, limit=limit, after=after)
+
+    async def pinned(self, space: str) -> list[str]:
+        return await read.pinned(self.database, space)
+
+    async def members(self, space: str, group: str) -> list[str]:
+        return await read.members(self.database, space, group)
+
+    # ---- lexicon ----
+
+    async def lexical_candidates(
+        self, space: str, terms: Sequence[str], filter: Filter, *, limit: int
+    ) -> list[tuple[int, float]]:
+        return await self._counted.candidates(self.database, space, terms, filter, limit=limit)
+
+    async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
+        return await self._counted.statistics(self.database, space, terms, state=state)
+
+    async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
+        return await neighbours.stored_passages(self.database, space, ids, around=around) if ids else []
+
+    async def passage_numbers(self, space: str, memory_ids: Sequence[str]) -> list[int]:
+        return await neighbours.passage_numbers(self.database, space, memory_ids) if memory_ids else []
+
+    async def beside(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Neighbours]:
+        return await neighbours.beside(self.database, space, memory_ids, each=each) if memory_ids else {}
+
+    async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        return await lexicon.similar_terms(self.database, space, term, state=state, limit=limit) if limit > 0 else []
+
+    async def terms_with_prefix(self, space: str, prefix: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        return await prefix_search.terms_with_prefix(self.database, space, prefix, state=state, limit=max(limit, 0))
+
+    async def memories_matching(
+        self, space: str, groups: Sequence[Sequence[str]], filter: Filter, *, limit: int
+    ) -> list[LexicalMatch]:
+        return await prefix_search.memories_matching(self.database, space, groups, filter, limit=max(limit, 0))
+
+    async def facet_values(self, space: str, field: str, *, state: State, limit: int) -> list[tuple[str, int]]:
+        return await read.facet_values(self.database, space, field, state=state, limit=max(limit, 0))
+
+    async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
+        return await lexicon.known_facets(self.database, space, facets, state=state) if facets else {}
+
+    async def passing(self, space: str, filter: Filter) -> Sequence[int]:
+        return await lexicon.passing(self.database, space, filter)
+
+    # ---- vectors ----
+
+    async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+        cached = {
+            digest: vector for digest in hashes if (vector := self._vectors.get((space, model, digest))) is not None
+        }
+        missing = [digest for digest in hashes if digest not in cached]
+        if missing:
+            read = await vectors.vectors(self.database, space, model, missing)
+            for digest, vector in read.items():
+                # A copy: a slice would keep the whole batch in memory.
+                self._vectors.put((space, model, digest), vector.copy())
+            cached |= read
+        return cached
+
+    async def embedded(self, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
+        return await vectors.embedded_among(self.database, space, model, hashes) if hashes else set()
+
+    async def store_vectors(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
+        applied = await records.store_vectors(
+            self.database, space, embedded, memory_ids=memory_ids, origin=origin, bodies=self._bodies
+        )
+        self._after(space, applied)
+
+    async def without_vectors(self, model: str, *, limit: int) -> list[tuple[str, str]]:
+        return await vectors.without_vectors(self.database, model, limit=limit)
+
+    async def points(self, model: str, *, after: int, limit: int) -> list[Point]:
+        return await vectors.points(self.database, model, after=after, limit=limit)
+
+    async def points_of(self, model: str, numbers: Sequence[int]) -> list[Point]:
+        return await vectors.points_of(self.database, model, numbers)
+
+    async def point_count(self, model: str) -> int:
+        return await vectors.point_count(self.database, model)
+
+    # ---- the log ----
+
+    async def changes(self, *, after: int, limit: int) -> list[Change]:
+        return await log.changes(self.database, after=after, limit=limit)
+
+    async def changes_in(self, space: str, *, after: int, limit: int) -> list[Change]:
+        return await log.changes_in(self.database, space, after=after, limit=limit)
+
+    async def last_place(self, space: str) -> int:
+        return await log.last_place(self.database, space)
+
+    async def last_seq(self) -> int:
+        return await log.last_seq(self.database)
+
+    async def last_run(self, space: str, *, agent: str) -> Run | None:
+        return await log.last_run(self.database, space, agent=agent)
+
+    async def run(self, space: str, run: str) -> Run | None:
+        return await log.run_of(self.database, space, run)
+
+    @asynccontextmanager
+    async def listening(
+        self, hear: Callable[[], None], *, purged: Callable[[], None] = lambda: None
+    ) -> AsyncGenerator[None]:
+        """Call `hear` soon after a commit of any process; sometimes without one."""
+
+        def forget() -> None:
+            self._forget()
+            purged()
+
+        async with listening(self.database.address, hear, purged=forget):
+            yield
+
+    async def settled_seq(self) -> int:
+        return await log.settled_seq(self.database)
+
+    async def lease(self, caller: str, *, wanted: int, limit: int) -> Lease:
+        return await self._allowances.lease(caller, wanted=wanted, limit=limit)
+
+    def leader(self, name: str) -> Leader:
+        """Return a candidate for the leadership of some work among all processes of this database."""
+        return Leader(self.database.address, name)
+
+    # ---- documents ----
+
+    async def document(self, space: str, collection: str, key: str) -> Document | None:
+        return await collections.document(self.database, space, collection, key)
+
+    async def documents(self, space: str, collection: str, *, after: str = "", limit: int) -> list[Document]:
+        return await collections.documents(self.database, space, collection, after=after, limit=limit)
+
+    async def latest_documents(
+        self, space: str, collection: str, *, before: tuple[datetime, str] | None = None, limit: int
+    ) -> list[Document]:
+        return await collections.latest_documents(self.database, space, collection, before=before, limit=limit)
+
+    async def documents_about(self, space: str, collection: str, ids: Sequence[str], *, limit: int) -> list[Document]:
+        return await collections.documents_about(self.database, space, collection, ids, limit=limit) if ids else []
+
+    async def put_document(self, document: Document, *, base: int | None) -> Document:
+        return await collections.put_document(self.database, document, base=base)
+
+    async def delete_document(self, space: str, collection: str, key: str) -> bool:
+        return await collections.delete_document(self.database, space, collection, key)
+
+    async def due_documents(self, collection: str, *, now: datetime, limit: int) -> list[Document]:
+        return await collections.due_documents(self.database, collection, now=now, limit=limit)
+
+    # ---- tokens ----
+
+    async def add_token(self, token: Token, digest: bytes) -> None:
+        await tokens.add(self.database, token, digest)
+
+    async def token_by(self, digest: bytes) -> Token | None:
+        return await tokens.by_digest(self.database, digest)
+
+    async def token(self, token_id: str) -> Token | None:
+        return await tokens.by_id(self.database, token_id)
+
+    async def tokens(self) -> list[Token]:
+        return await tokens.every(self.database)
+
+    async def revoke_token(self, token_id: str, *, at: datetime) -> Token | None:
+        return await tokens.revoke(self.database, token_id, at=at)
+
+    # ---- inventory ----
+
+    async def spaces(self) -> list[str]:
+        return await inventory.spaces(self.database)
+
+    async def ids(self, space: str, *, after: str = "", limit: int) -> list[str]:
+        return await inventory.ids(self.database, space, after=after, limit=limit)
+
+    async def histories(self, space: str, ids: Sequence[str], *, most_bytes: int) -> list[MemoryHistory]:
+        return await inventory.histories(self.database, space, ids, most_bytes=most_bytes, bodies=self._bodies)
+
+    async def models(self) -> dict[str, int]:
+        return await inventory.models(self.database)
+
+    async def stored_vectors(self, space: str, model: str, *, after: bytes = b"", limit: int) -> dict[bytes, Vector]:
+        return await vectors.stored_vectors(self.database, space, model, after=after, limit=limit)
+
+    async def answers(self, space: str, *, after: str | bytes | None = None, limit: int) -> list[StoredAnswer]:
+        return await inventory.answers(self.database, space, after=after, limit=limit)
+
+    async def import_answers(self, space: str, answers: Sequence[StoredAnswer], *, origin: Origin) -> int:
+        return await inventory.import_answers(self.database, space, answers, origin=origin)
+
+    async def all_documents(self, space: str, *, after: tuple[str, str] = ("", ""), limit: int) -> list[Document]:
+        return await collections.all_documents(self.database, space, after=after, limit=limit)
+
+    async def import_documents(self, space: str, documents: Sequence[Document], *, renew: bool) -> int:
+        return await collections.import_documents(self.database, space, documents, renew=renew)
+
+    async def token_digests(self) -> dict[str, bytes]:
+        return await tokens.digests(self.database)
+
+    # ---- upkeep ----
+
+    @property
+    def store_id(self) -> str:
+        return self._store_id
+
+    async def statistics(self, space: str) -> StoreStatistics:
+        return await upkeep.statistics(self.database, space)
+
+    async def check(self, *, deep: bool = False) -> list[str]:
+        return await upkeep.check(self.database, deep=deep, bodies=self._bodies)
+
+    async def backup(self, target: Path, *, progress: Progress | None = None) -> None:
+        await backup.write_backup(self.database.address, target, progress=progress)
+
+    async def tidy(self) -> list[str]:
+        done = await self._training.tidy()
+        count = await reindex.reread(self.database, self._bodies)
+        if count:
+            self._counted.forget()
+            self._bell.ring()
+            done.append(f"re-indexed {count} memories of an older passage format")
+        return done
+
+    async def close(self) -> None:
+        await self._training.settle()
+        await self._bell.settle()
+        await self.database.close()
+
+    def _forget(self) -> None:
+        """Drop the caches, which may contain purged texts."""
+        self._bodies.forget()
+        self._counted.forget()
+        self._vectors.clear()
+
+    def _after(self, space: str, applied: Applied) -> None:
+        self._counted.forget()
+        if applied.seq is not None:
+            self._bell.ring()
+            self._training.look_soon(applied.first, applied.seq)
+        self._training.soon(space, due=applied.training_due)
+
+
+def _with_passages(histories: Sequence[MemoryHistory]) -> list[tuple[MemoryHistory, tuple[Passage, ...]]]:
+    return [(memory_history, passages_of(memory_history.memory)) for memory_history in histories]

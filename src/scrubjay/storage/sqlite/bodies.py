@@ -1,0 +1,222 @@
+"""Bodies of versions: compressed on the way in, verified on the way out, with a dictionary for each space."""
+
+import threading
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, suppress
+from functools import partial
+
+import apsw
+
+from scrubjay.errors import BodyDamaged
+from scrubjay.model.memory import Memory
+from scrubjay.model.snapshot import to_body
+from scrubjay.storage.body_cache import (
+    BATCH,
+    SAMPLES,
+    WHOLE_AT_THE_END,
+    Kept,
+    Unpacking,
+    damaged_memory,
+    folded,
+    is_training_due,
+)
+from scrubjay.storage.codec import Dictionary, Encoded, Encoding, encode, generic_dictionary, pack
+from scrubjay.storage.rows import id_text
+from scrubjay.storage.sqlite.meta import purges
+from scrubjay.storage.sqlite.sql_files import read_statements
+
+# The columns that `read_memory` needs, in order.
+MEMORY_COLUMNS = """
+    m.no, m.id, s.name, m.version, m.last_accessed, m.access_count,
+    v.encoding, v.dictionary_no, v.checksum, v.size, v.body
+"""
+MEMORY_TABLES = """
+    memories m JOIN spaces s ON s.no = m.space_no JOIN versions v ON v.memory_no = m.no AND v.number = m.version
+"""
+
+# The columns of a version that `unpack` needs, in order.
+KEPT = "number, encoding, dictionary_no, checksum, size, body"
+
+Row = tuple[int, bytes, str, int, int | None, int, int, int, bytes, int, bytes]
+_SQL = read_statements("bodies.sql")
+
+
+class Bodies:
+    """Reads and writes bodies; caches the dictionaries it has read, and the small bodies it unpacked last."""
+
+    def __init__(self) -> None:
+        self._dictionaries: dict[int, Dictionary] = {}
+        self._lock = threading.Lock()
+        self._unpacking = Unpacking()
+
+    def pack(self, connection: apsw.Connection, memory: Memory, *, space_no: int) -> Encoded:
+        """Pack a memory's body with the newest untainted dictionary of its space."""
+        return encode(to_body(memory), dictionary=self._newest_dictionary(connection, space_no))
+
+    def fold(self, connection: apsw.Connection, memory_no: int, *, number: int) -> None:
+        """Before a version is added, replace the one that need no longer be whole by its difference from the next."""
+        rows = connection.execute(
+            f"SELECT {KEPT} FROM versions WHERE memory_no = ? ORDER BY number DESC LIMIT {WHOLE_AT_THE_END}",
+            (memory_no,),
+        ).fetchall()
+        if len(rows) < WHOLE_AT_THE_END or int(rows[0][0]) >= number:
+            return
+        versions = [_stored_version(row) for row in reversed(rows)]
+        plain = [self._plain_or_none(connection, memory_no, version) for version in versions]
+        # The last one is repeated, as if the new version were stored already.
+        packed = folded([*zip(versions, plain, strict=True), (versions[-1], None)])[0]
+        if packed is not versions[0].encoded:
+            _update(connection, memory_no, Kept(versions[0].number, packed))
+
+    def read_memory(self, connection: apsw.Connection, row: Row) -> Memory:
+        """Return the memory of a row of MEMORY_COLUMNS; the error for a damaged one names its last good version."""
+        number, raw_id, space, version, accessed, count, *packed = row
+        memory_id = id_text(raw_id)
+        try:
+            return self.unpack(
+                connection, [version, *packed], memory_no=number, memory_id=memory_id, space=space, accessed=accessed,
+                count=count,
+            )  # fmt: skip
+        except BodyDamaged as error:
+            last_good = self._last_good(connection, number, version)
+            raise damaged_memory(
+                error, memory_id=memory_id, space=space, version=version, last_good=last_good
+            ) from error
+
+    def unpack(
+        self,
+        connection: apsw.Connection,
+        packed: Sequence[int | bytes],
+        *,
+        memory_no: int,
+        memory_id: str = "",
+        space: str = "",
+        accessed: int | None = None,
+        count: int = 0,
+    ) -> Memory:
+        """Return the memory of a row of KEPT."""
+        version = _stored_version(packed)
+        with closing(self._newer(connection, memory_no, version)) as newer:
+            return self._unpacking.memory(
+                version, dictionaries=partial(self._dictionary, connection), memory_id=memory_id, space=space,
+                newer=newer, accessed=accessed, count=count,
+            )  # fmt: skip
+
+    def forget_unpacked(self) -> None:
+        """Empty the cache of unpacked bodies, after a purge of some of them."""
+        self._unpacking.forget()
+
+    def training_due(self, connection: apsw.Connection, space: str) -> bool:
+        """Return whether the space has outgrown its dictionary."""
+        row = connection.execute(_SQL["dictionary_age"], (space,)).fetchone()
+        if row is None:
+            return False
+        body_count, trained_on = row
+        return is_training_due(body_count, trained_on)
+
+    def samples(self, connection: apsw.Connection, space: str) -> tuple[list[bytes], int]:
+        """Return plain bodies to train a dictionary on, and the number of purges before they were read."""
+        rows = connection.execute(_SQL["sample"], (space, SAMPLES))
+        return list(self._plain_bodies(connection, rows)), purges(connection)
+
+    def keep_dictionary(self, connection: apsw.Connection, *, space: str, data: bytes, learned_after: int) -> None:
+        """Store a trained dictionary as the space's newest, unless a purge followed the reading of its samples."""
+        if purges(connection) != learned_after:
+            return
+        connection.execute(_SQL["insert_dictionary"], (data, time.time_ns() // 1000, space))
+
+    def repack(self, connection: apsw.Connection, *, after: tuple[int, int]) -> tuple[int, int] | None:
+        """Repack some bodies that are flagged or use a tainted dictionary; return where to continue, if at all."""
+        rows = connection.execute(_SQL["bodies_to_repack"], (*after, int(Encoding.FLAGGED), BATCH)).fetchall()
+        for space_no, memory_no, *packed in rows:
+            self._repack(connection, int(space_no), int(memory_no), _stored_version(packed))
+        return (int(rows[-1][1]), int(rows[-1][2])) if rows else None
+
+    def drop_tainted(self, connection: apsw.Connection) -> int:
+        """Delete tainted dictionaries that no body uses; return how many."""
+        rows = connection.execute(_SQL["delete_unused_tainted"]).fetchall()
+        with self._lock:
+            for (number,) in rows:
+                self._dictionaries.pop(int(number), None)
+        return len(rows)
+
+    def _repack(self, connection: apsw.Connection, space_no: int, memory_no: int, version: Kept) -> None:
+        plain = self._plain_or_none(connection, memory_no, version)
+        if plain is None:
+            # It can never be read again, with or without its dictionary, which may hold purged words.
+            connection.execute(
+                "UPDATE versions SET dictionary_no = 0 WHERE memory_no = ? AND number = ?", (memory_no, version.number)
+            )
+            return
+        # The plain bytes stay the same: an older version may be stored as its difference from them.
+        packed = pack(plain, dictionary=self._newest_dictionary(connection, space_no))
+        _update(connection, memory_no, Kept(version.number, packed))
+
+    def _plain_or_none(self, connection: apsw.Connection, memory_no: int, version: Kept) -> bytes | None:
+        """Return the plain bytes of a version, or None if it is damaged."""
+        with suppress(BodyDamaged), closing(self._newer(connection, memory_no, version)) as newer:
+            return self._unpacking.plain(version, dictionaries=partial(self._dictionary, connection), newer=newer)
+        return None
+
+    def _newer(self, connection: apsw.Connection, memory_no: int, version: Kept) -> Generator[Kept]:
+        """Yield the versions after one in order; the query runs only if the first is needed."""
+        rows = connection.execute(
+            f"SELECT {KEPT} FROM versions WHERE memory_no = ? AND number > ? ORDER BY number",
+            (memory_no, version.number),
+        )
+        with closing(rows):
+            for row in rows:
+                yield _stored_version(row)
+
+    def _plain_bodies(self, connection: apsw.Connection, rows: apsw.Cursor) -> Iterator[bytes]:
+        for encoding, dictionary_no, _, _, data in rows:
+            # A damaged body is left out, and must not keep the others from being packed.
+            with suppress(BodyDamaged):
+                if encoding != Encoding.DELTA:
+                    is_packed = encoding == Encoding.ZSTD
+                    yield self._dictionary(connection, dictionary_no).decompress(data) if is_packed else data
+
+    def _newest_dictionary(self, connection: apsw.Connection, space_no: int) -> Dictionary:
+        # Read for each write: another process may have purged, and so replaced, the cached one.
+        row = connection.execute(
+            "SELECT max(no) FROM dictionaries WHERE space_no = ? AND tainted = 0", (space_no,)
+        ).fetchone()
+        return self._dictionary(connection, row[0] if row else None)
+
+    def _dictionary(self, connection: apsw.Connection, number: int | None) -> Dictionary:
+        if not number:
+            return generic_dictionary()
+        with self._lock:
+            if number not in self._dictionaries:
+                row = connection.execute("SELECT data FROM dictionaries WHERE no = ?", (number,)).fetchone()
+                if row is None:
+                    raise BodyDamaged(f"dictionary {number} is missing")
+                self._dictionaries[number] = Dictionary(number, row[0])
+            return self._dictionaries[number]
+
+    def _last_good(self, connection: apsw.Connection, memory_no: int, version: int) -> int | None:
+        rows = connection.execute(
+            f"SELECT {KEPT} FROM versions WHERE memory_no = ? AND number < ? ORDER BY number DESC",
+            (memory_no, version),
+        )
+        with closing(rows):
+            for older in map(_stored_version, rows):
+                if self._plain_or_none(connection, memory_no, older) is not None:
+                    return older.number
+        return None
+
+
+def _stored_version(row: Sequence[int | bytes]) -> Kept:
+    """Return the version of a row of KEPT."""
+    number, encoding, dictionary_no, checksum, size, data = row
+    return Kept(int(number), Encoded(bytes(data), Encoding(encoding), int(dictionary_no), bytes(checksum), int(size)))
+
+
+def _update(connection: apsw.Connection, memory_no: int, version: Kept) -> None:
+    """Store a version that was packed again."""
+    packed = version.encoded
+    connection.execute(
+        "UPDATE versions SET encoding=?, dictionary_no=?, checksum=?, size=?, body=? WHERE memory_no=? AND number=?",
+        (int(packed.encoding), packed.dictionary, packed.sha256, packed.size, packed.data, memory_no, version.number),
+    )

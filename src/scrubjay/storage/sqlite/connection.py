@@ -1,0 +1,154 @@
+"""Open the database file, and translate SQLite's errors into ours."""
+
+import os
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import apsw
+
+from scrubjay.errors import DiskFull, ScrubjayError, StoreBusy, StoreDamaged, StoreError, StoreReadOnly, WrongKey
+from scrubjay.storage.sqlite.schema import applied
+
+# How long a writer waits for another process before it gives up, and its first and longest single wait.
+_BUSY_SECONDS = 30.0
+_FIRST_WAIT = 0.001
+_LONGEST_WAIT = 0.25
+# The size of the statement cache: a commit has some fifty, and those with a question mark for each value vary.
+_CACHED_STATEMENTS = 512
+_MAGIC = b"SQLite format 3\x00"
+_HEADER_BYTES = 100
+_SMALLEST_PAGE = 512
+_RESTORE = "Restore a backup with `scrubjay backup restore FILE`"
+
+
+def connect(path: Path, *, key: str = "", cache_mb: int = 8) -> apsw.Connection:
+    """Open a connection with durable settings; raise an error that explains what is wrong with the file."""
+    with mapped_errors(path):
+        has_log = _has_log(path)
+        if not has_log:
+            _refuse_truncated(path)
+        make_private(path)
+        connection = apsw.Connection(str(path), statementcachesize=_CACHED_STATEMENTS)
+        connection.set_busy_handler(_busy_handler())
+        # A file that is refused must stay as it is: if it has a log, closing would write the log into it.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(has_log))
+        if key:
+            connection.pragma("key", key)
+        try:
+            applied(connection, path)
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+            connection.pragma("journal_mode", "wal")
+        except apsw.NotADBError:
+            connection.close()
+            raise _not_readable(path, key) from None
+        except BaseException:
+            connection.close()
+            raise
+        for name, value in (
+            ("synchronous", "full"),
+            ("secure_delete", "on"),
+            ("temp_store", "memory"),
+            ("cache_size", -cache_mb * 1024),
+            ("trusted_schema", "off"),
+        ):
+            connection.pragma(name, value)
+        # Otherwise SQLite prepares a statement with a limit again each time, in case another number has a better plan.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        return connection
+
+
+def make_private(path: Path) -> None:
+    """Create the file of a new store for its owner alone; SQLite gives the files beside it the same permissions."""
+    # If this fails, opening fails too, with a better message.
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+@contextmanager
+def mapped_errors(path: Path) -> Generator[None]:
+    """Translate every error of the driver into one of ours, with a hint."""
+    try:
+        yield
+    except ScrubjayError:
+        raise
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(
+            f"another process has been writing to {path} for {_BUSY_SECONDS:.0f} s",
+            hint="Try again; if that does not help, look for a process that hangs with this file open",
+            path=str(path),
+        ) from error
+    except apsw.FullError as error:
+        raise DiskFull(
+            f"no room left to write {path}; nothing was changed", hint="Free some space and try again", path=str(path)
+        ) from error
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError, OSError) as error:
+        raise StoreReadOnly(
+            f"{path} cannot be opened for writing",
+            hint="Check the folder's permissions, or choose another folder with --data or SCRUBJAY_HOME",
+            path=str(path),
+        ) from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise StoreDamaged(f"{path} is damaged: {error}", hint=_RESTORE, path=str(path)) from error
+    except apsw.Error as error:
+        raise StoreError(f"{path}: {error}", hint="Run `scrubjay doctor`", path=str(path)) from error
+
+
+def _busy_handler() -> Callable[[int], bool]:
+    started_at = 0.0
+
+    def wait(attempt: int) -> bool:
+        nonlocal started_at
+        if attempt == 0:
+            started_at = time.monotonic()
+        if time.monotonic() - started_at > _BUSY_SECONDS:
+            return False
+        time.sleep(min(_FIRST_WAIT * 2 ** min(attempt, 16), _LONGEST_WAIT))
+        return True
+
+    return wait
+
+
+def _has_log(path: Path) -> bool:
+    """Return whether there is a write-ahead log: a process has the file open, or was killed."""
+    wal = path.with_name(path.name + "-wal")
+    return wal.exists() and wal.stat().st_size > 0
+
+
+def _refuse_truncated(path: Path) -> None:
+    # SQLite notices a missing tail only when it reads one of the lost pages, which may be long after the first write.
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    if path.stat().st_size < _SMALLEST_PAGE:
+        # SQLite would treat a file this short as empty and overwrite it.
+        raise StoreDamaged(f"{path} is truncated: {path.stat().st_size} bytes are there", hint=_RESTORE, path=str(path))
+    with path.open("rb") as file:
+        header = file.read(_HEADER_BYTES)
+    if not header.startswith(_MAGIC) or len(header) < _HEADER_BYTES:
+        return
+    page_size = int.from_bytes(header[16:18], "big")
+    expected = (65536 if page_size == 1 else page_size) * int.from_bytes(header[28:32], "big")
+    actual = path.stat().st_size
+    if actual < expected:
+        raise StoreDamaged(
+            f"{path} is truncated: {actual} of {expected} bytes are there", hint=_RESTORE, path=str(path)
+        )
+
+
+def _not_readable(path: Path, key: str) -> ScrubjayError:
+    with path.open("rb") as file:
+        is_plain = file.read(len(_MAGIC)) == _MAGIC
+    if is_plain:
+        return WrongKey(f"{path} is not encrypted, but a key was given", hint="Open it without a key", path=str(path))
+    if key:
+        return WrongKey(
+            f"the key does not open {path}, or the file is damaged",
+            hint="Check the key file or SCRUBJAY_KEY; if the key is right, restore a backup",
+            path=str(path),
+        )
+    return WrongKey(
+        f"{path} is encrypted, or not a Scrubjay store",
+        hint="Give the key with SCRUBJAY_KEY_FILE or SCRUBJAY_KEY; if it never had one, restore a backup",
+        path=str(path),
+    )

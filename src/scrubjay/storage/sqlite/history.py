@@ -1,0 +1,136 @@
+"""Versions of memories, and the relations of an earlier moment."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import apsw
+
+from scrubjay.errors import BodyDamaged
+from scrubjay.model.change import Action
+from scrubjay.model.relation import Relation
+from scrubjay.model.timestamps import from_micros, to_micros
+from scrubjay.model.version import Version
+from scrubjay.storage.body_cache import damaged_version
+from scrubjay.storage.past_relations import Logged, relations_then
+from scrubjay.storage.rows import id_bytes, id_text
+from scrubjay.storage.sqlite.bodies import Bodies
+from scrubjay.storage.sqlite.read import relations, slices
+from scrubjay.storage.sqlite.rows import marks, run_name, space_number
+
+VERSION_COLUMNS = """m.no, v.number, v.parent, v.action, v.created_at, a.name, r.id, v.message,
+    v.encoding, v.dictionary_no, v.checksum, v.size, v.body"""
+VERSION_TABLES = """memories m JOIN spaces s ON s.no = m.space_no JOIN versions v ON v.memory_no = m.no
+    JOIN runs r ON r.no = v.run_no JOIN agents a ON a.no = r.agent_no"""
+_SIZE = 11  # the position of `v.size` in VERSION_COLUMNS
+_RELATING = f"('{Action.RELATED}', '{Action.UNRELATED}')"
+
+
+def versions(
+    connection: apsw.Connection, space: str, memory_id: str, *, limit: int, before: int | None, bodies: Bodies
+) -> list[Version]:
+    """Return versions of a memory, newest first."""
+    rows = connection.execute(
+        f"""SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number < ?
+            ORDER BY v.number DESC LIMIT ?""",
+        (id_bytes(memory_id), space, before or 1 << 62, limit),
+    ).fetchall()
+    return [version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies) for row in rows]
+
+
+def version(
+    connection: apsw.Connection,
+    space: str,
+    memory_id: str,
+    number: int,
+    *,
+    bodies: Bodies,
+    most: int | None = None,
+) -> tuple[bool, Version | None]:
+    """Return whether one version of a memory was read, and the version; one of more than `most` bytes is not read."""
+    row = connection.execute(
+        f"SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number = ?",
+        (id_bytes(memory_id), space, number),
+    ).fetchone()
+    if row is None:
+        return True, None
+    if most is not None and int(row[_SIZE]) > most:
+        return False, None
+    return True, version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies)
+
+
+def version_at(
+    connection: apsw.Connection, space: str, memory_id: str, *, at: datetime, bodies: Bodies
+) -> Version | None:
+    """Return the version that a memory had at a moment."""
+    row = connection.execute(
+        f"""SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.created_at <= ?
+            ORDER BY v.number DESC LIMIT 1""",
+        (id_bytes(memory_id), space, to_micros(at)),
+    ).fetchone()
+    return None if row is None else version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies)
+
+
+def versions_at(
+    connection: apsw.Connection, space: str, ids: Sequence[str], *, at: datetime, bodies: Bodies
+) -> dict[str, Version]:
+    """Return the version that each memory had at a moment, by id."""
+    by_id: dict[str, Version] = {}
+    for raw_ids in slices(ids):
+        rows = connection.execute(
+            f"""SELECT {VERSION_COLUMNS}, m.id FROM {VERSION_TABLES} AND v.number = (SELECT w.number FROM versions w
+                  WHERE w.memory_no = m.no AND w.created_at <= ? ORDER BY w.number DESC LIMIT 1)
+                WHERE m.space_no = ? AND m.id IN ({marks(raw_ids)})""",
+            (to_micros(at), space_number(connection, space), *raw_ids),
+        ).fetchall()
+        for row in rows:
+            memory_id = id_text(row[-1])
+            by_id[memory_id] = version_of(connection, row[:-1], memory_id=memory_id, space=space, bodies=bodies)
+    return {memory_id: by_id[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in by_id}
+
+
+def relations_at(connection: apsw.Connection, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
+    """Return the relations that any of the memories had at a moment."""
+    space_no = space_number(connection, space)
+    logged: dict[int, Logged] = {}
+    for raw_ids in slices(ids):
+        numbers = f"(SELECT no FROM memories WHERE space_no = ?1 AND id IN ({marks(raw_ids)}))"
+        rows = connection.execute(
+            f"""SELECT seq, action, changed_at, relation FROM changes
+                WHERE memory_no IN {numbers} AND action IN {_RELATING} AND relation IS NOT NULL
+                UNION SELECT seq, action, changed_at, relation FROM changes
+                WHERE target_no IN {numbers} AND action IN {_RELATING} AND relation IS NOT NULL""",
+            (space_no, *raw_ids, *raw_ids),
+        )
+        logged |= {
+            int(seq): (str(action), int(changed_at), str(relation)) for seq, action, changed_at, relation in rows
+        }
+    in_order = [logged[seq] for seq in sorted(logged)]
+    return relations_then(relations(connection, space, ids), in_order, at=at)
+
+
+def version_of(
+    connection: apsw.Connection,
+    row: tuple[int, int, int | None, str, int, str, str | bytes, str, int, int, bytes, int, bytes],
+    *,
+    memory_id: str,
+    space: str,
+    bodies: Bodies,
+) -> Version:
+    """Return the version of a row of VERSION_COLUMNS; the error for a damaged one names it."""
+    memory_no, number, parent, action, created_at, agent, run, message, *packed = row
+    try:
+        memory = bodies.unpack(
+            connection, [number, *packed], memory_no=memory_no, memory_id=memory_id, space=space
+        )  # fmt: skip
+    except BodyDamaged as error:
+        raise damaged_version(error, memory_id=memory_id, version=number) from error
+    return Version(
+        number=number,
+        memory=memory,
+        parent=parent,
+        action=action,
+        created_at=from_micros(created_at),
+        agent=agent,
+        run=run_name(run),
+        message=message,
+    )

@@ -1,0 +1,232 @@
+"""The lexical index: FTS5 finds candidates, and exact counts in tables of our own let the engine rank them.
+
+Every word and facet is stored with the number of its lexicon in front. So a query reads only entries of its own space
+and state, and no statistic of SQLite carries information from one space to another.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from scrubjay.model.memory import State
+from scrubjay.model.passage import PASSAGES_PER_MEMORY
+from scrubjay.model.query import Facet, Filter, facet
+from scrubjay.model.timestamps import to_micros
+from scrubjay.ports import TermStatistics
+from scrubjay.storage.rows import STATE_NUMBERS
+from scrubjay.storage.sqlite.rows import LAST_CHARACTER, lexicon_number, marks, space_number
+from scrubjay.storage.term_weights import Weighed, rare_of, weigh
+
+Floats = NDArray[np.float64]
+# The passages of memories by id; in the other order, SQLite would compare each passage with every memory.
+_PASSAGE_TABLES = f"""memories m CROSS JOIN passages p
+    ON p.id >= m.no * {PASSAGES_PER_MEMORY} AND p.id < (m.no + 1) * {PASSAGES_PER_MEMORY}"""
+
+
+def lexical_candidates(
+    connection: apsw.Connection, space: str, terms: Sequence[str], filter: Filter, *, limit: int
+) -> list[tuple[int, float]]:
+    """Return the ids of passages that pass the filter with the summed weights of their terms, best first."""
+    space_no = space_number(connection, space)
+    if space_no is None or not terms:
+        return []
+    lexicon_no = lexicon_number(space_no, filter.state)
+    total, _ = _totals(connection, lexicon_no)
+    weighed = weigh(_frequencies(connection, lexicon_no, terms), total=total)
+    rare = rare_of(weighed)
+    candidates = _candidates(connection, lexicon_no, rare, weighed[len(rare) :], filter, limit=limit)
+    if len(candidates) < limit and len(rare) < len(weighed) and not filter.is_empty:
+        # The filter leaves few passages with a rare term: search by the common terms too.
+        candidates = _candidates(connection, lexicon_no, weighed, [], filter, limit=limit)
+    return candidates
+
+
+def _candidates(
+    connection: apsw.Connection,
+    lexicon_no: int,
+    rare: Sequence[Weighed],
+    common: Sequence[Weighed],
+    filter: Filter,
+    *,
+    limit: int,
+) -> list[tuple[int, float]]:
+    """Return the passages whose terms weigh most together, newest first among equals.
+
+    FTS5 only says which passages have a word: its own `bm25()` reads the length of every passage it ranks, which takes
+    longer than all the rest; and the engine ranks these candidates by exact counts anyway.
+    """
+    if not rare:
+        return []
+    has_rare = any_of(word_of(lexicon_no, weighed.term) for weighed in rare)
+    lookups = [(weighed.weight, any_of([word_of(lexicon_no, weighed.term)])) for weighed in rare]
+    lookups += [(weighed.weight, f"{any_of([word_of(lexicon_no, weighed.term)])} AND {has_rare}") for weighed in common]
+    passing = passing_match(lexicon_no, filter)
+    matches = [having(connection, words + passing, filter) for _, words in lookups]
+    numbers, sums = _summed(matches, [weight for weight, _ in lookups])
+    if len(sums) > limit:
+        # Sort only those that can be among the best: all that are not below the last of them.
+        is_candidate = sums >= np.partition(sums, -limit)[-limit]
+        numbers, sums = numbers[is_candidate], sums[is_candidate]
+    best = np.lexsort((-numbers, -sums))[:limit]
+    return list(zip(numbers[best].tolist(), sums[best].tolist(), strict=True))
+
+
+def _summed(matches: Sequence[NDArray[np.int64]], weights: Sequence[float]) -> tuple[NDArray[np.int64], Floats]:
+    """Return each number once, and the summed weights of the lists it is in; the lists are sorted, so this is cheap."""
+    numbers = np.concatenate(matches)
+    order = numbers.argsort(kind="stable")
+    numbers = numbers[order]
+    is_new = np.ones(len(numbers), dtype=np.bool_)
+    np.not_equal(numbers[1:], numbers[:-1], out=is_new[1:])
+    weight_of_each = np.repeat(weights, [len(match) for match in matches])[order]
+    sums = np.bincount(is_new.cumsum() - 1, weights=weight_of_each)
+    return numbers[is_new], sums.astype(np.float64, copy=False)
+
+
+def having(connection: apsw.Connection, match: str, filter: Filter) -> NDArray[np.int64]:
+    """Return the ids of passages that match. SQLite joins them to one row: each row would wait for the interpreter."""
+    ((joined,),) = connection.execute(
+        f"""SELECT group_concat(postings.rowid) FROM postings {_date_join(filter)}
+            WHERE postings MATCH ? {_date_test(filter)}""",
+        (match, *date_bounds(filter)),
+    ).fetchall()
+    return np.fromstring(joined or "", dtype=np.int64, sep=",")
+
+
+def term_statistics(connection: apsw.Connection, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
+    """Return the counts of one state of one space."""
+    space_no = space_number(connection, space)
+    if space_no is None:
+        return TermStatistics(passages=0, total_length=0, frequencies={})
+    lexicon_no = lexicon_number(space_no, state)
+    passage_count, term_count = _totals(connection, lexicon_no)
+    frequencies = _frequencies(connection, lexicon_no, terms)
+    return TermStatistics(passages=passage_count, total_length=term_count, frequencies=frequencies)
+
+
+def passage_count(connection: apsw.Connection, space: str, *, state: State) -> int:
+    """Return the number of passages of one state of a space."""
+    space_no = space_number(connection, space)
+    return 0 if space_no is None else _totals(connection, lexicon_number(space_no, state))[0]
+
+
+def postings(connection: apsw.Connection, space: str, terms: Sequence[str], *, state: State) -> int:
+    """Return how many entries of the index a search for some terms visits at most."""
+    space_no = space_number(connection, space)
+    return 0 if space_no is None else sum(_frequencies(connection, lexicon_number(space_no, state), terms).values())
+
+
+def known_facets(connection: apsw.Connection, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
+    """Return those of some facets that exist in one state of a space, and how many memories have each."""
+    space_no = space_number(connection, space)
+    if space_no is None or not facets:
+        return {}
+    rows = connection.execute(
+        f"SELECT facet, memory_count FROM facets WHERE lexicon_no = ? AND facet IN ({marks(facets)})",
+        (lexicon_number(space_no, state), *facets),
+    )
+    return {str(facet): int(count) for facet, count in rows}
+
+
+def facet_values(
+    connection: apsw.Connection, space: str, field: str, *, state: State, limit: int
+) -> list[tuple[str, int]]:
+    """Return the values of a facet and how many memories have each, most first."""
+    space_no, start = space_number(connection, space), facet(field, "")
+    rows = connection.execute(
+        """SELECT facet, memory_count FROM facets WHERE lexicon_no = ? AND facet >= ? AND facet < ?
+           ORDER BY memory_count DESC, facet LIMIT ?""",
+        (None if space_no is None else lexicon_number(space_no, state), start, start + LAST_CHARACTER, max(limit, 0)),
+    )
+    return [(str(value)[len(start) :], int(count)) for value, count in rows]
+
+
+def passing(connection: apsw.Connection, space: str, filter: Filter) -> list[int]:
+    """Return the ids of all passages that pass a filter."""
+    space_no = space_number(connection, space)
+    if space_no is None:
+        return []
+    groups = filter.facet_groups
+    if groups:
+        match = _facet_match(lexicon_number(space_no, filter.state), groups)
+        rows = connection.execute(
+            f"SELECT postings.rowid FROM postings {_date_join(filter)} WHERE postings MATCH ? {_date_test(filter)}",
+            (match, *date_bounds(filter)),
+        )
+    else:
+        rows = connection.execute(
+            f"SELECT p.id FROM {_PASSAGE_TABLES} WHERE m.space_no = ? AND m.state = ? {_date_test(filter)}",
+            (space_no, STATE_NUMBERS[filter.state], *date_bounds(filter)),
+        )
+    return [int(row[0]) for row in rows]
+
+
+def facet_match(space_no: int, filter: Filter) -> str:
+    """Return the FTS5 expression for a filter's facets; empty if it has none."""
+    groups = filter.facet_groups
+    return _facet_match(lexicon_number(space_no, filter.state), groups) if groups else ""
+
+
+def date_bounds(filter: Filter) -> tuple[int, ...]:
+    """Return the values for the question marks of a filter's date test."""
+    return tuple(to_micros(moment) for moment in (filter.since, filter.until) if moment is not None)
+
+
+def word_of(lexicon_no: int, term: str) -> str:
+    """Return the indexed form of a term."""
+    return f"{lexicon_no}x{term}"
+
+
+def label_of(lexicon_no: int, facet: Facet) -> str:
+    """Return the indexed form of a facet, which is one of the words."""
+    return f"{lexicon_no}y{hashlib.blake2b(facet.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+
+
+def passing_match(lexicon_no: int, filter: Filter) -> str:
+    """Return the FTS5 expression that restricts another one to a filter's facets; empty if it has none."""
+    groups = filter.facet_groups
+    return f" AND {_facet_match(lexicon_no, groups)}" if groups else ""
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Return the FTS5 expression that matches any of some words."""
+    # Quoted, so that no word can be an operator; terms hold no quotation mark.
+    return "(" + " OR ".join(f'"{word}"' for word in words) + ")"
+
+
+def size_and_frequencies(
+    connection: apsw.Connection, lexicon_no: int, terms: Sequence[str]
+) -> tuple[int, dict[str, int]]:
+    """Return how many passages a lexicon counts, and how many of them have each term."""
+    return _totals(connection, lexicon_no)[0], _frequencies(connection, lexicon_no, terms)
+
+
+def _date_join(filter: Filter) -> str:
+    return "JOIN passages p ON p.id = postings.rowid" if date_bounds(filter) else ""
+
+
+def _date_test(filter: Filter) -> str:
+    since = "AND p.date >= ? " if filter.since else ""
+    return since + ("AND p.date < ?" if filter.until else "")
+
+
+def _facet_match(lexicon_no: int, groups: Iterable[Sequence[Facet]]) -> str:
+    return " AND ".join(any_of(label_of(lexicon_no, facet) for facet in group) for group in groups)
+
+
+def _totals(connection: apsw.Connection, lexicon_no: int) -> tuple[int, int]:
+    """Return how many passages a lexicon counts, and how many terms they have together."""
+    row = connection.execute("SELECT passage_count, term_count FROM lexicons WHERE no = ?", (lexicon_no,)).fetchone()
+    return (int(row[0]), int(row[1])) if row else (0, 0)
+
+
+def _frequencies(connection: apsw.Connection, lexicon_no: int, terms: Sequence[str]) -> dict[str, int]:
+    distinct = list(dict.fromkeys(terms))
+    rows = connection.execute(
+        f"SELECT term, passage_count FROM terms WHERE lexicon_no = ? AND term IN ({marks(distinct)})",
+        (lexicon_no, *distinct),
+    )
+    return {str(term): int(count) for term, count in rows}

@@ -1,0 +1,99 @@
+"""Index memories again whose passages were made in an older format."""
+
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import apsw
+
+from scrubjay.errors import BodyDamaged
+from scrubjay.model.change import Action, Origin
+from scrubjay.model.identity import new_id
+from scrubjay.model.passage import passage_id
+from scrubjay.storage.rows import STATES
+from scrubjay.storage.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies, Row
+from scrubjay.storage.sqlite.log import append_change, run_number
+from scrubjay.storage.sqlite.postings import Entry
+from scrubjay.storage.sqlite.records import reindex, stored_facets, update_memory
+from scrubjay.storage.sqlite.rows import lexicon_number
+from scrubjay.text.passages import SHAPE, passages_of
+
+_OUTDATED = f"passage_format < {SHAPE}"
+_SIZE = 9  # the position of `v.size` in MEMORY_COLUMNS
+_OutdatedRow = tuple[int, bytes, str, int, int | None, int, int, int, bytes, int, bytes, int, int, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Page:
+    """How much is indexed in one transaction: a fraction of a second, since other writers wait for it."""
+
+    memories: int = 100
+    size: int = 1024 * 1024
+
+
+PAGE = Page()
+
+
+def is_due(connection: apsw.Connection) -> bool:
+    """Return whether any memory has passages in an older format."""
+    row = connection.execute(
+        f"SELECT 1 FROM memories INDEXED BY memories_passage_format WHERE {_OUTDATED} LIMIT 1"
+    ).fetchone()
+    return row is not None
+
+
+def reread(connection: apsw.Connection, *, after: int, bodies: Bodies, page: Page = PAGE) -> tuple[int, int | None]:
+    """Index a page of memories again; return how many, and the number to continue after, if any."""
+    done, (rows, is_last) = 0, _outdated(connection, after=after, page=page)
+    for row in rows:
+        # A damaged memory keeps its old passages: they are all that is left of it.
+        with suppress(BodyDamaged):
+            _reindex(connection, row[:-3], space_no=row[-3], state=row[-2], passages=row[-1], bodies=bodies)
+            done += 1
+    return done, None if is_last else int(rows[-1][0])
+
+
+def _outdated(connection: apsw.Connection, *, after: int, page: Page) -> tuple[list[_OutdatedRow], bool]:
+    """Return the next outdated memories, and whether they are the last; at least one if any is left, however large."""
+    rows: list[_OutdatedRow] = []
+    size = 0
+    cursor = connection.execute(
+        f"""SELECT {MEMORY_COLUMNS}, m.space_no, m.state, m.passage_count
+            FROM {MEMORY_TABLES.replace("memories m", "memories m INDEXED BY memories_passage_format")}
+            WHERE m.{_OUTDATED} AND m.no > ? ORDER BY m.no LIMIT ?""",
+        (after, page.memories),
+    )
+    # Row by row, so that no large body is fetched that does not fit.
+    with closing(cursor):
+        for row in cursor:
+            rows.append(row)
+            size += int(row[_SIZE])
+            if size >= page.size:
+                break
+    return rows, len(rows) < page.memories and size < page.size
+
+
+def _reindex(
+    connection: apsw.Connection, row: Row, *, space_no: int, state: int, passages: int, bodies: Bodies
+) -> None:
+    number, memory = row[0], bodies.read_memory(connection, row)
+    before = _indexed(connection, number)
+    update_memory(connection, number, memory)
+    former = Entry(lexicon_number(space_no, STATES[state]), before[0])
+    reindex(connection, number, memory, passages_of(memory), space_no=space_no, former=former)
+    # A vector index holds hashes and facets but no terms: mostly nothing changes for it, and the log need not say so.
+    if _indexed(connection, number) != before:
+        origin = Origin(at=datetime.now(UTC), run=new_id(), agent="")
+        append_change(
+            connection, space_no=space_no, run_no=run_number(connection, space_no, origin), number=number,
+            action=Action.EMBEDDED, version=memory.version, base=memory.version, passages_before=passages, at=origin.at,
+        )  # fmt: skip
+
+
+def _indexed(connection: apsw.Connection, number: int) -> tuple[tuple[str, ...], list[tuple[bytes]]]:
+    """Return the facets and hashes that a vector index holds of a memory."""
+    hashes = connection.execute(
+        "SELECT hash FROM passages WHERE id >= ? AND id < ? ORDER BY id",
+        (passage_id(number, 0), passage_id(number + 1, 0)),
+    ).fetchall()
+    return stored_facets(connection, number), hashes

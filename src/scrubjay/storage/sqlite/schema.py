@@ -1,0 +1,89 @@
+"""The schema of the file, as an ordered list of named migrations; the first creates all tables."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+from scrubjay.errors import StoreDamaged, StoreError, StoreTooNew
+from scrubjay.model.identity import new_id
+from scrubjay.storage.sqlite.sql_files import read_sql
+
+Migration = Callable[[apsw.Connection], None]
+# The schemas below this number date from before the first release, and no code reads them.
+FIRST_SCHEMA = 10
+_FIRST_TABLES = read_sql("schema.sql")
+_APPLICATION_ID = 0x53_4A_41_59  # "SJAY": distinguishes our files from other SQLite databases
+
+
+def migrate(connection: apsw.Connection, *, path: Path) -> None:
+    """Bring the file to the newest schema; several processes may try at once."""
+    if applied(connection, path) == len(MIGRATIONS):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for name, step in MIGRATIONS[applied(connection, path) :]:
+            step(connection)
+            connection.execute("INSERT INTO migrations VALUES(?, ?)", (name, time.time_ns() // 1000))
+        connection.pragma("application_id", _APPLICATION_ID)
+        connection.pragma("user_version", newest_schema())
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def newest_schema() -> int:
+    """Return the number of the newest schema, which a file has in `user_version`."""
+    return FIRST_SCHEMA - 1 + len(MIGRATIONS)
+
+
+def applied(connection: apsw.Connection, path: Path) -> int:
+    """Return how many migrations a file has had; raise if this version of Scrubjay cannot use the file."""
+    application_id = connection.pragma("application_id")
+    schema = int(connection.pragma("user_version"))
+    if application_id not in (0, _APPLICATION_ID) or (application_id == 0 and _has_tables(connection)):
+        raise StoreDamaged(
+            f"{path} is a database of another program", hint="Choose another folder with --data", path=str(path)
+        )
+    if schema > newest_schema():
+        raise StoreTooNew(
+            f"{path} was written by a newer Scrubjay (schema {schema}, this one knows {newest_schema()})",
+            hint="Update Scrubjay; the file was not changed",
+            path=str(path),
+            schema=schema,
+        )
+    if schema == 0:
+        if not _has_tables(connection):
+            return 0
+        raise StoreDamaged(
+            f"{path} is incomplete: it has tables, but no schema version",
+            hint="Restore a backup with `scrubjay backup restore FILE`",
+            path=str(path),
+        )
+    if schema < FIRST_SCHEMA:
+        raise StoreError(
+            f"{path} has schema {schema} of an earlier version; this Scrubjay reads schema {FIRST_SCHEMA} and newer",
+            hint="Export each space with the version that wrote the file (`scrubjay export FILE`), and import it into "
+            "a new data folder with this one (`scrubjay import FILE`); the file was not changed",
+            path=str(path),
+            schema=schema,
+        )
+    return schema - FIRST_SCHEMA + 1
+
+
+def _has_tables(connection: apsw.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None
+
+
+def _create_tables(connection: apsw.Connection) -> None:
+    connection.execute(_FIRST_TABLES)
+    connection.execute("INSERT INTO meta VALUES('store_id', ?)", (new_id(),))
+
+
+# A later migration is added at the end.
+MIGRATIONS: list[tuple[str, Migration]] = [
+    ("first schema", _create_tables),
+]

@@ -1,0 +1,235 @@
+"""The stored vectors: one for each text of a space, however many memories share it.
+
+Those of texts that no passage has any more are kept apart and quantized: only recall of an earlier moment needs them.
+When a text comes back, its quantized vector is good enough.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import lru_cache
+
+import apsw
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.change import Action
+from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector
+from scrubjay.model.query import facet
+from scrubjay.ports import Embedded
+from scrubjay.storage.rows import STATES, id_bytes, id_text
+from scrubjay.storage.sqlite.log import append_change
+from scrubjay.storage.sqlite.quantized import coarse, packed, unpacked
+from scrubjay.storage.sqlite.rows import marks, space_number
+
+_POINT_COLUMNS = "p.id, p.date, s.name, m.facets, m.state, v.vector"
+_POINT_TABLES = f"""passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY} JOIN spaces s ON s.no = m.space_no
+    JOIN vectors v ON v.space_no = m.space_no AND v.model_no = ? AND v.hash = p.hash"""
+_MEMORIES_WITH_TEXT = f"""SELECT m.no, m.id, m.version, m.passage_count FROM passages p
+    JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY} WHERE p.hash = ? AND p.space_no = ?"""
+_TABLES = ("vectors", "historical_vectors")
+_INSERT = "INSERT OR IGNORE INTO vectors(no, space_no, model_no, hash, vector) VALUES(?, ?, ?, ?, ?)"
+_MEMORY_BY_ID = "SELECT no, id, version, passage_count FROM memories WHERE id = ? AND space_no = ?"
+
+
+def store_vectors(
+    connection: apsw.Connection,
+    space_no: int,
+    run_no: int,
+    embedded: Embedded,
+    *,
+    at: datetime,
+    memory_ids: Sequence[str] = (),
+    written: Sequence[str] = (),
+    free: Sequence[int] = (),
+) -> None:
+    """Store vectors, and log which memories have them now so that vector indexes add them.
+
+    A memory that was stored without a vector gets one when another with the same text does. Memories that were written
+    in the same commit have an entry in the log already. Rows that are `free` are filled first.
+    """
+    new_hashes = _insert_vectors(connection, space_no, embedded, free=free)
+    rows = [row for digest in new_hashes for row in connection.execute(_MEMORIES_WITH_TEXT, (digest, space_no))]
+    for memory_id in memory_ids:
+        rows += connection.execute(_MEMORY_BY_ID, (id_bytes(memory_id), space_no)).fetchall()
+    logged_ids = {id_bytes(memory_id) for memory_id in written}
+    for number, raw_id, version, passage_count in dict.fromkeys(rows):
+        if raw_id not in logged_ids:
+            append_change(
+                connection, space_no=space_no, run_no=run_no, number=number, action=Action.EMBEDDED, version=version,
+                base=version, passages_before=passage_count, at=at,
+            )  # fmt: skip
+
+
+def fade(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> list[int]:
+    """Quantize the vectors of texts that no passage has any more, and move them; return the rows that this frees."""
+    unused = [digest for digest in sorted(hashes) if not _is_used(connection, space_no, digest)]
+    deleted = [(digest, *row) for digest in unused for row in _delete(connection, "vectors", space_no, digest)]
+    for dimension in {row[-1] for row in deleted}:
+        rows = [row for row in deleted if row[-1] == dimension]
+        quantized = coarse([row[-2] for row in rows], dimension)
+        connection.executemany(
+            "INSERT OR IGNORE INTO historical_vectors(space_no, model_no, hash, vector) VALUES(?, ?, ?, ?)",
+            [(space_no, row[2], row[0], data) for row, data in zip(rows, quantized, strict=True)],
+        )
+    return [number for _, number, *_ in deleted]
+
+
+def revive(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> None:
+    """Move the vectors of texts that a passage has again back to those that indexes are built from."""
+    for digest in hashes:
+        for _, model_no, data, _ in _delete(connection, "historical_vectors", space_no, digest):
+            connection.execute(_INSERT, (None, space_no, model_no, digest, data))
+
+
+def vectors(connection: apsw.Connection, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+    """Return stored vectors by text hash."""
+    space_no, (model_no, dimension) = space_number(connection, space), _model(connection, model)
+    if space_no is None or not hashes:
+        return {}
+    distinct = list(dict.fromkeys(hashes))
+    rows = connection.execute(
+        f"SELECT hash, vector FROM all_vectors WHERE space_no = ? AND model_no = ? AND hash IN ({marks(distinct)})",
+        (space_no, model_no, *distinct),
+    ).fetchall()
+    return _by_hash(rows, dimension)
+
+
+def embedded_among(connection: apsw.Connection, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
+    """Return the hashes of those texts that have a vector."""
+    space_no, (model_no, _) = space_number(connection, space), _model(connection, model)
+    if space_no is None or not hashes:
+        return set()
+    rows = connection.execute(
+        f"SELECT hash FROM all_vectors WHERE space_no = ? AND model_no = ? AND hash IN ({marks(hashes)})",
+        (space_no, model_no, *hashes),
+    )
+    return {bytes(digest) for (digest,) in rows}
+
+
+def stored_vectors(
+    connection: apsw.Connection, space: str, model: str, *, after: bytes, limit: int
+) -> dict[bytes, Vector]:
+    """Return vectors of a space in the order of their hashes."""
+    model_no, dimension = _model(connection, model)
+    rows = connection.execute(
+        "SELECT hash, vector FROM all_vectors WHERE space_no = ? AND model_no = ? AND hash > ? ORDER BY hash LIMIT ?",
+        (space_number(connection, space), model_no, after, limit),
+    ).fetchall()
+    return _by_hash(rows, dimension)
+
+
+def without_vectors(connection: apsw.Connection, model: str, *, limit: int) -> list[tuple[str, str]]:
+    """Return (space, id) of memories with a passage that the model has not embedded."""
+    rows = connection.execute(
+        f"""SELECT DISTINCT s.name, m.id FROM passages p JOIN memories m ON m.no = p.id / {PASSAGES_PER_MEMORY}
+            JOIN spaces s ON s.no = m.space_no
+            WHERE NOT EXISTS (SELECT 1 FROM vectors v
+              WHERE v.space_no = m.space_no AND v.model_no = ? AND v.hash = p.hash)
+            LIMIT ?""",
+        (_model(connection, model)[0], limit),
+    )
+    return [(str(space), id_text(memory_id)) for space, memory_id in rows]
+
+
+def points(connection: apsw.Connection, model: str, *, after: int, limit: int) -> list[Point]:
+    """Return embedded passages in the order of their ids."""
+    model_no, dimension = _model(connection, model)
+    rows = connection.execute(
+        f"SELECT {_POINT_COLUMNS} FROM {_POINT_TABLES} WHERE p.id > ? ORDER BY p.id LIMIT ?", (model_no, after, limit)
+    ).fetchall()
+    return _points(rows, dimension)
+
+
+def points_of(connection: apsw.Connection, model: str, numbers: Sequence[int]) -> list[Point]:
+    """Return the embedded passages of some memories."""
+    model_no, dimension = _model(connection, model)
+    rows: list[tuple[int, int, str, str, int, bytes]] = []
+    for number in numbers:
+        first = number * PASSAGES_PER_MEMORY
+        rows += connection.execute(
+            f"SELECT {_POINT_COLUMNS} FROM {_POINT_TABLES} WHERE p.id >= ? AND p.id < ? ORDER BY p.id",
+            (model_no, first, first + PASSAGES_PER_MEMORY),
+        ).fetchall()
+    return _points(rows, dimension)
+
+
+def point_count(connection: apsw.Connection, model: str) -> int:
+    """Return how many points an index of the model holds."""
+    model_no, _ = _model(connection, model)
+    return int(connection.execute(f"SELECT count(*) FROM {_POINT_TABLES}", (model_no,)).fetchall()[0][0])
+
+
+def drop_unused(connection: apsw.Connection, space_no: int, hashes: Sequence[bytes]) -> None:
+    """Delete vectors of a space whose text no passage has any more."""
+    for digest in dict.fromkeys(hashes):
+        if not _is_used(connection, space_no, digest):
+            for table in _TABLES:
+                _delete(connection, table, space_no, digest)
+
+
+def _is_used(connection: apsw.Connection, space_no: int, digest: bytes) -> bool:
+    """Return whether a passage of the space has a text."""
+    rows = connection.execute("SELECT 1 FROM passages WHERE hash = ? AND space_no = ? LIMIT 1", (digest, space_no))
+    return rows.fetchone() is not None
+
+
+def _model(connection: apsw.Connection, model: str) -> tuple[int, int]:
+    """Return the number and the dimension of a model; zeros for one without vectors in this store."""
+    row = connection.execute("SELECT no, dimension FROM models WHERE name = ?", (model,)).fetchone()
+    return (0, 0) if row is None else (int(row[0]), int(row[1]))
+
+
+def _delete(connection: apsw.Connection, table: str, space_no: int, digest: bytes) -> list[tuple[int, int, bytes, int]]:
+    """Delete the vectors of a text from a table; return (number, model number, vector, dimension) of each."""
+    return connection.execute(
+        f"""DELETE FROM {table} WHERE space_no = ? AND model_no IN (SELECT no FROM models) AND hash = ?
+            RETURNING no, model_no, vector, (SELECT dimension FROM models WHERE models.no = model_no)""",
+        (space_no, digest),
+    ).fetchall()
+
+
+def _insert_vectors(
+    connection: apsw.Connection, space_no: int, embedded: Embedded, *, free: Sequence[int]
+) -> list[bytes]:
+    """Insert vectors that are not stored yet, into free rows first; return their hashes."""
+    model_no = _make_model(connection, embedded)
+    free_rows, inserted = list(free), list[bytes]()
+    for digest, vector in embedded.vectors.items():
+        data = packed(vector, embedded.dimension)
+        connection.execute(_INSERT, (free_rows[-1] if free_rows else None, space_no, model_no, digest, data))
+        if connection.changes():
+            inserted.append(digest)
+            del free_rows[-1:]
+    return inserted
+
+
+def _make_model(connection: apsw.Connection, embedded: Embedded) -> int:
+    connection.execute(
+        "INSERT OR IGNORE INTO models(name, dimension) VALUES(?, ?)", (embedded.model, embedded.dimension)
+    )
+    row = connection.execute("SELECT no, dimension FROM models WHERE name = ?", (embedded.model,)).fetchall()[0]
+    if int(row[1]) != embedded.dimension:
+        raise InvalidInput(
+            f"model {embedded.model!r} has {row[1]} dimensions in this store, the embedder gives {embedded.dimension}",
+            hint="Name the changed model differently in SCRUBJAY_EMBEDDING_MODEL",
+            model=embedded.model,
+        )
+    return int(row[0])
+
+
+def _by_hash(rows: Sequence[tuple[bytes, bytes]], dimension: int) -> dict[bytes, Vector]:
+    matrix = unpacked([data for _, data in rows], dimension)
+    return {digest: vector for (digest, _), vector in zip(rows, matrix, strict=True)}
+
+
+def _points(rows: Sequence[tuple[int, int, str, str, int, bytes]], dimension: int) -> list[Point]:
+    matrix = unpacked([row[-1] for row in rows], dimension)
+    return [
+        Point(id=number, space=space, vector=vector, facets=_labels(facets, state), at=date)
+        for (number, date, space, facets, state, _), vector in zip(rows, matrix, strict=True)
+    ]
+
+
+@lru_cache(maxsize=1000)
+def _labels(facets: str, state: int) -> tuple[str, ...]:
+    return (*json.loads(facets), facet("state", STATES[state]))

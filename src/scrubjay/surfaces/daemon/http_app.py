@@ -1,0 +1,120 @@
+"""HTTP beside the socket: the verbs, MCP and REST, all behind one door."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from scrubjay.errors import NotAllowed
+from scrubjay.model.grant import Grant
+from scrubjay.rpc.codec import error_to_json
+from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, decoded, encoded, require_same_protocol
+from scrubjay.rpc.names import LONG, OWN, WHOLE
+from scrubjay.rpc.problems import problem
+from scrubjay.surfaces.daemon.rpc_dispatch import Call, Counter, call_from, told
+from scrubjay.surfaces.http.auth_middleware import AuthMiddleware, Rules, grant_of
+from scrubjay.surfaces.http.problems import refusal
+from scrubjay.surfaces.http.problems import told as told_problem
+from scrubjay.surfaces.http.upload import UploadBuffer, lines_of
+from scrubjay.surfaces.mcp.routes import mcp_routes
+from scrubjay.telemetry import request_id
+
+_WAITING_FRAMES = 64
+_GONE = 499
+_NOT_ALLOWED = 405
+
+
+def web_app(counter: Counter, *, rules: Rules, rest: ASGIApp, agents: ASGIApp) -> Starlette:
+    """Everything that is served over HTTP, behind the door."""
+
+    async def call(request: Request) -> Response:
+        try:
+            return await _call(request, counter)
+        except ClientDisconnect:
+            return Response(status_code=_GONE)
+        except Exception as error:  # noqa: BLE001 - the edge of the surface
+            return refusal(told(error, verb=request.path_params["verb"]))
+
+    app = Starlette(
+        routes=[Route("/call/{verb}", call, methods=["POST"]), *mcp_routes(agents)],
+        middleware=[Middleware(AuthMiddleware, rules=rules)],
+        exception_handlers={_NOT_ALLOWED: _not_so},
+    )
+    app.router.redirect_slashes = False
+    app.router.default = rest
+    return app
+
+
+async def _not_so(_: Request, __: Exception) -> Response:
+    refused = problem(_NOT_ALLOWED, "method_not_allowed", "a verb is called by POST", request_id=request_id.get())
+    return told_problem(refused, headers={"allow": "POST"})
+
+
+async def _call(request: Request, counter: Counter) -> Response:
+    verb = request.path_params["verb"]
+    if (spoken := request.headers.get(PROTOCOL_HEADER)) is not None:
+        require_same_protocol({"protocol": int(spoken) if spoken.isdecimal() else None}, other="client")
+    grant = grant_of(request.scope)
+    _require_open(verb, grant)
+    # An import brings lines behind the first, and they are not taken from whoever may not bring any.
+    lines = lines_of(request.stream()) if verb == "import_" else None
+    first = await request.body() if lines is None else await anext(lines, b"")
+    call = call_from(verb, decoded(first or b"{}"), grant=grant)
+    spool = UploadBuffer()
+    if lines is not None:
+        await spool.take(lines)
+    if verb in LONG:
+        return StreamingResponse(_long(call, counter, spool), media_type="application/x-ndjson")
+    result = await counter.serve(call, tell=lambda _: None, flow=_at_once)
+    return Response(encoded({"result": result}), media_type="application/json")
+
+
+def _require_open(verb: str, grant: Grant) -> None:
+    if verb in OWN:
+        raise NotAllowed(
+            f"{verb} is for the owner, and whoever comes by HTTP may be anyone",
+            hint="Run it on the machine itself: `scrubjay --help`",
+            verb=verb,
+        )
+    if verb in WHOLE and not grant.is_everywhere:
+        raise NotAllowed(
+            f"{verb} is about the whole store, and not all spaces are open to you",
+            hint="Ask for a token that opens every space",
+            verb=verb,
+        )
+
+
+async def _at_once() -> None:
+    return None
+
+
+async def _long(call: Call, counter: Counter, spool: UploadBuffer) -> AsyncIterator[bytes]:
+    """Frames of something that takes long, while it is being done."""
+    frames: asyncio.Queue[Frame | None] = asyncio.Queue()
+    room = asyncio.Event()
+
+    async def flow() -> None:
+        while frames.qsize() > _WAITING_FRAMES:
+            room.clear()
+            await room.wait()
+
+    async def work() -> None:
+        try:
+            frames.put_nowait({"result": await counter.serve(call, tell=frames.put_nowait, flow=flow, spool=spool)})
+        except Exception as error:  # noqa: BLE001 - the edge of the surface
+            frames.put_nowait({"error": error_to_json(told(error, verb=call.verb))})
+        finally:
+            frames.put_nowait(None)
+
+    task = asyncio.create_task(work())
+    try:
+        while (frame := await frames.get()) is not None:
+            room.set()
+            yield encoded(frame)
+    finally:
+        task.cancel()

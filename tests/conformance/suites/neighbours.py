@@ -1,0 +1,239 @@
+"""What stands around a passage, and around a memory, in the order in which it was said."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from tests.fakes.build import START, a_commit, a_memory, a_rewrite, an_origin, moment, revised
+
+from scrubjay.model.memory import Memory, Observation, Source, State, Tier
+from scrubjay.model.passage import StoredPassage
+from scrubjay.model.query import Filter
+from scrubjay.model.timestamps import to_micros
+from scrubjay.ports import Neighbours, RecordStore
+
+
+class NeighboursSuite:
+    """`stored_passages` with neighbours, and `passage_numbers`. Needs the fixture `store`."""
+
+    async def test_the_passages_of_a_session_stand_by_date(self, store: RecordStore) -> None:
+        memories = _session(5)
+        # They come in another order than they were said in.
+        await store.commit(a_commit(*(memories[place] for place in (3, 0, 4, 1, 2))))
+        numbers = await _numbers(store, memories)
+        assert numbers != sorted(numbers)
+        (found, *others) = await store.stored_passages("default", [numbers[2]], around=2)
+        assert (found.memory_id, found.before, found.after) == (
+            memories[2].id,
+            (numbers[1], numbers[0]),
+            (numbers[3], numbers[4]),
+        )
+        assert {other.id for other in others} == {numbers[0], numbers[1], numbers[3], numbers[4]}
+
+    async def test_what_was_said_at_one_moment_stands_by_number(self, store: RecordStore) -> None:
+        memories = [replace(one, source=Source(session="s", at=START)) for one in _session(5)]
+        await store.commit(a_commit(*memories))
+        numbers = await _numbers(store, memories)
+        assert numbers == sorted(numbers)
+        assert await _around(store, numbers[1], 2) == ((numbers[0],), (numbers[2], numbers[3]))
+
+    async def test_only_so_many_are_named(self, store: RecordStore) -> None:
+        memories = _session(7)
+        await store.commit(a_commit(*memories))
+        numbers = await _numbers(store, memories)
+        assert await _around(store, numbers[3], 1) == ((numbers[2],), (numbers[4],))
+        assert await _around(store, numbers[0], 2) == ((), (numbers[1], numbers[2]))
+        assert await _around(store, numbers[6], 99) == (tuple(numbers[5::-1]), ())
+
+    async def test_without_neighbours_there_are_none(self, store: RecordStore) -> None:
+        memories = _session(3)
+        await store.commit(a_commit(*memories))
+        numbers = await _numbers(store, memories)
+        for found in (
+            await store.stored_passages("default", [numbers[1]]),
+            await store.stored_passages("default", [numbers[1]], around=0),
+        ):
+            assert [(one.id, one.before, one.after) for one in found] == [(numbers[1], (), ())]
+
+    async def test_what_was_asked_for_comes_first_and_once(self, store: RecordStore) -> None:
+        memories = _session(6)
+        await store.commit(a_commit(*memories))
+        numbers = await _numbers(store, memories)
+        asked = [numbers[1], numbers[2], numbers[4], numbers[1], 10**15]
+        found = await store.stored_passages("default", asked, around=1)
+        assert {one.id for one in found[:3]} == set(asked) - {10**15}
+        assert {one.id: (one.before, one.after) for one in found} == {
+            numbers[1]: ((numbers[0],), (numbers[2],)),
+            numbers[2]: ((numbers[1],), (numbers[3],)),
+            numbers[4]: ((numbers[3],), (numbers[5],)),
+            numbers[0]: ((), ()),
+            numbers[3]: ((), ()),
+            numbers[5]: ((), ()),
+        }
+        assert len(found) == 6
+        assert await store.stored_passages("default", [10**15], around=3) == []
+        assert await store.stored_passages("default", [], around=3) == []
+
+    async def test_slices_and_observations_are_neighbours(self, store: RecordStore) -> None:
+        facts = (Observation(text="a fact", recorded_at=START), Observation(text="another", recorded_at=START))
+        before, after = _session(2, minutes=60)
+        long = a_memory("word " * 500, observations=facts, source=Source(session="s", at=before.date + _MINUTE))
+        await store.commit(a_commit(before, after, long))
+        ((first,), own, (last,)) = [await store.passage_numbers("default", [one.id]) for one in (before, long, after)]
+        assert len(own) > 4
+        assert await _around(store, own[0], 2) == ((first,), (own[1], own[2]))
+        assert await _around(store, own[-1], 2) == ((own[-2], own[-3]), (last,))
+
+    async def test_a_memory_of_no_session_has_but_its_own_passages_around(self, store: RecordStore) -> None:
+        alone, other = a_memory("word " * 500), a_memory("word")
+        await store.commit(a_commit(other, alone, a_memory("word")))
+        own = await store.passage_numbers("default", [alone.id])
+        assert len(own) > 2
+        assert await _around(store, own[0], 9) == ((), tuple(own[1:]))
+        ((number,),) = [await store.passage_numbers("default", [other.id])]
+        assert await _around(store, number, 9) == ((), ())
+
+    async def test_sessions_states_and_spaces_are_apart(self, store: RecordStore) -> None:
+        mine = _session(3)
+        others = [
+            *_session(3, session="t"),
+            *(replace(one, state=State.TRASHED) for one in _session(3)),
+            *(replace(one, state=State.ARCHIVED) for one in _session(3)),
+        ]
+        there = [replace(one, space="there") for one in _session(3)]
+        await store.commit(a_commit(*(one for pair in zip(mine, others, strict=False) for one in pair), *others[3:]))
+        await store.commit(a_commit(*there))
+        numbers = await _numbers(store, mine)
+        assert await _around(store, numbers[1], 9) == ((numbers[0],), (numbers[2],))
+        trashed = await _numbers(store, others[3:6])
+        assert await _around(store, trashed[1], 9) == ((trashed[0],), (trashed[2],))
+        assert await store.stored_passages("there", numbers, around=9) == []
+        assert await store.passage_numbers("there", [one.id for one in mine]) == []
+
+    async def test_neighbours_follow_every_change(self, store: RecordStore) -> None:
+        memories = _session(4)
+        await store.commit(a_commit(*memories))
+        numbers = await _numbers(store, memories)
+        trashed = revised(memories[1], state=State.TRASHED)
+        await store.commit(a_commit(a_rewrite(trashed)))
+        assert await _around(store, numbers[2], 2) == ((numbers[0],), (numbers[3],))
+        assert await _around(store, numbers[1], 2) == ((), ())
+        await store.commit(a_commit(a_rewrite(revised(trashed, state=State.LIVE))))
+        assert await _around(store, numbers[2], 2) == ((numbers[1], numbers[0]), (numbers[3],))
+        later = revised(memories[0], source=Source(session="s", at=memories[3].date + _MINUTE))
+        await store.commit(a_commit(a_rewrite(later)))
+        assert await _around(store, numbers[2], 2) == ((numbers[1],), (numbers[3], numbers[0]))
+        await store.commit(a_commit(a_rewrite(revised(later, source=Source(session="elsewhere")))))
+        assert await _around(store, numbers[2], 2) == ((numbers[1],), (numbers[3],))
+        await store.purge("default", [memories[3].id], origin=an_origin())
+        assert await _around(store, numbers[2], 2) == ((numbers[1],), ())
+        assert await store.stored_passages("default", [numbers[3]], around=2) == []
+
+    async def test_a_passage_tells_what_it_is_ranked_by(self, store: RecordStore) -> None:
+        memory = a_memory(
+            "Is Sarah there?",
+            entity="Sarah",
+            tier=Tier.SEMANTIC,
+            relevance=0.25,
+            last_confirmed=moment(77),
+            source=Source(session="s", at=moment(55)),
+        )
+        plain = a_memory("yes", source=Source(session="s", at=moment(56)))
+        await store.commit(a_commit(memory, plain))
+        await store.touch("default", [memory.id], at=moment(99))
+        numbers = await _numbers(store, [memory, plain])
+        first, second = await store.stored_passages("default", numbers[:1], around=1)
+        assert _standing(first) == (to_micros(moment(55)), "sarah", 2, 2, 0.25, to_micros(moment(77)), 1)
+        # A neighbour tells as much as one that was asked for.
+        assert _standing(second) == (to_micros(moment(56)), "", 0, 0, 1.0, None, 0)
+        later = revised(memory, tier=Tier.PROCEDURAL, relevance=0.5, last_confirmed=moment(88))
+        await store.commit(a_commit(a_rewrite(later)))
+        (found,) = await store.stored_passages("default", numbers[:1])
+        assert _standing(found) == (to_micros(moment(55)), "sarah", 2, 3, 0.5, to_micros(moment(88)), 1)
+
+    async def test_the_passages_of_memories_are_numbered(self, store: RecordStore) -> None:
+        long, short = a_memory("word " * 900), a_memory("word", state=State.ARCHIVED)
+        await store.commit(a_commit(long, short))
+        numbers = await store.passage_numbers("default", [short.id, long.id, long.id, "nobody", a_memory().id])
+        everything = [
+            *await store.passing("default", Filter()),
+            *await store.passing("default", Filter(state=State.ARCHIVED)),
+        ]
+        assert numbers == sorted(everything)
+        assert len(numbers) > 2
+        assert await store.passage_numbers("default", [short.id]) == numbers[-1:]
+        assert await store.passage_numbers("default", []) == []
+        assert await store.passage_numbers("nowhere", [long.id]) == []
+
+
+class SessionNeighboursSuite:
+    """`beside`. Needs the fixture `store`."""
+
+    async def test_the_memories_of_a_session_stand_around_one(self, store: RecordStore) -> None:
+        memories = _session(6)
+        await store.commit(a_commit(*reversed(memories)))
+        ids = [memory.id for memory in memories]
+        found = await store.beside("default", [ids[2], ids[0], "nobody"], each=2)
+        assert found == {
+            ids[2]: Neighbours(before=(ids[1], ids[0]), after=(ids[3], ids[4])),
+            ids[0]: Neighbours(after=(ids[1], ids[2])),
+        }
+        assert await store.beside("default", [ids[2]], each=0) == {ids[2]: Neighbours()}
+        assert await store.beside("default", [], each=2) == {}
+        assert await store.beside("there", ids, each=2) == {}
+
+    async def test_a_long_memory_stands_there_once(self, store: RecordStore) -> None:
+        memories = [replace(one, content="word " * 900) for one in _session(5)]
+        await store.commit(a_commit(*memories))
+        ids = [memory.id for memory in memories]
+        assert await store.beside("default", [ids[2]], each=2) == {
+            ids[2]: Neighbours(before=(ids[1], ids[0]), after=(ids[3], ids[4]))
+        }
+
+    async def test_without_a_session_nothing_stands_beside(self, store: RecordStore) -> None:
+        alone = a_memory("word " * 900)
+        await store.commit(a_commit(a_memory("before"), alone, a_memory("after")))
+        assert await store.beside("default", [alone.id], each=3) == {alone.id: Neighbours()}
+
+    async def test_only_what_is_in_the_same_state_and_space_stands_beside(self, store: RecordStore) -> None:
+        memories = _session(4)
+        await store.commit(a_commit(*memories))
+        await store.commit(a_commit(*(replace(one, space="there") for one in _session(4))))
+        trashed = revised(memories[1], state=State.TRASHED)
+        await store.commit(a_commit(a_rewrite(trashed)))
+        ids = [memory.id for memory in memories]
+        assert await store.beside("default", ids[:2], each=1) == {
+            ids[0]: Neighbours(after=(ids[2],)),
+            ids[1]: Neighbours(),
+        }
+        await store.commit(a_commit(a_rewrite(revised(trashed, state=State.LIVE))))
+        assert await store.beside("default", ids[:1], each=1) == {ids[0]: Neighbours(after=(ids[1],))}
+        await store.purge("default", [ids[1]], origin=an_origin())
+        assert await store.beside("default", ids[:1], each=1) == {ids[0]: Neighbours(after=(ids[2],))}
+
+
+_MINUTE = timedelta(minutes=1)
+
+
+def _session(count: int, *, session: str = "s", minutes: int = 1) -> list[Memory]:
+    """Memories of one session, in the order in which they were said."""
+    return [
+        a_memory(f"turn {place}", source=Source(session=session, at=START + place * minutes * _MINUTE))
+        for place in range(count)
+    ]
+
+
+async def _numbers(store: RecordStore, memories: Sequence[Memory]) -> list[int]:
+    """The number of the first passage of each."""
+    return [(await store.passage_numbers("default", [memory.id]))[0] for memory in memories]
+
+
+async def _around(store: RecordStore, number: int, around: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    (found, *others) = await store.stored_passages("default", [number], around=around)
+    assert found.id == number
+    assert {other.id for other in others} == {*found.before, *found.after}
+    return found.before, found.after
+
+
+def _standing(one: StoredPassage) -> tuple[int, str, int, int, float, int | None, int]:
+    return one.date, one.who, one.asks, one.tier, one.relevance, one.confirmed, one.accesses

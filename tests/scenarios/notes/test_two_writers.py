@@ -1,0 +1,61 @@
+"""An agent and an editor on the same note, in all orders: no word is lost, and in the end both sides agree."""
+
+import asyncio
+import itertools
+import random
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from tests.scenarios.house import quick_place
+from tests.scenarios.notes.vaults import Desk, open_desk
+from tests.scenarios.notes.writers import OPS, STRATEGIES, Round
+
+
+def orders(length: int) -> list[str]:
+    """The orders in which anything can happen: without a change on a side there is nothing to see."""
+    found = ("".join(one) for one in itertools.product(OPS, repeat=length))
+    return [one for one in found if "SS" not in one and set(one) & set("EeRD") and set(one) & set("AaFTVS")]
+
+
+async def play(context: Desk, order: str, *, strategy: str) -> None:
+    one = await Round.begin(context, strategy=strategy)
+    for op in order:
+        await one.play(op)
+    await one.finish()
+    await one._forget()
+    await context.sync()
+    for path in context.root.rglob("*.md"):
+        path.unlink()
+    await context.sync(deletions=True)
+
+
+@settings(max_examples=20, deadline=None)
+@given(some.text(OPS, min_size=2, max_size=10), some.sampled_from(STRATEGIES))
+def test_no_story_loses_a_word(order: str, strategy: str) -> None:
+    async def told() -> None:
+        with tempfile.TemporaryDirectory(prefix="scrubjay-", dir=quick_place()) as folder:
+            async with open_desk(Path(folder) / "data") as context:
+                await play(context, order, strategy=strategy)
+
+    asyncio.run(told())
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_no_order_loses_a_word(context: Desk, seed: int) -> None:
+    drawn = random.Random(seed)
+    for order in [*drawn.sample(orders(3), 12), *drawn.sample(orders(5), 12)]:
+        try:
+            await play(context, order, strategy=drawn.choice(STRATEGIES))
+        except BaseException as error:
+            error.add_note(order)
+            raise
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+async def test_a_clash_is_told_decided_and_written(context: Desk, strategy: str) -> None:
+    for order in ("AES", "EAS", "AESAES", "AESEVS", "AESRVS"):
+        await play(context, order, strategy=strategy)

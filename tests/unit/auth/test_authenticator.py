@@ -1,0 +1,161 @@
+"""The doorman: whom it lets in, and how little it says to the others."""
+
+import logging
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.fakes import FakeClock, FakeStore
+from tests.unit.auth.issuer import AUDIENCE, ISSUER, claims, document, signer, still_clock
+
+from scrubjay.auth.authenticator import ANYONE, Authenticator
+from scrubjay.auth.issuer import TrustedIssuer
+from scrubjay.auth.jwt import JwtVerifier
+from scrubjay.auth.token_secret import new_secret
+from scrubjay.auth.tokens import create, revoke
+from scrubjay.errors import NotAdmitted
+from scrubjay.model.grant import OWNER, Grant
+from scrubjay.model.token import NewToken, TokenRequest
+from scrubjay.ports import RecordStore
+
+WISH = TokenRequest(name="laptop", spaces=("work",), expires="1h")
+
+
+class Desk:
+    """A doorman with a store, a clock, and one token."""
+
+    def __init__(self, store: RecordStore, new: NewToken, clock: FakeClock, *, must: bool) -> None:
+        self.store, self.clock = store, clock
+        self.token, self.secret = new.token, new.secret
+        self.authenticator = Authenticator(store, clock=clock, must=must)
+
+    async def refused(self, header: str | None) -> NotAdmitted:
+        with pytest.raises(NotAdmitted) as caught:
+            await self.authenticator.admit(header)
+        return caught.value
+
+
+async def context(store: RecordStore, *, must: bool = True) -> Desk:
+    clock = still_clock()
+    return Desk(store, await create(WISH, tokens=store, now=clock.now()), clock, must=must)
+
+
+async def test_a_token_lets_its_holder_in(any_store: RecordStore) -> None:
+    at = await context(any_store)
+    for scheme in ("Bearer", "bearer", "BEARER", "Bearer "):
+        assert await at.authenticator.admit(f"{scheme} {at.secret}") == at.token.grant
+
+
+async def test_without_a_token_it_depends_on_the_house(any_store: RecordStore) -> None:
+    closed, opened = await context(any_store), await context(FakeStore(), must=False)
+    error = await closed.refused(None)
+    assert (error.fields["reason"], "Bearer" in error.hint) == ("missing", True)
+    assert await opened.authenticator.admit(None) == ANYONE
+    assert (ANYONE.id, ANYONE.spaces, ANYONE.access) == ("", OWNER.spaces, OWNER.access)
+
+
+async def test_what_opens_nothing_gets_one_and_the_same_answer(any_store: RecordStore) -> None:
+    at = await context(any_store, must=False)
+    jwt = signer().sign(claims())
+    headers = [
+        "", " ", "Bearer", "Bearer ", f"Basic {at.secret}", at.secret, f"Bearer {at.secret} {at.secret}",
+        f"Bearer {at.secret}, Bearer {at.secret}", f"Bearer\t{at.secret}", f" Bearer {at.secret}",
+        f"Bearer {at.secret}\n", f"Bearer {at.secret[:-1]}", f"Bearer {at.secret}A", f"Bearer {at.secret.swapcase()}",
+        f"Bearer {new_secret()}", f"Bearer {at.token.id}", f"Bearer {at.token.name}", f"Bearer {jwt}", "Bearer a.b.c",
+        "Bearer ..", f"Bearer {'a' * 9000}", f"Bearer {'a.' * 5000}", f"Bearer {'é' * 20}", "Bearer sj_", "Bearer *",
+        f"Bearer {at.secret}\x00", "Bearer sj_\u017f", f"\u15f7earer {at.secret}", f"Bearer {at.secret}=",
+        "x" * 100_000,
+    ]  # fmt: skip
+    answers = {
+        (error.message, error.hint, tuple(error.fields.items()))
+        for header in headers
+        for error in [await at.refused(header)]
+    }
+    assert len(answers) == 1
+
+
+async def test_the_holder_of_a_real_token_learns_what_became_of_it(any_store: RecordStore) -> None:
+    at = await context(any_store)
+    at.clock.advance(timedelta(minutes=59, seconds=59))
+    assert await at.authenticator.admit(f"Bearer {at.secret}")
+    at.clock.advance(timedelta(seconds=1))
+    assert (await at.refused(f"Bearer {at.secret}")).fields["reason"] == "expired"
+    await revoke("laptop", tokens=any_store, now=at.clock.now())
+    assert (await at.refused(f"Bearer {at.secret}")).fields["reason"] == "revoked"
+
+
+async def test_a_revoked_token_is_refused_from_the_next_request_on(any_store: RecordStore) -> None:
+    at = await context(any_store)
+    grant = await at.authenticator.admit(f"Bearer {at.secret}")
+    assert await at.authenticator.still(grant)
+    await any_store.revoke_token(at.token.id, at=at.clock.now())
+    assert (await at.refused(f"Bearer {at.secret}")).fields["reason"] == "revoked"
+    assert not await at.authenticator.still(grant)
+
+
+async def test_a_grant_ends_with_its_time(any_store: RecordStore) -> None:
+    at = await context(any_store)
+    grant = await at.authenticator.admit(f"Bearer {at.secret}")
+    at.clock.advance(timedelta(hours=1))
+    assert not await at.authenticator.still(grant)
+
+
+async def test_a_grant_whose_token_is_gone_holds_no_more() -> None:
+    at = await context(FakeStore())
+    assert not await at.authenticator.still(Grant(id="01890a5d-ac96-774b-bcce-b302099a8057"))
+    for grant in (OWNER, ANYONE, Grant(id="jwt:ann")):
+        assert await at.authenticator.still(grant)
+
+
+async def test_both_kinds_of_token_are_taken(tmp_path: Path) -> None:
+    issuer, store = signer(), FakeStore()
+    (tmp_path / "jwks.json").write_bytes(document(issuer))
+    trust = TrustedIssuer(issuer=ISSUER, audience=AUDIENCE, jwks=str(tmp_path / "jwks.json"))
+    at = await context(store)
+    authenticator = Authenticator(store, clock=at.clock, must=True, verifier=JwtVerifier(trust, clock=at.clock))
+    assert (await authenticator.admit(f"Bearer {at.secret}")).id == at.token.id
+    foreign = await authenticator.admit(f"Bearer {issuer.sign(claims())}")
+    assert (foreign.id, foreign.spaces) == ("jwt:ann", ("work", "home"))
+    assert await authenticator.still(foreign)
+    at.clock.advance(timedelta(seconds=629))
+    assert await authenticator.still(foreign)
+    at.clock.advance(timedelta(seconds=1))
+    assert not await authenticator.still(foreign)
+
+
+_TEXTS = st.one_of(
+    st.text(),
+    st.text(alphabet="abcdefXYZ019._-~+/= ,").map(lambda text: f"Bearer {text}"),
+    st.binary().map(lambda raw: f"Bearer sj_{raw.hex()}"),
+    st.binary(max_size=40).map(lambda raw: raw.decode("latin-1")),
+    st.lists(st.text(alphabet="abcXYZ019_-", max_size=20), min_size=3, max_size=3).map(
+        lambda parts: f"Bearer {'.'.join(parts)}"
+    ),
+)
+
+
+@settings(deadline=None)
+@given(header=_TEXTS)
+async def test_no_text_that_was_made_up_lets_anybody_in(header: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    jwks = tmp_path_factory.getbasetemp() / "made-up.json"
+    jwks.write_bytes(document(signer()))
+    clock, store = still_clock(), FakeStore()
+    verifier = JwtVerifier(TrustedIssuer(issuer=ISSUER, audience=AUDIENCE, jwks=str(jwks)), clock=clock)
+    await create(WISH, tokens=store, now=clock.now())
+    with pytest.raises(NotAdmitted):
+        await Authenticator(store, clock=clock, must=False, verifier=verifier).admit(header)
+
+
+async def test_nothing_that_was_shown_is_told_or_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    at = await context(FakeStore())
+    shown = [at.secret[:-1], new_secret(), signer().sign(claims()), "hush-hush"]
+    told = [await at.refused(f"Bearer {token}") for token in shown]
+    await at.authenticator.admit(f"Bearer {at.secret}")
+    await at.store.revoke_token(at.token.id, at=at.clock.now())
+    told.append(await at.refused(f"Bearer {at.secret}"))
+    heard = "".join(f"{error!r}{error}{error.fields}" for error in told)
+    heard += "".join(f"{record.getMessage()}{vars(record)}" for record in caplog.records)
+    assert not any(token in heard for token in (*shown, at.secret))

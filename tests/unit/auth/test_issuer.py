@@ -1,0 +1,90 @@
+"""Which issuers are trusted, and from where their keys may come."""
+
+from pathlib import Path
+
+import pytest
+
+from scrubjay.auth.issuer import TrustedIssuer, address_problem, shown, trust_of
+from scrubjay.errors import InvalidInput
+
+URL = "https://issuer.example.org/jwks"
+
+
+def test_no_issuer_is_no_trust() -> None:
+    assert trust_of(issuer="", audience="", jwks="", spaces_claim="spaces") is None
+
+
+def test_the_three_belong_together() -> None:
+    given = {"issuer": "i", "audience": "a", "jwks": URL}
+    assert trust_of(**given, spaces_claim="sub") == TrustedIssuer(
+        issuer="i", audience="a", jwks=URL, spaces_claim="sub"
+    )
+    for name, value in given.items():
+        for only in ({**given, name: ""}, {**dict.fromkeys(given, ""), name: value}):
+            with pytest.raises(InvalidInput, match="together") as caught:
+                trust_of(**only, spaces_claim="spaces")
+            assert str(caught.value.fields["setting"]).startswith("SCRUBJAY_JWT_")
+
+
+def test_spaces_need_a_claim() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        trust_of(issuer="i", audience="a", jwks=URL, spaces_claim="")
+    assert caught.value.fields["setting"] == "SCRUBJAY_JWT_SPACES_CLAIM"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        URL,
+        "https://10.0.0.1:8443/k?a=b",
+        "http://127.0.0.1:9/jwks",
+        "http://localhost/jwks",
+        "http://[::1]:1/",
+        "HTTPS://A/",
+    ],
+)
+def test_keys_come_by_https_or_from_this_machine(url: str) -> None:
+    assert address_problem(url) == ""
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://issuer.example.org/jwks",
+        "http://127.0.0.1.example.org/jwks",
+        "http://localhost.example.org/",
+        "http://10.0.0.1/",
+        "ftp://127.0.0.1/jwks",
+        "file:///etc/passwd",
+        "https://",
+        "https:///jwks",
+        "https://name:word@issuer.example.org/",
+        "https://issuer.example.org:99999/",
+        "https://issuer.example.org:0/",
+        "https://[::1/",
+        "://",
+        "",
+    ],
+)
+def test_keys_come_from_nowhere_else(url: str) -> None:
+    assert address_problem(url)
+    if "://" in url:
+        with pytest.raises(InvalidInput) as caught:
+            TrustedIssuer(issuer="i", audience="a", jwks=url)
+        assert caught.value.fields["setting"] == "SCRUBJAY_JWT_JWKS"
+        assert "word" not in str(caught.value).replace("a password", "")
+
+
+def test_a_file_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="neither"):
+        TrustedIssuer(issuer="i", audience="a", jwks=str(tmp_path / "jwks.json"))
+    with pytest.raises(InvalidInput, match="neither"):
+        TrustedIssuer(issuer="i", audience="a", jwks=str(tmp_path))
+    (tmp_path / "jwks.json").write_text("{}")
+    assert TrustedIssuer(issuer="i", audience="a", jwks=str(tmp_path / "jwks.json"))
+
+
+def test_an_address_is_shown_without_what_may_be_secret() -> None:
+    assert shown("https://name:word@host:8443/jwks?key=hush#part") == "https://host:8443/jwks"
+    assert shown("https://[::1/hush") == "the address of the keys"
+    assert shown("/etc/jwks.json") == "/etc/jwks.json"

@@ -1,0 +1,204 @@
+"""Tokens of our own: what may be asked for, and how one is ended."""
+
+import logging
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from tests.fakes import FakeStore
+from tests.unit.auth.issuer import NOW
+
+from scrubjay.auth.token_secret import digest_of, is_secret, new_secret
+from scrubjay.auth.tokens import create, revoke
+from scrubjay.errors import Ambiguous, InvalidInput, NameTaken, NotFound, TooLarge
+from scrubjay.model.grant import EVERY, Access
+from scrubjay.model.identity import new_id
+from scrubjay.model.timestamps import parse_moment
+from scrubjay.model.token import NewToken, Token, TokenRequest, TokenState
+from scrubjay.ports import RecordStore
+
+
+async def made(store: RecordStore, name: str = "laptop", **wishes: Any) -> NewToken:
+    wish: dict[str, Any] = {"name": name, "spaces": ("work",), **wishes}
+    return await create(TokenRequest(**wish), tokens=store, now=NOW)
+
+
+async def test_a_token_is_made_and_its_secret_told_once(any_store: RecordStore) -> None:
+    new = await made(
+        any_store, " laptop ", spaces=("work", "home", "work"), access="write", expires="90d",
+        requests_per_minute=60, body_bytes=1000,
+    )  # fmt: skip
+    assert new.token == Token(
+        id=new.token.id, name="laptop", spaces=("work", "home"), access=Access.WRITE, created_at=NOW,
+        expires_at=NOW + timedelta(days=90), requests_per_minute=60, body_bytes=1000,
+    )  # fmt: skip
+    assert is_secret(new.secret)
+    assert await any_store.token_by(digest_of(new.secret)) == new.token
+    assert await any_store.tokens() == [new.token]
+
+
+async def test_a_wish_is_modest_unless_it_says_otherwise() -> None:
+    token = (await made(FakeStore())).token
+    assert (token.access, token.expires_at, token.requests_per_minute, token.body_bytes) == (Access.READ, None, 0, 0)
+
+
+async def test_a_grant_says_what_its_token_opens() -> None:
+    token = (await made(FakeStore(), access="write", expires="1h", requests_per_minute=9, body_bytes=8)).token
+    grant = token.grant
+    assert (grant.id, grant.name, grant.spaces, grant.access) == (token.id, "laptop", ("work",), Access.WRITE)
+    assert (grant.requests_per_minute, grant.body_bytes, grant.expires_at) == (9, 8, token.expires_at)
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("30m", NOW + timedelta(minutes=30)),
+        ("12h", NOW + timedelta(hours=12)),
+        ("30D", NOW + timedelta(days=30)),
+        ("2 w", NOW + timedelta(weeks=2)),
+        ("2027-01-31", parse_moment("2027-01-31", field="")),
+        ("2026-05-01T14:00:01+02:00", NOW + timedelta(seconds=1)),
+        ("", None),
+    ],
+)
+async def test_an_end_is_a_while_or_a_moment(text: str, end: object) -> None:
+    assert (await made(FakeStore(), expires=text)).token.expires_at == end
+
+
+@pytest.mark.parametrize(
+    ("wishes", "field"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": " \t"}, "name"),
+        ({"name": "n" * 101}, "name"),
+        ({"name": "two\nlines"}, "name"),
+        ({"name": "bell\x07"}, "name"),
+        ({"name": "half \ud800"}, "name"),
+        ({"name": 7}, "name"),
+        ({"name": "01890a5d-ac96-774b-bcce-b302099a8057"}, "name"),
+        ({"name": "sj_laptop"}, "name"),
+        ({"spaces": ()}, "spaces"),
+        ({"spaces": ("",)}, "spaces"),
+        ({"spaces": (" work",)}, "spaces"),
+        ({"spaces": ("wo\x00rk",)}, "spaces"),
+        ({"spaces": ("w" * 101,)}, "spaces"),
+        ({"spaces": "work"}, "spaces"),
+        ({"spaces": (7,)}, "spaces"),
+        ({"spaces": tuple(f"space {number}" for number in range(101))}, "spaces"),
+        ({"spaces": ("work",), "access": "metrics"}, "spaces"),
+        ({"access": "admin"}, "access"),
+        ({"access": ""}, "access"),
+        ({"access": None}, "access"),
+        ({"expires": "0d"}, "expires"),
+        ({"expires": "-1d"}, "expires"),
+        ({"expires": "soon"}, "expires"),
+        ({"expires": "90"}, "expires"),
+        ({"expires": "1.5d"}, "expires"),
+        ({"expires": "999999w"}, "expires"),
+        ({"expires": "9999-12-31"}, "expires"),
+        ({"expires": "2026-05-01T12:00:00Z"}, "expires"),
+        ({"expires": "1999-01-01"}, "expires"),
+        ({"expires": "٣d"}, "expires"),
+        ({"expires": 90}, "expires"),
+        ({"requests_per_minute": -1}, "requests_per_minute"),
+        ({"requests_per_minute": 1 << 70}, "requests_per_minute"),
+        ({"requests_per_minute": True}, "requests_per_minute"),
+        ({"requests_per_minute": "60"}, "requests_per_minute"),
+        ({"body_bytes": -1}, "body_bytes"),
+        ({"body_bytes": 1 << 41}, "body_bytes"),
+    ],
+)
+async def test_what_makes_no_sense_is_refused_by_name_and_nothing_is_kept(wishes: dict[str, Any], field: str) -> None:
+    store = FakeStore()
+    wish: dict[str, Any] = {"name": "laptop", "spaces": ("work",), **wishes}
+    with pytest.raises(InvalidInput) as caught:
+        await create(TokenRequest(**wish), tokens=store, now=NOW)
+    assert caught.value.fields["field"] == field
+    assert await store.tokens() == []
+
+
+async def test_lengths_are_told_as_limits() -> None:
+    with pytest.raises(TooLarge, match="100"):
+        await made(FakeStore(), "n" * 1000)
+    with pytest.raises(TooLarge, match="100"):
+        await made(FakeStore(), spaces=tuple(map(str, range(1000))))
+
+
+async def test_every_space_and_no_space() -> None:
+    store = FakeStore()
+    assert (await made(store, "all", spaces=("work", EVERY))).token.grant.is_everywhere
+    assert (await made(store, "figures", spaces=(), access="metrics")).token.spaces == ()
+
+
+async def test_a_live_name_is_taken_and_an_ended_one_is_free(any_store: RecordStore) -> None:
+    first = await made(any_store, expires="1h")
+    with pytest.raises(NameTaken) as caught:
+        await made(any_store)
+    assert caught.value.fields["token"] == first.token.id
+    await revoke("laptop", tokens=any_store, now=NOW)
+    second = await made(any_store, expires="1h")
+    later = await create(TokenRequest(name="laptop", spaces=("work",)), tokens=any_store, now=NOW + timedelta(hours=1))
+    states = [token.state(NOW + timedelta(hours=1)) for token in await any_store.tokens()]
+    assert states == [TokenState.REVOKED, TokenState.EXPIRED, TokenState.LIVE]
+    assert later.token.id != second.token.id
+
+
+async def test_a_token_is_ended_by_id_name_or_secret(any_store: RecordStore) -> None:
+    for name in ("one", "two", "three"):
+        new = await made(any_store, name)
+        ref = {"one": new.token.id.upper(), "two": " two ", "three": new.secret}[name]
+        revoked = await revoke(ref, tokens=any_store, now=NOW)
+        assert revoked == replace(new.token, revoked_at=NOW)
+        assert await any_store.token(new.token.id) == revoked
+
+
+async def test_to_end_it_again_changes_nothing(any_store: RecordStore) -> None:
+    new = await made(any_store)
+    first = await revoke("laptop", tokens=any_store, now=NOW)
+    for ref in ("laptop", new.token.id, new.secret):
+        assert await revoke(ref, tokens=any_store, now=NOW + timedelta(days=1)) == first
+
+
+async def test_of_several_with_one_name_the_live_one_is_meant(any_store: RecordStore) -> None:
+    await made(any_store, expires="1h")
+    later = NOW + timedelta(hours=2)
+    live = await create(TokenRequest(name="laptop", spaces=("work",)), tokens=any_store, now=later)
+    assert (await revoke("laptop", tokens=any_store, now=later)).id == live.token.id
+
+
+async def test_two_live_ones_with_one_name_must_be_told_apart(any_store: RecordStore) -> None:
+    twins = [replace((await made(FakeStore())).token, id=new_id()) for _ in range(2)]
+    for number, token in enumerate(twins):
+        await any_store.add_token(token, bytes([number]) * 32)
+    with pytest.raises(Ambiguous) as caught:
+        await revoke("laptop", tokens=any_store, now=NOW)
+    assert set(caught.value.fields["ids"] or ()) == {token.id for token in twins}  # type: ignore[arg-type]
+    assert (await revoke(twins[0].id, tokens=any_store, now=NOW)).id == twins[0].id
+    assert (await revoke("laptop", tokens=any_store, now=NOW)).id == twins[1].id
+    assert (await revoke("laptop", tokens=any_store, now=NOW)).revoked_at == NOW
+
+
+async def test_who_is_not_there_cannot_be_ended(any_store: RecordStore) -> None:
+    await made(any_store)
+    for ref in ("", "lapdog", new_id(), "*", "x" * 10_000):
+        with pytest.raises(NotFound):
+            await revoke(ref, tokens=any_store, now=NOW)
+    with pytest.raises(NotFound, match="laptop"):
+        await revoke("laptp", tokens=any_store, now=NOW)
+
+
+async def test_a_secret_is_never_repeated(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    store, stranger = FakeStore(), new_secret()
+    new = await made(store)
+    assert new.secret not in repr(new) + str(new) + repr(new.token)
+    with pytest.raises(NotFound) as caught:
+        await revoke(stranger, tokens=store, now=NOW)
+    assert stranger not in repr(caught.value) + str(caught.value) + repr(caught.value.fields)
+    await revoke(new.secret, tokens=store, now=NOW)
+    logged = "\n".join(f"{record.getMessage()} {vars(record)}" for record in caplog.records)
+    assert "token created" in logged
+    assert "token revoked" in logged
+    assert new.secret not in logged
+    assert stranger not in logged

@@ -1,0 +1,87 @@
+"""Two memories that do not go together, filed as a conflict by hand."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from tests.fakes.build import a_commit, a_memory, moment
+from tests.unit.write_world import SPACE, Workshop
+
+from scrubjay.conflicts.repository import reopen
+from scrubjay.conflicts.resolve import resolve_conflict
+from scrubjay.model.conflict import Conflict, ConflictType, Resolved, Strategy, statement_key
+from scrubjay.model.memory import Memory, Observation, Source, Trust
+from scrubjay.versions.merge_fields import combine
+from scrubjay.versions.undo import undo
+
+FIRST, LATER = moment(0), moment(3600)
+
+
+def fact(text: str, *, at: datetime = FIRST, trust: Trust = Trust.USER, name: str = "") -> Memory:
+    """A memory with one sentence, said at a moment."""
+    memory = a_memory(text, created_at=at, updated_at=at, source=Source(trust=trust))
+    return replace(memory, name=name) if name else memory
+
+
+def thing(*facts: str, at: Sequence[datetime] = (), name: str = "ann") -> Memory:
+    """A memory with observations, each recorded a minute after the one before."""
+    times = at or [moment(60 * place) for place in range(len(facts))]
+    observations = tuple(Observation(text=one, recorded_at=when) for one, when in zip(facts, times, strict=True))
+    return a_memory("", name=name, observations=observations)
+
+
+async def dispute(
+    shop: Workshop,
+    newer: Memory,
+    older: Memory,
+    *,
+    type: ConflictType = ConflictType.CONTRADICTION,
+    statement: str = "",
+    against: str = "",
+    confidence: float = 0.9,
+    suggested: Strategy = Strategy.SUPERSEDE,
+    at: datetime = LATER,
+) -> Conflict:
+    """Store what is not stored yet, and have the conflict of both wait."""
+    known = await shop.store.get(SPACE, [newer.id, older.id])
+    fresh = {one.id: one for one in (older, newer) if one.id not in known}
+    if fresh:
+        await shop.store.commit(a_commit(*fresh.values()))
+    shop.clock.set(at + timedelta(hours=1))
+    conflict = Conflict(
+        space=SPACE,
+        type=type,
+        memory=newer.id,
+        other=older.id,
+        confidence=confidence,
+        suggested=suggested,
+        detected_at=at,
+        statement=statement_key(statement) if statement else "",
+        against=statement_key(against) if against else "",
+    )
+    await shop.store.put_document(conflict.document(at=at), base=None)
+    return conflict
+
+
+async def settle(
+    shop: Workshop,
+    conflict: Conflict | str,
+    strategy: str = "auto",
+    *,
+    notes: str = "",
+    branch: str = "",
+    key: str = "",
+    run: str = "",
+) -> Resolved:
+    """Resolve a conflict."""
+    return await resolve_conflict(
+        conflict if isinstance(conflict, str) else conflict.id, strategy=strategy, notes=notes, branch=branch,
+        space=SPACE, origin=shop.origin(run=run), context=shop.context, combine=combine, key=key,
+    )  # fmt: skip
+
+
+async def take_back(shop: Workshop, run: str = "") -> tuple[str, ...]:
+    """Undo a run, as the engine does; tells what was skipped."""
+    done = await undo(run=run, agent="tester", space=SPACE, origin=shop.origin(), store=shop.store)
+    await reopen(done, space=SPACE, store=shop.store)
+    return done.skipped

@@ -1,0 +1,204 @@
+"""`auto` goes by type, trust and time, and leaves to people what it cannot tell; what is suggested follows it."""
+
+from dataclasses import replace
+
+import pytest
+from tests.fakes.build import a_commit, a_memory, a_rewrite, moment
+from tests.unit.conflicts.disputes import dispute, fact, settle, take_back, thing
+from tests.unit.write_world import SPACE, Workshop
+
+from scrubjay.conflicts.listing import conflicts
+from scrubjay.errors import WrongState
+from scrubjay.model.conflict import Conflict, ConflictType, Strategy
+from scrubjay.model.memory import Flag, Memory, Observation, Source, Trust
+
+BERLIN, PARIS = "Ann lives in Berlin.", "Ann lives in Paris."
+
+
+def said_by(trust: Trust, *, at: float, text: str = BERLIN) -> Memory:
+    return fact(text, at=moment(at), trust=trust)
+
+
+@pytest.mark.parametrize(
+    ("kind", "suggested", "strategy"),
+    [
+        (ConflictType.DUPLICATE, Strategy.MERGE, "merge"),
+        (ConflictType.UPDATE, Strategy.UPDATE, "update"),
+        (ConflictType.UPDATE, Strategy.SUPERSEDE, "supersede"),
+        (ConflictType.CONTRADICTION, Strategy.SUPERSEDE, "supersede"),
+        (ConflictType.CONTRADICTION, Strategy.BRANCH, "supersede"),
+    ],
+)
+async def test_what_is_done_follows_from_the_type(
+    quick: Workshop, kind: ConflictType, suggested: Strategy, strategy: str
+) -> None:
+    newer, older = said_by(Trust.USER, at=60, text=PARIS), said_by(Trust.USER, at=0)
+    done = await settle(quick, await dispute(quick, newer, older, type=kind, suggested=suggested))
+    assert (done.strategy, bool(done.why)) == (strategy, True)
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "decided"),
+    [
+        (Trust.USER, Trust.USER, True),
+        (Trust.USER, Trust.DOCUMENT, True),
+        (Trust.AGENT, Trust.UNKNOWN, True),
+        (Trust.DOCUMENT, Trust.DOCUMENT, True),
+        (Trust.DOCUMENT, Trust.USER, False),
+        (Trust.AGENT, Trust.USER, False),
+        (Trust.UNKNOWN, Trust.AGENT, True),
+        (Trust.DOCUMENT, Trust.UNKNOWN, False),
+    ],
+)
+async def test_nobody_overrules_who_is_trusted_more(quick: Workshop, newer: Trust, older: Trust, decided: bool) -> None:
+    first, second = said_by(newer, at=60, text=PARIS), said_by(older, at=0)
+    done = await settle(quick, await dispute(quick, first, second))
+    expected = (await quick.get(second.id)).valid_until is None
+    assert (done.action == "superseded", expected) == (decided, not decided)
+    if not decided:
+        assert (done.action, done.strategy, done.changed) == ("left_pending", "auto", ())
+        assert "stands" in done.why
+
+
+async def test_the_word_of_an_observation_goes_before_that_of_its_memory(quick: Workshop) -> None:
+    document = Observation(text="lives in Paris", recorded_at=moment(60), source=Source(trust=Trust.DOCUMENT))
+    memory = a_memory(
+        "",
+        observations=(Observation(text="lives in Berlin", recorded_at=moment(0)), document),
+        source=Source(trust=Trust.USER),
+    )
+    done = await settle(
+        quick, await dispute(quick, memory, memory, statement="lives in Paris", against="lives in Berlin")
+    )
+    assert done.action == "left_pending"
+
+
+async def test_what_cannot_be_told_is_left_to_people(quick: Workshop) -> None:
+    older, newer = said_by(Trust.USER, at=0), said_by(Trust.USER, at=60, text=PARIS)
+    unsure = await settle(quick, await dispute(quick, newer, older, confidence=0.4))
+    assert "confidence is 0.40" in unsure.why
+    same_time = await settle(quick, await dispute(quick, fact("Ann lives in Rome."), older))
+    assert "at the same time" in same_time.why
+    more = await dispute(quick, fact("Ann lives in Bonn."), older, type=ConflictType.UPDATE, suggested=Strategy.UPDATE)
+    assert (await settle(quick, more)).strategy == "update"
+    orders = replace(fact("Ann lives in Oslo.", at=moment(61)), flags=(Flag.SUSPICIOUS,))
+    assert "orders" in (await settle(quick, await dispute(quick, orders, older))).why
+    first, second = fact(f"Ann is a judge. {BERLIN}"), fact(f"{BERLIN} Ann has a dog.", at=moment(60))
+    both = await dispute(quick, second, first, type=ConflictType.DUPLICATE, statement=BERLIN, against=BERLIN)
+    assert "merging would join these" in (await settle(quick, both)).why
+    assert (await quick.get(older.id)).version == 2
+
+
+async def test_in_one_memory_the_newer_statement_takes_the_place_of_the_older(quick: Workshop) -> None:
+    memory = thing("likes tea", "likes tea and coffee")
+    conflict = await dispute(
+        quick, memory, memory, type=ConflictType.UPDATE, statement="likes tea and coffee", against="likes tea",
+        suggested=Strategy.UPDATE,
+    )  # fmt: skip
+    assert (await settle(quick, conflict)).strategy == "supersede"
+    assert [observation.valid_until for observation in (await quick.get(memory.id)).observations] == [moment(60), None]
+
+
+async def test_a_document_becomes_part_of_what_the_user_said_and_not_its_word(quick: Workshop) -> None:
+    document = fact(f"{BERLIN} Ann has a dog.", trust=Trust.DOCUMENT, name="paper")
+    user = said_by(Trust.USER, at=60)
+    for newer, older in ((user, document), (fact("Ann has a dog.", at=moment(90), trust=Trust.DOCUMENT), user)):
+        conflict = await dispute(quick, newer, older, type=ConflictType.DUPLICATE, suggested=Strategy.MERGE)
+        done = await settle(quick, conflict)
+        memory = await quick.get(user.id)
+        assert (done.strategy, done.kept, memory.content) == ("merge", user.id, BERLIN)
+        assert [(observation.text, observation.source) for observation in memory.observations] == [
+            ("Ann has a dog.", document.source)
+        ]
+    assert (await quick.get(document.id)).merged_into == user.id
+
+
+async def test_of_one_statement_twice_in_a_memory_that_stays_which_is_trusted_more(quick: Workshop) -> None:
+    texts = ("lives in Berlin", "Lives in Berlin!")
+    trusts = (Trust.DOCUMENT, Trust.USER)
+    observations = tuple(
+        Observation(text=text, recorded_at=moment(60 * at), source=Source(trust=trusts[at]))
+        for at, text in enumerate(texts)
+    )
+    memory = a_memory("", observations=observations)
+    conflict = await dispute(
+        quick, memory, memory, type=ConflictType.DUPLICATE, statement=texts[1], against=texts[0],
+        suggested=Strategy.MERGE,
+    )  # fmt: skip
+    assert (await settle(quick, conflict)).action == "merged"
+    assert (await quick.get(memory.id)).observations == observations[1:]
+
+
+@pytest.mark.parametrize("strategy", ["supersede", "update"])
+async def test_who_has_a_document_overrule_the_user_is_told_so(quick: Workshop, strategy: str) -> None:
+    newer, older = said_by(Trust.DOCUMENT, at=60, text=PARIS), said_by(Trust.USER, at=0)
+    done = await settle(quick, await dispute(quick, newer, older), strategy)
+    assert "the older one (trust user)" in done.warnings[0]
+    later = said_by(Trust.USER, at=120, text="Ann lives in Rome.")
+    assert (await settle(quick, await dispute(quick, later, newer), strategy)).warnings == ()
+
+
+async def changed(shop: Workshop, memory: Memory) -> None:
+    """Store another version of a memory."""
+    known = await shop.get(memory.id)
+    await shop.store.commit(a_commit(a_rewrite(replace(memory, version=known.version + 1))))
+
+
+async def suggested(shop: Workshop, conflict: Conflict) -> str:
+    """What the list of conflicts suggests for one now."""
+    (told,) = await conflicts(
+        status="pending", ref=conflict.id, limit=1, now=shop.clock.now(), space=SPACE, store=shop.store
+    )
+    return told.suggested_action.value
+
+
+async def test_a_suggestion_follows_the_trust_of_either_side(quick: Workshop) -> None:
+    newer, older = said_by(Trust.DOCUMENT, at=60, text=PARIS), said_by(Trust.USER, at=0)
+    conflict = await dispute(quick, newer, older, suggested=Strategy.IGNORE)
+    assert await suggested(quick, conflict) == "ignore"
+    await changed(quick, replace(newer, source=Source(trust=Trust.USER)))
+    assert await suggested(quick, conflict) == "supersede"
+    await changed(quick, replace(newer, source=Source(trust=Trust.AGENT)))
+    assert await suggested(quick, conflict) == "ignore"
+    assert (await settle(quick, conflict)).action == "left_pending"
+
+
+async def test_a_suggestion_follows_what_else_the_memories_say(quick: Workshop) -> None:
+    first, second = fact(f"Ann is a judge. {BERLIN}"), fact(BERLIN, at=moment(60))
+    conflict = await dispute(
+        quick, second, first, type=ConflictType.DUPLICATE, statement=BERLIN, against=BERLIN, suggested=Strategy.MERGE
+    )
+    assert await suggested(quick, conflict) == "merge"
+    await changed(quick, replace(second, content=f"{BERLIN} Ann has a dog."))
+    assert await suggested(quick, conflict) == "ignore"
+    await changed(quick, second)
+    assert await suggested(quick, conflict) == "merge"
+    assert (await settle(quick, conflict)).strategy == "merge"
+
+
+async def test_a_suggestion_follows_time_and_marks(quick: Workshop) -> None:
+    newer, older = said_by(Trust.USER, at=0, text=PARIS), said_by(Trust.USER, at=0)
+    conflict = await dispute(quick, newer, older, suggested=Strategy.IGNORE)
+    assert await suggested(quick, conflict) == "ignore"
+    later = replace(newer, source=replace(newer.source, at=moment(60)))
+    await changed(quick, later)
+    assert await suggested(quick, conflict) == "supersede"
+    await changed(quick, replace(later, flags=(Flag.SUSPICIOUS,)))
+    assert await suggested(quick, conflict) == "ignore"
+
+
+async def test_what_was_superseded_meanwhile_is_not_suggested_and_what_comes_back_is(quick: Workshop) -> None:
+    newer, older = said_by(Trust.USER, at=60, text=PARIS), said_by(Trust.USER, at=0)
+    conflict = await dispute(quick, newer, older)
+    last = await dispute(
+        quick, said_by(Trust.USER, at=120, text="Ann lives in Rome."), older, suggested=Strategy.IGNORE
+    )
+    done = await settle(quick, last)
+    assert done.action == "superseded"
+    assert (
+        await conflicts(status="pending", ref="", limit=9, now=quick.clock.now(), space=SPACE, store=quick.store) == ()
+    )
+    with pytest.raises(WrongState, match="does not hold"):
+        await settle(quick, conflict)
+    await take_back(quick, done.run)
+    assert (await suggested(quick, conflict), await suggested(quick, last)) == ("supersede", "supersede")

@@ -1,0 +1,221 @@
+"""A whole space is looked through, each two are compared once, and what is found waits for a decision."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from tests.fakes import FakeEmbedder
+from tests.fakes.build import START, a_commit, a_memory, moment
+from tests.unit.conflicts.disputes import settle
+from tests.unit.write_world import SPACE, Workshop
+
+from scrubjay.conflicts.listing import conflicts
+from scrubjay.conflicts.repository import all_in
+from scrubjay.conflicts.scan import probe, scan, scan_memory, survey_of
+from scrubjay.errors import InvalidInput
+from scrubjay.model.conflict import PENDING_COLLECTION, Scan
+from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.job import COLLECTION, CONFLICTS, Job
+from scrubjay.model.memory import Memory, Observation
+from scrubjay.text.passages import passages_of
+from scrubjay.writing.embed import embed_new
+
+BERLIN, PARIS = "Ann lives in Berlin near the old harbour.", "Ann lives in Paris near the old harbour."
+OTHERS = ("The cranes are oiled in spring.", "Bob plays the cello.", "Nobody waters the ferns.")
+
+APART = (
+    "Anna sings alto.", "Dolphins pass piers.", "Cheese costs money.", "Lamps need bulbs.", "Fog hides harbours.",
+    "Guests like gardens.", "Honey keeps forever.", "Ink dries quickly.", "Ghosts haunt towers.", "Mice fear owls.",
+    "Snow melts early.", "Trains run late.", "Kites want wind.", "Bakers rise first.", "Wolves howl nightly.",
+    "Moss covers stone.",
+)  # fmt: skip
+
+
+async def stored(shop: Workshop, *memories: Memory) -> None:
+    """Store memories as they are, with their vectors."""
+    sliced = [(memory, passages_of(memory)) for memory in memories]
+    made, _ = await embed_new(sliced, space=SPACE, vector_store=shop.store, embedder=shop.embedder)
+    await shop.store.commit(a_commit(*memories, embedded=made))
+
+
+def facts(*texts: str) -> list[Memory]:
+    return [a_memory(text, created_at=moment(place), updated_at=moment(place)) for place, text in enumerate(texts)]
+
+
+async def looked_through(shop: Workshop, *, limit: int = 10) -> Scan:
+    return await scan(limit=limit, space=SPACE, origin=shop.origin(), context=shop.context)
+
+
+async def test_what_contradicts_is_found_and_filed_once(shop: Workshop) -> None:
+    memories = facts(BERLIN, *OTHERS, PARIS)
+    await stored(shop, *memories)
+    done = await looked_through(shop)
+    assert (done.memories, done.count, done.by_type) == (5, 1, {"contradiction": 1})
+    (found,) = done.found
+    assert (found.memory.statement, found.other.statement) == (PARIS, BERLIN)
+    assert [one.id for one in await all_in(PENDING_COLLECTION, space=SPACE, documents=shop.store)] == [found.id]
+    again = await looked_through(shop)
+    assert (again.count, again.found) == (0, ())
+    await settle(shop, found.id, "ignore")
+    assert (await looked_through(shop)).count == 0
+
+
+async def test_a_sentence_among_others_is_found_by_its_words(quick: Workshop) -> None:
+    await stored(quick, *facts(f"The ferns are dry. {BERLIN} Bob sleeps.", *OTHERS, f"It rains. {PARIS} Tea is late."))
+    (found,) = (await looked_through(quick)).found
+    assert (found.memory.statement, found.other.statement) == (PARIS, BERLIN)
+
+
+async def test_another_value_is_found_whatever_the_words(quick: Workshop) -> None:
+    await stored(quick, *facts("I live in Berlin.", *OTHERS, "I moved to Paris last month."))
+    (found,) = (await looked_through(quick)).found
+    assert (found.other.statement, found.differs) == ("I live in Berlin.", ("lives in: Paris or Berlin",))
+
+
+async def test_of_a_memory_that_says_much_all_is_looked_at(quick: Workshop) -> None:
+    many = tuple(Observation(text=f"Shelf {place} holds jar number {place}.", recorded_at=START) for place in range(30))
+    late = (*many, Observation(text=PARIS, recorded_at=moment(60)))
+    long = " ".join(f"The {word} is green." for word in "door roof gate wall lamp sofa desk rug vase".split())
+    await stored(
+        quick, a_memory(BERLIN), a_memory("", observations=late), a_memory(f"{long} Bob plays the cello well.")
+    )
+    found = {(one.memory.statement, one.other.statement) for one in (await looked_through(quick, limit=50)).found}
+    assert (PARIS, BERLIN) in found
+
+
+async def test_what_a_write_does_not_look_at_is_left_to_a_job(shop: Workshop) -> None:
+    shop.rules = replace(shop.rules, conflicts="detect")
+    (berlin,) = facts(BERLIN)
+    await stored(shop, berlin)
+    short = await shop.remember(Draft(text=OTHERS[0], observations=APART[:7]))
+    long = await shop.remember(Draft(text=OTHERS[1], observations=(*APART[7:], PARIS)))
+    assert (short.conflicts, long.conflicts) == ((), ())
+    assert await _left(shop) == [long.id]
+    first = await scan_memory(long.id, space=SPACE, origin=shop.origin(), context=shop.context)
+    found = await all_in(PENDING_COLLECTION, space=SPACE, documents=shop.store)
+    assert (first, berlin.id in {one.other for one in found}) == (1, True)
+    assert await scan_memory(long.id, space=SPACE, origin=shop.origin(), context=shop.context) == 0
+    await shop.revise(short.id, Edit(add_observations=(*OTHERS[1:], *APART[8:])))
+    assert await _left(shop) == [long.id, short.id]
+    await shop.forget(long.id)
+    assert await scan_memory(long.id, space=SPACE, origin=shop.origin(), context=shop.context) is None
+
+
+async def _left(shop: Workshop) -> list[object]:
+    """Of which memories all is to be looked at."""
+    jobs = [Job.of(document) for document in await shop.store.documents(SPACE, COLLECTION, after="", limit=10)]
+    assert {job.kind for job in jobs} == {CONFLICTS}
+    return [job.about["memory_id"] for job in jobs]
+
+
+async def test_what_is_known_of_one_thing_is_compared_whatever_the_words(quick: Workshop) -> None:
+    first, second, other = facts(*(f"lives in {city} near the old harbour" for city in ("Berlin", "Paris", "Rome")))
+    about = [replace(first, entity="Ann"), replace(second, entity="ann"), replace(other, entity="Bob")]
+    await stored(quick, *about)
+    found = (await looked_through(quick)).found
+    assert [(one.memory.id, one.other.id) for one in found] == [(second.id, first.id)]
+
+
+async def test_without_a_model_words_alone_are_gone_by(quick: Workshop) -> None:
+    quick.embedder = FakeEmbedder(failing=True)
+    await quick.store.commit(a_commit(*facts(BERLIN, *OTHERS, PARIS)))
+    assert (await looked_through(quick)).by_type == {"contradiction": 1}
+
+
+async def test_other_spaces_and_what_is_in_the_trash_are_left_out(shop: Workshop) -> None:
+    berlin, paris = facts(BERLIN, PARIS)
+    await stored(shop, berlin, paris)
+    await shop.store.commit(a_commit(a_memory(BERLIN, space="other"), a_memory(PARIS, space="other")))
+    await shop.forget(paris.id)
+    done = await looked_through(shop)
+    assert (done.memories, done.count) == (1, 0)
+
+
+async def test_progress_is_told_and_so_many_are_shown_as_are_wanted(quick: Workshop) -> None:
+    await stored(quick, *facts(BERLIN, PARIS, BERLIN.replace("Berlin", "Rome"), BERLIN.replace("Berlin", "Oslo")))
+    told: list[tuple[int, int]] = []
+    done = await scan(
+        limit=2, space=SPACE, origin=quick.origin(), context=quick.context,
+        progress=lambda some, total: told.append((some, total)),
+    )  # fmt: skip
+    assert (done.count, len(done.found), told) == (6, 2, [(4, 4)])
+    assert (await scan(limit=0, space=SPACE, origin=quick.origin(), context=quick.context)).found == ()
+    with pytest.raises(InvalidInput):
+        await looked_through(quick, limit=-1)
+
+
+async def test_an_empty_space_has_no_conflicts(shop: Workshop) -> None:
+    assert await looked_through(shop) == Scan(memories=0)
+
+
+async def test_a_draft_is_probed_and_nothing_is_kept(shop: Workshop) -> None:
+    (berlin,) = facts(BERLIN)
+    await stored(shop, berlin)
+    shop.clock.advance(timedelta(days=1))
+    first, second = await probe(
+        [Draft(text=PARIS), Draft(text=OTHERS[0])],
+        threshold=0.5,
+        space=SPACE,
+        origin=shop.origin(),
+        context=shop.context,
+    )
+    assert ([(one.type, one.other.id) for one in first], second) == ([("contradiction", berlin.id)], ())
+    assert await all_in(PENDING_COLLECTION, space=SPACE, documents=shop.store) == []
+    unsure = await probe([Draft(text=PARIS)], threshold=1.0, space=SPACE, origin=shop.origin(), context=shop.context)
+    assert unsure == ((),)
+    with pytest.raises(InvalidInput):
+        await probe([], threshold=2.0, space=SPACE, origin=shop.origin(), context=shop.context)
+
+
+def chatter(*names: str) -> list[str]:
+    """So many facts of some people that no word of theirs is rare any more."""
+    things = ("works late", "lives well", "joined in", "moved a chair", "likes a colour", "has a favourite song")
+    return [f"{name} {thing} on day {number}." for name in names for number in range(30) for thing in things]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "differs"),
+    [
+        ("Ann lives in Berlin.", "Ann moved to Paris last month.", "lives in: Paris or Berlin"),
+        ("Ann works at Initech.", "Ann joined Globex as a clerk.", "works for: Globex or Initech"),
+        ("Ann's favourite colour is blue.", "Ann's favourite colour is green.", "state: green or blue"),
+    ],
+)
+async def test_what_tells_of_the_same_is_compared_though_all_of_its_words_are_common(
+    quick: Workshop, older: str, newer: str, differs: str
+) -> None:
+    # Without a model nothing but words and what they tell of brings two together.
+    shop = replace(quick, embedder=FakeEmbedder(failing=True))
+    memories = facts(older, *chatter("Ann", "Bob"), newer)
+    await shop.store.commit(a_commit(*memories))
+    await looked_through(shop)
+    found = await conflicts(
+        status="pending", ref=memories[-1].id, limit=50, now=shop.clock.now(), space=SPACE, store=shop.store
+    )
+    told = {one.other.statement: one.differs for one in found}
+    assert told[older] == (differs,)
+
+
+async def test_of_what_tells_of_the_same_the_latest_are_compared(quick: Workshop) -> None:
+    shop = replace(quick, embedder=FakeEmbedder(failing=True))
+    cities = ("Rome", "Oslo", "Lima", "Cairo", "Delhi", "Tokyo", "Quito", "Accra", "Dakar", "Perth", "Turin", "Lyon")
+    memories = facts(*(f"Ann lives in {city}." for city in cities[:-1]), *chatter("Ann"), f"Ann lives in {cities[-1]}.")
+    await shop.store.commit(a_commit(*memories))
+    survey = await survey_of(SPACE, profile=None, store=shop.store)
+    for number, memory in enumerate(memories[:-1], start=1):
+        survey.note_slots(number, memory, now=moment(10_000))
+    same = survey.of_same_slot("Ann moved to Lyon.", memory=memories[-1])
+    read = [survey.passages[number].memory_id for number in same]
+    assert read == [memory.id for memory in reversed(memories[3:11])]
+
+
+async def test_what_does_not_say_of_whom_it_is_tells_of_its_entity(quick: Workshop) -> None:
+    shop = replace(quick, embedder=FakeEmbedder(failing=True))
+    ann, bob = (a_memory("Lives in Berlin.", entity=name) for name in ("Ann", "Bob"))
+    later = a_memory("Moved to Paris last month.", entity="Ann")
+    await shop.store.commit(a_commit(ann, bob, *facts(*chatter("Ann", "Bob")), later))
+    await looked_through(shop)
+    found = await conflicts(
+        status="pending", ref=later.id, limit=50, now=shop.clock.now(), space=SPACE, store=shop.store
+    )
+    assert [one.other.id for one in found] == [ann.id]

@@ -1,0 +1,89 @@
+"""The workroom: now for those who wait, and when the bell rings for the others."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.fakes.build import a_memory
+from tests.unit.curation.desk import SPACE, Desk, a_desk
+from tests.unit.llm.chat_server import ChatServer, Reply, answering
+
+from scrubjay.curation import run_jobs, run_now
+from scrubjay.curation.executor import JobExecutor
+from scrubjay.engine import Engine
+from scrubjay.jobs.queue import Queue
+from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.job import Job, JobState
+from scrubjay.model.memory import Memory
+
+TEXT = "We renewed the OAuth token of the command line for Keycloak."
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer() as opened:
+        opened.usual = lambda _: answering(tags=["oauth", "token", "keycloak"])
+        yield opened
+
+
+@pytest.fixture
+async def context(server: ChatServer, tmp_path: Path) -> AsyncIterator[Desk]:
+    async with a_desk(tmp_path, url=server.url) as opened:
+        opened.engine = replace(opened.engine, llm=opened.llm)
+        yield opened
+
+
+async def a_job(engine: Engine, memory: Memory) -> Job:
+    queue = Queue(documents=engine.store, clock=engine.clock)
+    return await queue.enqueue("tags", {"memory_id": memory.id}, space=SPACE)
+
+
+async def test_who_waits_has_it_done_at_once(context: Desk) -> None:
+    memory = a_memory(TEXT)
+    await context.keep(memory)
+    await JobExecutor(context.engine).take([await a_job(context.engine, memory)], waits=True)
+    assert (await context.now(memory)).tags == ("oauth", "token", "keycloak")
+
+
+async def test_who_waits_in_vain_is_told_and_it_is_done_later(context: Desk, server: ChatServer) -> None:
+    memory = a_memory(TEXT)
+    await context.keep(memory)
+    server.script.append(Reply(status=500))
+    job = await a_job(context.engine, memory)
+    (told,) = await run_now(context.engine, [job])
+    assert told.id == job.id
+    assert told.state is JobState.WAITING
+    assert (await context.now(memory)).tags == ()
+    (kept,) = await context.engine.jobs(who=Caller(space=SPACE))
+    assert (kept.state, kept.tries) == (JobState.WAITING, 0)
+
+
+async def test_what_nobody_waits_for_is_done_when_the_bell_rings(context: Desk) -> None:
+    memory = a_memory(TEXT)
+    await context.keep(memory)
+    room = JobExecutor(context.engine)
+    working = asyncio.create_task(room.work(seconds=3600))
+    await asyncio.sleep(0)
+    await room.take([await a_job(context.engine, memory)], waits=False)
+    for _ in range(2_000):
+        if (await context.now(memory)).tags:
+            break
+        await asyncio.sleep(0.01)
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+    assert (await context.now(memory)).tags == ("oauth", "token", "keycloak")
+
+
+async def test_the_rest_of_a_long_memory_is_looked_at_when_there_is_time(context: Desk) -> None:
+    who = Caller(space=SPACE)
+    await context.engine.remember(Draft(text="The gate of the harbour is painted red."), who=who)
+    lamps = tuple(f"Lamp {one} burns oil." for one in "abcdefghi")
+    said = Draft(text="", name="harbour", observations=(*lamps, "The gate of the harbour is painted blue."))
+    told = await context.engine.remember(said, who=who)
+    assert "contradiction" not in {conflict.type for conflict in told.conflicts}
+    await run_jobs(context.engine)
+    assert "contradiction" in {conflict.type for conflict in await context.engine.conflicts(who=who)}
+    outcomes = {job.kind: job.outcome for job in await context.engine.jobs(who=who)}
+    assert outcomes["conflicts"].startswith("compared 1 memory, new conflicts: ")

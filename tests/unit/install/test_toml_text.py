@@ -1,0 +1,174 @@
+"""TOML, edited as text: what is asked for is done, and nothing else moves."""
+
+import tomllib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.drawing import some
+
+from scrubjay.install.syntax import Unfit, Unreadable
+from scrubjay.install.toml_scan import statements
+from scrubjay.install.toml_text import TomlText
+from scrubjay.model.memory import Json
+
+SYNTAX = TomlText()
+PLACE = ("mcp_servers", "jay")
+ENTRY: dict[str, Json] = {"command": "/my jay/bin", "args": ["mcp", '--data="C:\\jay"\x7f\t☕']}
+# What could be taken for something that it is not.
+VALUES = [
+    *('"[mcp_servers.jay]"', "'# no comment'", '"a \\" = ["', "[\n  1, # one\n  2,\n]", "{ a = 1, 'b c' = [2, 3] }"),
+    *('"""\n[mcp_servers.jay]\ncommand = "x"\n"""', "'''\n# \"\"\"\n[a]'''", '"""a \\""" b"""""'),
+    *("1979-05-27T07:32:00Z", "nan", "0x1F", "true", "[]", "{}", "[[1], ['a', \"]\"]]"),
+]  # fmt: skip
+COMMENTS = ["", "  # [mcp_servers.jay]", ' # = "']
+HEADERS = [
+    *("[x]", "[ x . y ]", '[projects."/home/[mcp_servers.jay]"]', "[[z]]", "[mcp_servers]"),
+    *("[mcp_servers.other]", "[mcp_servers.other.env]", "[mcp_servers.'jay.two']"),
+]
+GAPS = ["", "\n", "\n\n", "# a comment\n", "\n  # [mcp_servers.jay]\n# command = 1\n", "   \n"]
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> str:
+    """A document with comments and empty lines anywhere, other servers among other tables, and either line end."""
+
+    def assignments() -> str:
+        keys = draw(st.lists(st.sampled_from(["a", '"b c"', "'d.e'", "f.g", "f . h"]), unique=True, max_size=3))
+        return "".join(
+            f"{draw(st.sampled_from(['', '  ']))}{key} = {draw(st.sampled_from(VALUES))}"
+            f"{draw(st.sampled_from(COMMENTS))}\n{draw(st.sampled_from(GAPS))}"
+            for key in keys
+        )
+
+    headers = draw(st.lists(st.sampled_from(HEADERS), unique=True, max_size=5))
+    text = draw(st.sampled_from(GAPS)) + assignments()
+    for header in headers:
+        text += f"{header}{draw(st.sampled_from(COMMENTS))}\n{draw(st.sampled_from(GAPS))}{assignments()}"
+    if draw(st.booleans()):
+        text = text.removesuffix("\n")
+    return text.replace("\n", "\r\n") if draw(st.booleans()) else text
+
+
+def meaning(text: str) -> dict[str, Any]:
+    return tomllib.loads(text)
+
+
+@given(documents())
+@some
+def test_an_entry_goes_in_and_out_without_a_trace(text: str) -> None:
+    changed = SYNTAX.merged(text, PLACE, ENTRY)
+    expected = meaning(text)
+    expected.setdefault("mcp_servers", {})["jay"] = ENTRY
+    assert repr(meaning(changed)) == repr(expected)
+    assert ("\r\n" in changed) == ("\r\n" in text) or "\n" not in text
+    assert SYNTAX.without(changed, PLACE) == text
+
+
+@given(documents())
+@some
+def test_every_statement_is_found_where_it_stands(text: str) -> None:
+    for statement in statements(text):
+        alone = text[statement.start : statement.end]
+        if statement.is_header:
+            assert alone.startswith("[")
+            assert alone.endswith("]")
+        else:
+            (value,) = meaning(f"it = {text[statement.value : statement.end]}").values()
+            held: Any = meaning(alone)
+            for key in statement.path[len(statement.under) :]:
+                held = held[key]
+            assert repr(held) == repr(value)
+
+
+CODEX = """\
+# my settings
+model = "gpt"   # the big one
+
+[mcp_servers.docs]
+command = "npx"
+args = [
+  "-y", # yes
+  "docs-mcp",
+]
+
+[mcp_servers.jay] # the memory
+command = 'old' # where it was
+startup_timeout_sec = 20
+url = "http://old"
+
+[mcp_servers.jay.env]
+A = "1"
+
+# what I trust
+[projects."/home/jay"]
+trust_level = "trusted"
+"""
+
+
+def test_an_entry_keeps_its_own_keys_and_comments() -> None:
+    changed = SYNTAX.merged(CODEX, PLACE, {"command": "jay", "args": ["mcp"]}, drop=("url",))
+    assert changed == CODEX.replace("'old'", '"jay"').replace('url = "http://old"', 'args = ["mcp"]')
+
+
+def test_another_way_to_reach_it_takes_what_belongs_to_the_old_one() -> None:
+    changed = SYNTAX.merged(CODEX, PLACE, {"url": "http://new"}, drop=("command", "args", "env"))
+    assert meaning(changed)["mcp_servers"]["jay"] == {"startup_timeout_sec": 20, "url": "http://new"}
+    assert "# what I trust\n[projects" in changed
+
+
+def test_an_entry_goes_with_its_tables_and_leaves_the_comments_of_others() -> None:
+    start, end = CODEX.index("[mcp_servers.jay]"), CODEX.index("\n# what I trust")
+    assert SYNTAX.without(CODEX, PLACE) == CODEX[: start - 1] + CODEX[end:]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'mcp_servers = { jay = { command = "old", env = { A = "1" } }, other = { command = "x" } }\n',
+        '[mcp_servers]\njay = { env = { A = "1" }, command = "old" } # mine\nother = { command = "x" }',
+        'mcp_servers.jay.command = "old"\nmcp_servers.jay.env.A = "1"\nmcp_servers.other.command = "x"\n',
+        '[mcp_servers]\n  jay.command = "old"\n  jay.env.A = "1"\r\n[mcp_servers.other]\r\ncommand = "x"\r\n',
+        '[mcp_servers.jay.env]\nA = "1"\n[mcp_servers.other]\ncommand = "x"\n',
+        '["mcp_servers" . \'jay\']\ncommand = "old"\nenv.A = "1"\n[mcp_servers.other]\ncommand = "x"',
+        'mcp_servers = { jay.env.A = "1", jay.command = "old", other.command = "x" }',
+    ],
+)
+def test_however_an_entry_is_written_it_is_changed_and_removed(text: str) -> None:
+    changed = SYNTAX.merged(text, PLACE, {"command": "jay", "args": ["mcp"]})
+    assert meaning(changed)["mcp_servers"] == {
+        "jay": {"command": "jay", "args": ["mcp"], "env": {"A": "1"}},
+        "other": {"command": "x"},
+    }
+    assert SYNTAX.merged(changed, PLACE, {"command": "jay", "args": ["mcp"]}) == changed
+    assert meaning(SYNTAX.without(changed, PLACE))["mcp_servers"] == {"other": {"command": "x"}}
+
+
+@pytest.mark.parametrize("text", ["mcp_servers = {}\n", 'mcp_servers = { a = { command = "x" } }', "[mcp_servers]"])
+def test_an_entry_joins_whatever_holds_the_others(text: str) -> None:
+    changed = SYNTAX.merged(text, PLACE, ENTRY)
+    assert meaning(changed)["mcp_servers"]["jay"] == ENTRY
+    assert meaning(SYNTAX.without(changed, PLACE)) == meaning(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["mcp_servers = []\n", "[[mcp_servers]]\n", 'mcp_servers = "x"', "[mcp_servers]\njay = 1\n"]
+)
+def test_a_place_that_is_no_table_is_refused(text: str) -> None:
+    with pytest.raises(Unfit):
+        SYNTAX.merged(text, PLACE, ENTRY)
+
+
+@pytest.mark.parametrize(
+    "text", ["a = ", "[a]\n[a]\n", "a = 1\na = 2\n", "{}", "a = " + "9" * 5000, "a = " + "[" * 5000, "a = 1\rb = 2"]
+)
+def test_what_is_no_toml_is_told(text: str) -> None:
+    with pytest.raises(Unreadable):
+        SYNTAX.merged(text, PLACE, ENTRY)
+
+
+def test_the_entry_alone() -> None:
+    assert SYNTAX.shown(PLACE, {"command": "jay", "args": ["mcp"]}) == (
+        '[mcp_servers.jay]\ncommand = "jay"\nargs = ["mcp"]\n'
+    )

@@ -1,0 +1,248 @@
+"""Exports: whole, atomic, with links that lead somewhere and nothing that runs."""
+
+import csv
+import io
+import json
+import re
+import zipfile
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from pypdf import PdfReader
+from tests.unit.notes.files import png
+from tests.unit.notes.rooms import WHO, open_room
+
+from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.notes.export.rows import COLUMNS, tame
+from scrubjay.notes.markdown.format import parse
+from scrubjay.notes.requests import NoteDraft, NoteEdit, NotesSelection
+from scrubjay.notes.service import Notes
+
+ALL = NotesSelection()
+PLAN = """# The plan
+
+See [[Garden|the garden]], [[Garden#Soil]], [[nowhere at all]] and `[[not a link]]`.
+
+- [ ] dig
+- [x] **rake** and ~~burn~~ *mulch*
+
+1. one
+   - nested
+
+> quoted
+
+| tree | height |
+|---|---|
+| walnut | 20 \\| 30 m |
+
+```python
+print("[[code]]")
+```
+
+<script>alert(1)</script> [evil](javascript:alert(1)) [there](https://example.org/?a=1&b=2) [far](../../etc/passwd)
+![remote](https://example.org/x.png) Größe, Москва, 日本語, 한국어, 中文, 🦜
+"""
+
+
+class Page(HTMLParser):
+    """The links, pictures and elements of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.links: list[str] = []
+        self.shown: list[str] = []
+        self.ids: set[str] = set()
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        given = dict(attrs)
+        assert not [name for name in given if name.startswith("on")]
+        self.links += [given["href"] or ""] if "href" in given else []
+        self.shown += [given["src"] or ""] if "src" in given else []
+        self.ids |= {given["id"] or ""} if "id" in given else set()
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+async def furnish(notes: Notes) -> str:
+    """Three notes, of which two know each other, and a picture."""
+    garden = "## Soil\n\nIt is heavy, and [[The plan]] says more."
+    await notes.write_note(NoteDraft(title="Garden", content=garden, category="home/out"), who=WHO)
+    draft = NoteDraft(title="The plan", content=PLAN, category="work", tags=("a", "b"))
+    plan = await notes.write_note(draft, who=WHO)
+    await notes.write_note(NoteDraft(title="=1+1 <b>", content="-2 is the first word, says 'quoted'\n"), who=WHO)
+    if notes.vaults is not None:
+        await notes.attach_file(plan.id, "Walnut tree.png", png("x", side=40), who=WHO, caption="A walnut")
+    await notes.link_notes(plan.id, "Garden", who=WHO, link_text="where it happens")
+    return plan.id
+
+
+async def test_markdown_is_what_the_folder_has(tmp_path: Path) -> None:
+    async with open_room(tmp_path) as notes:
+        plan = await furnish(notes)
+        told: list[tuple[int, int]] = []
+        target = tmp_path / "out"
+        done = await notes.export_notes(
+            str(target), ALL, who=WHO, progress=lambda done, total: told.append((done, total))
+        )
+        assert (done.notes, done.files, done.warnings, told[-1]) == (3, 1, (), (3, 3))
+        own = {one.relative_to(tmp_path / "notes"): one for one in (tmp_path / "notes").rglob("*.*") if one.is_file()}
+        kept = {str(path) for path in own if not str(path).startswith(".")}
+        assert kept == {str(one.relative_to(target)) for one in target.rglob("*") if one.is_file()}
+        for path in kept:
+            assert (target / path).read_bytes() == (tmp_path / "notes" / path).read_bytes()
+            assert (target / path).stat().st_mode & 0o777 == 0o600
+        await notes.export_notes(str(tmp_path / "out.zip"), NotesSelection(category="work"), who=WHO)
+        with zipfile.ZipFile(tmp_path / "out.zip") as archive:
+            assert archive.testzip() is None
+            assert sorted(one.split("-")[0] for one in archive.namelist()) == ["attachments/walnut", "work"]
+        one = tmp_path / "one.md"
+        await notes.export_notes(str(one), NotesSelection(refs=("The plan",)), who=WHO)
+        assert parse(one.read_bytes()).note.id == plan
+        # What is there stays, whatever goes wrong; nothing half-made is left.
+        for bad, kind, why in (
+            (target, "md", "is there already"), (tmp_path / "no" / "x.csv", "csv", "there is no folder"),
+            (tmp_path / "x.html", "html", "as many pages"),
+            (tmp_path / "notes" / "x", "md", "in the folder of notes"),
+            (tmp_path / "x", "docx", "format must be one of"),
+        ):  # fmt: skip
+            with pytest.raises(InvalidInput, match=why):
+                await notes.export_notes(str(bad), ALL, who=WHO, format=kind)
+        with pytest.raises(NotFound):
+            await notes.export_notes(str(tmp_path / "x.md"), NotesSelection(refs=("nobody of that name",)), who=WHO)
+        assert {one.name for one in tmp_path.iterdir()} == {"data", "notes", "notes.db", "one.md", "out", "out.zip"} | {
+            one.name for one in tmp_path.glob("notes.db-*")
+        }
+        assert (await notes.export_notes(str(tmp_path / "none"), NotesSelection(category="nobody"), who=WHO)).notes == 0
+
+
+async def test_json_and_csv_say_all(tmp_path: Path) -> None:
+    async with open_room(tmp_path, has_folder=False) as notes:
+        plan = await furnish(notes)
+        lines, whole, one, table = (tmp_path / name for name in ("a.jsonl", "a.json", "one.json", "a.csv"))
+        given: tuple[tuple[Path, str, tuple[str, ...]], ...] = (
+            (lines, "json", ()), (whole, "json", ()), (one, "json", (plan,)), (table, "csv", ()),
+        )  # fmt: skip
+        for target, kind, refs in given:
+            await notes.export_notes(str(target), NotesSelection(refs=refs), who=WHO, format=kind)
+        told = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
+        assert json.loads(whole.read_text(encoding="utf-8")) == told
+        by_title = {note["title"]: note for note in told}
+        assert json.loads(one.read_text(encoding="utf-8")) == by_title["The plan"]
+        assert by_title["The plan"]["content"] == PLAN
+        assert by_title["The plan"]["links"] == [by_title["Garden"]["id"]]
+        with table.open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        assert tuple(rows[0]) == COLUMNS
+        by_id = {row["id"]: row for row in rows}
+        assert by_id[plan]["content"] == PLAN
+        assert (by_id[plan]["tags"], by_id[plan]["links"]) == ("a, b", by_title["Garden"]["id"])
+        # No cell is a formula.
+        assert [row["title"] for row in rows if "1+1" in row["title"]] == ["'=1+1 <b>"]
+        assert not [cell for row in rows for cell in row.values() if cell[:1] in "=+-@\t\r\n" and cell]
+        assert [tame(one) for one in ("@x", "\t=1", "a=1", "")] == ["'@x", "'\t=1", "a=1", ""]
+        with pytest.raises(InvalidInput, match="Leave one"):
+            await notes.export_notes(str(table), NotesSelection(refs=(plan,), category="work"), who=WHO)
+
+
+async def test_every_link_of_the_pages_leads_somewhere(tmp_path: Path) -> None:
+    async with open_room(tmp_path) as notes:
+        plan = await furnish(notes)
+        target = tmp_path / "web"
+        done = await notes.export_notes(str(target), ALL, who=WHO, format="html")
+        assert [warning for warning in done.warnings if "nowhere at all" in warning]
+        pages = {one: Page(one.read_text(encoding="utf-8")) for one in target.rglob("*.html")}
+        assert len(pages) == 4
+        for place, page in pages.items():
+            assert not page.tags & {"script", "iframe", "object", "embed", "form", "b"}
+            for link in (*page.links, *page.shown):
+                split = urlsplit(link)
+                if split.scheme:
+                    assert split.scheme == "https"
+                    continue
+                leads = (place.parent / unquote(split.path)).resolve() if split.path else place
+                assert leads.is_file(), link
+                assert leads.is_relative_to(target)
+                assert not split.fragment or unquote(split.fragment) in pages[leads].ids
+        index = pages[target / "index.html"]
+        assert [word for word in ("home/out", "work", "Without a category") if word in index.words] == [
+            "home/out", "work", "Without a category",
+        ]  # fmt: skip
+        own = next(page for place, page in pages.items() if plan in place.name)
+        assert {"table", "pre", "blockquote", "input", "s", "strong", "img"} <= own.tags
+        assert "<script>alert(1)</script>" in own.words
+        assert sum(link.endswith("#soil") for link in own.links) == 1
+        lone = (await notes.export_note(plan, who=WHO, format="html")).data.decode()
+        assert [one[:22] for one in Page(lone).shown] == ["data:image/png;base64,"]
+        assert not [link for link in Page(lone).links if not link.startswith(("https:", "#"))]
+
+
+async def test_a_pdf_is_read_back(tmp_path: Path) -> None:
+    async with open_room(tmp_path) as notes:
+        plan = await furnish(notes)
+        target = tmp_path / "all.pdf"
+        done = await notes.export_notes(str(target), ALL, who=WHO, format="pdf")
+        reader = PdfReader(target)
+        words = "\n".join(page.extract_text() for page in reader.pages)
+        for said in ("The plan", "rake", "walnut", 'print("[[code]]")', "<script>", "Größe", "Москва", "A walnut"):
+            assert said in words
+        assert [str(one["/Title"]) for one in reader.outline] == ["Garden", "The plan", "=1+1 <b>"]  # type: ignore[index,call-overload]
+        assert sum(len(page.images) for page in reader.pages) == 1
+        links = [one.get_object() for page in reader.pages for one in page.get("/Annots") or ()]
+        addresses = {str(link["/A"]["/URI"]) for link in links if "/URI" in (link.get("/A") or {})}
+        assert addresses == {"https://example.org/?a=1&b=2"}
+        inside = [link["/Dest"][0] for link in links if link.get("/Dest")]
+        assert inside
+        assert {one.idnum for one in inside} <= {page.indirect_reference.idnum for page in reader.pages}  # type: ignore[union-attr]
+        assert [warning for warning in done.warnings if "U+1F99C" in warning]
+        sheaf = await notes.export_note(plan, who=WHO, format="pdf")
+        assert (sheaf.name.endswith(f"{plan}.pdf"), sheaf.media_type) == (True, "application/pdf")
+        assert "The plan" in PdfReader(io.BytesIO(sheaf.data)).pages[0].extract_text()
+
+
+HOSTILE = (
+    "<para>", "<img src='/etc/passwd'/>", "a" * 5_000, "> " * 200 + "deep", "- " * 60 + "x", "[[" * 500,
+    "|a|\n|-|\n" + "|b|\n" * 3_000, "| a | b |\n|---|---|\n| " + "long words " * 3_000 + " | x |",
+    "```\n" + "x" * 20_000, "\x07\u202e\ufffe\U0010ffff", "&amp; &lt; <a href='x",
+    "![[x.png]] ![](data:text/html;base64,AA==) [x](file:///etc/passwd) [y](//host/x)", "# " + "h" * 3_000,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("format", ["html", "pdf"])
+async def test_hostile_markdown_is_only_text(tmp_path: Path, format: str) -> None:
+    async with open_room(tmp_path, has_folder=False) as notes:
+        for number, text in enumerate(HOSTILE):
+            draft = NoteDraft(title=f"{number} {text[:100]}", content=text, tags=("<i>",), category="a/<b>")
+            await notes.write_note(draft, who=WHO)
+        target = tmp_path / ("x.zip" if format == "html" else "x.pdf")
+        done = await notes.export_notes(str(target), ALL, who=WHO, format=format)
+        assert done.notes == len(HOSTILE)
+        if format == "pdf":
+            assert len(PdfReader(target).pages) >= len(HOSTILE)
+            return
+        with zipfile.ZipFile(target) as archive:
+            for name in archive.namelist():
+                page = Page(archive.read(name).decode()) if name.endswith(".html") else None
+                assert page is None or not [link for link in page.links if link.startswith(("file:", "//", "data:"))]
+                assert page is None or not page.tags & {"img", "i", "para"}
+
+
+async def test_a_picture_has_the_size_that_is_written_behind_the_bar_and_no_caption_of_it(tmp_path: Path) -> None:
+    async with open_room(tmp_path) as notes:
+        made = await notes.write_note(NoteDraft(title="Trees", content="Text"), who=WHO)
+        kept = await notes.attach_file(made.id, "tree.png", png("x", side=40), who=WHO)
+        file = kept.attachment.file.rpartition("/")[2]
+        written = f"![[{file}|200]] ![[{file}|A tree|300x100]] ![A walnut|50]({file}) ![[Trees#Oak|200]] [[Trees|300]]"
+        await notes.edit_note(made.id, NoteEdit(content=written), who=WHO)
+        await notes.export_notes(str(tmp_path / "out.html"), NotesSelection(refs=(made.id,)), who=WHO, format="html")
+        page = (tmp_path / "out.html").read_text()
+        shown = re.findall(r'alt="([^"]*)"(?: width="(\d+)")?(?: height="(\d+)")? loading', page)
+        assert shown == [("A tree", "200", ""), ("A tree", "300", "100"), ("A walnut", "50", "")]
+        assert Page(page).words.count("Trees > Oak") == 1
+        assert Page(page).words.rstrip().endswith("300")

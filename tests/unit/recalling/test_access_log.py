@@ -1,0 +1,96 @@
+"""Readings are counted later, and never lose a reader anything."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+
+import pytest
+from tests.fakes import FakeClock, FakeStore
+from tests.fakes.build import START, a_commit, a_memory
+
+from scrubjay.errors import DiskFull
+from scrubjay.model.memory import Memory
+from scrubjay.recalling import access_log as module
+from scrubjay.recalling.access_log import AccessLog
+
+
+class Touched(FakeStore):
+    """A store that tells when it was touched, and can be full."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.touched = asyncio.Event()
+        self.full_for = ""
+
+    async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
+        if space == self.full_for:
+            raise DiskFull("no room")
+        await super().touch(space, ids, at=at)
+        self.touched.set()
+
+
+async def kept(store: FakeStore, *, space: str = "default") -> Memory:
+    memory = a_memory("tea", space=space)
+    await store.commit(a_commit(memory))
+    return memory
+
+
+async def count(store: FakeStore, memory: Memory) -> int:
+    return (await store.get(memory.space, [memory.id]))[memory.id].access_count
+
+
+async def test_readings_are_written_down_in_one_go() -> None:
+    store = FakeStore()
+    access_log = AccessLog(store, clock=FakeClock())
+    tea, jay = await kept(store), await kept(store)
+    access_log.note([("default", tea.id), ("default", jay.id)])
+    access_log.note([("default", tea.id)])
+    assert await count(store, tea) == 0
+    await access_log.flush()
+    assert (await count(store, tea), await count(store, jay)) == (1, 1)
+    assert (await store.get("default", [tea.id]))[tea.id].last_accessed == START
+    await access_log.flush()
+    assert await count(store, tea) == 1
+    await access_log.close()
+
+
+async def test_they_are_written_down_after_a_while_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_DELAY", 0)
+    store = Touched()
+    access_log = AccessLog(store, clock=FakeClock())
+    tea = await kept(store)
+    for expected in (1, 2):
+        access_log.note([("default", tea.id)])
+        await store.touched.wait()
+        store.touched.clear()
+        assert await count(store, tea) == expected
+    await access_log.close()
+
+
+async def test_closing_writes_down_the_rest() -> None:
+    store = FakeStore()
+    access_log = AccessLog(store, clock=FakeClock())
+    tea, other = await kept(store), await kept(store, space="other")
+    access_log.note([("default", tea.id)])
+    access_log.note([("other", other.id)])
+    await access_log.close()
+    assert (await count(store, tea), await count(store, other)) == (1, 1)
+
+
+async def test_a_store_that_cannot_take_it_loses_a_count_and_nothing_else() -> None:
+    store = Touched()
+    access_log = AccessLog(store, clock=FakeClock())
+    tea, other = await kept(store), await kept(store, space="other")
+    access_log.note([("default", tea.id)])
+    access_log.note([("other", other.id)])
+    store.full_for = "default"
+    await access_log.flush()
+    assert (await count(store, tea), await count(store, other)) == (0, 1)
+    await access_log.close()
+
+
+async def test_nothing_read_is_nothing_to_do() -> None:
+    access_log = AccessLog(FakeStore(), clock=FakeClock())
+    access_log.note([])
+    assert access_log._task is None
+    await access_log.close()

@@ -1,0 +1,59 @@
+"""Lines of JSON: however they are cut into pieces, however long, whatever is in them."""
+
+import asyncio
+
+import pytest
+
+from scrubjay.errors import DaemonUnavailable, InvalidInput, TooLarge
+from scrubjay.rpc.frames import LineReader, decoded, encoded, hello, require_same_protocol
+from scrubjay.version import PROTOCOL
+
+
+def reader_of(*chunks: bytes) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader()
+    for chunk in chunks:
+        reader.feed_data(chunk)
+    reader.feed_eof()
+    return reader
+
+
+async def test_lines_come_one_by_one_however_they_are_cut() -> None:
+    lines = LineReader(reader_of(b"one\ntw", b"o\n", b"\n", b"three"))
+    assert [await lines.line() for _ in range(5)] == [b"one", b"two", b"", None, None]
+
+
+async def test_a_line_that_is_too_long_is_skipped_and_the_next_is_read() -> None:
+    lines = LineReader(reader_of(b"x" * 300_000, b"y" * 600_000, b"\nnext\n"), longest=1000)
+    with pytest.raises(TooLarge, match="900,000 bytes"):
+        await lines.line()
+    assert await lines.line() == b"next"
+    assert await lines.line() is None
+
+
+async def test_a_long_line_without_an_end_is_no_line() -> None:
+    assert await LineReader(reader_of(b"x" * 600_000), longest=1000).line() is None
+
+
+def test_frames_are_lines() -> None:
+    frame = {"id": 1, "text": "two\nlines \ud800 é"}
+    line = encoded(frame)
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+    assert decoded(line) == frame
+    with pytest.raises(InvalidInput, match="cannot be written as JSON"):
+        encoded({"x": b"bytes"})  # type: ignore[dict-item]
+    for bad in (b"{", b"[1]", b"\xff", b""):
+        with pytest.raises(InvalidInput):
+            decoded(bad)
+
+
+def test_the_side_that_is_behind_is_named() -> None:
+    require_same_protocol(hello("verbs"), other="daemon")
+    with pytest.raises(DaemonUnavailable) as caught:
+        require_same_protocol({"scrubjay": "0.0.1", "protocol": PROTOCOL - 1}, other="daemon")
+    assert caught.value.hint == "Restart the daemon"
+    with pytest.raises(DaemonUnavailable) as caught:
+        require_same_protocol({"scrubjay": "9.9", "protocol": PROTOCOL + 1}, other="daemon")
+    assert caught.value.hint == "Update and restart what talks to the daemon"
+    with pytest.raises(DaemonUnavailable):
+        require_same_protocol({}, other="client")

@@ -1,0 +1,31 @@
+"""A daemon at whose door too many wait is knocked at again, and one that is not there is told as such."""
+
+import asyncio
+import socket
+from pathlib import Path
+
+import pytest
+
+from scrubjay.errors import DaemonUnavailable
+from scrubjay.rpc.socket_transport import SocketTransport
+
+
+async def test_where_too_many_wait_it_is_knocked_again_and_then_given_up(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen(0)
+        waiting = [await asyncio.open_unix_connection(str(path)) for _ in range(4)]
+        with pytest.raises(DaemonUnavailable) as refused:
+            await SocketTransport(path).open()
+        assert not refused.value.fields["sent"]
+        for _, writer in waiting:
+            writer.close()
+
+
+async def test_nobody_is_waited_for_who_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+    with pytest.raises(DaemonUnavailable):
+        await SocketTransport(path).open()

@@ -1,0 +1,108 @@
+"""The order of the log: what a follower was told, nothing comes before any more."""
+
+import asyncio
+
+from tests.fakes.build import a_commit, a_memory
+from tests.postgres import a_database, address_of
+
+from scrubjay.model.change import Change
+from scrubjay.storage.postgres import PostgresStore
+from scrubjay.storage.postgres.query import Work
+
+
+class Slow:
+    """A commit that has taken its number and goes on for as long as one likes."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self._store = store
+        self._has_number = asyncio.Event()
+        self._may_end = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def begin(self) -> None:
+        self._task = asyncio.create_task(self._store.database.write(self._job, space="slow", make=True))
+        await self._has_number.wait()
+
+    async def end(self, *, fail: bool = False) -> None:
+        assert self._task is not None
+        if fail:
+            self._task.cancel()
+        self._may_end.set()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _job(self, work: Work) -> None:
+        ((seqs,),) = await work.rows("SELECT scrubjay.reserve_changes(1)")
+        self._has_number.set()
+        await self._may_end.wait()
+        await work.do(
+            """INSERT INTO scrubjay.runs VALUES (scrubjay.current_space(), 1000, 0, 0, NULL, 0, false, 'slow', '')""",
+        )
+        await work.do(
+            """INSERT INTO scrubjay.changes VALUES
+               (scrubjay.current_space(), 1, %s, 1000, 1, gen_random_uuid(), 0, 1, NULL, 0, NULL, 'created', NULL)""",
+            seqs[0],
+        )
+
+
+async def test_a_later_change_waits_for_an_earlier_number(store: PostgresStore) -> None:
+    slow = Slow(store)
+    await slow.begin()
+    memory = a_memory()
+    done = await store.commit(a_commit(memory))
+    # Its own space and the count of it know at once; who follows all of them does not skip the one under way.
+    assert [change.memory_id for change in await store.changes_in("default", after=0, limit=9)] == [memory.id]
+    assert await store.last_seq() == done.seq
+    assert await store.changes(after=0, limit=9) == []
+    following = asyncio.create_task(store.changes(after=0, limit=9))
+    await slow.end()
+    found = await following
+    assert [change.space for change in found] == ["slow", "default"]
+    assert [change.seq for change in found] == sorted(change.seq for change in found)
+
+
+async def test_a_number_that_was_never_used_holds_nobody_up(store: PostgresStore) -> None:
+    slow = Slow(store)
+    await slow.begin()
+    memory = a_memory()
+    await store.commit(a_commit(memory))
+    await slow.end(fail=True)
+    assert [change.memory_id for change in await store.changes(after=0, limit=9)] == [memory.id]
+
+
+async def test_other_databases_hold_nobody_up(store: PostgresStore) -> None:
+    async with a_database() as other:
+        elsewhere = await PostgresStore.open(address_of(other))
+        slow = Slow(elsewhere)
+        await slow.begin()
+        await store.commit(a_commit(a_memory()))
+        assert len(await store.changes(after=0, limit=9)) == 1
+        await slow.end()
+        await elsewhere.close()
+
+
+async def test_a_follower_misses_nothing_while_many_write(name: str) -> None:
+    stores = [await PostgresStore.open(address_of(name)) for _ in range(3)]
+    told: list[Change] = []
+    writing = asyncio.Event()
+
+    async def follow() -> None:
+        while True:
+            is_over = writing.is_set()
+            page = await stores[0].changes(after=told[-1].seq if told else 0, limit=7)
+            told.extend(page)
+            if is_over and not page:
+                return
+
+    async def write(number: int) -> None:
+        store = stores[number % 3]
+        memories = [a_memory(space=f"space-{number % 5}") for _ in range(1 + number % 3)]
+        await store.commit(a_commit(*memories))
+
+    follower = asyncio.create_task(follow())
+    await asyncio.gather(*(write(number) for number in range(120)))
+    writing.set()
+    await follower
+    assert told == await stores[1].changes(after=0, limit=999)
+    assert len(told) == sum(1 + number % 3 for number in range(120))
+    for store in stores:
+        await store.close()

@@ -1,0 +1,163 @@
+"""Nothing on a hot path walks a space: what a remember and a recall ask for is found by keys, whoever is guarded."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import psycopg
+import pytest
+from tests.fakes.build import MODEL, a_commit, a_document, a_memory, a_rewrite, an_edge, moment, revised, vectors_for
+from tests.postgres import shared_server
+
+from scrubjay.model.memory import Memory, Source, State
+from scrubjay.model.query import Filter, facet
+from scrubjay.storage.postgres import Address, PostgresStore
+from scrubjay.text.grams import grams_of
+from scrubjay.text.passages import passages_of
+from scrubjay.text.tokens import terms_of
+
+MANY = 2_000
+FEW = 300
+_INDEXES = {
+    "neighbours": "passages_thread",
+    "beside": "passages_thread",
+    "similar terms": "vocabulary_grams",
+    "terms beginning": "vocabulary_terms",
+    "memories having": "passages_words",
+}
+
+
+class Counted:
+    """A store that is filled, and how many rows are read in it."""
+
+    def __init__(self, store: PostgresStore, memories: list[Memory], url: str) -> None:
+        self.store = store
+        self.memories = memories
+        self._url = url
+
+    async def rows(self) -> dict[str, int]:
+        """Rows read so far, by table."""
+        # Its one connection tells at the end of the next transaction.
+        await self.store.database.rows("SELECT pg_stat_force_next_flush()")
+        async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
+            cursor = await connection.execute(
+                """SELECT relname, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_user_tables
+                   WHERE schemaname = 'scrubjay'"""
+            )
+            return {str(table): int(count) for table, count in await cursor.fetchall()}
+
+    async def scans(self, index: str) -> int:
+        """How often an index was used so far."""
+        await self.store.database.rows("SELECT pg_stat_force_next_flush()")
+        async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
+            cursor = await connection.execute(
+                "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = %s", (index,)
+            )
+            return int((await cursor.fetchall())[0][0])
+
+    def deeds(self) -> dict[str, Callable[[], Awaitable[object]]]:
+        """What is done and asked often."""
+        store, memory, other = self.store, self.memories[700], self.memories[900]
+        hashes = [passage.hash for passage in passages_of(memory)]
+        new, same = a_memory("a new jay"), a_memory(memory.content, title=memory.title)
+        rare = terms_of("acorn700 number900")
+        return {
+            "remember": lambda: store.commit(a_commit(new, embedded=vectors_for([new]))),
+            "same text": lambda: store.commit(a_commit(same, embedded=vectors_for([same], model="new"))),
+            "revise": lambda: store.commit(a_commit(a_rewrite(revised(memory, content="a jay digs", name="new")))),
+            "relate": lambda: store.commit(a_commit(an_edge(memory, other))),
+            "file with a write": lambda: store.commit(
+                a_commit(a_memory("a job"), documents=[a_document("j", collection="jobs")])
+            ),
+            "paper": lambda: store.document("default", "jobs", "700"),
+            "papers": lambda: store.documents("default", "jobs", after="700", limit=9),
+            "latest papers": lambda: store.latest_documents("default", "jobs", before=(moment(0), "700"), limit=9),
+            "papers about": lambda: store.documents_about("default", "jobs", [memory.id, other.id], limit=9),
+            "all papers": lambda: store.all_documents("default", after=("jobs", "700"), limit=9),
+            "file a paper": lambda: store.put_document(a_document("900", collection="jobs"), base=1),
+            "discard a paper": lambda: store.delete_document("default", "jobs", "901"),
+            "due papers": lambda: store.due_documents("jobs", now=moment(1e6), limit=9),
+            "touch": lambda: store.touch("default", [memory.id, other.id], at=moment(1)),
+            "get": lambda: store.get("default", [memory.id, other.id]),
+            "find by id": lambda: store.find("default", memory.id),
+            "find by name": lambda: store.find("default", other.name),
+            "find by title": lambda: store.find("default", "jay 900"),
+            "find by slug": lambda: store.find("default", "the jay 900"),
+            "find nobody": lambda: store.find("default", "nobody"),
+            "same content": lambda: store.same_content("default", other.content),
+            "answered": lambda: store.answered("default", "key", b"digest"),
+            "versions": lambda: store.versions("default", memory.id, limit=9),
+            "versions at": lambda: store.versions_at("default", [memory.id, other.id], at=moment(1e6)),
+            "relations": lambda: store.relations("default", [memory.id]),
+            "members": lambda: store.members("default", "g700"),
+            "pinned": lambda: store.pinned("default"),
+            "labels": lambda: store.labels("default", "name", prefix=other.name, limit=9),
+            "facets": lambda: store.labels("default", "group", prefix="g700", limit=9),
+            "lexical": lambda: store.lexical_candidates("default", rare, Filter(), limit=9),
+            "lexical filtered": lambda: store.lexical_candidates("default", rare, Filter(kind="note"), limit=9),
+            "list by group": lambda: store.list_ids("default", Filter(group="g700"), limit=9),
+            "list": lambda: store.list_ids("default", Filter(), limit=9),
+            "statistics": lambda: store.term_statistics("default", terms_of("jay acorn700"), state=State.LIVE),
+            "neighbours": lambda: store.stored_passages("default", [700 << 16, 900 << 16], around=4),
+            "passage numbers": lambda: store.passage_numbers("default", [memory.id, other.id]),
+            "beside": lambda: store.beside("default", [memory.id, other.id], each=3),
+            "similar terms": lambda: store.similar_terms("default", "qjay", state=State.LIVE, limit=5),
+            "terms beginning": lambda: store.terms_with_prefix("default", "acorn70", state=State.LIVE, limit=5),
+            "memories having": lambda: store.memories_matching("default", [rare[:1], rare[1:]], Filter(), limit=9),
+            "memories having both": lambda: store.memories_matching(
+                "default", [rare[:1], ("jay",)], Filter(kind="note", any_tags=("x", "y")), limit=9
+            ),
+            "known facets": lambda: store.known_facets("default", [facet("group", "g700")], state=State.LIVE),
+            "tidy": store.tidy,
+            "vectors": lambda: store.vectors("default", MODEL, hashes),
+            "points of": lambda: store.points_of(MODEL, [700, 900]),
+            "changes": lambda: store.changes(after=MANY - 5, limit=9),
+            "changes in": lambda: store.changes_in("default", after=MANY - 5, limit=9),
+            "last seq": store.last_seq,
+            "last run": lambda: store.last_run("default", agent="tester"),
+            "token": lambda: store.token_by(b"digest"),
+        }
+
+
+@pytest.fixture
+async def counted(name: str) -> AsyncIterator[Counted]:
+    """Nobody but the store has asked the server to look at its tables."""
+    url = shared_server().url(name)
+    store = await PostgresStore.open(Address(url=url))
+    memories = [
+        a_memory(
+            f"jay number{number} hides acorn{number}",
+            title=f"Jay {number}",
+            group=f"g{number}",
+            source=Source(session=f"s{number // 20}", at=moment(number)),
+        )
+        for number in range(MANY)
+    ]
+    for start in range(0, MANY, 500):
+        part = memories[start : start + 500]
+        await store.commit(a_commit(*part, embedded=vectors_for(part)))
+    jobs = [
+        a_document(str(number), collection="jobs", value={"about": {"memory_id": memory.id}}, due=moment(number))
+        for number, memory in enumerate(memories)
+    ]
+    await store.import_documents("default", jobs, renew=False)
+    await store.close()
+    one = await PostgresStore.open(Address(url=url, connections=1))
+    yield Counted(one, memories, url)
+    await one.close()
+
+
+async def test_no_deed_reads_more_than_it_must(counted: Counted) -> None:
+    walks: dict[str, dict[str, int]] = {}
+    for name, deed in counted.deeds().items():
+        before = await counted.rows()
+        await deed()
+        read = {table: count - before[table] for table, count in (await counted.rows()).items()}
+        walks[name] = {table: count for table, count in read.items() if count > FEW}
+    assert {name: read for name, read in walks.items() if read} == {}
+    uses: dict[str, int] = {}
+    for name, index in _INDEXES.items():
+        before = await counted.scans(index)
+        assert await counted.deeds()[name]()
+        uses[name] = await counted.scans(index) - before
+    # Twice for each that is asked for; once for each trigram, and for each group of terms.
+    expected = {"neighbours": 4, "beside": 4, "similar terms": len(grams_of("qjay"))}
+    assert uses == {**expected, "terms beginning": 1, "memories having": 2}

@@ -1,0 +1,181 @@
+"""Bodies in the file: dictionaries come and go, and damage to one memory stays with it."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.fakes.build import MODEL, a_commit, a_memory, a_rewrite, an_origin, revised, vectors_for
+from tests.unit.storage.sqlite.scribbling import scribble, spoil_body
+
+from scrubjay.errors import BodyDamaged
+from scrubjay.model.memory import Memory, State
+from scrubjay.storage.codec import Encoding
+from scrubjay.storage.sqlite import SqliteStore
+
+PROSE = "The deployment of the billing service to region {} went well and took {} minutes, said Sarah of Acme. "
+
+
+async def fill(store: SqliteStore, count: int) -> list[Memory]:
+    memories = [a_memory(PROSE.format(number % 9, number)) for number in range(count)]
+    for start in range(0, count, 50):
+        await store.commit(a_commit(*memories[start : start + 50]))
+    while store._training:
+        await next(iter(store._training))
+    return memories
+
+
+def rows(path: Path, question: str) -> list[tuple[int, ...]]:
+    connection = apsw.Connection(str(path))
+    try:
+        return [tuple(int(value) for value in row) for row in connection.execute(question)]
+    finally:
+        connection.close()
+
+
+async def test_a_damaged_newest_version_names_the_last_good_one(store: SqliteStore, path: Path) -> None:
+    first = a_memory("first " * 30)
+    second = revised(first, content="second " * 30)
+    third = revised(second, content="third " * 30)
+    await store.commit(a_commit(first))
+    await store.commit(a_commit(a_rewrite(second)))
+    await store.commit(a_commit(a_rewrite(third)))
+    spoil_body(path, first.id, 3)
+    with pytest.raises(BodyDamaged, match=first.id) as caught:
+        await store.get("default", [first.id])
+    assert caught.value.fields == {
+        "memory_id": first.id, "space": "default", "version": 3, "last_good_version": 2,
+    }  # fmt: skip
+    assert f"revert {first.id} --to 2" in caught.value.hint
+    spoil_body(path, first.id, 2)
+    with pytest.raises(BodyDamaged) as caught:
+        await store.get("default", [first.id])
+    assert caught.value.fields["last_good_version"] == 1
+    assert await store.check() == []
+    assert first.id in (await store.check(deep=True))[0]
+
+
+async def test_with_no_good_version_a_backup_is_the_way(store: SqliteStore, path: Path) -> None:
+    memory = a_memory("only " * 30)
+    await store.commit(a_commit(memory))
+    spoil_body(path, memory.id, 1)
+    with pytest.raises(BodyDamaged, match="backup") as caught:
+        await store.get("default", [memory.id])
+    assert caught.value.fields["last_good_version"] is None
+
+
+async def test_a_damaged_memory_can_be_written_over_and_purged(store: SqliteStore, path: Path) -> None:
+    memory = a_memory("before " * 30, tags=("red",))
+    await store.commit(a_commit(memory))
+    spoil_body(path, memory.id, 1)
+    mended = revised(memory, content="after " * 30, tags=("blue",))
+    await store.commit(a_commit(a_rewrite(mended)))
+    assert (await store.get("default", [memory.id]))[memory.id].content == mended.content
+    spoil_body(path, memory.id, 2)
+    assert await store.purge("default", [memory.id], origin=an_origin()) == 1
+    assert await store.get("default", [memory.id]) == {}
+
+
+async def test_an_index_is_built_beside_a_damaged_body(store: SqliteStore, path: Path) -> None:
+    sound, damaged = a_memory("sound " * 30), a_memory("damaged " * 30)
+    await store.commit(a_commit(sound, damaged, embedded=vectors_for([sound, damaged])))
+    spoil_body(path, damaged.id, 1)
+    assert len(await store.points(MODEL, after=0, limit=10)) == 2
+    assert await store.get("default", [sound.id]) == {sound.id: sound}
+
+
+async def test_a_space_gets_a_dictionary_of_its_own_as_it_grows(store: SqliteStore, path: Path) -> None:
+    await fill(store, 150)
+    assert rows(path, "SELECT count(*) FROM dictionaries") == [(0,)]
+    memories = await fill(store, 60)
+    assert rows(path, "SELECT count(*) FROM dictionaries") == [(1,)]
+    before = (await store.statistics("default")).stored_bytes
+    later = a_memory(PROSE.format(4, 77_777))
+    await store.commit(a_commit(later))
+    assert rows(path, "SELECT count(*) FROM versions WHERE dictionary_no = 1") == [(1,)]
+    assert (await store.statistics("default")).stored_bytes - before < 120
+    found = await store.get("default", [memories[0].id, later.id])
+    assert [memory.content for memory in found.values()] == [memories[0].content, later.content]
+
+
+async def test_memories_too_alike_to_learn_from_do_without(store: SqliteStore, path: Path) -> None:
+    small = [a_memory("tea", name=str(number)) for number in range(210)]
+    await store.commit(a_commit(*small))
+    while store._training:
+        await next(iter(store._training))
+    assert len(await store.get("default", [memory.id for memory in small])) == 210
+
+
+async def test_a_purge_replaces_the_dictionary_and_packs_every_body_anew(store: SqliteStore, path: Path) -> None:
+    memories = await fill(store, 210)
+    late = [a_memory(PROSE.format(1, 5000 + number)) for number in range(10)]
+    await store.commit(a_commit(*late))
+    assert rows(path, "SELECT DISTINCT dictionary_no FROM versions ORDER BY 1") == [(0,), (1,)]
+    await store.purge("default", [memories[0].id], origin=an_origin())
+    assert rows(path, "SELECT no, tainted FROM dictionaries") == [(2, 0)]
+    assert rows(path, "SELECT DISTINCT dictionary_no FROM versions ORDER BY 1") == [(0,), (2,)]
+    found = await store.get("default", [memory.id for memory in (*memories, *late)])
+    assert [one.content for one in found.values()] == [one.content for one in (*memories[1:], *late)]
+    assert await store.tidy() == []
+
+
+async def test_a_purge_succeeds_beside_damaged_bodies(store: SqliteStore, path: Path) -> None:
+    await fill(store, 210)
+    late = [a_memory(PROSE.format(1, 5000 + number)) for number in range(10)]
+    await store.commit(a_commit(*late))
+    spoil_body(path, late[0].id, 1)
+    assert await store.purge("default", [late[1].id], origin=an_origin()) == 1
+    found = await store.get("default", [late[2].id])
+    assert found[late[2].id].content == late[2].content
+    with pytest.raises(BodyDamaged):
+        await store.get("default", [late[0].id])
+    # Not even for the damaged one is a dictionary kept that knows purged words.
+    assert rows(path, "SELECT no, tainted FROM dictionaries") == [(2, 0)]
+
+
+async def test_a_missing_dictionary_is_told_as_damage(store: SqliteStore, path: Path) -> None:
+    await fill(store, 210)
+    late = a_memory(PROSE.format(1, 5000))
+    await store.commit(a_commit(late))
+    await store.close()
+    scribble(path, "DELETE FROM dictionaries")
+    again = await SqliteStore.open(path, readers=1)
+    with pytest.raises(BodyDamaged, match="dictionary 1 is missing"):
+        await again.get("default", [late.id])
+    await again.close()
+
+
+async def test_flagged_bodies_are_counted_and_mended(store: SqliteStore, path: Path) -> None:
+    memory = a_memory(PROSE.format(1, 2) * 4)
+    await store.commit(a_commit(memory))
+    plain = (await store.statistics("default")).body_bytes
+    await store.close()
+    _flag(path)
+    again = await SqliteStore.open(path, readers=1)
+    assert (await again.statistics("default")).flagged_bodies == 1
+    assert (await again.get("default", [memory.id]))[memory.id].content == memory.content
+    assert len(await again.tidy()) == 1
+    found = await again.statistics("default")
+    assert (found.flagged_bodies, found.body_bytes) == (0, plain)
+    assert found.stored_bytes < plain
+    assert await again.tidy() == []
+    await again.close()
+
+
+async def test_counts_of_bodies_tell_raw_from_packed(store: SqliteStore) -> None:
+    # Times alone fill a hundred bytes, so that hardly any body is small.
+    await store.commit(a_commit(a_memory(PROSE.format(1, 2) * 4), a_memory("x", state=State.TRASHED)))
+    found = await store.statistics("default")
+    assert found.memories == {"live": 1, "trashed": 1}
+    assert found.raw_bodies + found.flagged_bodies <= 1
+    assert found.stored_bytes < found.body_bytes
+
+
+def _flag(path: Path) -> None:
+    """Make the one body what it is when compression has failed."""
+    from scrubjay.storage.codec import generic_dictionary
+
+    connection = apsw.Connection(str(path))
+    (packed,) = connection.execute("SELECT body FROM versions").fetchall()[0]
+    plain = generic_dictionary().decompress(bytes(packed))
+    connection.execute("UPDATE versions SET encoding = ?, dictionary_no = 0, body = ?", (int(Encoding.FLAGGED), plain))
+    connection.close()

@@ -1,0 +1,136 @@
+"""Vectors of texts that only the past has: fewer bytes, near enough, and where the new ones stood."""
+
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+from tests.fakes.build import MODEL, START, a_commit, a_memory, a_rewrite, an_origin, revised, vectors_for
+
+from scrubjay.model.memory import Memory, Observation
+from scrubjay.model.passage import Vector
+from scrubjay.storage.sqlite import SqliteStore
+from scrubjay.storage.sqlite.quantized import coarse, packed, unpacked
+from scrubjay.text.passages import passages_of
+
+FINE, COARSE = 128, 42  # bytes of 64 numbers
+
+
+def unit_vectors(count: int, dimension: int) -> list[Vector]:
+    made = np.random.default_rng(dimension).normal(size=(count, dimension)).astype(np.float32)
+    return list(made / np.linalg.norm(made, axis=1, keepdims=True))
+
+
+def rows(path: Path) -> dict[bytes, tuple[int, int]]:
+    """The number of each stored vector, none for a historical one, and its bytes; by the hash of its text."""
+    connection = apsw.Connection(str(path))
+    try:
+        found = connection.execute(
+            """SELECT hash, no, length(vector) FROM vectors
+               UNION ALL SELECT hash, 0, length(vector) FROM historical_vectors"""
+        ).fetchall()
+        return {bytes(digest): (number, size) for digest, number, size in found}
+    finally:
+        connection.close()
+
+
+def hashes(memory: Memory) -> list[bytes]:
+    return [passage.hash for passage in passages_of(memory)]
+
+
+@pytest.mark.parametrize("dimension", [1, 4, 8, 33, 384, 1025])
+def test_a_coarse_vector_points_nearly_the_same_way(dimension: int) -> None:
+    vectors = unit_vectors(7, dimension)
+    fine = [packed(vector, dimension) for vector in vectors]
+    rough = coarse(fine, dimension)
+    assert max(map(len, rough)) <= len(fine[0])
+    found = unpacked([*rough, *fine], dimension)
+    assert found.dtype == np.float32
+    for vector, near, nearer in zip(vectors, found[:7], found[7:], strict=True):
+        assert float(np.linalg.norm(near)) == pytest.approx(1, abs=1e-3)
+        assert float(np.dot(vector, near)) > 0.99
+        assert float(np.dot(vector, nearer)) == pytest.approx(1, abs=1e-3)
+
+
+def test_a_coarse_vector_is_taken_over_elsewhere_as_it_is_told() -> None:
+    rough = coarse([packed(vector, 384) for vector in unit_vectors(5, 384)], 384)
+    told = unpacked(rough, 384)
+    elsewhere = [packed(vector, 384) for vector in told]
+    assert np.array_equal(unpacked(elsewhere, 384), told)
+    assert coarse([rough[0], elsewhere[1], rough[2]], 384)[::2] == [rough[0], rough[2]]
+
+
+def test_nothing_and_none_are_vectors_too() -> None:
+    nothing = np.zeros(16, np.float32)
+    assert np.array_equal(unpacked(coarse([packed(nothing, 16)], 16), 16), [nothing])
+    assert coarse([], 16) == []
+    assert unpacked([], 0).shape == (0, 0)
+
+
+async def test_what_only_the_past_has_is_kept_in_fewer_bytes(store: SqliteStore, path: Path) -> None:
+    first = a_memory("tea is green", observations=(Observation(text="it is hot", recorded_at=START),))
+    second = revised(first, content="tea is black")
+    made = vectors_for([first])
+    await store.commit(a_commit(first, embedded=made))
+    (old, kept), (new, _) = hashes(first), hashes(second)
+    before = rows(path)
+    await store.commit(a_commit(a_rewrite(second), embedded=vectors_for([second])))
+    after = rows(path)
+    # What is new takes the row of what it replaces: the file grows by what is coarse alone.
+    assert after == {old: (0, COARSE), kept: before[kept], new: (before[old][0], FINE)}
+    found = await store.vectors("default", MODEL, [old, kept])
+    assert all(float(np.dot(found[digest], made.vectors[digest])) > 0.99 for digest in (old, kept))
+
+
+async def test_what_comes_back_needs_no_model(store: SqliteStore) -> None:
+    first = a_memory("tea is green")
+    second = revised(first, content="tea is black")
+    third = revised(second, content="tea is green")
+    made = vectors_for([first])
+    await store.commit(a_commit(first, embedded=made))
+    await store.commit(a_commit(a_rewrite(second), embedded=vectors_for([second])))
+    await store.commit(a_commit(a_rewrite(third)))
+    assert await store.without_vectors(MODEL, limit=9) == []
+    (point,) = await store.points(MODEL, after=0, limit=9)
+    assert float(np.dot(point.vector, made.vectors[hashes(first)[0]])) > 0.99
+
+
+async def test_a_vector_may_fade_and_come_back_again_and_again(store: SqliteStore, path: Path) -> None:
+    line = [a_memory("tea is green")]
+    await store.commit(a_commit(line[0], embedded=vectors_for([line[0], a_memory("tea is black")])))
+    for number in range(4):
+        line.append(revised(line[-1], content="tea is green" if number % 2 else "tea is black"))
+        await store.commit(a_commit(a_rewrite(line[-1]), embedded=vectors_for([line[-1]])))
+        assert await store.without_vectors(MODEL, limit=9) == []
+        assert await store.embedded("default", MODEL, hashes(line[0])) == set(hashes(line[0]))
+    assert rows(path)[hashes(line[0])[0]][1] == COARSE
+
+
+async def test_what_another_memory_still_says_stays_as_it_is(store: SqliteStore, path: Path) -> None:
+    first, other = a_memory("tea is green"), a_memory("tea is green", title="")
+    await store.commit(a_commit(first, other, embedded=vectors_for([first, other])))
+    await store.commit(a_commit(a_rewrite(revised(first, content="tea is black"))))
+    assert {size for _, size in rows(path).values()} == {FINE}
+    await store.commit(a_commit(a_rewrite(revised(other, content="tea is black"))))
+    assert {size for _, size in rows(path).values()} == {COARSE}
+
+
+async def test_what_has_faded_is_counted_and_moved_with_the_rest(store: SqliteStore) -> None:
+    first = a_memory("tea is green")
+    second = revised(first, content="tea is black")
+    await store.commit(a_commit(first, embedded=vectors_for([first])))
+    await store.commit(a_commit(a_rewrite(second), embedded=vectors_for([second])))
+    expected = sorted([*hashes(first), *hashes(second)])
+    assert list(await store.stored_vectors("default", MODEL, limit=9)) == expected
+    assert list(await store.stored_vectors("default", MODEL, after=expected[0], limit=1)) == expected[1:]
+    assert await store.embedded("default", MODEL, expected) == set(expected)
+    assert (await store.statistics("default")).vectors == {MODEL: 2}
+    assert await store.point_count(MODEL) == 1
+
+
+async def test_purging_leaves_no_coarse_vector(store: SqliteStore, path: Path) -> None:
+    first = a_memory("tea is green")
+    await store.commit(a_commit(first, embedded=vectors_for([first])))
+    await store.commit(a_commit(a_rewrite(revised(first, content="tea is black"))))
+    await store.purge("default", [first.id], origin=an_origin())
+    assert rows(path) == {}

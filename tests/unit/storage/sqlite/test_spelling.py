@@ -1,0 +1,74 @@
+"""The trigrams of terms: in step with the terms, and never too many at once."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.fakes.build import a_commit, a_memory, a_rewrite, an_origin, revised
+from tests.unit.storage.sqlite.scribbling import scribble
+
+from scrubjay.model.memory import State
+from scrubjay.storage.sqlite import SqliteStore, spelling
+from scrubjay.text.grams import grams_of
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = await SqliteStore.open(tmp_path / "memory.db", readers=1)
+    yield opened
+    await opened.close()
+
+
+def spelled(path: Path) -> tuple[set[tuple[object, ...]], set[tuple[object, ...]]]:
+    """(what is there, what should be)."""
+    connection = apsw.Connection(str(path))
+    try:
+        kept = set(connection.execute("SELECT lexicon_no, trigram, term FROM trigrams").fetchall())
+        terms = connection.execute("SELECT lexicon_no, term FROM terms").fetchall()
+    finally:
+        connection.close()
+    return kept, {(number, gram, term) for number, term in terms for gram in grams_of(str(term))}
+
+
+async def test_every_term_has_its_trigrams_and_nothing_else_has_any(store: SqliteStore) -> None:
+    one, two = a_memory("scrub jays hide acorns"), a_memory("jays find acorns", space="there")
+    await store.commit(a_commit(one))
+    await store.commit(a_commit(two))
+    later = revised(one, content="jays dig")
+    for change in (a_rewrite(later), a_rewrite(revised(later, state=State.TRASHED))):
+        await store.commit(a_commit(change))
+        kept, due = spelled(store.path)
+        assert kept == due != set()
+    await store.purge("default", [one.id], origin=an_origin())
+    await store.purge("there", [two.id], origin=an_origin())
+    assert spelled(store.path) == (set(), set())
+
+
+async def test_a_large_vocabulary_is_looked_up_alike(store: SqliteStore) -> None:
+    await store.commit(a_commit(a_memory("January is cold")))
+    few = await store.similar_terms("default", "januray", state=State.LIVE, limit=3)
+    scribble(store.path, "UPDATE lexicons SET passage_count = 1000000")
+    assert await store.similar_terms("default", "januray", state=State.LIVE, limit=3) == few != []
+
+
+async def test_common_trigrams_are_passed_over(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = " ".join(f"plan{letter}{other}" for letter in "bcdfgh" for other in "bcdfgh")
+    await store.commit(a_commit(a_memory(crowd), a_memory("plankton")))
+    asked = ("default", "plankten")
+    every = await store.similar_terms(*asked, state=State.LIVE, limit=9)
+    assert len(every) == 9
+    assert every[0][0] == "plankton"
+    for name, most in (("_COMMON", 5), ("_MAX_VISITED", 3)):
+        monkeypatch.setattr(spelling, name, most)
+        assert (await store.similar_terms(*asked, state=State.LIVE, limit=9))[0][0] == "plankton"
+    few = await store.similar_terms(*asked, state=State.LIVE, limit=9)
+    assert len(few) < len(every)
+
+
+async def test_a_term_of_common_trigrams_alone_is_still_looked_up(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.commit(a_commit(a_memory("planb planc pland")))
+    monkeypatch.setattr(spelling, "_COMMON", 1)
+    assert await store.similar_terms("default", "plan", state=State.LIVE, limit=9)

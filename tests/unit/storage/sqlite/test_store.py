@@ -1,0 +1,100 @@
+"""The store as a whole: what only this backend can get wrong."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.fakes.build import MODEL, a_commit, a_memory, an_origin, moment, vectors_for
+from tests.unit.storage.sqlite.scribbling import scribble
+
+from scrubjay.errors import InvalidInput, StoreError, StoreTooNew
+from scrubjay.model.memory import Source
+from scrubjay.model.passage import passage_id
+from scrubjay.ports import Embedded, Neighbours
+from scrubjay.storage.sqlite import SqliteStore
+from scrubjay.storage.sqlite.schema import newest_schema
+from scrubjay.text.passages import passages_of
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "memory.db"
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncIterator[SqliteStore]:
+    opened = await SqliteStore.open(path, readers=1)
+    yield opened
+    await opened.close()
+
+
+async def test_a_new_folder_is_its_owners_alone(store: SqliteStore, path: Path) -> None:
+    assert path.parent.stat().st_mode & 0o077 == 0
+
+
+async def test_a_file_that_cannot_be_opened_stays_free_for_others(store: SqliteStore, path: Path) -> None:
+    await store.close()
+    scribble(path, "PRAGMA user_version = 99")
+    with pytest.raises(StoreTooNew):
+        await SqliteStore.open(path)
+    scribble(path, f"PRAGMA user_version = {newest_schema()}")
+    again = await SqliteStore.open(path, readers=1)
+    await again.close()
+
+
+async def test_a_closed_store_says_so(store: SqliteStore) -> None:
+    await store.close()
+    with pytest.raises(StoreError, match="closed"):
+        await store.get("default", [])
+    with pytest.raises(StoreError, match="closed"):
+        await store.commit(a_commit(a_memory("late")))
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [np.zeros(3, dtype=np.float32), np.full(64, np.nan, dtype=np.float32), np.zeros((1, 64), dtype=np.float32)],
+)
+async def test_a_vector_that_none_could_find_is_refused(store: SqliteStore, vector: np.ndarray) -> None:
+    memory = a_memory("tea")
+    bad = Embedded(model=MODEL, dimension=64, vectors={passages_of(memory)[0].hash: vector})
+    with pytest.raises(InvalidInput, match="64"):
+        await store.commit(a_commit(memory, embedded=bad))
+    assert await store.get("default", [memory.id]) == {}
+
+
+async def test_a_model_does_not_change_its_dimension(store: SqliteStore) -> None:
+    one, other = a_memory("tea"), a_memory("coffee")
+    await store.commit(a_commit(one, embedded=vectors_for([one])))
+    with pytest.raises(InvalidInput, match="64 dimensions") as caught:
+        await store.commit(a_commit(other, embedded=vectors_for([other], dimension=32)))
+    assert "SCRUBJAY_EMBEDDING_MODEL" in caught.value.hint
+
+
+async def test_vectors_for_a_memory_that_is_gone_are_no_change(store: SqliteStore) -> None:
+    memory = a_memory("tea")
+    before = await store.last_seq()
+    await store.store_vectors("default", vectors_for([memory]), memory_ids=[memory.id], origin=an_origin())
+    assert await store.last_seq() == before
+
+
+async def test_any_number_of_memories_may_be_asked_for(store: SqliteStore) -> None:
+    memories = [a_memory(f"turn {turn}", source=Source(session="s", at=moment(turn))) for turn in range(2)]
+    await store.commit(a_commit(*memories))
+    first, second = (memory.id for memory in memories)
+    # More than a statement may have values.
+    asked = [*(f"{number:032x}" for number in range(40_000)), second, "nobody", first, first]
+    assert await store.passage_numbers("default", asked) == [passage_id(1, 0), passage_id(2, 0)]
+    around = await store.beside("default", asked, each=1)
+    assert around == {first: Neighbours(after=(second,)), second: Neighbours(before=(first,))}
+    assert await store.passage_numbers("elsewhere", asked) == []
+
+
+async def test_stored_vectors_are_nearly_exact(store: SqliteStore) -> None:
+    memory = a_memory("tea")
+    made = vectors_for([memory])
+    await store.commit(a_commit(memory, embedded=made))
+    (digest,) = made.vectors
+    (kept,) = (await store.vectors("default", MODEL, [digest])).values()
+    assert kept.dtype == np.float32
+    assert float(np.dot(kept, made.vectors[digest])) == pytest.approx(1.0, abs=1e-3)

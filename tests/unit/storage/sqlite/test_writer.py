@@ -1,0 +1,228 @@
+"""The writer: one thread, shared commits, and every caller hears of its own job alone."""
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import apsw
+import pytest
+
+from scrubjay.errors import DiskFull, InvalidInput, StoreBusy, StoreError
+from scrubjay.storage.sqlite.writer import Writer
+
+Job = Callable[[apsw.Connection], int]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    made = tmp_path / "jobs.db"
+    connection = apsw.Connection(str(made))
+    connection.pragma("journal_mode", "wal")
+    connection.execute("CREATE TABLE done(number INTEGER PRIMARY KEY)")
+    connection.close()
+    return made
+
+
+@pytest.fixture
+async def writer(path: Path) -> AsyncIterator[Writer]:
+    connection = apsw.Connection(str(path))
+    made = Writer(connection, path=path)
+    yield made
+    await asyncio.to_thread(made.close)
+    connection.close()
+
+
+def insert(number: int) -> Job:
+    def job(connection: apsw.Connection) -> int:
+        connection.execute("INSERT INTO done VALUES(?)", (number,))
+        return number
+
+    return job
+
+
+def stored(path: Path) -> list[int]:
+    connection = apsw.Connection(str(path))
+    try:
+        return [int(row[0]) for row in connection.execute("SELECT number FROM done ORDER BY number")]
+    finally:
+        connection.close()
+
+
+@asynccontextmanager
+async def held(writer: Writer) -> AsyncGenerator[None]:
+    """Keeps the writer busy, so that what is asked meanwhile arrives together."""
+    started, go_on = threading.Event(), threading.Event()
+
+    def wait(_: apsw.Connection) -> None:
+        started.set()
+        go_on.wait(30)
+
+    waiting = asyncio.create_task(writer.run_outside(wait))
+    assert await asyncio.to_thread(started.wait, 30)
+    try:
+        yield
+    finally:
+        go_on.set()
+        await waiting
+
+
+async def together(writer: Writer, *jobs: Job) -> list[int | BaseException]:
+    async with held(writer):
+        tasks = [asyncio.create_task(writer.run(job)) for job in jobs]
+        await asyncio.sleep(0)
+    return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_a_job_is_durable_when_its_caller_hears_of_it(writer: Writer, path: Path) -> None:
+    assert await writer.run(insert(1)) == 1
+    assert stored(path) == [1]
+
+
+async def test_jobs_that_arrive_together_share_a_commit(writer: Writer, path: Path) -> None:
+    assert await together(writer, *(insert(number) for number in range(20))) == list(range(20))
+    assert (writer.commits, writer.jobs) == (1, 20)
+    assert stored(path) == list(range(20))
+
+
+async def test_a_very_long_queue_is_committed_in_portions(writer: Writer, path: Path) -> None:
+    await together(writer, *(insert(number) for number in range(300)))
+    assert writer.commits == 2
+    assert len(stored(path)) == 300
+
+
+async def test_a_failing_job_harms_no_other_and_leaves_nothing(writer: Writer, path: Path) -> None:
+    def half(connection: apsw.Connection) -> int:
+        insert(2)(connection)
+        raise InvalidInput("changed my mind")
+
+    one, failed, three, twice = await together(writer, insert(1), half, insert(3), insert(1))
+    assert (one, three) == (1, 3)
+    assert isinstance(failed, InvalidInput)
+    assert isinstance(twice, StoreError)
+    assert stored(path) == [1, 3]
+
+
+async def test_a_job_that_fails_alone_leaves_nothing(writer: Writer, path: Path) -> None:
+    def half(connection: apsw.Connection) -> int:
+        insert(1)(connection)
+        raise InvalidInput("changed my mind")
+
+    with pytest.raises(InvalidInput):
+        await writer.run(half)
+    assert stored(path) == []
+    assert await writer.run(insert(2)) == 2
+    assert stored(path) == [2]
+
+
+async def test_any_kind_of_error_reaches_its_caller(writer: Writer) -> None:
+    def bug(_: apsw.Connection) -> int:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await writer.run(bug)
+    with pytest.raises(ZeroDivisionError):
+        await writer.run_outside(bug)
+    assert await writer.run(insert(1)) == 1
+
+
+async def test_when_sqlite_gives_up_the_transaction_nobodys_write_stands(writer: Writer, path: Path) -> None:
+    def full(connection: apsw.Connection) -> int:
+        connection.execute("ROLLBACK")  # what SQLite does by itself when the disk is full
+        raise apsw.FullError("database or disk is full")
+
+    answers = await together(writer, insert(1), full, insert(2))
+    assert [type(answer) for answer in answers] == [DiskFull] * 3
+    assert stored(path) == []
+    assert await writer.run(insert(4)) == 4
+
+
+async def test_a_store_held_by_another_fails_the_whole_commit_and_is_tried_anew(writer: Writer, path: Path) -> None:
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    answers = await together(writer, insert(1), insert(2))
+    assert [type(answer) for answer in answers] == [StoreBusy] * 2
+    other.execute("ROLLBACK")
+    other.close()
+    assert await together(writer, insert(1), insert(2)) == [1, 2]
+
+
+async def test_what_fails_at_the_commit_itself_is_rolled_back(writer: Writer, path: Path) -> None:
+    def strict(connection: apsw.Connection) -> None:
+        connection.execute("PRAGMA foreign_keys = on")
+        connection.execute("CREATE TABLE notes(about INTEGER REFERENCES done DEFERRABLE INITIALLY DEFERRED)")
+
+    def dangling(connection: apsw.Connection) -> int:
+        connection.execute("INSERT INTO notes VALUES(99)")
+        return 0
+
+    await writer.run_outside(strict)
+    answers = await together(writer, insert(1), dangling)
+    assert [type(answer) for answer in answers] == [StoreError] * 2
+    assert await writer.run(insert(2)) == 2
+    assert stored(path) == [2]
+
+
+async def test_a_job_outside_runs_in_turn_and_in_no_transaction(writer: Writer) -> None:
+    def look(connection: apsw.Connection) -> tuple[bool, int]:
+        return connection.in_transaction, int(connection.execute("SELECT count(*) FROM done").fetchall()[0][0])
+
+    async with held(writer):
+        first = asyncio.create_task(writer.run(insert(1)))
+        await asyncio.sleep(0)
+        looked = asyncio.create_task(writer.run_outside(look))
+        await asyncio.sleep(0)
+        second = asyncio.create_task(writer.run(insert(2)))
+        await asyncio.sleep(0)
+    assert await looked == (False, 1)
+    assert (await first, await second) == (1, 2)
+    assert writer.commits == 2
+
+
+async def test_a_caller_who_leaves_does_not_take_its_job_along(writer: Writer, path: Path) -> None:
+    problems: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(str(context)))
+    async with held(writer):
+        leaving = asyncio.create_task(writer.run(insert(1)))
+        staying = asyncio.create_task(writer.run(insert(2)))
+        await asyncio.sleep(0)
+        leaving.cancel()
+    assert await staying == 2
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+    assert stored(path) == [1, 2]
+    assert problems == []
+
+
+async def test_closing_finishes_what_was_accepted_and_takes_no_more(writer: Writer, path: Path) -> None:
+    async with held(writer):
+        tasks = [asyncio.create_task(writer.run(insert(number))) for number in range(5)]
+        await asyncio.sleep(0)
+        closing = asyncio.create_task(asyncio.to_thread(writer.close))
+        await asyncio.sleep(0)
+    await closing
+    assert await asyncio.gather(*tasks) == list(range(5))
+    assert stored(path) == list(range(5))
+    with pytest.raises(StoreError, match="closed"):
+        await writer.run(insert(9))
+    await asyncio.to_thread(writer.close)
+
+
+def test_a_loop_that_ended_is_not_called_back(path: Path) -> None:
+    connection = apsw.Connection(str(path))
+    writer = Writer(connection, path=path)
+    loop = asyncio.new_event_loop()
+    go_on = threading.Event()
+
+    async def leave() -> None:
+        task = asyncio.create_task(writer.run_outside(lambda _: go_on.wait(30)))
+        await asyncio.sleep(0)
+        task.cancel()
+
+    loop.run_until_complete(leave())
+    loop.close()
+    go_on.set()
+    assert asyncio.run(writer.run(insert(1))) == 1
+    writer.close()
+    connection.close()

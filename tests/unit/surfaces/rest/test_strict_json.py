@@ -1,0 +1,60 @@
+"""JSON as it is written down, which is less than Python takes."""
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.drawing import some
+
+from scrubjay.surfaces.rest.strict_json import NotJsonError, json_from
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@some
+@given(VALUES, st.booleans())
+def test_what_is_written_is_read(value: object, ascii_only: bool) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only)
+    assert json_from(text.encode("utf-8", "surrogatepass" if ascii_only else "strict")) == value
+
+
+@some
+@given(st.binary())
+def test_any_bytes_are_read_or_refused(body: bytes) -> None:
+    with suppress(NotJsonError):
+        json_from(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        (b"", "Expecting value in line 1, column 1"),
+        (b"NaN", "NaN"),
+        (b"[Infinity]", "Infinity"),
+        (b"[-Infinity]", "-Infinity"),
+        (b"1e400", "larger"),
+        (b"-1e400", "larger"),
+        (b"9" * 10_000, "digits"),
+        (b'{"a": 1, "a": 2}', "twice"),
+        (b'[{"b": {"a": 1, "a": 1}}]', "twice"),
+        (b'"\xff"', "UTF-8"),
+        ('"é"'.encode("utf-16"), "UTF-8"),
+        ('"é"'.encode("latin-1"), "UTF-8"),
+        (b"[" * 100_000, "deep"),
+        (b'{"a":' * 100_000, "deep"),
+        (b"{\n  1}", "line 2"),
+    ],
+)
+def test_what_is_no_json_says_why_and_nothing_of_what_was_sent(body: bytes, word: str) -> None:
+    with pytest.raises(NotJsonError, match=word) as caught:
+        json_from(body)
+    assert len(str(caught.value)) < 100
+
+
+def test_a_mark_at_the_beginning_is_passed_over() -> None:
+    assert json_from(b"\xef\xbb\xbf[1]") == [1]

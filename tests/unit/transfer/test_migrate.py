@@ -1,0 +1,350 @@
+"""Moving house: everything arrives, from any store to any other, however often it is interrupted."""
+
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.fakes import FakeStore
+from tests.fakes.build import (
+    MODEL,
+    a_commit,
+    a_document,
+    a_memory,
+    a_rewrite,
+    an_edge,
+    an_origin,
+    moment,
+    revised,
+    vector_of,
+    vectors_for,
+)
+from tests.unit.drawing import few, memories
+from tests.unit.storage.sqlite.scribbling import spoil_body
+from tests.unit.transfer.furnished import Cut, FalteringPostgres, FalteringSqlite, Street, everything, furnish, moved
+
+from scrubjay.errors import Conflict, InvalidInput, KeyReused
+from scrubjay.model.document import Document
+from scrubjay.model.memory import Memory, State
+from scrubjay.model.query import Filter
+from scrubjay.ports import IdempotencyRecord, RecordStore
+from scrubjay.storage.postgres.query import Work
+from scrubjay.storage.sqlite import SqliteStore
+from scrubjay.transfer.migrate import AGENT, plan_move
+from scrubjay.transfer.migrate_pages import unheard
+from scrubjay.transfer.migrate_verify import compare_stores
+
+
+@pytest.fixture
+async def street(tmp_path: Path) -> AsyncIterator[Street]:
+    async with AsyncExitStack() as stack:
+        yield Street(tmp_path, stack)
+
+
+async def test_there_and_back_again_everything_is_the_same(street: Street) -> None:
+    first, second, third = await street.file(), await street.database(), await street.file()
+    await furnish(first)
+    there, compared = await moved(first, second)
+    back, again = await moved(second, third)
+    assert await everything(first) == await everything(second) == await everything(third)
+    for done in (there, back):
+        assert (done.memories, done.known, done.relations) == (11, 0, 3)
+        assert (done.vectors, done.answers, done.documents, done.tokens) == (7, 2, 3, 2)
+        assert (done.renamed, done.damaged, done.changed) == ((), (), 0)
+    assert compared.same
+    assert again.same
+    (home, quiet, other) = compared.spaces
+    assert (home.space, quiet.space, other.space) == ("default", "quiet", "дом")
+    assert (home.source.documents, quiet.source.documents, other.source.documents) == (2, 1, 0)
+    assert home.source == home.target
+    assert home.source.memories == {"live": 3, "branched": 1, "merged": 1, "archived": 1, "trashed": 1, "waiting": 1}
+    assert (home.source.versions, home.source.relations, home.source.answers) == (10, 3, 1)
+    assert home.source.vectors == {MODEL: 3, "two": 1}
+    assert [space.source.checksum for space in again.spaces] == [space.source.checksum for space in compared.spaces]
+    assert await third.check(deep=True) == await second.check(deep=True) == []
+
+
+@pytest.mark.parametrize("kind", ["file", "database"])
+async def test_what_moved_is_found_and_no_request_happens_twice(street: Street, kind: str) -> None:
+    source, target = await street.file(), await getattr(street, kind)()
+    tea, jay, *_ = await furnish(source)
+    await moved(source, target)
+    (handle,) = await target.find("default", "tea")
+    assert handle.id == tea.id
+    lacking = [sorted(await store.without_vectors(MODEL, limit=99)) for store in (source, target)]
+    assert lacking[0] == lacking[1] != []
+    assert await target.point_count(MODEL) == await source.point_count(MODEL)
+    assert await target.members("default", "g") == [tea.id]
+    assert await target.pinned("default") == [tea.id]
+    assert len(await target.list_ids("default", Filter(), limit=9)) == 3
+    again = await target.commit(a_commit(a_memory(), once=IdempotencyRecord(key="made", digest=b"d", answer="twice")))
+    assert again.answer == '{"id": 1}'
+    with pytest.raises(KeyReused):
+        await target.answered("дом", "made", b"d")
+    await target.purge("default", [jay.id], origin=an_origin())
+    assert await target.answered("default", "made", b"d") is None
+
+
+async def test_the_log_has_one_entry_a_memory_and_nobody_undoes_it(street: Street) -> None:
+    source, target = await street.file(), await street.file()
+    await furnish(source)
+    await moved(source, target)
+    log = await target.changes(after=0, limit=99)
+    assert [change.action.value for change in log].count("imported") == 11
+    assert {change.action.value for change in log} == {"imported", "related"}
+    assert {(change.agent, change.run) for change in log} == {(AGENT, f"{AGENT}-{source.store_id}")}
+    for agent in ("ann", "bob", "tester", "cli", ""):
+        assert await target.last_run("default", agent=agent) is None
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+async def test_interrupted_anywhere_it_goes_on(street: Street, side: str) -> None:
+    source, target = await street.file(FalteringSqlite), await street.file(FalteringSqlite)
+    await furnish(source)
+    breaking = source if side == "source" else target
+    tries = await _until_done(source, target, breaking)
+    assert tries > 20
+    assert await everything(target) == await everything(source)
+    assert (
+        len([change for change in await target.changes(after=0, limit=99) if change.action.value == "imported"]) == 11
+    )
+
+
+async def test_a_line_that_breaks_again_and_again(street: Street) -> None:
+    source, target = await street.file(), await street.database(FalteringPostgres)
+    await furnish(source)
+    await _until_done(source, target, target, step=4)
+    assert await everything(target) == await everything(source)
+
+
+async def _until_done(
+    source: RecordStore, target: RecordStore, breaking: FalteringSqlite | FalteringPostgres, *, step: int = 1
+) -> int:
+    tries = 0
+    while True:
+        breaking.patience = tries * step
+        try:
+            _, compared = await moved(source, target)
+        except Cut:
+            tries += 1
+        else:
+            breaking.patience = 1 << 30
+            assert compared.same
+            return tries
+
+
+async def test_what_breaks_on_the_way_says_that_it_can_go_on(street: Street) -> None:
+    source, target = await street.file(), await street.file(FalteringSqlite)
+    await furnish(source)
+    target.patience = 12
+    with pytest.raises(Cut) as broken:
+        await moved(source, target)
+    assert str(broken.value) == "the line broke. Mend it. Run the same command again: it goes on where it stopped"
+
+
+async def test_a_second_time_there_is_nothing_to_do(street: Street) -> None:
+    source, target = await street.file(), await street.file()
+    await furnish(source)
+    await moved(source, target)
+    before = await target.last_seq()
+    done, compared = await moved(source, target)
+    assert (done.memories, done.known, done.relations, done.vectors, done.answers, done.tokens) == (0, 11, 0, 0, 0, 0)
+    assert done.documents == 0
+    assert compared.same
+    assert await target.last_seq() == before
+
+
+@pytest.mark.parametrize("kind", ["file", "database"])
+async def test_what_has_changed_since_the_first_try_is_renewed(street: Street, kind: str) -> None:
+    source, target = await street.file(), await getattr(street, kind)()
+    tea, jay, live, *rest = await furnish(source)
+    await moved(source, target)
+    trashed = revised(live, state=State.TRASHED)
+    heir = a_memory("who has the name now", name=live.name)
+    await source.commit(a_commit(a_rewrite(trashed), heir, embedded=vectors_for([heir])))
+    await source.commit(a_commit(replace(an_edge(jay, tea), present=False)))
+    await source.purge("default", [rest[0].id], origin=an_origin())
+    await source.touch("дом", [rest[-1].id], at=moment(5000))
+    for token in await source.tokens():
+        await source.revoke_token(token.id, at=moment(6))
+    await source.put_document(a_document(value={"similarity": 0.75}), base=2)
+    await source.delete_document("default", "jobs", "j")
+    await source.put_document(a_document("new", space="дом"), base=None)
+    done, compared = await moved(source, target)
+    assert (compared.same, done.renamed, done.documents) == (True, (), 2)
+    assert await everything(target) == await everything(source)
+
+
+async def test_a_target_that_holds_something_else_is_refused(street: Street) -> None:
+    source, target, other = await street.file(), await street.file(), await street.file()
+    await furnish(source)
+    await target.commit(a_commit(a_memory()))
+    with pytest.raises(Conflict, match="not of this source"):
+        await moved(source, target)
+    await moved(source, other)
+    await other.commit(a_commit(a_memory("made there since")))
+    with pytest.raises(Conflict):
+        await moved(source, other)
+    with pytest.raises(InvalidInput, match="same store"):
+        await moved(source, source)
+    ruled = await street.file()
+    await ruled.put_document(a_document(value={"similarity": 1}), base=None)
+    with pytest.raises(Conflict):
+        await moved(source, ruled)
+
+
+async def test_into_what_is_there_names_get_out_of_the_way(street: Street) -> None:
+    source, target = await street.file(), await street.database()
+    tea, *_ = await furnish(source)
+    other, more = a_memory("another tea", name="tea"), a_memory("there before")
+    await target.commit(a_commit(other, more, an_edge(more, other), embedded=vectors_for([other], model="three")))
+    rules = await target.put_document(a_document(value={"own": True}), base=None)
+    extra = await target.put_document(a_document("extra"), base=None)
+    done, compared = await moved(source, target, merging=True)
+    assert await target.documents("default", "rules", limit=9) == [extra, rules]
+    assert (await target.document("default", "jobs", "j")) == (await source.document("default", "jobs", "j"))
+    name = f"tea-{tea.id[-6:]}"
+    assert done.renamed == (f"default: tea -> {name}",)
+    assert (done.memories, compared.same) == (11, True)
+    assert (await target.get("default", [tea.id]))[tea.id].name == name
+    assert (await target.get("default", [other.id]))[other.id].name == "tea"
+    again, compared = await moved(source, target, merging=True)
+    assert (again.memories, again.known, again.renamed, compared.same) == (0, 11, (), True)
+
+
+async def test_what_is_damaged_is_told_and_the_rest_moves(street: Street) -> None:
+    source, target = await street.file(), await street.file()
+    tea, jay, *rest = await furnish(source)
+    spoil_body(source.path, tea.id, 2)
+    spoil_body(source.path, rest[0].id, 1)
+    done, compared = await moved(source, target)
+    assert {one.memory_id for one in done.damaged} == {tea.id, rest[0].id}
+    assert f"memory {tea.id} (version 2)" in str(next(one for one in done.damaged if one.memory_id == tea.id))
+    assert (done.memories, done.relations, compared.same) == (9, 0, True)
+    assert {one.memory_id for one in compared.damaged} == {tea.id, rest[0].id}
+    assert jay.id in await target.get("default", [jay.id])
+
+
+async def test_damage_in_a_database_is_told_too(street: Street) -> None:
+    source, target = await street.database(), await street.file()
+    tea, jay, *_ = await furnish(source)
+
+    async def spoil(work: Work) -> None:
+        await work.do("UPDATE scrubjay.versions SET body = ''::bytea WHERE number = 2")
+
+    await source.database.write(spoil, space="default")
+    done, compared = await moved(source, target)
+    assert [one.memory_id for one in done.damaged] == [tea.id]
+    assert (done.memories, compared.same) == (10, True)
+    assert jay.id in await target.get("default", [jay.id])
+
+
+async def test_writes_to_the_source_meanwhile_are_told() -> None:
+    class Lively(FakeStore):
+        async def spaces(self) -> list[str]:
+            await self.commit(a_commit(a_memory()))
+            return await super().spaces()
+
+    source, target = Lively(), FakeStore()
+    await source.commit(a_commit(a_memory()))
+    done, _ = await moved(source, target)
+    assert done.changed > 0
+
+
+async def test_comparing_names_what_is_not_the_same(street: Street) -> None:
+    source, target = await street.file(), FakeStore()
+    tea, jay, *rest = await furnish(source)
+    await moved(source, target)
+    await target.commit(a_commit(a_rewrite(revised((await target.get("default", [tea.id]))[tea.id], title="Other"))))
+    await target.commit(a_commit(an_edge(jay, rest[0])))
+    await target.purge("дом", [rest[-1].id], origin=an_origin())
+    extra = a_memory("extra")
+    await target.commit(a_commit(extra, documents=[a_document()]))
+    await target.store_vectors(
+        "default", replace(vectors_for([]), vectors={b"x" * 32: vector_of(b"x")}), memory_ids=(), origin=an_origin()
+    )
+    compared = await compare_stores(source, target, report=unheard)
+    assert not compared.same
+    assert [str(difference) for difference in compared.differences] == [
+        *sorted((f"default: {tea.id} is not the same in the target", f"default: {extra.id} is only in the target")),
+        f"default: {jay.id} has other relations in the target",
+        f"default: a vector of {MODEL} for the text {(b'x' * 32).hex()} is not the same",
+        "the paper writing in rules of the space default is not the same",
+        f"дом: {rest[-1].id} is not in the target",
+        f"дом: a vector of {MODEL} for the text {next(iter(vectors_for([rest[-1]]).vectors)).hex()} is not the same",
+        "answers to idempotency keys of the space дом are not the same",
+    ]
+
+
+async def test_a_plan_moves_nothing(street: Street) -> None:
+    source, target = await street.file(), await street.file()
+    await furnish(source)
+    for plan in (await plan_move(source, None), await plan_move(source, target)):
+        assert [(space.space, space.memories, space.known) for space in plan.spaces] == [
+            ("default", 8, 0), ("quiet", 0, 0), ("дом", 3, 0),
+        ]  # fmt: skip
+        assert (plan.spaces[0].versions, plan.spaces[0].relations, plan.tokens) == (10, 3, 2)
+        assert plan.spaces[0].vectors == {MODEL: 3, "two": 1}
+    assert await target.spaces() == []
+    await moved(source, target)
+    assert [space.known for space in (await plan_move(source, target)).spaces] == [8, 0, 3]
+
+
+async def test_what_belongs_to_the_whole_store_is_moved_and_no_space_of_a_plan(street: Street) -> None:
+    source, target = await street.file(), await street.file()
+    await furnish(source)
+    document = Document(space="", collection="llm", key="2026-01-01", value={"calls": 3}, at=moment(1))
+    await source.put_document(document, base=None)
+    assert "" not in {space.space for space in (await plan_move(source, target)).spaces}
+    await moved(source, target)
+    assert await target.document("", "llm", "2026-01-01") == document
+
+
+async def test_progress_is_told_to_the_end(street: Street) -> None:
+    source, target = await street.file(), await street.file()
+    await furnish(source)
+    told: dict[str, tuple[int, int]] = {}
+    await moved(source, target, report=lambda stage, done, total: told.update({stage: (done, total)}))
+    assert told == {"vectors": (7, 7), **dict.fromkeys(("memories", "relations", "comparing"), (11, 11))}
+
+
+async def test_pages_of_two_stores_are_compared_in_step() -> None:
+    source, target = FakeStore(), FakeStore()
+    made = [a_memory(f"number {number}") for number in range(2_400)]
+    for store, held in ((source, made[::2]), (target, made[1::2])):
+        await store.commit(a_commit(*held, embedded=vectors_for(held, dimension=2)))
+    done, compared = await moved(source, target, merging=True)
+    assert (done.memories, done.vectors, compared.same) == (1_200, 1_200, True)
+    again, compared = await moved(source, target, merging=True)
+    assert (again.memories, again.known, compared.same) == (0, 1_200, True)
+    whole = await compare_stores(source, target, report=unheard)
+    assert (whole.different, len(whole.stale["default"])) == (2_400, 1_200)
+    assert {difference.what for difference in whole.differences if difference.memory_id} == {"is only in the target"}
+
+
+@settings(few, max_examples=8)
+@given(drawn=st.lists(memories, min_size=1, max_size=5), data=st.data())
+async def test_whatever_a_store_holds_arrives(drawn: list[Memory], data: st.DataObject) -> None:
+    source, target = FakeStore(), FakeStore()
+    kept: list[Memory] = []
+    for number, memory in enumerate(drawn):
+        first = replace(memory, space="s", name=f"{number} {memory.name}", version=1)
+        embedded = vectors_for([first]) if data.draw(st.booleans()) else None
+        await source.commit(a_commit(replace(first, access_count=0, last_accessed=None), embedded=embedded))
+        if data.draw(st.booleans()):
+            await source.commit(a_commit(a_rewrite(revised(first, content=f"{first.content} later"))))
+        if kept and data.draw(st.booleans()):
+            await source.commit(a_commit(an_edge(first, kept[-1], strength=data.draw(st.floats(0, 1))), space="s"))
+        kept.append(first)
+    with tempfile.TemporaryDirectory() as folder:
+        middle = await SqliteStore.open(Path(folder) / "memory.db", readers=1)
+        _, there = await moved(source, middle)
+        _, back = await moved(middle, target)
+        await middle.close()
+    assert there.same, there.differences
+    assert back.same, back.differences
+    assert (await everything(target))[0].keys() == (await everything(source))[0].keys()

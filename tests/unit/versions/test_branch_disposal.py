@@ -1,0 +1,202 @@
+"""`forget`, `restore` and `purge` of memories that have branches."""
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.versions.orchard import TEA, Orchard
+from tests.unit.write_world import SPACE, Overtaken, Workshop
+
+from scrubjay.errors import Ambiguous, InvalidInput, NotFound, WrongState
+from scrubjay.lookup.branches import COLLECTION, branch_id
+from scrubjay.model.draft import Draft
+from scrubjay.model.memory import MAIN, State
+from scrubjay.model.query import Filter
+from scrubjay.model.selection import Selection
+
+OF_PROJECT = Filter(project="tearoom")
+
+
+async def test_purging_a_memory_takes_its_branches_along(orchard: Orchard) -> None:
+    tea = await orchard.plant()
+    for name in ("draft", "gone"):
+        await orchard.branch(name, switch=True)
+        await orchard.add("Zanzibar", branch=name)
+    await orchard.drop("gone")
+    await orchard.switch("draft")
+    await orchard.shop.forget("tea")
+    done = await orchard.shop.purge("tea")
+    assert [(one.id, one.branch) for one in done.done] == [(tea.id, MAIN)]
+    assert done.done[0].warnings == ("its branches go with it: draft, gone",)
+    ids = [tea.id, branch_id(tea.id, "draft"), branch_id(tea.id, "gone")]
+    assert await orchard.shop.store.get(SPACE, ids) == {}
+    assert await orchard.shop.store.versions(SPACE, ids[1], limit=9) == []
+    assert await orchard.shop.store.document(SPACE, COLLECTION, tea.id) is None
+    with pytest.raises(NotFound):
+        await orchard.branches("tea")
+
+
+async def test_a_dry_run_tells_of_the_branches_and_purges_nothing(small: Orchard) -> None:
+    await small.plant()
+    await small.branch()
+    await small.shop.forget("tea")
+    done = await small.shop.purge(wanted=Selection(refs=("tea",), dry_run=True))
+    assert "draft" in done.done[0].warnings[0]
+    assert (await small.shadow()).state is State.BRANCHED
+
+
+async def test_forgetting_by_filter_leaves_branches_where_they_are(small: Orchard) -> None:
+    await small.plant(replace(TEA, project="tearoom"))
+    await small.branch("draft")
+    await small.branch("gone")
+    await small.drop("gone")
+    done = await small.shop.forget(wanted=Selection(filter=OF_PROJECT))
+    assert [(one.name, one.branch) for one in done.done] == [("tea", MAIN)]
+    assert (await small.shadow("draft")).state is State.BRANCHED
+    back = await small.shop.restore(wanted=Selection(filter=OF_PROJECT))
+    assert [(one.name, one.branch) for one in back.done] == [("tea", MAIN)]
+    assert (await small.shadow("gone")).state is State.TRASHED
+    assert await small.names() == [MAIN, "draft"]
+
+
+async def test_purging_by_filter_empties_the_trash_of_dropped_branches(orchard: Orchard) -> None:
+    await orchard.plant(replace(TEA, project="tearoom"))
+    await orchard.branch("draft")
+    await orchard.branch("gone")
+    await orchard.drop("gone")
+    record = await orchard.shadow("gone")
+    done = await orchard.shop.purge(wanted=Selection(filter=OF_PROJECT))
+    assert [(one.id, one.branch) for one in done.done] == [(record.id, "gone")]
+    assert await orchard.shop.store.get(SPACE, [record.id]) == {}
+    assert await orchard.names() == [MAIN, "draft"]
+
+
+async def test_a_memory_and_its_dropped_branch_share_a_name_in_the_trash(orchard: Orchard) -> None:
+    tea = await orchard.plant()
+    await orchard.branch("gone")
+    await orchard.drop("gone")
+    await orchard.branch("draft")
+    await orchard.shop.forget("tea")
+    assert [memory.id for memory in (await orchard.shop.read("tea")).memories] == [tea.id]
+    done = await orchard.shop.restore("tea")
+    assert [(one.id, one.action) for one in done.done] == [(tea.id, "restored")]
+
+
+async def test_two_memories_in_the_trash_are_still_told_apart(small: Orchard) -> None:
+    await small.plant()
+    await small.branch()
+    await small.drop()
+    await small.shop.forget("tea")
+    await small.shop.remember(Draft(text="Another tea", name="tea"))
+    await small.shop.forget("tea")
+    with pytest.raises(Ambiguous, match="2 memories"):
+        await small.shop.restore("tea")
+
+
+async def test_a_branch_comes_and_goes_by_its_own_id(small: Orchard) -> None:
+    tea = await small.plant()
+    await small.branch(switch=True)
+    record = await small.shadow()
+    gone = await small.shop.forget(record.id)
+    assert [(one.action, one.id, one.branch) for one in gone.done] == [("trashed", tea.id, "draft")]
+    assert (await small.branches()).current == MAIN
+    again = await small.shop.forget(record.id)
+    assert [one.action for one in again.done] == ["unchanged"]
+    back = await small.shop.restore(record.id)
+    assert [(one.action, one.branch) for one in back.done] == [("restored", "draft")]
+    assert (await small.shadow()).state is State.BRANCHED
+    assert [one.action for one in (await small.shop.restore(record.id)).done] == ["unchanged"]
+    with pytest.raises(WrongState, match="only what is in the trash") as caught:
+        await small.shop.purge(record.id)
+    assert record.id in caught.value.hint
+    assert (await small.record(MAIN)).id == tea.id
+    assert await small.record("draft") == await small.shadow()
+
+
+async def test_a_dropped_branch_comes_back_by_its_name(orchard: Orchard) -> None:
+    tea = await orchard.plant()
+    await orchard.branch("draft", about="cold")
+    await orchard.add("iced", branch="draft")
+    await orchard.drop("draft")
+    with pytest.raises(NotFound, match="no branch 'draft'") as caught:
+        await orchard.record("draft")
+    assert "`restore tea --branch draft`" in caught.value.hint
+    back = await orchard.shop.restore(wanted=Selection(refs=("tea",), branch="draft"))
+    assert [(one.action, one.id, one.branch) for one in back.done] == [("restored", tea.id, "draft")]
+    assert "iced" in await orchard.facts("draft")
+    assert [branch.description for branch in (await orchard.branches()).branches] == ["", "cold"]
+    again = await orchard.shop.restore(wanted=Selection(refs=("tea",), branch="draft"))
+    assert [one.action for one in again.done] == ["unchanged"]
+    await orchard.drop("draft")
+    assert [one.branch for one in (await orchard.undo()).done] == ["draft"]
+    assert await orchard.names() == [MAIN, "draft"]
+
+
+async def test_a_branch_that_never_was_does_not_come_back(small: Orchard) -> None:
+    await small.plant()
+    await small.branch("draft")
+    await small.drop("draft")
+    with pytest.raises(NotFound, match="no branch 'drafts'") as caught:
+        await small.shop.restore(wanted=Selection(refs=("tea",), branch="drafts"))
+    assert caught.value.fields["suggestions"] == ("draft",)
+    with pytest.raises(InvalidInput, match="memories that are named"):
+        await small.shop.restore(wanted=Selection(filter=OF_PROJECT, branch="draft"))
+    with pytest.raises(InvalidInput, match="branch"):
+        await small.shop.restore(wanted=Selection(refs=("tea",), branch=3))  # pyright: ignore[reportArgumentType]
+
+
+async def test_what_was_dropped_takes_no_further_version(small: Orchard) -> None:
+    await small.plant()
+    await small.branch("draft")
+    record = await small.shadow()
+    await small.shop.forget("tea")
+    with pytest.raises(WrongState, match="only a live memory"):
+        await small.shop.revise(record.id, content="on a branch of what is gone")
+    await small.shop.restore("tea")
+    await small.drop("draft")
+    for late in (
+        small.shop.revise(record.id, content="zombie"),
+        small.commit("zombie", ref=record.id),
+        small.revert(1, ref=record.id),
+    ):
+        with pytest.raises(WrongState, match="branch 'draft' of 'tea' was dropped"):
+            await late
+    assert (await small.shadow()).state is State.TRASHED
+
+
+async def test_relations_are_those_of_the_memory(orchard: Orchard) -> None:
+    tea = await orchard.plant()
+    milk = await orchard.shop.kept(Draft(text="Milk is white", name="milk"))
+    await orchard.branch("draft")
+    shadow = (await orchard.shadow()).id
+    done = await orchard.shop.relate(shadow, "milk")
+    assert (done.source, done.target) == (tea.id, milk.id)
+    assert await orchard.shop.store.relations(SPACE, [shadow]) == []
+    with pytest.raises(InvalidInput, match="itself"):
+        await orchard.shop.relate(shadow, "tea")
+    assert (await orchard.shop.unrelate("milk", shadow)).action == "removed"
+
+
+async def test_what_is_purged_meanwhile_leaves_no_branch_behind() -> None:
+    store = Overtaken()
+    orchard = Orchard(shop=Workshop(store=store))
+    tea = await orchard.plant()
+
+    async def purge() -> None:
+        await orchard.shop.forget("tea")
+        await orchard.shop.purge("tea")
+
+    store.first = [purge]
+    with pytest.raises(NotFound):
+        await orchard.branch("draft")
+    assert await store.get(SPACE, [tea.id, branch_id(tea.id, "draft")]) == {}
+    assert await store.list_ids(SPACE, Filter(state=State.BRANCHED), limit=9) == []
+
+
+async def test_a_branch_begins_at_what_main_says_when_it_is_stored() -> None:
+    store = Overtaken()
+    orchard = Orchard(shop=Workshop(store=store))
+    await orchard.plant()
+    store.first = [lambda: orchard.add("iced")]
+    told = await orchard.branch("draft")
+    assert [(branch.version, branch.forked) for branch in told.branches] == [(2, 0), (3, 2)]
+    assert "iced" in await orchard.facts("draft")

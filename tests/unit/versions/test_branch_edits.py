@@ -1,0 +1,114 @@
+"""`revise` on a branch, and whose word an observation is."""
+
+import asyncio
+from dataclasses import asdict, replace
+
+import pytest
+from tests.fakes.build import START, a_memory
+from tests.unit.versions.orchard import TEA, Orchard
+from tests.unit.write_world import SPACE
+
+from scrubjay.errors import NotFound, StaleVersion
+from scrubjay.idempotency import asking
+from scrubjay.model.draft import Edit, Limits
+from scrubjay.model.memory import MAIN, Memory, Observation, Source, Trust
+from scrubjay.writing.revise import apply_edit
+
+LATER = START.replace(year=START.year + 1)
+BOB = Source(agent="bob", trust=Trust.USER)
+PAST = (
+    Observation(text="lives in Oslo", recorded_at=START, valid_until=START),
+    Observation(text="likes tea", recorded_at=START, source=BOB),
+)
+
+
+def edited(edit: Edit, *, memory: Memory | None = None) -> Memory:
+    memory = memory or replace(a_memory("Sarah"), observations=PAST)
+    return apply_edit(memory, edit, now=LATER, limits=Limits())[0]
+
+
+async def test_an_edit_names_its_branch(small: Orchard) -> None:
+    tea = await small.plant()
+    await small.branch()
+    done = await small.shop.revise("tea", Edit(fields={"title": "Cold"}, branch="draft", expected_version=2))
+    assert (done.id, done.branch, done.version) == (tea.id, "draft", 3)
+    same = await small.shop.revise("tea", Edit(fields={"title": "Cold"}, branch="draft"))
+    assert (same.action, same.id, same.branch, same.version) == ("unchanged", tea.id, "draft", 3)
+    with pytest.raises(StaleVersion) as caught:
+        await small.shop.revise("tea", Edit(fields={"title": "x"}, branch="draft", expected_version=2))
+    assert (caught.value.fields["memory_id"], caught.value.fields["current"]) == (tea.id, 3)
+    with pytest.raises(NotFound, match="no branch 'nobody'"):
+        await small.shop.revise("tea", Edit(fields={"title": "x"}, branch="nobody"))
+    assert (await small.record(MAIN)).title == ""
+
+
+async def test_edits_of_a_branch_at_once_lose_nothing(orchard: Orchard) -> None:
+    await orchard.plant()
+    await orchard.branch()
+    await asyncio.gather(*(orchard.add(f"fact {number}", branch="draft") for number in range(6)))
+    assert set(await orchard.facts("draft")) == {"no milk", "one cup", *(f"fact {number}" for number in range(6))}
+    assert await orchard.facts(MAIN) == ["no milk", "one cup"]
+
+
+async def test_an_edit_under_a_key_happens_once_on_its_branch(small: Orchard) -> None:
+    await small.plant()
+    await small.branch()
+    edit = Edit(add_observations=("iced",), branch="draft", idempotency_key="k", source=BOB)
+    first = await small.shop.revise("tea", edit)
+    assert await small.shop.revise("tea", edit) == first
+    assert first.branch == "draft"
+
+
+async def test_a_request_from_before_there_were_branches_is_still_known(small: Orchard) -> None:
+    await small.plant()
+    edit = Edit(fields={"title": "Tea"}, idempotency_key="k")
+    first = await small.shop.revise("tea", edit)
+    before = {name: value for name, value in asdict(edit).items() if name not in ("branch", "source", "at")}
+    ask = asking("k", {"verb": "revise", "ref": "tea", "edit": before})
+    assert await small.shop.store.answered(SPACE, "k", ask.digest) is not None
+    assert first.version == 2
+
+
+def test_whose_word_it_is_stands_beside_what_is_new() -> None:
+    after = edited(Edit(add_observations=("plays chess", "likes tea"), source=Source(agent="carol")))
+    assert [observation.source for observation in after.observations] == [None, BOB, Source(agent="carol")]
+    replaced = edited(Edit(fields={"observations": ["likes tea", "sings"]}, source=Source(agent="carol")))
+    assert [(observation.text, observation.source) for observation in replaced.observations[1:]] == [
+        ("likes tea", BOB),
+        ("sings", Source(agent="carol")),
+    ]
+
+
+@pytest.mark.parametrize("source", [None, BOB])
+def test_the_word_of_whoever_told_the_memory_is_not_told_twice(source: Source | None) -> None:
+    memory = replace(a_memory("Sarah"), source=BOB)
+    after = edited(Edit(add_observations=("sings",), source=source), memory=memory)
+    assert after.observations[0].source is None
+
+
+def test_what_once_held_is_kept_when_all_is_replaced() -> None:
+    assert edited(Edit(fields={"observations": ["sings"]})).observations == (
+        PAST[0], Observation(text="sings", recorded_at=LATER),
+    )  # fmt: skip
+    # Whoever writes back what he has read changes nothing.
+    assert edited(Edit(fields={"observations": ["lives in Oslo", "likes tea"]})).observations == PAST
+
+
+def test_what_no_longer_holds_can_be_said_again() -> None:
+    after = edited(Edit(add_observations=("lives in Oslo",)))
+    assert after.observations == (*PAST, Observation(text="lives in Oslo", recorded_at=LATER))
+    again = edited(Edit(add_observations=("lives in Oslo",)), memory=after)
+    assert again == after
+    kept = edited(Edit(fields={"observations": ["lives in Oslo"]}), memory=after)
+    assert kept.observations == (PAST[0], after.observations[2])
+    # What held is taken back, and that it once held before stays; where nothing else is left of it, that goes.
+    once = edited(Edit(remove_observations=("lives in Oslo",)), memory=after)
+    assert once.observations == PAST
+    assert edited(Edit(remove_observations=("lives in Oslo",)), memory=once).observations == PAST[1:]
+
+
+async def test_replacing_all_on_a_branch_touches_nothing_else(small: Orchard) -> None:
+    await small.plant(TEA)
+    await small.branch(switch=True)
+    await small.write(observations=["black"])
+    assert (await small.facts(), await small.facts(MAIN)) == (["black"], ["no milk", "one cup"])

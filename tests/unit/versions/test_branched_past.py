@@ -1,0 +1,293 @@
+"""History, diff, revert and undo on branches."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from tests.fakes.build import START, a_commit, a_rewrite, an_origin
+from tests.unit.versions.orchard import Orchard
+from tests.unit.write_world import SPACE, Workshop
+
+from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.lookup.branches import LINES
+from scrubjay.model.draft import Edit
+from scrubjay.model.identity import new_id
+from scrubjay.model.memory import MAIN, Merged, State
+
+
+@pytest.fixture
+def orchard(shop: Workshop) -> Orchard:
+    return Orchard(shop=shop)
+
+
+@pytest.fixture
+def small(quick: Workshop) -> Orchard:
+    return Orchard(shop=quick)
+
+
+async def test_the_past_of_a_branch_goes_on_from_that_of_main(orchard: Orchard) -> None:
+    tea = await orchard.plant()
+    await orchard.write(title="Two")
+    await orchard.branch()
+    await orchard.write(MAIN, title="Three")
+    await orchard.write("draft", title="Four")
+    found = await orchard.history(branch="draft")
+    assert (found.id, found.name, found.branch) == (tea.id, "tea", "draft")
+    told = [
+        (version.number, version.branch, version.action, version.memory.id, version.memory.title)
+        for version in found.versions
+    ]
+    assert told == [
+        (4, "draft", "revised", tea.id, "Four"),
+        (3, "draft", "branched", tea.id, "Two"),
+        (2, MAIN, "revised", tea.id, "Two"),
+        (1, MAIN, "created", tea.id, ""),
+    ]
+    assert {version.memory.state for version in found.versions} == {State.LIVE}
+    assert [version.memory.title for version in (await orchard.history(branch=MAIN)).versions] == ["Three", "Two", ""]
+    await orchard.switch("draft")
+    assert (await orchard.history()).versions == found.versions
+
+
+@pytest.mark.parametrize(
+    ("limit", "before", "numbers"),
+    [(1, None, [4]), (3, None, [4, 3, 2]), (9, 4, [3, 2, 1]), (2, 3, [2, 1]), (9, 1, [])],
+)
+async def test_pages_go_over_where_it_was_begun(
+    small: Orchard, limit: int, before: int | None, numbers: list[int]
+) -> None:
+    await small.plant()
+    await small.write(title="Two")
+    await small.branch()
+    await small.write("draft", title="Four")
+    found = await small.history(branch="draft", limit=limit, before=before)
+    assert [version.number for version in found.versions] == numbers
+
+
+async def test_a_merge_does_not_change_where_a_branch_was_begun(small: Orchard) -> None:
+    await small.plant()
+    await small.branch()
+    for number in range(3):
+        await small.write(MAIN, title=f"Title {number}")
+    await small.add("iced", branch="draft")
+    await small.merge()
+    assert await small.numbers(branch="draft") == [4, 3, 2, 1]
+    assert (await small.record("draft")).forked == 5
+    assert (await small.diff(1, 2, branch="draft")) == {}
+    assert (await small.diff(2, 3, branch="draft")) == {"observations": ("+iced",)}
+
+
+async def test_a_long_past_is_paged_through(small: Orchard) -> None:
+    await small.plant()
+    await small.branch()
+    for number in range(120):
+        await small.commit(f"number {number}", branch="draft")
+    assert (await small.numbers(branch="draft"))[-1] == 73
+    assert (await small.history(branch="draft", limit=200)).versions[-1].number == 1
+    assert (await small.branches()).branches[1].version == 122
+
+
+async def test_versions_and_branches_are_compared(small: Orchard) -> None:
+    await small.plant()
+    await small.branch()
+    await small.write("draft", content="Tea is green. It is cold. Good.")
+    await small.add("iced", branch="draft")
+    await small.remove("no milk", branch="draft")
+    await small.write(MAIN, title="Tea")
+    expected = {
+        "title": ("@@ -1 +0,0 @@", "-Tea"),
+        "content": ("@@ -1 +1 @@", "-Tea is green. It is hot. Good.", "+Tea is green. It is cold. Good."),
+        "observations": ("-no milk", "+iced"),
+    }
+    assert await small.diff(MAIN, "draft") == expected
+    assert await small.diff(2, 5, branch="draft") == {one: expected[one] for one in ("content", "observations")}
+    assert await small.diff(1, "draft") == await small.diff(1, 5, branch="draft")
+    assert await small.diff("draft", "draft") == {}
+    await small.switch("draft")
+    assert await small.diff(1, 3) == {"content": expected["content"]}
+
+
+async def test_an_observation_that_ended_is_a_difference(small: Orchard) -> None:
+    await small.plant()
+    await small.end("one cup")
+    (before, after) = (await small.diff(1, 2))["observations"]
+    assert before == "-one cup"
+    assert after.startswith("+one cup (until 2026-01-01T12:")
+
+
+async def test_what_cannot_be_compared(small: Orchard) -> None:
+    await small.plant()
+    await small.branch()
+    with pytest.raises(NotFound, match="no branch 'nobody'"):
+        await small.diff(1, "nobody")
+    for side in ("", "2", True, 0, 1.5, None):
+        with pytest.raises(InvalidInput):
+            await small.diff(1, side)  # pyright: ignore[reportArgumentType]
+
+
+async def test_a_version_of_another_branch_is_told_where_it_is(orchard: Orchard) -> None:
+    await orchard.plant()
+    await orchard.branch("draft")
+    await orchard.write("draft", title="Three")
+    with pytest.raises(NotFound, match="version 3 of 'tea' is on branch 'draft', not on 'main'") as caught:
+        await orchard.revert(3, branch=MAIN)
+    assert caught.value.fields["branch"] == "draft"
+    for number in range(5):
+        await orchard.write(MAIN, title=f"Title {number}")
+    with pytest.raises(NotFound, match="version 5 of 'tea' is on branch 'main', not on 'draft'"):
+        await orchard.revert(5, branch="draft")
+    with pytest.raises(NotFound, match="no version 40 on branch 'draft'") as caught:
+        await orchard.revert(40, branch="draft")
+    assert "1 to 3" in caught.value.hint
+
+
+async def test_a_branch_goes_back_and_stays_a_branch(small: Orchard) -> None:
+    tea = await small.plant()
+    await small.write(title="Two", content="Tea is black.")
+    await small.branch()
+    await small.write("draft", content="Tea is cold.")
+    done = await small.revert(1, branch="draft")
+    assert (done.action, done.id, done.version, done.branch) == ("updated", tea.id, 5, "draft")
+    draft = await small.record("draft")
+    assert (draft.content, draft.title) == (tea.content, "")
+    assert (draft.state, draft.trunk, draft.forked, draft.branch) == (State.BRANCHED, tea.id, 2, "draft")
+    assert (await small.record(MAIN)).content == "Tea is black."
+    await small.revert(4, branch="draft")
+    assert (await small.record("draft")).content == "Tea is cold."
+    newest = (await small.history(branch="draft")).versions[0]
+    assert (newest.action, newest.message, newest.parent) == ("reverted", "back to version 4", 5)
+
+
+async def test_reverting_happens_once_under_its_key(small: Orchard) -> None:
+    await small.plant()
+    await small.branch(switch=True)
+    await small.write(title="Three")
+    first = await small.revert(1, key="k")
+    assert (await small.revert(1, key="k"), first.version) == (first, 4)
+
+
+async def test_two_who_revert_at_once_both_do(orchard: Orchard) -> None:
+    await orchard.plant()
+    for title in ("Two", "Three"):
+        await orchard.write(title=title)
+    others = [Orchard(shop=orchard.shop, agent=agent) for agent in ("alice", "bob", "carol", "dave")]
+    done = await asyncio.gather(*(one.revert(1 + at % 2) for at, one in enumerate(others)))
+    assert sorted(one.version for one in done) == [4, 5, 6, 7]
+    past = (await orchard.history()).versions
+    assert [one.number for one in past] == [7, 6, 5, 4, 3, 2, 1]
+    assert {one.agent for one in past[:4]} == {"alice", "bob", "carol", "dave"}
+    assert [one.memory.title for one in past[4:]] == ["Three", "Two", ""]
+
+
+async def test_undo_takes_back_work_on_a_branch(small: Orchard) -> None:
+    tea = await small.plant()
+    await small.branch(switch=True)
+    await small.add("iced")
+    done = await small.undo()
+    assert [(one.id, one.branch, one.version) for one in done.done] == [(tea.id, "draft", 4)]
+    draft = await small.record()
+    assert (draft.state, draft.branch, draft.forked) == (State.BRANCHED, "draft", 1)
+    assert await small.facts() == ["no milk", "one cup"]
+
+
+async def test_undo_of_a_branch_is_a_dropped_branch_and_never_a_memory(orchard: Orchard) -> None:
+    tea = await orchard.plant()
+    await orchard.branch()
+    done = await orchard.undo()
+    assert [(one.id, one.branch, one.version) for one in done.done] == [(tea.id, "draft", 3)]
+    assert await orchard.names() == [MAIN]
+    record = await orchard.shadow()
+    assert record.state is State.TRASHED
+    back = await orchard.shop.restore(record.id)
+    assert [(one.action, one.branch) for one in back.done] == [("restored", "draft")]
+    assert (await orchard.shadow()).state is State.BRANCHED
+    assert await orchard.names() == [MAIN, "draft"]
+
+
+async def test_undo_of_dropping_brings_a_branch_back(small: Orchard) -> None:
+    await small.plant()
+    await small.branch()
+    await small.add("iced", branch="draft")
+    await small.drop()
+    await small.undo()
+    assert await small.facts("draft") == ["no milk", "one cup", "iced"]
+    assert await small.numbers(branch="draft") == [5, 4, 3, 2, 1]
+
+
+async def test_the_first_version_of_a_branch_comes_from_main_whatever_had_its_name_before(small: Orchard) -> None:
+    await small.plant()
+    await small.branch()
+    await small.write("draft", title="Of the first")
+    await small.drop()
+    await small.write(MAIN, title="Main")
+    await small.branch()
+    found = await small.history(branch="draft")
+    assert [(version.number, version.parent) for version in found.versions] == [(5, 2), (2, 1), (1, None)]
+
+
+async def test_undo_of_a_name_used_again_drops_the_second(small: Orchard) -> None:
+    await small.plant()
+    await small.branch()
+    await small.add("iced", branch="draft")
+    await small.drop()
+    await small.branch()
+    await small.undo()
+    record = await small.shadow()
+    assert (record.state, [observation.text for observation in record.observations]) == (
+        State.TRASHED,
+        ["no milk", "one cup"],
+    )
+    # What was dropped before it is another branch, and is not brought back in its place.
+    done = await small.undo()
+    assert (done.done, len(done.skipped)) == ((), 1)
+
+
+async def test_a_branch_that_others_changed_since_is_left_alone(small: Orchard) -> None:
+    await small.plant()
+    bob = Orchard(shop=small.shop, agent="bob")
+    await small.branch()
+    await bob.commit("mine now", branch="draft")
+    await small.commit("mine", branch="draft")
+    await bob.commit("no, mine", branch="draft")
+    done = await small.undo()
+    # Nothing but messages came since: what it says is as it was left.
+    assert [one.version for one in done.done] == [6]
+
+
+async def test_a_memory_renamed_on_main_is_found_by_its_name_there(orchard: Orchard) -> None:
+    tea = await orchard.plant()
+    await orchard.branch()
+    await orchard.shop.revise(tea.id, Edit(fields={"name": "chai"}))
+    assert (await orchard.shop.read("tea")).memories == ()
+    assert (await orchard.shop.read("chai")).memories[0].id == tea.id
+    other = await orchard.shop.remember("A pot of it is called so too")
+    await orchard.shop.revise(other.id, Edit(fields={"title": "Tea"}))
+    assert [memory.id for memory in (await orchard.shop.read("tea")).memories] == [other.id]
+    assert await orchard.shop.store.find(SPACE, tea.id)
+
+
+async def test_a_branch_that_came_without_its_papers_still_has_its_past(orchard: Orchard) -> None:
+    await orchard.plant()
+    await orchard.branch(about="first")
+    await orchard.drop()
+    await orchard.write(title="Two")
+    await orchard.branch(about="second")
+    await orchard.add("iced", branch="draft")
+    known = await orchard.history(branch="draft")
+    assert await orchard.shop.store.delete_document(SPACE, LINES, (await orchard.shadow()).id)
+    assert await orchard.history(branch="draft") == known
+    assert [version.number for version in known.versions] == [5, 4, 2, 1]
+    assert (await orchard.branches()).branches[1].description == "second"
+
+
+async def test_what_was_merged_on_main_does_not_hold_up_the_undo_of_a_branch(small: Orchard) -> None:
+    tea = await small.plant()
+    await small.branch()
+    part = Merged(id=new_id(), at=START)
+    merged = replace(await small.record(MAIN), merged=(part,), version=2)
+    await small.shop.store.commit(a_commit(a_rewrite(merged), origin=an_origin(agent="bob")))
+    assert (await small.merge(MAIN, into="draft")).action == "merged"
+    assert (await small.record("draft")).merged == (part,)
+    done = await small.undo()
+    assert [(one.id, one.branch) for one in done.done] == [(tea.id, "draft")]
+    assert (await small.record("draft")).merged == ()

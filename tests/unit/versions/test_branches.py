@@ -1,0 +1,314 @@
+"""Branches of a memory: begun, listed, switched to, dropped; and commits."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from tests.fakes import FakeStore
+from tests.fakes.build import a_commit, a_rewrite
+from tests.unit.versions.orchard import Orchard
+from tests.unit.write_world import SPACE, Workshop
+
+from scrubjay.errors import InvalidInput, KeyReused, NameTaken, NotFound, TooLarge, WrongState
+from scrubjay.lookup.branches import LINES, branch_id, current_branch, presented
+from scrubjay.model.change import Action
+from scrubjay.model.document import Document
+from scrubjay.model.draft import Draft
+from scrubjay.model.identity import new_id
+from scrubjay.model.memory import MAIN, State
+from scrubjay.model.query import Filter
+from scrubjay.model.selection import Selection
+from scrubjay.model.version import Version
+
+
+async def test_a_branch_is_a_record_of_its_own(orchard: Orchard) -> None:
+    tea = await orchard.plant()
+    await orchard.write(title="Tea")
+    told = await orchard.branch("draft", about="what if it were cold")
+    main, draft = told.branches
+    assert (told.id, told.name, told.current) == (tea.id, "tea", MAIN)
+    assert (main.name, main.version, main.forked, main.created_at) == (MAIN, 2, 0, tea.created_at)
+    assert (draft.name, draft.version, draft.forked, draft.agent) == ("draft", 3, 2, "tester")
+    assert draft.description == "what if it were cold"
+    assert draft.created_at == draft.updated_at
+    record = await orchard.shadow()
+    assert (record.id, record.state) == (branch_id(tea.id, "draft"), State.BRANCHED)
+    assert (record.trunk, record.forked, record.branch, record.version) == (tea.id, 2, "draft", 3)
+    assert (record.content, record.observations, record.created_at) == (tea.content, tea.observations, tea.created_at)
+    assert (presented(record).id, presented(record).state) == (tea.id, State.LIVE)
+    assert (await orchard.record()).version == 2
+
+
+async def test_work_on_a_branch_is_not_seen_on_main(orchard: Orchard) -> None:
+    tea = await orchard.plant()
+    await orchard.branch()
+    done = await orchard.write("draft", content="Zanzibar is warm", title="Cold plan", name="zanzibar")
+    assert (done.id, done.version, done.branch, done.action) == (tea.id, 3, "draft", "updated")
+    assert (await orchard.record()).content == tea.content
+    assert (await orchard.record("draft")).content == "Zanzibar is warm"
+    found = await orchard.shop.recall("Zanzibar")
+    assert all("Zanzibar" not in hit.passage for hit in found.hits)
+    for ref in ("Cold plan", "cold-plan", "zanzibar"):
+        assert (await orchard.shop.read(ref)).memories == ()
+    assert await orchard.shop.store.list_ids(SPACE, Filter(), limit=9) == [tea.id]
+
+
+async def test_a_branch_can_begin_at_an_older_version(small: Orchard) -> None:
+    tea = await small.plant()
+    await small.write(content="Tea is black.")
+    told = await small.branch("before", at=1)
+    assert [(branch.name, branch.version, branch.forked) for branch in told.branches] == [
+        (MAIN, 2, 0),
+        ("before", 2, 1),
+    ]
+    assert (await small.record("before")).content == tea.content
+    with pytest.raises(NotFound, match="no version 3") as caught:
+        await small.branch("later", at=3)
+    assert "1 to 2" in caught.value.hint
+    for wrong in (0, True, "1"):
+        with pytest.raises(InvalidInput, match="at"):
+            await small.branch("later", at=wrong)  # pyright: ignore[reportArgumentType]
+
+
+async def test_branches_come_by_name_after_main(small: Orchard) -> None:
+    await small.plant()
+    for name in ("pear", "Apple", "über", "apple"):
+        await small.branch(name)
+    assert await small.names() == [MAIN, "Apple", "apple", "pear", "über"]
+    assert (await small.branches((await small.record("pear")).id)).id == (await small.record()).id
+
+
+async def test_one_name_is_given_once(orchard: Orchard) -> None:
+    await orchard.plant()
+    await orchard.branch()
+    with pytest.raises(NameTaken, match="has a branch 'draft' already"):
+        await orchard.branch()
+    begun = await asyncio.gather(*(orchard.branch("both") for _ in range(4)), return_exceptions=True)
+    assert sorted(type(one).__name__ for one in begun) == ["Branches", "NameTaken", "NameTaken", "NameTaken"]
+
+
+@pytest.mark.parametrize("name", ["", "main", "a b", "a\nb", "x" * 101, "7"])
+async def test_an_odd_name_begins_nothing(small: Orchard, name: str) -> None:
+    await small.plant()
+    with pytest.raises(InvalidInput, match="branch"):
+        await small.branch(name)
+    assert await small.names() == [MAIN]
+
+
+async def test_a_description_is_a_remark(small: Orchard) -> None:
+    await small.plant()
+    with pytest.raises(TooLarge, match="description"):
+        await small.branch(about="x" * 1_001)
+    with pytest.raises(InvalidInput, match="switch"):
+        await small.branch(switch=1)  # pyright: ignore[reportArgumentType]
+    await small.branch(about="the key is AKIAIOSFODNN7EXAMPLE")
+    assert "AKIA" not in (await small.branches()).branches[1].description
+
+
+async def test_what_is_not_alive_has_no_branches(small: Orchard) -> None:
+    tea = await small.plant()
+    await small.branch(switch=True)
+    await small.shop.forget("tea")
+    for call in (small.branch("other"), small.switch("draft"), small.drop(), small.merge()):
+        with pytest.raises(WrongState, match="trashed"):
+            await call
+    with pytest.raises(WrongState, match="only a live memory has branches"):
+        await small.record("draft")
+    assert [branch.name for branch in (await small.branches(tea.id)).branches] == [MAIN]
+    assert (await small.record()).state is State.TRASHED
+    await small.shop.restore("tea")
+    assert (await small.branches()).current == "draft"
+    assert await small.names() == [MAIN, "draft"]
+
+
+async def test_what_was_merged_into_another_has_no_branches(small: Orchard) -> None:
+    tea = await small.plant()
+    gone = replace(tea, state=State.MERGED, merged_into=new_id(), version=2)
+    await small.shop.store.commit(a_commit(a_rewrite(gone, action=Action.MERGED)))
+    with pytest.raises(WrongState, match="part of another"):
+        await small.branch()
+
+
+async def test_who_names_no_branch_works_on_the_one_it_is_switched_to(small: Orchard) -> None:
+    await small.plant()
+    told = await small.branch(switch=True)
+    assert told.current == "draft"
+    await small.add("iced")
+    assert await small.facts() == await small.facts("draft") == ["no milk", "one cup", "iced"]
+    assert await small.facts(MAIN) == ["no milk", "one cup"]
+    assert (await small.switch(MAIN)).current == MAIN
+    assert await small.facts() == ["no milk", "one cup"]
+    assert (await small.switch("draft")).current == "draft"
+    assert await current_branch(small.shop.store, await small.record(MAIN)) == "draft"
+
+
+@pytest.mark.parametrize("name", ["nobody", "Draft", "x" * 5_000, "a b"])
+async def test_a_branch_there_is_not(small: Orchard, name: str) -> None:
+    await small.plant()
+    await small.branch()
+    for call in (small.switch(name), small.drop(name), small.merge(name), small.add("x", branch=name)):
+        with pytest.raises(NotFound, match="has no branch"):
+            await call
+
+
+async def test_a_branch_must_be_named(small: Orchard) -> None:
+    await small.plant()
+    for call in (small.switch(""), small.drop(""), small.merge(""), small.merge(into="")):
+        with pytest.raises(InvalidInput):
+            await call
+    for call in (small.switch(5), small.record(5)):  # pyright: ignore[reportArgumentType]
+        with pytest.raises(InvalidInput, match="branch"):
+            await call
+
+
+async def test_a_dropped_branch_lies_in_the_trash(small: Orchard) -> None:
+    await small.plant()
+    await small.branch(switch=True)
+    await small.add("iced")
+    told = await small.drop()
+    assert (told.current, [branch.name for branch in told.branches]) == (MAIN, [MAIN])
+    gone = await small.shadow()
+    assert (gone.state, gone.version) == (State.TRASHED, 4)
+    assert await small.facts() == ["no milk", "one cup"]
+    with pytest.raises(InvalidInput, match="main cannot be dropped"):
+        await small.drop(MAIN)
+
+
+async def test_another_branch_stays_current_when_one_is_dropped(small: Orchard) -> None:
+    await small.plant()
+    await small.branch("one", switch=True)
+    await small.branch("two")
+    assert (await small.drop("two")).current == "one"
+
+
+async def test_a_name_can_be_used_again_and_its_old_versions_stay(orchard: Orchard) -> None:
+    await orchard.plant()
+    await orchard.branch(about="first try", switch=True)
+    await orchard.add("iced")
+    await orchard.drop()
+    for text in ("Tea is black.", "Tea is white."):
+        await orchard.write(content=text)
+    told = await orchard.branch(about="second try")
+    assert told.current == MAIN
+    draft = told.branches[1]
+    assert (draft.version, draft.forked, draft.description) == (5, 3, "second try")
+    assert (await orchard.record("draft")).content == "Tea is white."
+    assert await orchard.numbers(branch="draft") == [5, 3, 2, 1]
+    kept = await orchard.shop.store.versions(SPACE, (await orchard.shadow()).id, limit=9)
+    assert [one.number for one in kept] == [5, 4, 3, 2]
+    # The number of the first try that stands for nothing else.
+    assert "+iced" in (await orchard.diff(5, 4, branch="draft"))["observations"]
+
+
+async def test_a_branch_that_is_gone_is_not_switched_to(small: Orchard) -> None:
+    await small.plant()
+    await small.branch(switch=True)
+    await small.undo()
+    assert (await small.branches()).current == MAIN
+    assert (await small.record()).branch == MAIN
+    # It was switched to once; who begins it anew says whether it is again.
+    assert (await small.branch()).current == MAIN
+
+
+async def test_a_commit_says_the_same_with_a_message(orchard: Orchard) -> None:
+    tea = await orchard.plant()
+    done = await orchard.commit("as agreed with everybody")
+    assert (done.action, done.id, done.version, done.branch) == ("committed", tea.id, 2, MAIN)
+    newest = (await orchard.history()).versions[0]
+    assert (newest.action, newest.message, newest.agent) == ("committed", "as agreed with everybody", "tester")
+    assert newest.memory.content == tea.content
+    assert await orchard.diff(1, 2) == {}
+    await orchard.branch(switch=True)
+    done = await orchard.commit("a draft")
+    assert (done.id, done.version, done.branch) == (tea.id, 4, "draft")
+    assert (await orchard.commit("on main", branch=MAIN)).version == 3
+
+
+@pytest.mark.parametrize("message", ["", "  ", "x" * 1_001, 5])
+async def test_a_commit_needs_a_message(small: Orchard, message: str) -> None:
+    await small.plant()
+    with pytest.raises(InvalidInput, match="message"):
+        await small.commit(message)
+
+
+async def test_a_commit_happens_once_under_its_key(small: Orchard) -> None:
+    await small.plant()
+    first = await small.commit("done", key="k")
+    assert await small.commit("done", key="k") == first
+    assert await small.numbers() == [2, 1]
+    with pytest.raises(KeyReused):
+        await small.commit("done again", key="k")
+    with pytest.raises(KeyReused):
+        await small.commit("done", key="k", branch=MAIN)
+
+
+async def test_commits_at_once_all_count(orchard: Orchard) -> None:
+    await orchard.plant()
+    done = await asyncio.gather(*(orchard.commit(f"number {number}") for number in range(6)))
+    assert sorted(one.version for one in done) == [2, 3, 4, 5, 6, 7]
+
+
+async def test_a_branch_is_no_sibling(orchard: Orchard) -> None:
+    text = Draft(text="Sarah of Acme drinks tea", name="tea", entities=("Sarah", "Acme"))
+    first = await orchard.plant(text)
+    await orchard.branch(ref=first.id)
+    done = await orchard.shop.forget(wanted=Selection(refs=(first.id,), group=True))
+    assert len(done.done) == 2
+    assert (await orchard.shop.get(branch_id(first.id, "draft"))).state is State.BRANCHED
+
+
+@pytest.mark.parametrize(("name", "hint"), [("darft", "Did you mean draft?"), ("zzz", "`branches` lists those it has")])
+async def test_the_nearest_branch_is_suggested(small: Orchard, name: str, hint: str) -> None:
+    await small.plant()
+    await small.branch("draft")
+    for call in (small.switch(name), small.drop(name), small.merge(name), small.write(name, title="x")):
+        with pytest.raises(NotFound, match=f"no branch '{name}'") as caught:
+            await call
+        assert caught.value.hint == hint
+
+
+async def test_a_name_is_the_same_however_its_letters_are_put_together(small: Orchard) -> None:
+    await small.plant()
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    await small.branch(apart)
+    with pytest.raises(NameTaken):
+        await small.branch(composed)
+    assert (await small.switch(apart)).current == composed
+    assert (await small.record(apart)).branch == composed
+    with pytest.raises(InvalidInput, match="into itself"):
+        await small.merge(apart, into=composed)
+    assert (await small.drop(apart)).current == MAIN
+
+
+class Counting(FakeStore):
+    """A store that counts how often it is asked for versions and papers."""
+
+    asked = 0
+
+    async def version(self, space: str, memory_id: str, number: int) -> Version | None:
+        self.asked += 1
+        return await super().version(space, memory_id, number)
+
+    async def document(self, space: str, collection: str, key: str) -> Document | None:
+        self.asked += 1
+        return await super().document(space, collection, key)
+
+
+async def test_many_branches_are_listed_with_few_questions() -> None:
+    store = Counting()
+    orchard = Orchard(shop=Workshop(store=store))
+    await orchard.plant()
+    for number in range(30):
+        await orchard.branch(f"b{number:02}", about=f"number {number}")
+    store.asked = 0
+    told = await orchard.switch("b07")
+    assert store.asked < 10
+    assert [branch.description for branch in told.branches[1:]] == [f"number {number}" for number in range(30)]
+    assert (told.current, len({branch.created_at for branch in told.branches})) == ("b07", 31)
+
+
+async def test_what_came_without_its_papers_is_told_all_the_same(small: Orchard) -> None:
+    await small.plant()
+    told = await small.branch("draft", about="what if")
+    await small.shop.store.delete_document(SPACE, LINES, (await small.shadow()).id)
+    assert await small.branches() == told

@@ -1,0 +1,96 @@
+"""What comes back, or comes together, is compared with what is stored as any other write is."""
+
+from dataclasses import replace
+
+import pytest
+from tests.fakes import FakeStore
+from tests.unit.versions.orchard import Orchard
+from tests.unit.write_world import PLAIN, SPACE, Workshop
+
+from scrubjay.conflicts.scan import scan_memory
+from scrubjay.jobs.queue import Queue
+from scrubjay.model.conflict import PENDING_COLLECTION, ConflictDetails, ConflictType
+from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.job import CONFLICTS, Job
+from scrubjay.model.memory import MAIN, Method, Source
+from scrubjay.model.selection import Selection
+from scrubjay.writing.review import approve
+
+TUESDAY, THURSDAY = "The release meeting is on Tuesday at 10:00", "The release meeting is on Thursday at 10:00"
+
+
+@pytest.fixture
+def office() -> Orchard:
+    return Orchard(shop=Workshop(store=FakeStore(), rules=replace(PLAIN, conflicts="on")))
+
+
+async def clashing(office: Orchard, told: tuple[ConflictDetails, ...]) -> None:
+    """One conflict was told, and it waits."""
+    (one,) = told
+    assert (one.type, one.other.statement) == (ConflictType.CONTRADICTION, TUESDAY)
+    assert [document.key for document in await office.shop.store.documents(SPACE, PENDING_COLLECTION, limit=9)] == [
+        one.id
+    ]
+
+
+async def test_of_what_a_merge_brings(office: Orchard) -> None:
+    await office.plant(Draft(text="The picnic is nice", name="tea"))
+    await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
+    await office.branch()
+    done = await office.write("draft", content=THURSDAY)
+    assert done.conflicts == ()
+    joined = await office.merge(key="once")
+    await clashing(office, joined.conflicts)
+    assert (await office.merge(key="once")).conflicts == ()
+    assert (await office.merge(MAIN, into="draft")).conflicts == ()
+
+
+async def test_of_what_a_revert_brings_back(office: Orchard) -> None:
+    await office.plant(Draft(text=THURSDAY, name="tea"))
+    await office.write(content="The picnic is nice")
+    await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
+    await office.revert(2)
+    assert await jobs(office) == ()
+    tea = await office.revert(1)
+    (job,) = await jobs(office)
+    assert (job.kind, job.about) == (CONFLICTS, {"memory_id": tea.id})
+    shop = office.shop
+    assert await scan_memory(tea.id, space=SPACE, origin=office.origin, context=shop.context) == 1
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_of_what_is_restored(office: Orchard, dry_run: bool) -> None:
+    await office.plant(Draft(text=THURSDAY, name="tea"))
+    await office.shop.forget("tea")
+    await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
+    done = await office.shop.restore(wanted=Selection(refs=("tea",), dry_run=dry_run))
+    if dry_run:
+        assert done.done[0].conflicts == ()
+    else:
+        await clashing(office, done.done[0].conflicts)
+
+
+async def test_of_what_is_approved(office: Orchard) -> None:
+    office.shop.rules = replace(office.shop.rules, review="agents")
+    agents = Source(method=Method.AGENT)
+    assert (await office.plant(Draft(text=THURSDAY, name="tea", source=agents))).state == "waiting"
+    await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
+    selection, shop = Selection(refs=("tea",)), office.shop
+    done = await approve(
+        selection, space=SPACE, origin=office.origin, store=shop.store, conflict_checker=shop.context.conflict_checker
+    )
+    await clashing(office, done.done[0].conflicts)
+
+
+async def test_nothing_is_looked_for_where_nobody_wants_to_know(office: Orchard) -> None:
+    office.shop.rules = PLAIN
+    await office.plant(Draft(text=THURSDAY, name="tea"))
+    await office.shop.revise("tea", Edit(fields={"content": "The picnic is nice"}))
+    await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
+    await office.revert(1)
+    assert await jobs(office) == ()
+
+
+async def jobs(office: Orchard) -> tuple[Job, ...]:
+    """What is left for later."""
+    return await Queue(documents=office.shop.store, clock=office.shop.clock).listed(SPACE, limit=9)

@@ -1,0 +1,96 @@
+"""Two texts that came of one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.drawing import some
+
+from scrubjay.versions.merge_text import Difference, weave
+
+BASE = "One is here. Two is here. Three is here.\nFour is a line.\nFive is a line."
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (("One is", "One was"), ("Five is", "Five was")),
+        # Sentences side by side are two things.
+        (("One is", "One was"), ("Two is", "Two was")),
+        # The same change twice is one.
+        (("Two is", "Two was"), ("Two is", "Two was")),
+        ((" Two is here.", ""), ("\nFive is a line.", "")),
+        (("One is", "One was"), ("a line.\nFive", "a line.\nMore.\nFive")),
+    ],
+)
+def test_what_one_side_changed_is_taken(ours: tuple[str, str], theirs: tuple[str, str]) -> None:
+    woven = BASE.replace(*ours).replace(*theirs)
+    assert weave(BASE, BASE.replace(*ours), BASE.replace(*theirs)) == (woven, ())
+
+
+def test_what_both_changed_in_their_own_way_is_told() -> None:
+    ours, theirs = BASE.replace("Two is", "Two was"), BASE.replace("Two is", "Two will be")
+    woven, differing = weave(BASE, ours, theirs)
+    assert woven == ours
+    assert differing == (Difference(" Two is here.", " Two was here.", " Two will be here."),)
+    assert weave(BASE, ours, theirs, prefer="theirs") == (theirs, differing)
+    assert weave(BASE, ours, theirs, prefer="ours") == (ours, differing)
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs"),
+    [
+        # Two additions at one place: which comes first is a guess.
+        ("One.", "One. Two.", "One. Three."),
+        ("", "Two.", "Three."),
+        # One takes out what the other changes.
+        ("One. Two. Three.", "One. Three.", "One. Two and a half. Three."),
+        # One changes the last sentence, the other goes on after it.
+        ("One.\nTwo.", "One.\nTwo!", "One.\nTwo.\nThree."),
+        ("One. Two.", "", "One. Two. Three."),
+    ],
+)
+def test_what_would_be_a_guess_is_a_difference(base: str, ours: str, theirs: str) -> None:
+    woven, differing = weave(base, ours, theirs)
+    assert differing
+    assert woven == ours
+    assert weave(base, theirs, ours)[1]
+
+
+def test_a_preference_decides_only_what_differs() -> None:
+    base = "One. Two. Three. Four. Five."
+    ours, theirs = "Uno. Two. Drei. Four. Five.", "One. Two. Tre. Four. Fem."
+    assert weave(base, ours, theirs, prefer="theirs")[0] == "Uno. Two. Tre. Four. Fem."
+    assert weave(base, ours, theirs, prefer="ours")[0] == "Uno. Two. Drei. Four. Fem."
+
+
+def test_changes_of_a_long_text_are_taken_as_one() -> None:
+    base = "".join(f"Line {number}.\n" for number in range(5_000))
+    ours = base.replace("Line 0.", "First.").replace("Line 4900.", "Late.")
+    theirs = base.replace("Line 4950.", "Later.")
+    assert weave(base, ours, theirs) == (ours.replace("Line 4950.", "Later."), ())
+    assert weave(base, ours, base.replace("Line 2000.", "Middle."))[1]
+
+
+sentences = st.lists(st.sampled_from(["Tea.", "Jay?", "No", "Oslo!", "1.5", ""]), max_size=6)
+texts = st.one_of(sentences.map(" ".join), sentences.map("\n".join), sentences.map("\n\n".join))
+
+
+@given(texts, texts)
+@some
+def test_what_only_one_side_changed_comes_out_whole(base: str, other: str) -> None:
+    assert weave(base, other, base) == (other, ())
+    assert weave(base, base, other) == (other, ())
+    assert weave(base, other, other) == (other, ())
+
+
+@given(texts, texts, texts)
+@some
+def test_both_directions_agree(base: str, ours: str, theirs: str) -> None:
+    woven, differing = weave(base, ours, theirs)
+    back, other = weave(base, theirs, ours)
+    assert [(one.base, one.ours, one.theirs) for one in differing] == [
+        (one.base, one.theirs, one.ours) for one in other
+    ]
+    if not differing:
+        assert woven == back
+    assert weave(base, ours, theirs, prefer="theirs")[0] == weave(base, theirs, ours, prefer="ours")[0]

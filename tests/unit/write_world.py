@@ -1,0 +1,155 @@
+"""The write and read paths over any store, one short method a verb."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+from tests.fakes import FakeClock, FakeEmbedder, FakeStore
+from tests.fakes.build import DIMENSION, MODEL, an_origin
+
+from scrubjay.model.change import Origin
+from scrubjay.model.draft import Draft, Edit, Limits
+from scrubjay.model.memory import Json, Memory
+from scrubjay.model.passage import Vector
+from scrubjay.model.query import Filter, Question
+from scrubjay.model.ranking import Ranking
+from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, Written
+from scrubjay.model.rules import Rules
+from scrubjay.model.selection import Selection
+from scrubjay.ports import Commit, Committed, RecordStore, Reranker
+from scrubjay.recalling.answer_cache import AnswerCache
+from scrubjay.recalling.pipeline import RecallContext, recall
+from scrubjay.recalling.read import read
+from scrubjay.recalling.search import Searcher
+from scrubjay.vectors.scan import ScanIndex
+from scrubjay.writing import delete, relate
+from scrubjay.writing.in_flight import InFlightWrites
+from scrubjay.writing.pipeline import WriteContext, remember
+from scrubjay.writing.revise import revise
+
+SPACE = "default"
+# For tests of anything but the stages that look at what a text says: nothing is added to it, and nothing merged.
+PLAIN = Rules(gate="off", density="off", tags="off", conflicts="off")
+
+
+class Overtaken(FakeStore):
+    """A store in which somebody does something right before the next commit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first: list[Callable[[], Awaitable[object]]] = []
+
+    async def commit(self, commit: Commit) -> Committed:
+        while self.first:
+            await self.first.pop()()
+        return await super().commit(commit)
+
+
+class Nearest:
+    """The index of a workshop, as the write path asks it."""
+
+    def __init__(self, shop: "Workshop") -> None:
+        self._shop = shop
+
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
+        return await self._shop.searcher.search(space, vector, filter, limit=limit)
+
+    async def after_commit(self) -> None:
+        """It reads the store itself."""
+
+
+@dataclass(kw_only=True)
+class Workshop:
+    """A store with everything that writes to it and reads from it."""
+
+    store: RecordStore
+    embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
+    clock: FakeClock = field(default_factory=FakeClock)
+    limits: Limits = field(default_factory=Limits)
+    index: Searcher | None = None
+    answers: AnswerCache = field(default_factory=AnswerCache)
+    ranking: Ranking = field(default_factory=Ranking)
+    reranker: Reranker | None = None
+    rerank_top: int = 30
+    rules: Rules = PLAIN
+    in_flight: InFlightWrites = field(default_factory=InFlightWrites)
+    defers: bool = False
+
+    @property
+    def context(self) -> WriteContext:
+        return WriteContext(
+            store=self.store, embedder=self.embedder, limits=self.limits, index=Nearest(self), rules=self.rules,
+            in_flight=self.in_flight, defers=self.defers,
+        )  # fmt: skip
+
+    @property
+    def searcher(self) -> Searcher:
+        return self.index or ScanIndex(self.store, MODEL, dimension=DIMENSION)
+
+    @property
+    def recall_context(self) -> RecallContext:
+        return RecallContext(
+            store=self.store, embedder=self.embedder, index=self.searcher, limits=self.limits, answers=self.answers,
+            ranking=self.ranking, reranker=self.reranker, rerank_top=self.rerank_top,
+        )  # fmt: skip
+
+    def origin(self, *, run: str = "", agent: str = "tester") -> Origin:
+        return an_origin(at=self.clock.now(), run=run, agent=agent)
+
+    async def remember(self, draft: Draft | str) -> Remembered:
+        given = Draft(text=draft) if isinstance(draft, str) else draft
+        return (await remember(given, space=SPACE, origin=self.origin(), context=self.context)).answer
+
+    async def kept(self, draft: Draft | str) -> Memory:
+        """Remember something and read it back."""
+        return await self.get((await self.remember(draft)).id)
+
+    async def revise(self, ref: str, edit: Edit | None = None, **fields: Json) -> Written:
+        wanted = edit or Edit(fields=fields)
+        return await revise(ref, wanted, space=SPACE, origin=self.origin(), context=self.context)
+
+    async def forget(self, *refs: str, wanted: Selection | None = None) -> Outcome:
+        chosen = wanted or Selection(refs=refs)
+        return await delete.forget(chosen, space=SPACE, origin=self.origin(), store=self.store)
+
+    async def restore(self, *refs: str, wanted: Selection | None = None) -> Outcome:
+        chosen = wanted or Selection(refs=refs)
+        return await delete.restore(
+            chosen, space=SPACE, origin=self.origin(), store=self.store, conflict_checker=self.context.conflict_checker
+        )
+
+    async def purge(self, *refs: str, wanted: Selection | None = None) -> Outcome:
+        chosen = wanted or Selection(refs=refs)
+        return await delete.purge(chosen, space=SPACE, origin=self.origin(), store=self.store)
+
+    async def relate(
+        self,
+        source: str,
+        target: str,
+        *,
+        relation: str = "related_to",
+        text: str = "",
+        strength: float = 0.5,
+        metadata: dict[str, Json] | None = None,
+    ) -> Related:
+        return await relate.relate(
+            source, target, relation=relation, text=text, strength=strength, metadata=metadata or {},
+            space=SPACE, origin=self.origin(), store=self.store, limits=self.limits,
+        )  # fmt: skip
+
+    async def unrelate(self, source: str, target: str, *, relation: str = "related_to") -> Related:
+        return await relate.unrelate(
+            source, target, relation=relation, space=SPACE, origin=self.origin(), store=self.store, limits=self.limits
+        )
+
+    async def recall(
+        self, question: Question | str = "", *, filter: Filter | None = None, limit: int | None = None, cursor: str = ""
+    ) -> Recalled:
+        asked = Question(query=question) if isinstance(question, str) else question
+        asked = replace(asked, filter=filter or asked.filter, limit=limit or asked.limit)
+        return await recall(asked, cursor=cursor, spaces=(SPACE,), now=self.clock.now(), context=self.recall_context)
+
+    async def read(self, *refs: str, format: str = "markdown", version: int | None = None) -> ReadResult:
+        return await read(refs, format=format, version=version, spaces=(SPACE,), store=self.store)
+
+    async def get(self, memory_id: str) -> Memory:
+        return (await self.store.get(SPACE, [memory_id]))[memory_id]

@@ -1,0 +1,174 @@
+"""What several writes say is embedded together; each is stored for itself."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.fakes import FakeEmbedder
+from tests.fakes.build import MODEL
+from tests.unit.write_world import SPACE, Workshop
+
+from scrubjay.embedding.batching import BatchingEmbedder, BatchRefused
+from scrubjay.errors import EmbeddingUnavailable
+from scrubjay.graph import records
+from scrubjay.model.draft import Draft
+from scrubjay.model.memory import Json
+from scrubjay.model.passage import Vector
+from scrubjay.model.rules import Rules
+from scrubjay.ports import Profile
+from scrubjay.writing.pipeline import WriteContext
+from scrubjay.writing.prefetch import ahead
+
+# As long as a real one, and no one's.
+SECRET = "ghp_" + "a1B2" * 9
+
+
+class _Encoder:
+    """Notes its batches, takes no text with `poison` in it, and waits until it may begin."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.may_begin = asyncio.Event()
+        self.may_begin.set()
+        self._inner = FakeEmbedder()
+
+    async def profile(self) -> Profile:
+        return await self._inner.profile()
+
+    async def encode(self, texts: Sequence[str], *, query: bool) -> Sequence[Vector]:
+        assert not query
+        await self.may_begin.wait()
+        if any("poison" in text for text in texts):
+            raise BatchRefused(EmbeddingUnavailable("this is not taken"))
+        self.batches.append(list(texts))
+        return await self._inner.embed(texts)
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+@pytest.fixture
+async def encoder() -> _Encoder:
+    return _Encoder()
+
+
+@pytest.fixture
+async def context(encoder: _Encoder, quick: Workshop) -> AsyncIterator[WriteContext]:
+    embedder = BatchingEmbedder(encoder)
+    yield replace(quick.context, embedder=embedder)
+    await embedder.close()
+
+
+def _entity(name: str, *observations: str) -> dict[str, Json]:
+    return {"name": name, "entityType": "person", "observations": list[Json](observations)}
+
+
+async def _create(shop: Workshop, entities: Sequence[dict[str, Json]], *, context: WriteContext | None = None) -> Any:
+    return await records.create_entities(entities, space=SPACE, origin=shop.origin(), context=context or shop.context)
+
+
+async def test_entities_that_come_together_share_their_batches(
+    quick: Workshop, encoder: _Encoder, context: WriteContext
+) -> None:  # fmt: skip
+    answer = await _create(
+        quick, [_entity(f"friend {n}", f"likes tea {n}", f"has dog {n}") for n in range(8)], context=context
+    )
+    assert [one["action"] for one in answer["results"]] == ["created"] * 8
+    assert [len(batch) for batch in encoder.batches] == [2, 4, 8, 2]
+    assert await quick.store.without_vectors(MODEL, limit=10) == []
+
+
+async def test_the_first_are_made_before_ever_more_of_the_next(
+    quick: Workshop, encoder: _Encoder, context: WriteContext
+) -> None:  # fmt: skip
+    await _create(quick, [_entity(f"friend {n}", f"likes tea {n}") for n in range(40)], context=context)
+    assert [len(batch) for batch in encoder.batches] == [2, 4, 8, 16, 10]
+    assert len({text for batch in encoder.batches for text in batch}) == 40
+
+
+async def test_each_text_is_embedded_once_and_none_that_is_known(shop: Workshop) -> None:
+    await _create(shop, [_entity("Ada", "likes tea")])
+    shop.embedder.embedded.clear()
+    known, two = _entity("Ada", "likes tea", "has a dog"), _entity("Bo", "likes tea", "likes jam")
+    answer = await _create(shop, [known, two, _entity("Cy", "likes jam")])
+    assert [one["action"] for one in answer["results"]] == ["updated", "created", "created"]
+    assert sorted(shop.embedder.embedded) == ["has a dog", "likes jam"]
+    assert await shop.store.without_vectors(MODEL, limit=10) == []
+
+
+async def test_secrets_and_what_is_not_to_be_kept_never_reach_the_model(shop: Workshop) -> None:
+    answer = await _create(
+        shop,
+        [
+            _entity("Ada", f"the token is {SECRET}"),
+            _entity("Bo", "Do not remember this: likes jam"),
+            _entity("Cy", "likes tea"),
+        ],
+    )
+    assert [one["name"] for one in answer["results"]] == ["Ada", "Cy"]
+    assert len(answer["errors"]) == 1
+    assert not any(SECRET in text or "jam" in text for text in shop.embedder.embedded)
+    assert len(shop.embedder.embedded) == 2
+
+
+async def test_one_that_the_model_does_not_take_leaves_the_others_their_vectors(
+    quick: Workshop, context: WriteContext
+) -> None:
+    answer = await _create(
+        quick, [_entity("Ada", "likes tea"), _entity("Bo", "likes poison"), _entity("Cy", "x")], context=context
+    )
+    assert [("warnings" in one) for one in answer["results"]] == [False, True, False]
+    ((_, lacking),) = await quick.store.without_vectors(MODEL, limit=10)
+    assert lacking == answer["results"][1]["id"]
+
+
+async def test_without_a_model_each_is_stored_and_says_so(shop: Workshop) -> None:
+    shop.embedder.failing = True
+    answer = await _create(shop, [_entity("Ada", "likes tea"), _entity("Bo", "likes jam")])
+    assert ["words only" in one["warnings"][0] for one in answer["results"]] == [True, True]
+
+
+async def test_what_is_wrong_with_one_keeps_none_of_the_others(shop: Workshop) -> None:
+    wrong: dict[str, Json] = {"name": "Bo", "entityType": "person", "observations": 3}
+    answer = await _create(shop, [_entity("Ada", "likes tea"), wrong, _entity("Cy", "likes jam")])
+    assert [one["name"] for one in answer["results"]] == ["Ada", "Cy"]
+    assert answer["errors"][0].startswith("Bo: ")
+    assert sorted(shop.embedder.embedded) == ["likes jam", "likes tea"]
+
+
+async def test_one_is_compared_with_those_before_it_in_the_same_call(quick: Workshop) -> None:
+    shop = replace(quick, rules=Rules(gate="off", density="off", tags="off"))
+    same = ("has a grey dog in Oslo", "plays the cello on Mondays")
+    answer = await _create(shop, [_entity("Ada", *same), _entity("Bo", *same)])
+    assert "conflicts" not in answer["results"][0]
+    (found,) = answer["results"][1]["conflicts"]
+    assert found["conflict_type"] == "duplicate"
+
+
+async def test_what_nobody_asked_for_is_given_up_at_the_end(
+    quick: Workshop, encoder: _Encoder, context: WriteContext
+) -> None:
+    encoder.may_begin.clear()
+    before = asyncio.all_tasks()
+    drafts = [Draft(text="likes tea"), Draft(text="likes jam")]
+    async with ahead(drafts, space=SPACE, origin=quick.origin(), context=context):
+        await asyncio.sleep(0)
+        assert len(asyncio.all_tasks() - before) >= 2
+    encoder.may_begin.set()
+    await asyncio.sleep(0.01)
+    assert asyncio.all_tasks() == before
+
+
+async def test_whoever_stops_waiting_stops_nobody_else(
+    quick: Workshop, encoder: _Encoder, context: WriteContext
+) -> None:
+    encoder.may_begin.clear()
+    drafts = [Draft(text="likes tea"), Draft(text="likes jam")]
+    async with ahead(drafts, space=SPACE, origin=quick.origin(), context=context) as ready:
+        impatient = asyncio.create_task(ready.embedder.embed(["likes tea"]))
+        await asyncio.sleep(0.01)
+        impatient.cancel()
+        encoder.may_begin.set()
+        assert len(await ready.embedder.embed(["likes jam", "likes tea", "is new"])) == 3

@@ -1,0 +1,80 @@
+"""When two texts say the same: alike in meaning and words, and in nothing that must not differ."""
+
+from random import Random
+
+import pytest
+
+from benchmarks.writing_swaps import made_facts, names_in, swaps_of
+from scrubjay.writing.similarity_score import exchanged, overlap, sameness
+
+
+def test_a_text_is_the_same_as_itself() -> None:
+    found = sameness("Ann likes tea.", "Ann likes tea.", cosine=1.0)
+    assert (found.similarity, found.differs) == (1.0, ())
+
+
+def test_words_in_common_make_texts_more_alike_and_figures_of_one_alone_less() -> None:
+    plain = sameness("A dog runs over the street.", "A cat sleeps.", cosine=0.8).similarity
+    akin = sameness("A dog runs over the street.", "A dog runs over the road.", cosine=0.8).similarity
+    figure = sameness("A dog runs over 3 streets.", "A dog runs over the road.", cosine=0.8).similarity
+    assert figure < akin
+    assert plain < akin
+    assert sameness("x", "y", cosine=-0.5).similarity == 0.0
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("A man carries a dog.", "A dog carries a man."),
+        ("Caroline went hiking.", "Lord went hiking."),
+        ("We asked Harry Potter and Harry Potter came.", "We asked Harry Under and Harry Under came."),
+        ("The target is $2M.", "The target is $3M."),
+        ("The project uses tabs for indentation.", "The project uses spaces for indentation."),
+        ("Always deploy to staging first.", "Always deploy to production first."),
+        ("the api key belongs to mike", "the api key belongs to anna"),
+        ("He is allergic to peanuts.", "He is allergic to walnuts."),
+        ("Feature flags are opt-in.", "Feature flags are opt-out."),
+        ("We chose option A.", "We chose option B."),
+    ],
+)
+def test_what_is_exchanged_makes_another_statement(first: str, second: str) -> None:
+    assert sameness(first, second, cosine=1.0).differs
+    assert sameness(second, first, cosine=1.0).differs
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("A man plays the guitar and sings.", "The man is singing and playing a guitar."),
+        ("A man dives into a pool.", "A man dives into a swimming pool."),
+        ("There are people out on the street.", "People are out on the street."),
+        ("We shipped it.", "The fix is shipped."),
+        ("The street is closed.", "The road is closed."),
+        ("The man is practicing.", "The man practices."),
+        ("The job runs at noon.", "A job runs at noon."),
+    ],
+)
+def test_the_same_in_other_words_does_not_differ(first: str, second: str) -> None:
+    assert sameness(first, second, cosine=0.9).differs == ()
+
+
+def test_sunglasses_are_sun_glasses() -> None:
+    assert overlap(("woman", "sun", "glass"), ("woman", "sunglass")) == 1.0
+    assert overlap((), ()) == 1.0
+    assert overlap((), ("woman",)) == 0.0
+
+
+def test_no_single_thing_can_be_swapped_unnoticed() -> None:
+    facts = made_facts()
+    names = names_in(facts)
+    random = Random(3)
+    swapped = [(fact, changed) for fact in facts for _, changed in swaps_of(fact, names=names, random=random)]
+    assert len(swapped) > 200
+    assert [pair for pair in swapped if not sameness(*pair, cosine=1.0).differs] == []
+
+
+def test_what_may_stand_for_a_word_is_told_if_it_does_not_mean_the_same() -> None:
+    assert exchanged("The client has the key.", "The server has the key.") == ("word: client or server",)
+    assert exchanged("The cat is at home.", "The dog is at home.") == ()
+    assert exchanged("The cat is at home.", "The dog is at home.", strictly=True) == ("word: cat or dog",)
+    assert exchanged("The street is closed.", "The road is closed.", strictly=True) == ()
