@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
 
-from scrubjay.text.related_words import kin_of
+from scrubjay.text.related_words import related_terms
 from tests.anomaly import deeds
 from tests.scenarios.house import ROOT, environment
 
@@ -72,7 +72,7 @@ class Nursery:
 def serve() -> None:
     """Fork and wait as the lines of standard input say."""
     # What is read when it is first needed: a child that is somebody else may not be allowed to.
-    kin_of("bird")
+    related_terms("bird")
     for line in sys.stdin:
         asked = cast("dict[str, object]", json.loads(line))
         if "wait" in asked:

@@ -7,7 +7,7 @@ from datetime import datetime
 from scrubjay.conflicts.statement import End
 from scrubjay.errors import WrongState
 from scrubjay.model.memory import Memory, Observation
-from scrubjay.text.claims.statements import key_of, rejoined, split_statements, statements_of
+from scrubjay.text.claims.statements import comparison_key, join_statements, split_statements, statements_of
 
 __all__ = ["instead", "superseded", "without"]
 
@@ -61,13 +61,13 @@ def instead(older: End, newer: End) -> Memory:
 
 def _put(content: str, sentence: str, other: str) -> str | None:
     """The content with another sentence in the place of one; None where that would change more than this one."""
-    statements = [key_of(statement) for statement in statements_of(content)]
-    place = statements.index(key_of(sentence)) if key_of(sentence) in statements else 0
-    wanted = [*statements[:place], key_of(other), *statements[place + 1 :]]
+    statements = [comparison_key(statement) for statement in statements_of(content)]
+    place = statements.index(comparison_key(sentence)) if comparison_key(sentence) in statements else 0
+    wanted = [*statements[:place], comparison_key(other), *statements[place + 1 :]]
     # The same words may stand in another sentence, too.
     for found in re.finditer(re.escape(sentence), content):
         text = content[: found.start()] + other + content[found.end() :]
-        if [key_of(statement) for statement in statements_of(text)] == wanted:
+        if [comparison_key(statement) for statement in statements_of(text)] == wanted:
             return text
     return None
 
@@ -81,12 +81,12 @@ def _cut(memory: Memory, sentence: str) -> str:
     content = memory.content
     if sentence == content.strip():
         return ""
-    said = [key_of(statement) for statement in statements_of(content)]
-    if key_of(sentence) in said:
-        place = said.index(key_of(sentence))
+    said = [comparison_key(statement) for statement in statements_of(content)]
+    if comparison_key(sentence) in said:
+        place = said.index(comparison_key(sentence))
         left = [*said[:place], *said[place + 1 :]]
         for text in (_closed_up(content, sentence), _retold(content, place)):
-            if [key_of(statement) for statement in statements_of(text)] == left:
+            if [comparison_key(statement) for statement in statements_of(text)] == left:
                 return text
     raise WrongState(
         f"the statement cannot be taken out of the text of {memory.name!r} without changing the rest",
@@ -109,4 +109,4 @@ def _closed_up(content: str, sentence: str) -> str:
 
 def _retold(content: str, place: int) -> str:
     statements = split_statements(content)
-    return rejoined((*statements[:place], *statements[place + 1 :]))
+    return join_statements((*statements[:place], *statements[place + 1 :]))

@@ -20,7 +20,7 @@ from scrubjay.model.memory import Memory
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage, StoredPassage, Vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import RecordStore
-from scrubjay.text.claims.relations import slots_of
+from scrubjay.text.claims.relations import relation_keys
 
 __all__ = ["SpaceScan"]
 
@@ -82,7 +82,7 @@ class SpaceScan:
 
     def of_same_slot(self, statement: str, *, memory: Memory) -> list[int]:
         """The latest older passages that tell of the same relation of the same thing, the last first."""
-        slots = slots_of(of_entity(statement, memory))
+        slots = relation_keys(of_entity(statement, memory))
         return list(dict.fromkeys(number for slot in slots for number in reversed(self._slots.get(slot, ()))))
 
     def partners_by_slot(self, number: int, memory: Memory, *, now: datetime) -> Iterator[str]:
@@ -102,7 +102,7 @@ class SpaceScan:
         """The passages of a memory, each with the slots of its statements."""
         for passage in islice(self.of_memory(number), _PASSAGES_OF_ONE):
             for spoken in statements_at(memory, passage, now=now):
-                if slots := slots_of(of_entity(spoken.text, memory)):
+                if slots := relation_keys(of_entity(spoken.text, memory)):
                     yield passage.id, slots
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:

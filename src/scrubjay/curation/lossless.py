@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scrubjay.curation.normal_form import Saying, Word, is_same, sayings_of
-from scrubjay.text.claims.extract import added, lost
+from scrubjay.text.claims.extract import added_claims, lost_claims
 
 _SHOWN = 3
 _LONGEST_SHOWN = 60
@@ -21,9 +21,9 @@ def unfaithful(inputs: Sequence[str], output: str, *, beside: Sequence[str] = ()
     """
     if not output.strip():
         return "it is empty"
-    if missing := lost(inputs, output):
+    if missing := lost_claims(inputs, output):
         return f"it lost {_few(missing)}"
-    if invented := added((*inputs, *beside), output):
+    if invented := added_claims((*inputs, *beside), output):
         return f"it invented {_few(invented)}"
     given = [_Source(*precede, is_input=True) for text in inputs for precede in _with_what_precedes(text)]
     near = [_Source(*precede, is_input=False) for text in beside for precede in _with_what_precedes(text)]

@@ -17,8 +17,8 @@ from scrubjay.curation.free_words import (
     TO_BE,
 )
 from scrubjay.text.claims.claim_words import AXES, NEGATIONS, NEVER_NAMES, NUMBER_WORDS, UNITS
-from scrubjay.text.claims.days import clock_of, day_of, days_in
-from scrubjay.text.claims.pieces import Piece, figure_of, pieces_of
+from scrubjay.text.claims.days import find_days, normalize_day, normalize_time
+from scrubjay.text.claims.pieces import TextPiece, normalize_figure, pieces_of
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.tokens import running_terms_of
 
@@ -95,7 +95,7 @@ def is_same(said: Sequence[Word], given: Sequence[Word]) -> bool:
 def _words(statement: str) -> tuple[Word, ...]:
     plain = _SIGN.sub(lambda found: f" {SIGNS[found[0]]} ", _QUOTED.sub("", statement))
     pieces = pieces_of(plain)
-    days = days_in(pieces)
+    days = find_days(pieces)
     found: list[Word] = []
     free: set[str] = set()
     for at, piece in enumerate(pieces):
@@ -110,7 +110,7 @@ def _words(statement: str) -> tuple[Word, ...]:
     return tuple(found)
 
 
-def _read(pieces: Sequence[Piece], at: int, days: dict[int, str]) -> list[tuple[str, bool]]:
+def _read(pieces: Sequence[TextPiece], at: int, days: dict[int, str]) -> list[tuple[str, bool]]:
     """What a piece says, and whether that is firm."""
     piece = pieces[at]
     if at in days:
@@ -121,18 +121,18 @@ def _read(pieces: Sequence[Piece], at: int, days: dict[int, str]) -> list[tuple[
         case "word":
             return _read_word(piece)
         case "number":
-            return [(part, True) for part in figure_of(piece.text)[1].split()]
+            return [(part, True) for part in normalize_figure(piece.text)[1].split()]
         case "day":
-            return [(day_of(piece.text), True)]
+            return [(normalize_day(piece.text), True)]
         case "clock":
-            return [(clock_of(piece.text), True)]
+            return [(normalize_time(piece.text), True)]
         case "versions":
             return [(piece.text.lstrip("v"), True)]
         case _:
             return [(" ".join(piece.text.split()), True)]
 
 
-def _read_word(piece: Piece) -> list[tuple[str, bool]]:
+def _read_word(piece: TextPiece) -> list[tuple[str, bool]]:
     word = piece.low
     if word in CONTRACTED or word.endswith("n't"):
         spoken = CONTRACTED.get(word) or f"{word[:-3]} not"

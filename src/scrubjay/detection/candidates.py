@@ -15,7 +15,7 @@ from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, StoredPassage, Vector
 from scrubjay.model.query import Filter
-from scrubjay.text.claims.relations import told_otherwise
+from scrubjay.text.claims.relations import alternative_words
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.tokens import running_terms_of, terms_of
 
@@ -147,7 +147,7 @@ def candidates_of(around: Around, fresh: Sequence[Fresh], *, now: datetime) -> d
         cosine = hit.cosine if len(texts) == 1 and fresh[hit.fresh].alone else None
         # What the model finds near need share no word, as in a language that is written without spaces.
         near = (cosine is not None and cosine >= _NEAR) or (
-            len(texts) == 1 and told_otherwise(fresh[hit.fresh].spoken.text)
+            len(texts) == 1 and alternative_words(fresh[hit.fresh].spoken.text)
         )
         least = 0 if near else _AT_LEAST
         for spoken in nearest_in_words(fresh[hit.fresh].spoken, texts, most=_OF_ONE_TEXT, least=least):
@@ -162,7 +162,7 @@ def candidates_of(around: Around, fresh: Sequence[Fresh], *, now: datetime) -> d
 
 def nearest_in_words(spoken: Spoken, others: Sequence[Spoken], *, most: int, least: int = 1) -> list[Spoken]:
     """Of some statements those that have the most words in common with one, at least so many."""
-    words, ways = _telling_words(spoken.text), set(told_otherwise(spoken.text) or ())
+    words, ways = _telling_words(spoken.text), set(alternative_words(spoken.text) or ())
     shared: list[tuple[int, Spoken]] = []
     for other in others:
         its = _telling_words(other.text)
@@ -193,7 +193,7 @@ async def _numbers(
         by_words = await store.lexical_candidates(space, terms, _ALL, limit=_NEAREST)
         found += [(number, None) for number, _ in by_words]
     # I live in Rome, I moved to Oslo: they have no word in common, and are not near to each other either.
-    if others := told_otherwise(one.spoken.text):
+    if others := alternative_words(one.spoken.text):
         terms = tuple(dict.fromkeys(terms_of(" ".join(others))))
         known = {number for number, _ in found}
         by_relation = await store.lexical_candidates(space, terms, _ALL, limit=_NEAREST)
@@ -210,7 +210,7 @@ class _Sought:
 
     @classmethod
     def of(cls, text: str) -> "_Sought":
-        others = told_otherwise(text)
+        others = alternative_words(text)
         return cls(
             terms=frozenset(running_terms_of(text)),
             others=None if others is None else frozenset(running_terms_of(" ".join(others))),

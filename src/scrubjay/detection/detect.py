@@ -26,7 +26,7 @@ from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, Vector
 from scrubjay.ports import Profile
 from scrubjay.text.claims.compare import Finding, compare_lists, overlap_ratio
-from scrubjay.text.claims.reading import reading_of
+from scrubjay.text.claims.reading import parse_statement
 from scrubjay.text.claims.statements import statements_of
 
 __all__ = ["detect", "says_more", "unsettled"]
@@ -212,7 +212,7 @@ class _Bench:
         if not _strangers(self.memory, one.memory):
             return not are_of_others(self.memory, spoken.text, one.memory, one.spoken.text)
         # Of two entities each may be so; unless the statements say themselves whom they are about.
-        named = all(reading_of(text).names_somebody for text in (spoken.text, one.spoken.text))
+        named = all(parse_statement(text).names_another for text in (spoken.text, one.spoken.text))
         return contradicts and named and _same_place(self.memory, one.memory)
 
     def _conflict(

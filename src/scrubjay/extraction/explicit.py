@@ -2,21 +2,21 @@
 
 from scrubjay.extraction.changes import CHANGES
 from scrubjay.extraction.german import GERMAN
-from scrubjay.extraction.pattern import KIN, Explicit, way
-from scrubjay.extraction.sentences import Said
+from scrubjay.extraction.pattern import KIN, FactPattern, way
+from scrubjay.extraction.sentences import Sentence
 from scrubjay.model.fact import FactType
 
 __all__ = ["explicit_in", "kind_of"]
 
 
-def explicit_in(said: Said) -> Explicit | None:
+def explicit_in(said: Sentence) -> FactPattern | None:
     """The surest of the ways in which a sentence says what it is; None where it says so in none of them."""
     low = said.low
     tried = {at for word in said.words & _TRYING for at in _TRIED_AT[word]}
     return next((_WAYS[at] for at in sorted(tried) if _WAYS[at].pattern.search(low)), None)
 
 
-def kind_of(said: Said) -> FactType:
+def kind_of(said: Sentence) -> FactType:
     """What sort of thing a sentence tells that does not say so outright: most tell what happened."""
     return next((kind for kind, words in _SIGNS if not words.isdisjoint(said.content)), FactType.EVENT)
 

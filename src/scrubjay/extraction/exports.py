@@ -9,7 +9,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.extraction.messages import Json, is_message, is_silent, turn_of
 from scrubjay.model.fact import Turn
 
-__all__ = ["Talk", "talks_in_json", "talks_in_json_lines"]
+__all__ = ["Conversation", "talks_in_json", "talks_in_json_lines"]
 
 # Deeper than this no export keeps its messages.
 _DEEPEST = 6
@@ -21,22 +21,22 @@ _LOOKED_AT = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class Conversation:
     """One conversation of a file: what the file calls it, which may be nothing, and its turns."""
 
     name: str
     turns: tuple[Turn, ...]
 
 
-def talks_in_json(text: str) -> list[Talk]:
+def talks_in_json(text: str) -> list[Conversation]:
     """The conversations of a JSON document."""
     return [talk for talk in _talks(_parsed(text), name="", deep=0) if talk.turns]
 
 
-def talks_in_json_lines(text: str) -> list[Talk]:
+def talks_in_json_lines(text: str) -> list[Conversation]:
     """The conversations of a file with a JSON value in each line: a message, or a whole conversation."""
     sessions: dict[str, list[Json]] = {}
-    found: list[Talk] = []
+    found: list[Conversation] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
@@ -63,7 +63,7 @@ def _parsed(text: str, *, line: int = 0) -> object:
         ) from None
 
 
-def _talks(value: object, *, name: str, deep: int) -> Iterator[Talk]:
+def _talks(value: object, *, name: str, deep: int) -> Iterator[Conversation]:
     """The conversations in a value, wherever in it they stand."""
     if deep > _DEEPEST:
         return
@@ -86,13 +86,13 @@ def _talks(value: object, *, name: str, deep: int) -> Iterator[Talk]:
             yield from _talks(inner, name=told, deep=deep + 1)
 
 
-def _talk(name: str, messages: Sequence[Json]) -> Talk:
+def _talk(name: str, messages: Sequence[Json]) -> Conversation:
     turns: list[Turn] = []
     for message in messages:
         turn = turn_of(message, number=len(turns) + 1) if is_message(message) else None
         if turn is not None:
             turns.append(turn)
-    return Talk(name, tuple(turns))
+    return Conversation(name, tuple(turns))
 
 
 def _branch(conversation: Json) -> list[Json]:

@@ -7,9 +7,9 @@ from functools import partial
 
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput
-from scrubjay.extraction.llm import Found, found_by_model
+from scrubjay.extraction.llm import ExtractedFacts, ask_model
 from scrubjay.extraction.patterns import facts_of
-from scrubjay.extraction.reading import Talk, talks_of
+from scrubjay.extraction.reading import Conversation, read_conversations
 from scrubjay.extraction.speakers import speakers_of
 from scrubjay.extraction.store import FactStore, HandOn
 from scrubjay.model.change import Origin
@@ -55,7 +55,9 @@ async def extract(
     model = _model(method, llm)
     with telemetry.stage("extract.read"):
         is_long = len(text) > _LONG_TEXT
-        talks = await asyncio.to_thread(talks_of, text, format) if is_long else talks_of(text, format)
+        talks = (
+            await asyncio.to_thread(read_conversations, text, format) if is_long else read_conversations(text, format)
+        )
     speakers = speakers_of(talks, me=me, trusted=trusted)
     clerk = FactStore(space=space, project=project, speakers=speakers, origin=origin, context=context, hand_on=hand_on)
     count = _Count(total=sum(len(talk.turns) for talk in talks), progress=progress)
@@ -88,19 +90,19 @@ def _model(method: str, llm: Llm | None) -> Llm | None:
     return None if method == "patterns" else llm
 
 
-async def _found(talk: Talk, *, llm: Llm | None) -> AsyncIterator[Found]:
+async def _found(talk: Conversation, *, llm: Llm | None) -> AsyncIterator[ExtractedFacts]:
     """The facts of a conversation, some turns at a time where a model is asked for them."""
     if llm is None:
         is_long = sum(len(turn.text) for turn in talk.turns) > _LONG_TEXT
         with telemetry.stage("extract.find"):
             facts = await asyncio.to_thread(facts_of, talk.turns) if is_long else facts_of(talk.turns)
-        yield Found(facts=tuple(facts), turns=len(talk.turns))
+        yield ExtractedFacts(facts=tuple(facts), turns=len(talk.turns))
         return
-    async for found in found_by_model(talk.turns, llm=llm):
+    async for found in ask_model(talk.turns, llm=llm):
         yield found
 
 
-def _session(talk: Talk, given: str) -> str:
+def _session(talk: Conversation, given: str) -> str:
     """The session that a conversation is filed under: as asked for, by its own name, or by how it begins."""
     if given or talk.name:
         return given or talk.name
@@ -120,12 +122,12 @@ class _Count:
         self._done = 0
         self._progress = progress
 
-    def step(self, found: Found, stored: int) -> None:
+    def step(self, found: ExtractedFacts, stored: int) -> None:
         """So many of the facts that were found are stored: as many of the turns are done with."""
         if self._progress is not None:
             self._progress(self._done + found.turns * stored // max(1, len(found.facts)), self.total)
 
-    def add(self, found: Found) -> None:
+    def add(self, found: ExtractedFacts) -> None:
         """All turns in which something was looked for are done with."""
         self._done += found.turns
         if self._progress is not None:

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Collection, Sequence
 
-from scrubjay.extraction.sentences import Said
+from scrubjay.extraction.sentences import Sentence
 from scrubjay.text.fact_words import PRAISE
 
 __all__ = ["marks_of", "surroundings_of"]
@@ -13,7 +13,7 @@ _SHORT = 4
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-zA-Z]+")
 
 
-def surroundings_of(sentences: Sequence[Said], *, answers: bool) -> dict[str, float]:
+def surroundings_of(sentences: Sequence[Sentence], *, answers: bool) -> dict[str, float]:
     """The marks that all sentences of a turn share."""
     own = sum(sentence.length for sentence in sentences if sentence.is_own and not sentence.to_other)
     content = set[str]().union(*[sentence.content for sentence in sentences]) - PRAISE
@@ -24,7 +24,7 @@ def surroundings_of(sentences: Sequence[Said], *, answers: bool) -> dict[str, fl
     }
 
 
-def marks_of(said: Said, *, names: Collection[str]) -> dict[str, float]:
+def marks_of(said: Sentence, *, names: Collection[str]) -> dict[str, float]:
     """The marks of one sentence; those of nothing are left out. `names` are those of the speakers."""
     shows, opens = said.shows, said.opens
     own, you = said.is_own, said.to_other

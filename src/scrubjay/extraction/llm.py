@@ -7,15 +7,15 @@ from typing import cast
 from scrubjay import telemetry
 from scrubjay.errors import LlmUnavailable
 from scrubjay.extraction.patterns import facts_of
-from scrubjay.extraction.sentences import left_out, said_in
-from scrubjay.extraction.subjects import is_machine, told_by
+from scrubjay.extraction.sentences import rejection_reason, split_sentences
+from scrubjay.extraction.subjects import attribute_to, is_machine
 from scrubjay.model.fact import Fact, FactType, Turn
 from scrubjay.model.memory import Json
 from scrubjay.ports import Llm
-from scrubjay.text.claims.extract import added, claims_of
+from scrubjay.text.claims.extract import added_claims, claims_of
 from scrubjay.text.tokens import running_terms_of
 
-__all__ = ["Found", "found_by_model", "unfounded"]
+__all__ = ["ExtractedFacts", "ask_model", "unsupported_reason"]
 
 INSTRUCTIONS = """You pick out of a conversation the facts that are worth remembering for months.
 The material has one turn a line: its number, who speaks, what is said. Answer with one field, facts, a list.
@@ -61,7 +61,7 @@ _MOST_SURE = 0.99
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ExtractedFacts:
     """The facts of so many turns, and what went wrong."""
 
     facts: tuple[Fact, ...]
@@ -69,7 +69,7 @@ class Found:
     warnings: tuple[str, ...] = ()
 
 
-async def found_by_model(turns: Sequence[Turn], *, llm: Llm) -> AsyncIterator[Found]:
+async def ask_model(turns: Sequence[Turn], *, llm: Llm) -> AsyncIterator[ExtractedFacts]:
     """Ask a model, some turns at a time; where it fails, the rest is read by patterns."""
     dropped = read = 0
     for some in _portions(turns):
@@ -79,29 +79,29 @@ async def found_by_model(turns: Sequence[Turn], *, llm: Llm) -> AsyncIterator[Fo
         except LlmUnavailable as error:
             warning = f"the language model gave no answer ({error.fields.get('reason', 'unknown')}): read by patterns"
             rest = turns[read:]
-            yield Found(facts=tuple(facts_of(rest)), turns=len(rest), warnings=(*_told(dropped), warning))
+            yield ExtractedFacts(facts=tuple(facts_of(rest)), turns=len(rest), warnings=(*_told(dropped), warning))
             return
         told = cast("list[Mapping[str, Json]]", answer["facts"])
         founded = tuple(fact for one in told if (fact := _founded(one, some)) is not None)
         dropped += len(told) - len(founded)
         read += len(some)
-        yield Found(facts=founded, turns=len(some), warnings=_told(dropped) if read == len(turns) else ())
+        yield ExtractedFacts(facts=founded, turns=len(some), warnings=_told(dropped) if read == len(turns) else ())
 
 
-def unfounded(statement: str, turn: Turn) -> str:
+def unsupported_reason(statement: str, turn: Turn) -> str:
     """Why a statement is not what was said in a turn, for people; empty when it is."""
     beside = (turn.text, turn.speaker)
-    if new := added(beside, statement):
+    if new := added_claims(beside, statement):
         return f"it invented {new[0]}"
     terms = set(running_terms_of(statement))
     known = {term for text in beside for term in running_terms_of(text)}
     if strange := sorted(terms - known - _GLUE):
         return f"it brought the word {strange[0]}"
-    sentences = list(said_in(turn.text))
+    sentences = list(split_sentences(turn.text))
     if not terms or not sentences:
         return "it says nothing"
     source = max(sentences, key=lambda one: len(terms.intersection(running_terms_of(one.text))))
-    if (reason := left_out(source)) in _NO_FACTS:
+    if (reason := rejection_reason(source)) in _NO_FACTS:
         return f"it comes from a {reason}"
     if bool(claims_of(source.text).negations) != bool(claims_of(statement).negations):
         return "it lost a negation"
@@ -135,13 +135,13 @@ def _founded(told: Mapping[str, Json], turns: Sequence[Turn]) -> Fact | None:
     if not 1 <= number <= len(turns) or kind not in set(FactType):
         return None
     turn = turns[number - 1]
-    if is_machine(turn.speaker) or unfounded(statement, turn):
+    if is_machine(turn.speaker) or unsupported_reason(statement, turn):
         return None
     entity = " ".join(str(told["entity"]).split())
     is_said = bool(entity) and not _is_unfounded(entity, turn)
     named = bool(turn.speaker) and turn.speaker.lower() in statement.lower()
     return Fact(
-        statement=statement if named else told_by(turn.speaker, statement),
+        statement=statement if named else attribute_to(turn.speaker, statement),
         type=FactType(kind),
         subject=entity if is_said else turn.speaker,
         speaker=turn.speaker,

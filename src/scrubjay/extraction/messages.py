@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from scrubjay.extraction.timestamps import moment_of
+from scrubjay.extraction.timestamps import parse_timestamp
 from scrubjay.model.fact import Turn
 
 __all__ = ["Json", "is_message", "is_silent", "text_of", "turn_of"]
@@ -55,7 +55,7 @@ def turn_of(message: Json, *, number: int) -> Turn | None:
     text = _own(html.unescape(text) if "ts" in message else text).strip()
     if not text:
         return None
-    when = next((at for name in _WHEN for at in (moment_of(message.get(name) or inner.get(name)),) if at), None)
+    when = next((at for name in _WHEN for at in (parse_timestamp(message.get(name) or inner.get(name)),) if at), None)
     said_as = next((str(message[name]) for name in _ID if _is_id(message.get(name))), str(number))
     return Turn(speaker=_speaker(message, inner), text=text, id=said_as, at=when)
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from scrubjay.model.fact import FactType
 
-__all__ = ["HAVE", "KIN", "LATELY", "SOMEBODY", "WHEN", "Explicit", "way"]
+__all__ = ["HAVE", "KIN", "LATELY", "SOMEBODY", "WHEN", "FactPattern", "way"]
 
 
 @dataclass(frozen=True, slots=True)
-class Explicit:
+class FactPattern:
     """A way of saying something of a type, and how sure it is that whoever says it so means it."""
 
     type: FactType
@@ -19,9 +19,9 @@ class Explicit:
     words: frozenset[str]
 
 
-def way(kind: FactType, confidence: float, words: str, pattern: str) -> Explicit:
+def way(kind: FactType, confidence: float, words: str, pattern: str) -> FactPattern:
     """A way of saying something; `words` are those without which nobody says it so."""
-    return Explicit(kind, re.compile(pattern), confidence, frozenset(words.split()))
+    return FactPattern(kind, re.compile(pattern), confidence, frozenset(words.split()))
 
 
 KIN = (

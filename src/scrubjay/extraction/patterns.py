@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from scrubjay.extraction.explicit import Explicit, explicit_in, kind_of
+from scrubjay.extraction.explicit import FactPattern, explicit_in, kind_of
 from scrubjay.extraction.features import marks_of, surroundings_of
-from scrubjay.extraction.sentences import ORDER, Said, left_out, said_in
-from scrubjay.extraction.subjects import is_assistant, is_machine, subject_of, told_by
+from scrubjay.extraction.sentences import ORDER, Sentence, rejection_reason, split_sentences
+from scrubjay.extraction.subjects import attribute_to, is_assistant, is_machine, subject_of
 from scrubjay.extraction.weights import BIAS, WEIGHTS
 from scrubjay.model.fact import Fact, FactType, Turn
 
-__all__ = ["ENOUGH", "Candidate", "candidates_in", "facts_of", "names_of"]
+__all__ = ["ENOUGH", "FactCandidate", "candidates_in", "facts_of", "names_of"]
 
 # From here on a turn is taken to tell a fact; whoever talks to a program tells fewer.
 ENOUGH = -0.4
@@ -26,13 +26,13 @@ _SUREST = 0.99
 _OF_PROGRAMS = (FactType.DECISION, FactType.REQUIREMENT)
 
 
-class Candidate(NamedTuple):
+class FactCandidate(NamedTuple):
     """A sentence that may state a fact, its marks, and what they come to."""
 
-    said: Said
+    said: Sentence
     marks: dict[str, float]
     score: float
-    explicit: Explicit | None
+    explicit: FactPattern | None
 
 
 def facts_of(turns: Sequence[Turn]) -> list[Fact]:
@@ -63,23 +63,23 @@ def names_of(turns: Sequence[Turn]) -> frozenset[str]:
     return frozenset(part[:end] for part in parts for end in range(min(_SHORTEST_NAME, len(part)), len(part) + 1))
 
 
-def candidates_in(turn: Turn, *, names: frozenset[str], answers: bool) -> list[Candidate]:
+def candidates_in(turn: Turn, *, names: frozenset[str], answers: bool) -> list[FactCandidate]:
     """The sentences of a turn that are not left out, with what speaks for each."""
-    kept: list[tuple[Said, Explicit | None]] = []
-    for said in said_in(turn.text, asked=False):
-        reason = left_out(said)
+    kept: list[tuple[Sentence, FactPattern | None]] = []
+    for said in split_sentences(turn.text, asked=False):
+        reason = rejection_reason(said)
         explicit = explicit_in(said) if reason in ("", ORDER) else None
         # What is to hold from now on is told as an order, too.
         if not reason or explicit:
             kept.append((said, explicit))
     around = surroundings_of([said for said, _ in kept], answers=answers)
     shared = BIAS + _sum(around)
-    found: list[Candidate] = []
+    found: list[FactCandidate] = []
     for said, explicit in kept:
         marks = marks_of(said, names=names)
         score = shared + _sum(marks)
         marks.update(around)
-        found.append(Candidate(said, marks, score, explicit))
+        found.append(FactCandidate(said, marks, score, explicit))
     return found
 
 
@@ -90,7 +90,7 @@ def _sum(marks: dict[str, float]) -> float:
     return total
 
 
-def _chosen(candidates: Sequence[Candidate], *, enough: float) -> Iterator[tuple[Candidate, float]]:
+def _chosen(candidates: Sequence[FactCandidate], *, enough: float) -> Iterator[tuple[FactCandidate, float]]:
     """The sentences that are facts, each with how sure that is."""
     if not candidates:
         return
@@ -108,9 +108,9 @@ def _chosen(candidates: Sequence[Candidate], *, enough: float) -> Iterator[tuple
             yield one, max(sure, 1 / (1 + math.exp(-logit)))
 
 
-def _told(chosen: Sequence[tuple[Candidate, float]], turn: Turn) -> Iterator[Fact]:
+def _told(chosen: Sequence[tuple[FactCandidate, float]], turn: Turn) -> Iterator[Fact]:
     """The facts of a turn; a sentence that points back to the one before it is told with that."""
-    found: list[tuple[str, Candidate, float]] = []
+    found: list[tuple[str, FactCandidate, float]] = []
     for one, sure in chosen:
         if found and one.said.points_back and not one.explicit:
             text, first, surer = found[-1]
@@ -119,7 +119,7 @@ def _told(chosen: Sequence[tuple[Candidate, float]], turn: Turn) -> Iterator[Fac
             found.append((one.said.text, one, sure))
     for text, one, sure in found:
         yield Fact(
-            statement=told_by(turn.speaker, text),
+            statement=attribute_to(turn.speaker, text),
             type=one.explicit.type if one.explicit else kind_of(one.said),
             subject=subject_of(one.said, speaker=turn.speaker),
             speaker=turn.speaker,

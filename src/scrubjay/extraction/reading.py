@@ -5,13 +5,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from scrubjay.errors import InvalidInput, TooLarge
-from scrubjay.extraction.exports import Talk, talks_in_json, talks_in_json_lines
+from scrubjay.extraction.exports import Conversation, talks_in_json, talks_in_json_lines
 from scrubjay.extraction.formats import FORMATS, LONGEST
 from scrubjay.extraction.lines import turns_in_lines
 from scrubjay.model.checks import require_text
 from scrubjay.model.fact import Turn
 
-__all__ = ["Talk", "talks_of", "turns_of"]
+__all__ = ["Conversation", "read_conversations", "read_turns"]
 
 MOST_TURNS = 200_000
 _LOOKED_AT = 4_000
@@ -21,12 +21,12 @@ _BROKEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _FIRST_LINE = re.compile(r"\s*([^\n]*)\n\s*([\[{]?)")
 
 
-def turns_of(text: str, format: str = "auto") -> list[Turn]:
+def read_turns(text: str, format: str = "auto") -> list[Turn]:
     """All turns of a log, of its conversations one behind the other."""
-    return [turn for talk in talks_of(text, format) for turn in talk.turns]
+    return [turn for talk in read_conversations(text, format) for turn in talk.turns]
 
 
-def talks_of(text: str, format: str = "auto") -> list[Talk]:
+def read_conversations(text: str, format: str = "auto") -> list[Conversation]:
     """The conversations of a log; raises InvalidInput for what is none."""
     if format not in FORMATS:
         raise InvalidInput(
@@ -73,11 +73,11 @@ def _form_of(text: str) -> str:
     return "jsonl" if first_is_whole else "json"
 
 
-def _in_lines(text: str) -> list[Talk]:
-    return [Talk("", tuple(turns_in_lines(text)))]
+def _in_lines(text: str) -> list[Conversation]:
+    return [Conversation("", tuple(turns_in_lines(text)))]
 
 
-def _cleaned(talk: Talk) -> Talk:
+def _cleaned(talk: Conversation) -> Conversation:
     """Without the signs that no store keeps."""
     if not any(_BROKEN.search(f"{turn.text}{turn.speaker}{turn.id}") for turn in talk.turns):
         return talk
@@ -89,7 +89,7 @@ def _clean(turn: Turn) -> Turn:
     return replace(turn, text=require_text(text, field="text"), speaker=speaker, id=said_as)
 
 
-_READERS: dict[str, Callable[[str], list[Talk]]] = {
+_READERS: dict[str, Callable[[str], list[Conversation]]] = {
     "lines": _in_lines,
     "json": talks_in_json,
     "jsonl": talks_in_json_lines,

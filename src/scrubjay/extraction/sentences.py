@@ -9,7 +9,7 @@ from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.fact_words import PLAIN_GERMAN, SHOWN_BY, shown_by
 from scrubjay.text.words import STOP_WORDS
 
-__all__ = ["ORDER", "Said", "left_out", "said_in"]
+__all__ = ["ORDER", "Sentence", "rejection_reason", "split_sentences"]
 
 ORDER = "order"
 # What is longer is a document that somebody pasted.
@@ -69,7 +69,7 @@ _STANDING = re.compile(
 )
 
 
-class Said(NamedTuple):
+class Sentence(NamedTuple):
     """One sentence: its text in one line, that in lower case without what it quotes, its words and what they show.
 
     `length` is how many words it has, `opens` what the first of them shows, `content` are those that say something by
@@ -93,7 +93,7 @@ class Said(NamedTuple):
         return "back" in self.opens
 
 
-def said_in(text: str, *, asked: bool = True) -> Iterator[Said]:
+def split_sentences(text: str, *, asked: bool = True) -> Iterator[Sentence]:
     """The sentences of a turn; code, tables and what is quoted line by line are none. Questions come if `asked`."""
     for statement in _statements(text):
         if len(statement) > _LONGEST or statement[0] in _NO_SENTENCE or (statement[-1] == "?" and not asked):
@@ -107,10 +107,10 @@ def said_in(text: str, *, asked: bool = True) -> Iterator[Said]:
             shows = shown_by(known)
             own = "first" in shows or "plural" in shows
             opens = SHOWN_BY.get(words[0], ())
-            yield Said(statement, low, known, len(words), shows, opens, known - _PLAIN, own, "second" in shows)
+            yield Sentence(statement, low, known, len(words), shows, opens, known - _PLAIN, own, "second" in shows)
 
 
-def left_out(said: Said) -> str:
+def rejection_reason(said: Sentence) -> str:
     """Why a sentence states no fact, in a word; empty for one that may."""
     low, shows, opens = said.low, said.shows, said.opens
     if low.rstrip(_CLOSING).endswith("?") or (low[-1] not in ".!" and _ASKS.match(low)):
@@ -155,7 +155,7 @@ def _is_all(found: re.Match[str] | None) -> bool:
     return found is not None and not _SAID_BEFORE.match(found.string, 0, found.start())
 
 
-def _is_order(said: Said) -> bool:
+def _is_order(said: Sentence) -> bool:
     if "standing" in said.shows and _STANDING.search(said.low):
         return False
     return ("polite" in said.opens and bool(_POLITE.match(said.low))) or (
@@ -163,7 +163,7 @@ def _is_order(said: Said) -> bool:
     )
 
 
-def _is_small_talk(said: Said) -> bool:
+def _is_small_talk(said: Sentence) -> bool:
     """Whether it only reacts, greets or thanks."""
     reacts = "praise" in said.opens or "greeting" in said.opens or "thanks" in said.opens
     if reacts and not said.is_own and said.length <= _FEW_WORDS:

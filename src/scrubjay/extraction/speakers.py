@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scrubjay.errors import InvalidInput
-from scrubjay.extraction.exports import Talk
+from scrubjay.extraction.exports import Conversation
 from scrubjay.extraction.subjects import is_assistant, is_machine
 from scrubjay.model.memory import Trust
-from scrubjay.text.near_spelling import nearly
+from scrubjay.text.near_spelling import close_labels
 
 __all__ = ["Speakers", "speakers_of"]
 
@@ -38,7 +38,7 @@ class Speakers:
         return f"nobody's word in it counts as your own: say which of them you are with `me` ({_named(self.people)})"
 
 
-def speakers_of(talks: Sequence[Talk], *, me: str = "", trusted: bool = True) -> Speakers:
+def speakers_of(talks: Sequence[Conversation], *, me: str = "", trusted: bool = True) -> Speakers:
     """Who speaks; the user is who is named, else who is called so, or is alone with a program or with nobody's name."""
     everybody = {turn.speaker for talk in talks for turn in talk.turns}
     people = frozenset(one for one in everybody if not is_machine(one) and not is_assistant(one))
@@ -56,7 +56,7 @@ def speakers_of(talks: Sequence[Talk], *, me: str = "", trusted: bool = True) ->
 def _called(me: str, people: frozenset[str]) -> frozenset[str]:
     found = frozenset(one for one in people if one.casefold() == me.strip().casefold())
     if not found:
-        near = nearly(me, sorted(people), limit=1)
+        near = close_labels(me, sorted(people), limit=1)
         hint = f"Did you mean {near[0]}?" if near else f"These speak: {_named(people)}"
         raise InvalidInput(f"nobody called {me[:100]!r} speaks in it", hint=hint, field="me", value=me[:100])
     return found

@@ -3,11 +3,11 @@
 import re
 from functools import lru_cache
 
-from scrubjay.extraction.sentences import Said
+from scrubjay.extraction.sentences import Sentence
 from scrubjay.text.fact_words import ASSISTANTS, MACHINES, PAST, SHOWN_BY
 from scrubjay.text.words import STOP_WORDS
 
-__all__ = ["is_assistant", "is_machine", "subject_of", "told_by"]
+__all__ = ["attribute_to", "is_assistant", "is_machine", "subject_of"]
 
 _WORD = re.compile(r"[a-z]+")
 _PROGRAMS = frozenset(("assistant", "ai", "bot", "chatbot", "llm", "chatgpt"))
@@ -40,7 +40,7 @@ def is_machine(speaker: str) -> bool:
     return speaker.strip().lower() in MACHINES
 
 
-def subject_of(said: Said, *, speaker: str) -> str:
+def subject_of(said: Sentence, *, speaker: str) -> str:
     """Whom or what a sentence is about: its speaker in the first person, else what it names, else its speaker."""
     if said.is_own:
         return speaker
@@ -51,7 +51,7 @@ def subject_of(said: Said, *, speaker: str) -> str:
     return thing[1] if thing else speaker
 
 
-def told_by(speaker: str, text: str) -> str:
+def attribute_to(speaker: str, text: str) -> str:
     """What was said, so that it can be understood alone."""
     return f"{speaker}: {text}" if speaker else text
 

@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime
 
-__all__ = ["moment_of", "moment_of_number", "moment_of_text"]
+__all__ = ["moment_of_number", "moment_of_text", "parse_timestamp"]
 
 # Later than any chat, and what is beyond it is in milliseconds.
 _LATEST_SECONDS = 10_000_000_000
@@ -16,7 +16,7 @@ _NOON = 12
 _LEAST_YEAR = 1900
 
 
-def moment_of(value: object) -> datetime | None:
+def parse_timestamp(value: object) -> datetime | None:
     """A moment given as a number or a text; None for what is none."""
     if isinstance(value, bool) or value is None:
         return None

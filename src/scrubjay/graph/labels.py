@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from scrubjay.text.grams import grams_of
-from scrubjay.text.near_spelling import lengths_near, nearly
+from scrubjay.text.near_spelling import close_labels, close_lengths
 
 __all__ = ["APART", "Labels"]
 
@@ -85,7 +85,7 @@ class Labels:
         """Who has one of the labels that differ in a letter or two, the most alike first; but not these."""
         # A label whose owners are all known already would take the place of another.
         candidates = [self._labels[at] for at in self._alike(sought) if not self._owners[at] <= but]
-        best = nearly(sought, candidates, limit=limit)
+        best = close_labels(sought, candidates, limit=limit)
         owners = (owner for label in best for owner in self._owners[self._numbers[label]])
         return list(dict.fromkeys(owner for owner in owners if owner not in but))
 
@@ -108,7 +108,7 @@ class Labels:
         numbers = np.flatnonzero(shared)
         lengths = np.array(self._lengths, dtype=np.uint32)[numbers]
         # Nobody has the labels without a length any more.
-        shortest, longest = lengths_near(len(sought))
+        shortest, longest = close_lengths(len(sought))
         fits = (lengths >= max(1, shortest)) & (lengths <= longest)
         numbers, lengths = numbers[fits], lengths[fits]
         if len(numbers) > _MOST_SCORED:

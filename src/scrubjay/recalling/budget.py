@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from scrubjay.model.memory import Memory
 from scrubjay.model.results import Hit, Neighbour
-from scrubjay.text.cost import estimate_tokens, reach
+from scrubjay.text.cost import end_within, estimate_tokens
 
 _ELLIPSIS = " …"
 
@@ -63,5 +63,5 @@ def _cut(hit: Hit, max_tokens: int) -> Hit | None:
     line = replace(hit, memory=None, around=())
     # One less: the space before the ellipsis may count by itself.
     room = max_tokens - cost_of(replace(line, passage=_ELLIPSIS)) - 1
-    cut = replace(line, passage=hit.passage[: reach(hit.passage, tokens=room)] + _ELLIPSIS)
+    cut = replace(line, passage=hit.passage[: end_within(hit.passage, tokens=room)] + _ELLIPSIS)
     return cut if cost_of(cut) <= max_tokens else None

@@ -19,7 +19,7 @@ from scrubjay.recalling.overlay.overlay import Overlay
 from scrubjay.recalling.query_terms import QueryTerms, seek
 from scrubjay.recalling.search import Searcher
 from scrubjay.recalling.understand import Understood
-from scrubjay.text.dates.phrases import Span
+from scrubjay.text.dates.spans import DateSpan
 
 _LEXICAL = 200
 _DENSE = 64
@@ -164,7 +164,7 @@ def _hopes(lexical: Mapping[int, float], near: Near) -> dict[int, float]:
     }
 
 
-def _roughly(span: Span) -> tuple[datetime, datetime]:
+def _roughly(span: DateSpan) -> tuple[datetime, datetime]:
     """Some days more on either side, as far as there are any."""
     first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
     since = span.start - _ROUGHLY if span.start - first > _ROUGHLY else span.start

@@ -22,7 +22,7 @@ from scrubjay.recalling.context_parts import (
     sessions_of,
 )
 from scrubjay.recalling.context_text import compose
-from scrubjay.text.screening.injection import suspicions
+from scrubjay.text.screening.injection import find_injections
 
 # Kinds whose pinned memories say who the person is, and how they like things to be.
 PROFILE_KINDS = frozenset({"user_profile", "profile", "preference", "identity"})
@@ -131,7 +131,7 @@ class _Look:
 
     def harmless_name(self, session: str) -> str:
         """The name of a session, unless that reads like instructions: anybody may call one what they like."""
-        if not suspicions(session):
+        if not find_injections(session):
             return session
         self._more.append("the last session's name, which reads like instructions to a model")
         return ""

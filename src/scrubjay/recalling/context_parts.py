@@ -8,7 +8,7 @@ from scrubjay.model.conflict import ConflictDetails, Side
 from scrubjay.model.context import ContextEntry
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import facet
-from scrubjay.text.cost import estimate_tokens, reach
+from scrubjay.text.cost import end_within, estimate_tokens
 
 _ELLIPSIS = " …"
 # What is shorter than this says nothing.
@@ -124,7 +124,7 @@ def cut(text: str, *, tokens: int) -> str:
     """A text, or as much of it as costs no more than so many tokens."""
     if estimate_tokens(text) <= tokens:
         return text
-    end = reach(text, tokens=max(1, tokens - estimate_tokens(_ELLIPSIS)))
+    end = end_within(text, tokens=max(1, tokens - estimate_tokens(_ELLIPSIS)))
     at = text.rfind(" ", end // 2, end)
     return text[: at if at > 0 else end].rstrip() + _ELLIPSIS
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from scrubjay.model.memory import Memory
 from scrubjay.text.clauses import Clause, phrase_pattern
 from scrubjay.text.folding import fold
-from scrubjay.text.matching import counts_of
+from scrubjay.text.matching import count_matches
 from scrubjay.text.scripts import WORD
 
 __all__ = ["Fit", "Scale", "fit_of", "has_any"]
@@ -61,7 +61,7 @@ def fit_of(memory: Memory, clauses: Sequence[Clause], scale: Scale, *, now: date
     heard = [0.0] * len(clauses)
     fields: list[str] = []
     for name, text in texts.items():
-        counted, length = counts_of(text, clauses)
+        counted, length = count_matches(text, clauses)
         if any(counted):
             fields.append(name)
             kind = _KINDS[name]
@@ -80,7 +80,7 @@ def fit_of(memory: Memory, clauses: Sequence[Clause], scale: Scale, *, now: date
 
 def has_any(memory: Memory, clauses: Sequence[Clause], *, now: datetime) -> bool:
     """Whether a memory has one of some clauses."""
-    return bool(clauses) and any(any(counts_of(text, clauses)[0]) for text in _texts(memory, now=now).values())
+    return bool(clauses) and any(any(count_matches(text, clauses)[0]) for text in _texts(memory, now=now).values())
 
 
 def _texts(memory: Memory, *, now: datetime) -> Mapping[str, str]:

@@ -26,8 +26,8 @@ from scrubjay.recalling.query_terms import idf
 from scrubjay.recalling.spellings import with_spellings
 from scrubjay.recalling.substring import contained
 from scrubjay.recalling.text_cache import TextCaches
-from scrubjay.text.clauses import Clause, Looked, clauses_of, forms_beginning
-from scrubjay.text.matching import places_of
+from scrubjay.text.clauses import Clause, ParsedSearch, parse_clauses, stems_with_prefix
+from scrubjay.text.matching import find_matches
 from scrubjay.text.snippets import snippet_of
 
 __all__ = ["search_text"]
@@ -52,7 +52,7 @@ _PARTLY = "no memory has all of it"
 class _Search:
     """One search on its way: what is looked for, in which groups of terms, and where."""
 
-    looked: Looked
+    looked: ParsedSearch
     wanted: Filter
     groups: tuple[tuple[str, ...], ...]
     # The same, and the terms of phrases one after the other, as they stand among those of a passage.
@@ -65,7 +65,7 @@ class _Search:
     @property
     def clauses(self) -> tuple[Clause, ...]:
         """What is wanted."""
-        return self.looked.wanted
+        return self.looked.included
 
 
 class _Candidate(NamedTuple):
@@ -115,23 +115,23 @@ async def search_text(
 async def _search(
     asked: SearchText, *, space: str, now: datetime, store: RecordStore, text_caches: TextCaches
 ) -> TextsFound:
-    looked = clauses_of(asked.query)
+    looked = parse_clauses(asked.query)
     wanted = await with_spellings(asked.filter, spaces=(space,), store=store)
     reader = SoundReader(store, space=space)
-    if not looked.wanted:
-        if looked.unwanted:
+    if not looked.included:
+        if looked.excluded:
             raise InvalidInput(
                 "the query says only what must not be there", hint="Add a word that is wanted", field="query"
             )
         return await _latest(asked, wanted, now=now, reader=reader)
     with telemetry.stage("search.terms"):
-        groups, scale = await _weighed(looked.wanted, wanted, reader=reader)
+        groups, scale = await _weighed(looked.included, wanted, reader=reader)
     search = _Search(
         looked=looked,
         wanted=wanted,
         groups=groups,
         words=tuple(tuple(f" {term} " for term in group) for group in groups),
-        phrases=tuple(f" {' '.join(one.running)} " for one in looked.wanted if len(one.running) > 1),
+        phrases=tuple(f" {' '.join(one.running)} " for one in looked.included if len(one.running) > 1),
         scale=scale,
         now=now,
         reader=reader,
@@ -178,7 +178,7 @@ async def _weighed(
         for clause in clauses
         if clause.is_beginning
     }
-    forms = {one: forms_beginning(one) for one in begun}
+    forms = {one: stems_with_prefix(one) for one in begun}
     plain = [term for clause in clauses for term in clause.terms] + [
         one for several in forms.values() for one in several
     ]
@@ -254,7 +254,7 @@ async def _ranked(search: _Search, candidates: Sequence[_Candidate], *, count: i
 
 def _fitting(search: _Search, memories: Sequence[Memory]) -> list[_Scored]:
     found: list[_Scored] = []
-    now, unwanted = search.now, search.looked.unwanted
+    now, unwanted = search.now, search.looked.excluded
     for memory in memories:
         if passes(memory, search.wanted, now=now) and not has_any(memory, unwanted, now=now):
             fit = fit_of(memory, search.clauses, search.scale, now=now)
@@ -286,11 +286,11 @@ def _snippet(memory: Memory, clauses: Sequence[Clause], passage: StoredPassage |
     if len(content) > _LONGEST_SHOWN:
         is_there = passage is not None and passage.observation is None
         content = content[passage.start : passage.end] if is_there and passage else content[:_LONGEST_SHOWN]
-    places = places_of(content, clauses)
+    places = find_matches(content, clauses)
     if places:
         return snippet_of(content, places)
     holding = [one.text[:_LONGEST_SHOWN] for one in memory.said(now)]
-    told = [(text, found) for text in holding if (found := places_of(text, clauses))]
+    told = [(text, found) for text in holding if (found := find_matches(text, clauses))]
     if told:
         return snippet_of(*max(told, key=lambda one: len({place.clause for place in one[1]})))
     return snippet_of(content or "; ".join(holding), ())
@@ -312,13 +312,13 @@ async def _latest(asked: SearchText, filter: Filter, *, now: datetime, reader: S
     return TextsFound(hits=hits, more=len(found) > count, degraded=(told, *reader.problems.values()))
 
 
-def _passed_over(looked: Looked) -> tuple[str, ...]:
+def _passed_over(looked: ParsedSearch) -> tuple[str, ...]:
     told: list[str] = []
     if looked.ignored:
         words = ", ".join(one[:_LONGEST_LABEL] for one in looked.ignored[:8])
         told.append(f"passed over, since nearly every text has them: {words} (put them into quotes to look for them)")
     if looked.too_many:
-        told.append(f"only the first {len(looked.wanted)} words are looked for")
+        told.append(f"only the first {len(looked.included)} words are looked for")
     return tuple(told)
 
 

@@ -11,7 +11,7 @@ from scrubjay.model.ranking import Ranking, Weights
 from scrubjay.model.timestamps import to_micros
 from scrubjay.recalling.context_window import ContextWindow, Floats
 from scrubjay.recalling.understand import Understood
-from scrubjay.text.dates.phrases import Span
+from scrubjay.text.dates.spans import DateSpan
 
 _DAY = 86_400_000_000
 # In so many days from those that were named a date comes to count less by e: people remember when only roughly.
@@ -44,7 +44,7 @@ def priors_of(
     )
 
 
-def _dated(passages: Sequence[StoredPassage], spans: Sequence[Span], weights: Weights) -> Floats:
+def _dated(passages: Sequence[StoredPassage], spans: Sequence[DateSpan], weights: Weights) -> Floats:
     dates = np.array([passage.date for passage in passages], dtype=np.int64)
     best = np.zeros(len(passages), dtype=np.float32)
     for span in spans:

@@ -13,7 +13,7 @@ from scrubjay.model.ranking import Ranking
 from scrubjay.ports import RecordStore, TermStatistics
 from scrubjay.recalling.understand import Understood
 from scrubjay.text.grams import likeness
-from scrubjay.text.related_words import is_word, kin_of
+from scrubjay.text.related_words import is_word, related_terms
 from scrubjay.text.tokens import terms_of
 
 _WORD = re.compile(r"[^\s?!,;:()\"#]+")
@@ -152,7 +152,7 @@ async def _with_names(
 
 async def _with_kin(sought: QueryTerms, *, space: str, lexicon: _Lexicon, state: State, ranking: Ranking) -> QueryTerms:
     """Words that mean nearly the same. One that is more common than the word it stands for counts the less for it."""
-    near = {term: kin_of(term) for term in list(sought.worth)[:_MOST_AKIN]}
+    near = {term: related_terms(term) for term in list(sought.worth)[:_MOST_AKIN]}
     akin = dict.fromkeys(one.term for several in near.values() for one in several if one.term not in sought.worth)
     if not akin:
         return sought

@@ -7,7 +7,7 @@ from scrubjay.model.query import Facet, Filter, facet, tag_facet
 from scrubjay.model.rules import COLLECTION, TAGS
 from scrubjay.ports import RecordStore
 from scrubjay.text.names import spellings_of
-from scrubjay.text.tags.spelling import spelt
+from scrubjay.text.tags.spelling import normalize_tag
 from scrubjay.text.tags.synonyms import Synonyms, synonyms_from
 
 
@@ -41,6 +41,6 @@ async def _others(filter: Filter, *, space: str, store: RecordStore) -> dict[Fac
 
 def _written(tag: str, synonyms: Synonyms) -> tuple[str, ...]:
     """What a tag has become when it was written: itself in the usual spelling, or what it stands for alone."""
-    plain = spelt(tag.lstrip("# ").lower())
+    plain = normalize_tag(tag.lstrip("# ").lower())
     standing = synonyms.primary(plain)
-    return (plain,) if standing is None or standing.stays else (plain, standing.primary)
+    return (plain,) if standing is None or standing.keeps_variant else (plain, standing.primary)

@@ -11,7 +11,8 @@ from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Tier, Trust
 from scrubjay.model.query import Question
 from scrubjay.model.ranking import Ranking
-from scrubjay.text.dates.phrases import Span, days_named
+from scrubjay.text.dates.phrases import find_dates
+from scrubjay.text.dates.spans import DateSpan
 from scrubjay.text.tokens import running_terms_of, terms_of
 
 # More words than this in a question are context, not things to look for: what is asked stands before it or after it.
@@ -47,7 +48,7 @@ class Understood:
     terms: tuple[str, ...] = ()
     pairs: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
-    spans: tuple[Span, ...] = ()
+    spans: tuple[DateSpan, ...] = ()
     is_question: bool = True
 
 
@@ -65,7 +66,7 @@ def understand(question: Question, *, limits: Limits, ranking: Ranking, now: dat
         terms=terms,
         pairs=_pairs(running_terms_of(text)[:_MOST_TERMS]) if ranking.uses("pairs") else (),
         phrases=_phrases(text) if ranking.uses("phrases") else (),
-        spans=days_named(text, today=question.today or now) if ranking.uses("dates") else (),
+        spans=find_dates(text, today=question.today or now) if ranking.uses("dates") else (),
         is_question=_QUESTION.search(text[:_LONGEST_EMBEDDED]) is not None,
     )
 

@@ -10,7 +10,7 @@ from scrubjay.text.scripts import WORD, is_unspaced
 from scrubjay.text.tokens import running_terms_of, terms_of
 from scrubjay.text.words import IRREGULAR
 
-__all__ = ["Clause", "Looked", "clauses_of", "forms_beginning", "phrase_pattern"]
+__all__ = ["Clause", "ParsedSearch", "parse_clauses", "phrase_pattern", "stems_with_prefix"]
 
 # More than these are a text, not a search.
 _MOST_CLAUSES = 32
@@ -46,21 +46,21 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
-    """What is wanted, what is not, and what was passed over because it says nothing by itself."""
+class ParsedSearch:
+    """What is included, what is not, and what was passed over because it says nothing by itself."""
 
-    wanted: tuple[Clause, ...] = ()
-    unwanted: tuple[Clause, ...] = ()
+    included: tuple[Clause, ...] = ()
+    excluded: tuple[Clause, ...] = ()
     ignored: tuple[str, ...] = ()
     too_many: bool = False
     words: str = ""
     terms: tuple[str, ...] = field(default=())
 
 
-def clauses_of(query: str) -> Looked:
+def parse_clauses(query: str) -> ParsedSearch:
     """Take a query apart; any text is one, and what is no sign of ours is a word."""
-    wanted: dict[tuple[str, bool, bool], Clause] = {}
-    unwanted: dict[tuple[str, bool, bool], Clause] = {}
+    included: dict[tuple[str, bool, bool], Clause] = {}
+    excluded: dict[tuple[str, bool, bool], Clause] = {}
     ignored: list[str] = []
     too_many = False
     seen: set[str] = set()
@@ -68,22 +68,22 @@ def clauses_of(query: str) -> Looked:
         if found[0] in seen:
             continue
         seen.add(found[0])
-        if max(len(wanted), len(unwanted)) > _MOST_CLAUSES or len(seen) > _MOST_TOKENS:
+        if max(len(included), len(excluded)) > _MOST_CLAUSES or len(seen) > _MOST_TOKENS:
             too_many = True
             break
         several, passed = _read(found)
         ignored += passed
-        into = unwanted if found["not"] else wanted
+        into = excluded if found["not"] else included
         for clause in several:
             into.setdefault((clause.folded, clause.pattern is None, clause.is_beginning), clause)
-    if not wanted and ignored and not unwanted:
+    if not included and ignored and not excluded:
         # Nothing but words that every text has: then they are looked for as they stand.
         whole = _phrase(" ".join(ignored))
-        wanted, ignored = {("", False, False): whole} if whole else {}, []
-    kept = list(wanted.values())
-    return Looked(
-        wanted=tuple(kept[:_MOST_CLAUSES]),
-        unwanted=tuple(list(unwanted.values())[:_MOST_CLAUSES]),
+        included, ignored = {("", False, False): whole} if whole else {}, []
+    kept = list(included.values())
+    return ParsedSearch(
+        included=tuple(kept[:_MOST_CLAUSES]),
+        excluded=tuple(list(excluded.values())[:_MOST_CLAUSES]),
         ignored=tuple(dict.fromkeys(ignored)),
         too_many=too_many or len(kept) > _MOST_CLAUSES,
         words=" ".join(clause.text for clause in kept[:_MOST_CLAUSES]),
@@ -160,7 +160,7 @@ def _joined(words: Iterable[str]) -> str:
     return _BETWEEN.join(re.escape(word) for word in words)
 
 
-def forms_beginning(prefix: str) -> tuple[str, ...]:
+def stems_with_prefix(prefix: str) -> tuple[str, ...]:
     """Terms that a word with such a beginning may have become though they do not begin with it.
 
     Of `runn` that is `run`, of `story` it is `stori`: endings are cut off, and some letters before them change.

@@ -8,7 +8,7 @@ names in Latin letters, and words of letters at random.
 import re
 from functools import lru_cache
 
-__all__ = ["estimate_tokens", "reach"]
+__all__ = ["end_within", "estimate_tokens"]
 
 _CONSONANT = "[bcdfghjklmnpqrstvwxz]"
 _VOWEL = "[aeiouy]"
@@ -59,7 +59,7 @@ def estimate_tokens(text: str) -> int:
     return count
 
 
-def reach(text: str, *, start: int = 0, tokens: int) -> int:
+def end_within(text: str, *, start: int = 0, tokens: int) -> int:
     """How far a text can be told from `start` on for so many tokens: up to the character that it returns."""
     end = start
     for piece in _PIECE.finditer(text, start):

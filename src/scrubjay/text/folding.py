@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from scrubjay.text.scripts import folded_script, same_letters
 
-__all__ = ["Folded", "fold", "fold_in_place"]
+__all__ = ["FoldedText", "fold", "fold_in_place"]
 
 
-class Folded(NamedTuple):
+class FoldedText(NamedTuple):
     """A folded text, and of each of its characters the place where it stands in the text itself; the end comes last."""
 
     text: str
@@ -25,13 +25,13 @@ def fold(text: str) -> str:
     return text.lower() if text.isascii() else same_letters(folded_script(text).casefold())
 
 
-def fold_in_place(text: str) -> Folded:
+def fold_in_place(text: str) -> FoldedText:
     """The same letter by letter, so that what is found in it can be shown."""
     if text.isascii():
-        return Folded(text.lower(), range(len(text) + 1))
+        return FoldedText(text.lower(), range(len(text) + 1))
     parts = [_fold_one(sign) for sign in text]
     places = [at for at, part in enumerate(parts) for _ in part]
-    return Folded("".join(parts), [*places, len(text)])
+    return FoldedText("".join(parts), [*places, len(text)])
 
 
 @lru_cache(maxsize=8192)

@@ -7,11 +7,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from scrubjay.text.clauses import Clause
-from scrubjay.text.folding import Folded, fold, fold_in_place
+from scrubjay.text.folding import FoldedText, fold, fold_in_place
 from scrubjay.text.scripts import WORD, is_unspaced
 from scrubjay.text.tokens import terms_of
 
-__all__ = ["Place", "counts_of", "places_of"]
+__all__ = ["ClauseMatch", "count_matches", "find_matches"]
 
 # What the other finds in a plain text, several times as fast.
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_]+")
@@ -19,7 +19,7 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9_]+")
 _ANY_WORD = re.compile(f"(?:{WORD.pattern}[\u0300-\u036f]*)+")
 
 
-class Place(NamedTuple):
+class ClauseMatch(NamedTuple):
     """A part of a text that is what one of the clauses asks for."""
 
     start: int
@@ -27,7 +27,7 @@ class Place(NamedTuple):
     clause: int
 
 
-def counts_of(text: str, clauses: Sequence[Clause]) -> tuple[list[int], int]:
+def count_matches(text: str, clauses: Sequence[Clause]) -> tuple[list[int], int]:
     """How often a text has each clause, and how many words it has."""
     words = Counter((_PLAIN_WORD if text.isascii() else _ANY_WORD).findall(text))
     sought = {term for clause in clauses if clause.pattern is None for term in clause.terms}
@@ -49,23 +49,23 @@ def counts_of(text: str, clauses: Sequence[Clause]) -> tuple[list[int], int]:
     return counts, words.total()
 
 
-def places_of(text: str, clauses: Sequence[Clause]) -> list[Place]:
+def find_matches(text: str, clauses: Sequence[Clause]) -> list[ClauseMatch]:
     """All that is to be shown as found, from the beginning to the end; no two of them overlap."""
     folded = fold_in_place(text)
-    found: list[Place] = []
+    found: list[ClauseMatch] = []
     for number, clause in enumerate(clauses):
         if clause.pattern is not None:
             spans = [one.span() for one in clause.pattern.finditer(folded.text)]
-            found += [Place(*folded.span(*span), number) for span in spans]
+            found += [ClauseMatch(*folded.span(*span), number) for span in spans]
     found += _words(text, clauses)
     seen = {place.clause for place in found}
     for number, clause in enumerate(clauses):
         if clause.pattern is None and number not in seen:
-            found += [Place(*span, number) for span in _spelled(folded, clause)]
+            found += [ClauseMatch(*span, number) for span in _spelled(folded, clause)]
     return _apart(found)
 
 
-def _words(text: str, clauses: Sequence[Clause]) -> Iterator[Place]:
+def _words(text: str, clauses: Sequence[Clause]) -> Iterator[ClauseMatch]:
     """Words that have become one of the terms; those without spaces between them are no words."""
     plain = {term: number for number, one in enumerate(clauses) if one.pattern is None for term in one.terms}
     if not plain:
@@ -74,7 +74,7 @@ def _words(text: str, clauses: Sequence[Clause]) -> Iterator[Place]:
         terms, is_run = _terms(found[0])
         number = next((plain[term] for term in terms if term in plain), None)
         if number is not None and not is_run:
-            yield Place(found.start(), found.end(), number)
+            yield ClauseMatch(found.start(), found.end(), number)
 
 
 # The words of a few thousand notes: to find their stems takes longer than all the rest.
@@ -83,7 +83,7 @@ def _terms(word: str) -> tuple[tuple[str, ...], bool]:
     return tuple(dict.fromkeys(terms_of(word))), is_unspaced(word)
 
 
-def _spelled(folded: Folded, clause: Clause) -> Iterator[tuple[int, int]]:
+def _spelled(folded: FoldedText, clause: Clause) -> Iterator[tuple[int, int]]:
     """A word where it stands to the letter, or else its parts: of scripts without spaces, and of signs."""
     for sought in ([clause.folded], [term for term in clause.terms if is_unspaced(term)]):
         spans = [span for one in sought if one for span in _occurrences(folded, one)]
@@ -92,16 +92,16 @@ def _spelled(folded: Folded, clause: Clause) -> Iterator[tuple[int, int]]:
             return
 
 
-def _occurrences(folded: Folded, sought: str) -> Iterator[tuple[int, int]]:
+def _occurrences(folded: FoldedText, sought: str) -> Iterator[tuple[int, int]]:
     at = folded.text.find(sought)
     while at >= 0:
         yield folded.span(at, at + len(sought))
         at = folded.text.find(sought, at + len(sought))
 
 
-def _apart(found: list[Place]) -> list[Place]:
+def _apart(found: list[ClauseMatch]) -> list[ClauseMatch]:
     """In order; of those that overlap or touch within a word, one that reaches over all."""
-    kept: list[Place] = []
+    kept: list[ClauseMatch] = []
     for place in sorted(found):
         if place.start == place.end:
             continue

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 _LARGEST = 255
 
 
-class Kin(NamedTuple):
+class RelatedTerm(NamedTuple):
     """A term that is akin to another, and how near their meanings are, from 0 to 1."""
 
     term: str
@@ -20,12 +20,12 @@ class Kin(NamedTuple):
 
 # The same words are asked for again and again, and what is made for one is some twenty small things.
 @lru_cache(maxsize=2048)
-def kin_of(term: str) -> tuple[Kin, ...]:
+def related_terms(term: str) -> tuple[RelatedTerm, ...]:
     """The terms nearest in meaning to one, nearest first; none for a word that is not known."""
     table = _table()
     start, end = table.places.get(term, (0, 0))
     near = zip(map(int, table.kin[start:end]), map(int, table.closeness[start:end]), strict=True)
-    return tuple(Kin(table.terms[other], value / _LARGEST) for other, value in near)
+    return tuple(RelatedTerm(table.terms[other], value / _LARGEST) for other, value in near)
 
 
 def is_word(term: str) -> bool:

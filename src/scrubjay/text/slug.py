@@ -32,14 +32,14 @@ def bare_slug(text: str) -> str:
     return "-".join(word for word in slug(text).split("-") if word not in STOP_WORDS)
 
 
-def suffixed(name: str, memory_id: str) -> str:
+def add_suffix(name: str, memory_id: str) -> str:
     """A name that is free because it ends in a piece of its own id."""
     return f"{name}-{memory_id[-_SUFFIX_CHARACTERS:]}"
 
 
-def unsuffixed(name: str, memory_id: str) -> str:
+def remove_suffix(name: str, memory_id: str) -> str:
     """The name without that piece, if it has it."""
-    return name.removesuffix(suffixed("", memory_id))
+    return name.removesuffix(add_suffix("", memory_id))
 
 
 def _spelled(text: str) -> str:

@@ -4,7 +4,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from scrubjay.text.matching import Place
+from scrubjay.text.matching import ClauseMatch
 
 __all__ = ["snippet_of"]
 
@@ -18,7 +18,7 @@ _FIRST_FLAG, _LAST_FLAG = "\U0001f1e6", "\U0001f1ff"
 _FIRST_SKIN, _LAST_SKIN = "\U0001f3fb", "\U0001f3ff"
 
 
-def snippet_of(text: str, places: Sequence[Place], *, length: int = _LENGTH) -> str:
+def snippet_of(text: str, places: Sequence[ClauseMatch], *, length: int = _LENGTH) -> str:
     """The part of a text in which the most different things stand that were looked for, or its beginning."""
     start, end = _window(text, places, length)
     inside = [place for place in places if start <= place.start and place.end <= end]
@@ -28,7 +28,7 @@ def snippet_of(text: str, places: Sequence[Place], *, length: int = _LENGTH) -> 
     return f"{before}{shown}{after}"
 
 
-def _window(text: str, places: Sequence[Place], length: int) -> tuple[int, int]:
+def _window(text: str, places: Sequence[ClauseMatch], length: int) -> tuple[int, int]:
     first, last = _densest(places, length) if places else (0, 0)
     spare = max(0, length - (last - first))
     # A little more of what comes after: it says what became of it.
@@ -44,7 +44,7 @@ def _window(text: str, places: Sequence[Place], length: int) -> tuple[int, int]:
     return start, end
 
 
-def _densest(places: Sequence[Place], length: int) -> tuple[int, int]:
+def _densest(places: Sequence[ClauseMatch], length: int) -> tuple[int, int]:
     """Where the most different clauses stand near each other, then the most of them, then the first."""
     best = (0, 0, 0)
     chosen = places[0].start, min(places[0].end, places[0].start + length)
@@ -95,7 +95,7 @@ def _is_in_flag(text: str, at: int) -> bool:
     return run % 2 == 1 and _FIRST_FLAG <= text[at] <= _LAST_FLAG
 
 
-def _marked(text: str, start: int, end: int, places: Sequence[Place]) -> str:
+def _marked(text: str, start: int, end: int, places: Sequence[ClauseMatch]) -> str:
     parts: list[str] = []
     for place in places:
         parts.append(text[start : place.start])

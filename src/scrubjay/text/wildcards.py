@@ -9,7 +9,7 @@ class Wildcard:
     def __init__(self, pattern: str) -> None:
         self._pieces = pattern.split("*")
 
-    def stands_in(self, text: str) -> bool:
+    def matches(self, text: str) -> bool:
         """Whether they do; both are folded alike by whoever asks."""
         first, *rest = self._pieces
         if not rest:
@@ -37,7 +37,7 @@ class Glob:
         self._pieces = f"{plain.rstrip('/')}/*".split("*") if plain.endswith("/") else plain.split("*")
         self._is_name = "/" not in plain.rstrip("/") and not plain.endswith("/")
 
-    def fits(self, path: str) -> bool:
+    def matches(self, path: str) -> bool:
         """Whether a path is one of them."""
         plain = _plain(path)
         if max(self._pieces, key=len) not in plain:

@@ -10,7 +10,7 @@ from scrubjay.model.memory import Memory, State
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
 from scrubjay.ports import Commit, Edge, MemoryHistory, Progress, RecordStore
-from scrubjay.text.slug import suffixed
+from scrubjay.text.slug import add_suffix
 from scrubjay.transfer.lines import parse_line
 
 _BATCH = 200
@@ -54,7 +54,7 @@ async def with_free_names(
         if memory.state is State.LIVE:
             taken = claimed.setdefault(memory.name, memory.id) != memory.id or taken
         if taken:
-            name = suffixed(memory.name, memory.id)
+            name = add_suffix(memory.name, memory.id)
             renamed[memory.id] = f"{memory.name} -> {name}"
             free.append(
                 replace(memory_history, memory=replace(memory, name=name), versions=_renamed(memory_history, name))

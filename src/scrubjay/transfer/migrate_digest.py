@@ -16,7 +16,7 @@ from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import to_iso
 from scrubjay.model.version import MemoryHistory
 from scrubjay.ports import RecordStore
-from scrubjay.text.slug import unsuffixed
+from scrubjay.text.slug import remove_suffix
 from scrubjay.transfer.lines import history_json, relation_json
 from scrubjay.transfer.migrate_pages import DocumentKey, Page, history_pages
 
@@ -131,7 +131,7 @@ def _unsuffixed(memory_history: MemoryHistory) -> MemoryHistory:
     """The same memory without the end that a name gets when it is taken."""
 
     def plain(name: str) -> str:
-        return unsuffixed(name, memory_history.memory.id)
+        return remove_suffix(name, memory_history.memory.id)
 
     versions = tuple(
         replace(version, memory=replace(version.memory, name=plain(version.memory.name)))

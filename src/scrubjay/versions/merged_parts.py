@@ -9,7 +9,7 @@ from scrubjay.model.memory import Memory, State
 from scrubjay.model.results import Written
 from scrubjay.ports import RecordStore, Write
 from scrubjay.text.passages import passages_of
-from scrubjay.text.slug import suffixed
+from scrubjay.text.slug import add_suffix
 
 # A part that is given back is as alive as what it was part of.
 _GIVEN_BACK = (State.LIVE, State.TRASHED, State.ARCHIVED)
@@ -79,7 +79,7 @@ async def _given_back(memory: Memory, reverted: Memory, *, origin: Origin, store
         if part.state is not State.MERGED or part.merged_into != memory.id:
             continue
         taken = await store.find(memory.space, part.name, state=State.LIVE)
-        name = suffixed(part.name, part.id) if any(handle.name == part.name for handle in taken) else part.name
+        name = add_suffix(part.name, part.id) if any(handle.name == part.name for handle in taken) else part.name
         back = replace(
             part, state=memory.state, merged_into="", name=name, version=part.version + 1,
             updated_at=max(origin.at, part.updated_at),

@@ -13,7 +13,7 @@ from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.results import Undone, Written
 from scrubjay.ports import Commit, Edge, RecordStore, Run, Write
 from scrubjay.text.passages import passages_of
-from scrubjay.text.slug import suffixed
+from scrubjay.text.slug import add_suffix
 from scrubjay.versions.merged_parts import drop_torn, rewrite, told
 
 # What says nothing about whether a memory was changed.
@@ -139,5 +139,5 @@ async def _commit(commit: Commit, answer: Undone, ask: IdempotentRequest, *, sto
 def _renamed(write: Write) -> Write:
     if write.memory.state is not State.LIVE:
         return write
-    named = replace(write.memory, name=suffixed(write.memory.name, write.memory.id))
+    named = replace(write.memory, name=add_suffix(write.memory.name, write.memory.id))
     return replace(write, memory=named, passages=passages_of(named))

@@ -15,7 +15,7 @@ from scrubjay.model.passage import Passage, Vector
 from scrubjay.model.results import Remembered
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Embedded, Embedder, Profile, RecordStore, Write
-from scrubjay.text.slug import suffixed
+from scrubjay.text.slug import add_suffix
 from scrubjay.writing import results
 from scrubjay.writing.embed import embed_first, left_to_embed
 from scrubjay.writing.merge import kept_apart, merge
@@ -69,7 +69,7 @@ async def free_names(memories: Sequence[Memory], draft: Draft, *, space: str, st
         return tuple(memories)
     found = [await store.find(space, memory.name, state=State.LIVE) for memory in memories]
     return tuple(
-        replace(memory, name=suffixed(memory.name, memory.id))
+        replace(memory, name=add_suffix(memory.name, memory.id))
         if any(handle.name == memory.name for handle in handles)
         else memory
         for memory, handles in zip(memories, found, strict=True)
@@ -235,4 +235,6 @@ def _rounded(similarity: float | None, *, default: float | None = None) -> float
 
 
 def _renamed(memory: Memory, passages: tuple[Passage, ...], taken: str) -> Sliced:
-    return (replace(memory, name=suffixed(taken, memory.id)), passages) if memory.name == taken else (memory, passages)
+    return (
+        (replace(memory, name=add_suffix(taken, memory.id)), passages) if memory.name == taken else (memory, passages)
+    )

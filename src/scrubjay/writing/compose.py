@@ -7,7 +7,7 @@ from datetime import datetime
 from scrubjay.model.draft import Draft
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Memory, Observation
-from scrubjay.text.slug import slug, slug_of_first_words, suffixed
+from scrubjay.text.slug import add_suffix, slug, slug_of_first_words
 
 _DEFAULT_KIND = "note"
 
@@ -23,7 +23,7 @@ def _apart(memories: Iterable[Memory]) -> Iterator[Memory]:
     """Entities that are spelled alike in a handle, as C and C++ are, must not claim one name."""
     taken: set[str] = set()
     for memory in memories:
-        yield replace(memory, name=suffixed(memory.name, memory.id)) if memory.name in taken else memory
+        yield replace(memory, name=add_suffix(memory.name, memory.id)) if memory.name in taken else memory
         taken.add(memory.name)
 
 

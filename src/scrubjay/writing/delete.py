@@ -17,7 +17,7 @@ from scrubjay.model.results import Missing, Outcome, Written
 from scrubjay.model.selection import Selection
 from scrubjay.ports import Commit, RecordStore, Write
 from scrubjay.text.screening.secrets import redact
-from scrubjay.text.slug import suffixed
+from scrubjay.text.slug import add_suffix
 from scrubjay.writing.passages import slice_memory
 from scrubjay.writing.recheck import ConflictChecker
 
@@ -156,7 +156,7 @@ async def _move_one(
                 await store.commit(commit)
         except NameTaken:
             # Another memory took the name meanwhile: this one comes back under a name of its own.
-            memory = replace(memory, name=suffixed(memory.name, memory.id))
+            memory = replace(memory, name=add_suffix(memory.name, memory.id))
         except StaleVersion:
             memory = (await store.get(memory.space, [memory.id])).get(memory.id, memory)
         else:

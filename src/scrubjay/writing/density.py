@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Flag
 from scrubjay.model.rules import Rules
-from scrubjay.text.dates.phrases import days_named
+from scrubjay.text.dates.phrases import find_dates
 from scrubjay.text.names import names_in
 from scrubjay.text.tokens import terms_of
 
@@ -67,7 +67,7 @@ def _lacking(draft: Draft, text: str) -> str:
     missing: list[str] = []
     if not draft.entities and not names_in(f"{draft.title}. {text}"):
         missing.append("who or what it is about")
-    if draft.source.at is None and not days_named(f"{draft.title} {text}", today=_SOME_DAY):
+    if draft.source.at is None and not find_dates(f"{draft.title} {text}", today=_SOME_DAY):
         missing.append("when it was")
     if not _REASON.search(text):
         missing.append("why or how")

@@ -120,12 +120,12 @@ def _reason(said: _Said, rules: Rules, *, known: _Said = _NOTHING) -> str:
     if any(map(_says_so, said.orders - known.orders)):
         return "the text itself says that it is not to be remembered"
     for number, pattern in enumerate(rules.never, 1):
-        expected = Wildcard(pattern.casefold()).stands_in
+        expected = Wildcard(pattern.casefold()).matches
         if any(map(expected, said.texts - known.texts)) and not any(map(expected, known.texts)):
             # Neither the words nor the pattern are told: they may be what nobody should read.
             return f"pattern {number} of this space's rule `never` fits it"
     for number, pattern in enumerate(rules.never_paths, 1):
-        fits = Glob(pattern).fits
+        fits = Glob(pattern).matches
         if any(map(fits, said.paths - known.paths)) and not any(map(fits, known.paths)):
             return f"pattern {number} of this space's rule `never_paths` fits a file that it names or comes from"
     return ""

@@ -9,11 +9,11 @@ from scrubjay.model.memory import Flag, Json, Memory, Merged, Observation
 from scrubjay.text.claims.extract import claims_of
 from scrubjay.text.claims.parts import parts_of
 from scrubjay.text.claims.statements import (
-    Statement,
-    closed,
+    TextStatement,
+    close_fence,
+    comparison_key,
     gap_after,
-    key_of,
-    rejoined,
+    join_statements,
     split_statements,
     statements_of,
 )
@@ -96,24 +96,24 @@ def kept_apart(memory: Memory, incoming: Memory, *, most_tags: int = _MOST_TAGS)
     )
 
 
-def _new_statements(memory: Memory, incoming: Memory, *, anew: bool) -> list[Statement]:
+def _new_statements(memory: Memory, incoming: Memory, *, anew: bool) -> list[TextStatement]:
     """What the second says that the first does not; `anew`: what stands in its text counts as not said."""
     content = () if anew else statements_of(memory.content)
     known = _Known([*content, *(observation.text for observation in memory.observations)])
     return [one for one in _titled(memory, incoming) if known.takes(one.text)]
 
 
-def _observation(statement: Statement, incoming: Memory) -> Observation:
+def _observation(statement: TextStatement, incoming: Memory) -> Observation:
     return Observation(text=statement.text, recorded_at=incoming.date, source=incoming.source)
 
 
-def _titled(memory: Memory, incoming: Memory) -> list[Statement]:
+def _titled(memory: Memory, incoming: Memory) -> list[TextStatement]:
     """The statements of a memory; first its title, if that tells more and the other has one of its own."""
     statements = list(split_statements(incoming.content))
     if not _title_tells_more(memory, incoming):
         return statements
     # A colon at its end would make it the head of what follows.
-    return [Statement(incoming.title.strip("# :"), -1), *statements]
+    return [TextStatement(incoming.title.strip("# :"), -1), *statements]
 
 
 def _title_tells_more(memory: Memory, incoming: Memory) -> bool:
@@ -128,11 +128,11 @@ def _title_tells_more(memory: Memory, incoming: Memory) -> bool:
     return not told.issuperset(terms_of(incoming.title))
 
 
-def _with_added(content: str, incoming: str, statements: Sequence[Statement]) -> str:
+def _with_added(content: str, incoming: str, statements: Sequence[TextStatement]) -> str:
     if not statements:
         return content
     whole = len(statements) == len(split_statements(incoming)) and statements[0].block >= 0
-    addition = closed(incoming.strip("\n")) if whole else rejoined(statements)
+    addition = close_fence(incoming.strip("\n")) if whole else join_statements(statements)
     return content + gap_after(content) + addition if content.strip() else addition
 
 
@@ -141,14 +141,14 @@ def _new_observations(
 ) -> list[Observation]:
     known = _Known([*statements_of(content), *(one.text for one in (*memory.observations, *beside))])
     # Until when something holds is part of it.
-    until = {(key_of(observation.text), observation.valid_until) for observation in memory.observations}
+    until = {(comparison_key(observation.text), observation.valid_until) for observation in memory.observations}
     # Whose word it is stands beside it, unless that is whoever told the rest.
     source = None if incoming.source == memory.source else incoming.source
     return [
         observation if observation.source else replace(observation, source=source)
         for observation in incoming.observations
         if known.takes(observation.text)
-        or (observation.valid_until and (key_of(observation.text), observation.valid_until) not in until)
+        or (observation.valid_until and (comparison_key(observation.text), observation.valid_until) not in until)
     ]
 
 
@@ -173,12 +173,12 @@ class _Known:
 
     def takes(self, statement: str) -> bool:
         """Whether a statement is new; it is known from now on."""
-        if key_of(statement) in self._keys:
+        if comparison_key(statement) in self._keys:
             return False
         self._keys.update(_keys(statement))
         return True
 
 
 def _keys(statement: str) -> Iterator[str]:
-    yield key_of(statement)
-    yield from map(key_of, parts_of(statement))
+    yield comparison_key(statement)
+    yield from map(comparison_key, parts_of(statement))

@@ -11,7 +11,7 @@ from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import Flag, Json, Memory, Source, Tier, Trust
 from scrubjay.model.relation import Relation
 from scrubjay.model.rules import Rules
-from scrubjay.text.screening.injection import suspicions
+from scrubjay.text.screening.injection import find_injections
 from scrubjay.text.screening.secrets import REDACTED, redact, redact_named
 from scrubjay.writing.density import thinness
 from scrubjay.writing.texts import draft_texts, memory_texts, source_texts, strings_in
@@ -190,7 +190,7 @@ def _suspected(found: Iterable[str]) -> str:
 
 
 def _suspicions(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(suspicion for text in texts if text for suspicion in suspicions(text)))
+    return tuple(dict.fromkeys(suspicion for text in texts if text for suspicion in find_injections(text)))
 
 
 def _are_texts(values: object) -> bool:

@@ -12,7 +12,7 @@ from scrubjay.model.results import Similar
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Profile
 from scrubjay.text.claims.compare import compare
-from scrubjay.text.claims.extract import claims_of, differences
+from scrubjay.text.claims.extract import claims_of, find_differences
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.passages import text_of
 from scrubjay.text.tokens import running_terms_of, terms_of
@@ -261,7 +261,7 @@ def _contradictions(incoming: Memory, memory: Memory) -> tuple[str, ...]:
         terms = set(running_terms_of(statement))
         for others, other in known:
             if len(terms & others) >= _ABOUT_ONE_THING * max(1, len(terms), len(others)):
-                clashes = differences(claims_of(statement), claims_of(other))
+                clashes = find_differences(claims_of(statement), claims_of(other))
                 found.update(dict.fromkeys(clashes or exchanged(statement, other, strictly=True)))
     return tuple(found)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from scrubjay.text.claims.extract import claims_of, differences, only_in_one
-from scrubjay.text.related_words import kin_of
+from scrubjay.text.claims.extract import claims_of, count_extra_figures, find_differences
+from scrubjay.text.related_words import related_terms
 from scrubjay.text.tokens import STOP_WORDS, running_terms_of
 
 __all__ = ["Sameness", "at_most", "exchanged", "overlap", "sameness"]
@@ -45,9 +45,9 @@ def sameness(first: str, second: str, *, cosine: float) -> Sameness:
     terms, other_terms = _terms(first), _terms(second)
     # What is far apart is so whatever its words are.
     words = overlap(terms, other_terms) if cosine >= _NOT_FAR else 0.0
-    extra = min(only_in_one(claims, others), _MOST_ONE_SIDED)
+    extra = min(count_extra_figures(claims, others), _MOST_ONE_SIDED)
     similarity = (cosine + _WORDS * words - _ONE_SIDED * extra) / (1 + _WORDS)
-    differs = differences(claims, others) or _other_subject(terms, other_terms) or exchanged(first, second)
+    differs = find_differences(claims, others) or _other_subject(terms, other_terms) or exchanged(first, second)
     return Sameness(similarity=min(1.0, max(0.0, similarity)), differs=differs)
 
 
@@ -120,7 +120,7 @@ def _closeness(one: str, other: str) -> float:
 
 @lru_cache(maxsize=_KNOWN_TERMS)
 def _kin(term: str) -> dict[str, float]:
-    return dict(kin_of(term))
+    return dict(related_terms(term))
 
 
 @lru_cache(maxsize=64)

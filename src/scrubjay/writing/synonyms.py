@@ -13,7 +13,7 @@ from scrubjay.model.query import facet
 from scrubjay.model.rules import COLLECTION, TAGS, Rules
 from scrubjay.model.tags import TagCount, TagPreview, TagTable
 from scrubjay.ports import Embedder, RecordStore
-from scrubjay.text.tags.synonyms import Synonyms, built_in, synonyms_from
+from scrubjay.text.tags.synonyms import Synonyms, builtin_synonyms, synonyms_from
 from scrubjay.writing import validate
 from scrubjay.writing.tags import normalised
 
@@ -41,7 +41,7 @@ async def add(
     """Let some variants stand for a tag in a space; raises InvalidInput for a circle or a chain."""
     primary = validate.label(tag, field="tag", limits=Limits())
     others = _labels(variants)
-    changed = await _change(lambda known: known.with_(primary, others), space=space, store=store, now=now)
+    changed = await _change(lambda known: known.add(primary, others), space=space, store=store, now=now)
     return await _listed(changed, space=space, store=store, limit=limit)
 
 
@@ -50,7 +50,7 @@ async def remove(
 ) -> TagTable:
     """Let some variants stand for themselves in a space; raises InvalidInput for one that does already."""
     others = _labels(variants)
-    changed = await _change(lambda known: known.without(others), space=space, store=store, now=now)
+    changed = await _change(lambda known: known.remove(others), space=space, store=store, now=now)
     return await _listed(changed, space=space, store=store, limit=limit)
 
 
@@ -97,8 +97,8 @@ async def _listed(synonyms: Synonyms, *, space: str, store: RecordStore, limit: 
     ranked = sorted(found, key=lambda one: (-one.memories, one.tag))
     return TagTable(
         tags=tuple(ranked[:limit]),
-        synonyms=synonyms.listed,
-        built_in=built_in(),
+        synonyms=synonyms.entries,
+        built_in=builtin_synonyms(),
         off=synonyms.off,
         more=len(labels) > limit,
     )

@@ -8,8 +8,8 @@ from scrubjay.model.query import Facet, facet
 from scrubjay.ports import RecordStore
 from scrubjay.text.dates.tokens import MONTHS, WEEKDAYS
 from scrubjay.text.names import names_in
-from scrubjay.text.tags.spelling import folded, key_of, spelt
-from scrubjay.text.tags.suggest import Phrase, is_common, is_name, phrases_of
+from scrubjay.text.tags.spelling import fold_tag, normalize_tag, tag_key
+from scrubjay.text.tags.suggest import TagPhrase, find_phrases, is_common, is_name
 from scrubjay.text.tags.synonyms import Synonyms
 from scrubjay.text.tokens import running_terms_of
 
@@ -29,9 +29,9 @@ async def suggested_tags(
 ) -> list[tuple[str, str]]:
     """Tags that a draft could have besides, the best first, and why; none rather than poor ones."""
     text = "\n".join((draft.text, *draft.observations[:20]))
-    phrases = phrases_of(text, title=draft.title)
-    taken = {key_of(one) for one in (*tags, *draft.entities)}
-    phrases = [phrase for phrase in phrases if key_of(phrase.tag) not in taken]
+    phrases = find_phrases(text, title=draft.title)
+    taken = {tag_key(one) for one in (*tags, *draft.entities)}
+    phrases = [phrase for phrase in phrases if tag_key(phrase.tag) not in taken]
     if not phrases:
         return []
     counts = await _counts(phrases, space=space, store=store)
@@ -43,21 +43,23 @@ async def suggested_tags(
     # Those that come again first; one that stands there once is still more than nothing.
     names.sort(key=lambda one: one.times < _OFTEN)
     found += [(name.tag, "a name that stands in the text") for name in names if name in rare]
-    found += [(spelt(name), "somebody or something that the text names") for name in names_in(text) if _is_tag(name)]
+    found += [
+        (normalize_tag(name), "somebody or something that the text names") for name in names_in(text) if _is_tag(name)
+    ]
     return _distinct(found, taken)
 
 
-async def _counts(phrases: Sequence[Phrase], *, space: str, store: RecordStore) -> dict[Facet, int]:
-    asked = [facet("tag", spelling) for phrase in phrases for spelling in (phrase.tag, folded(phrase.tag).key)]
+async def _counts(phrases: Sequence[TagPhrase], *, space: str, store: RecordStore) -> dict[Facet, int]:
+    asked = [facet("tag", spelling) for phrase in phrases for spelling in (phrase.tag, fold_tag(phrase.tag).key)]
     return await store.known_facets(space, list(dict.fromkeys(asked)), state=State.LIVE)
 
 
-def _used(phrase: Phrase, counts: dict[Facet, int]) -> str:
+def _used(phrase: TagPhrase, counts: dict[Facet, int]) -> str:
     """The tag as the space has it: as it stands in the text, or in the singular."""
-    return phrase.tag if counts.get(facet("tag", phrase.tag)) else folded(phrase.tag).key
+    return phrase.tag if counts.get(facet("tag", phrase.tag)) else fold_tag(phrase.tag).key
 
 
-async def _rare(phrases: Sequence[Phrase], *, space: str, store: RecordStore) -> list[Phrase]:
+async def _rare(phrases: Sequence[TagPhrase], *, space: str, store: RecordStore) -> list[TagPhrase]:
     """Those that tell this text from others: by their own words, and by those of the space."""
     telling = [phrase for phrase in phrases if phrase.in_title or phrase.times >= _OFTEN or not is_common(phrase.tag)]
     terms = {one.tag: running_terms_of(one.tag) for one in telling}
@@ -73,13 +75,13 @@ async def _rare(phrases: Sequence[Phrase], *, space: str, store: RecordStore) ->
     ]
 
 
-def _standing(phrase: Phrase, synonyms: Synonyms) -> tuple[str, ...]:
+def _standing(phrase: TagPhrase, synonyms: Synonyms) -> tuple[str, ...]:
     """A thing that Scrubjay or the space has a primary tag or a name for; plain words may mean anything."""
     if is_common(phrase.tag):
         return ()
     standing = synonyms.primary(phrase.tag)
     if standing is not None:
-        return (standing.primary, phrase.tag) if standing.stays else (standing.primary,)
+        return (standing.primary, phrase.tag) if standing.keeps_variant else (standing.primary,)
     spelling = synonyms.spelling(phrase.tag)
     return synonyms.names(phrase.tag)[:1] if spelling is None else (spelling,)
 
@@ -93,7 +95,7 @@ def _is_tag(name: str) -> bool:
 def _distinct(found: Sequence[tuple[str, str]], taken: set[str]) -> list[tuple[str, str]]:
     kept: dict[str, tuple[str, str]] = {}
     for tag, why in found:
-        key = key_of(tag)
+        key = tag_key(tag)
         # `oauth-token` and `oauth` would be one suggestion too many.
         if key not in taken and not any(key in other or other in key for other in kept):
             kept[key] = (tag, why)

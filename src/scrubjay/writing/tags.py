@@ -12,10 +12,10 @@ from scrubjay.model.query import facet
 from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagPreview, TagReason
 from scrubjay.ports import Embedder, RecordStore
-from scrubjay.text.tags.matching import Kinship, Match, best_match, kinship
-from scrubjay.text.tags.spelling import is_foldable, key_of, spelt
+from scrubjay.text.tags.matching import TagMatch, TagRelation, best_match, relate_tags
+from scrubjay.text.tags.spelling import is_foldable, normalize_tag, tag_key
 from scrubjay.text.tags.synonyms import Synonyms
-from scrubjay.text.tags.vocabulary import Vocabulary
+from scrubjay.text.tags.vocabulary import TagVocabulary
 from scrubjay.writing.tag_suggestions import suggested_tags
 from scrubjay.writing.tag_vectors import cosines
 
@@ -27,7 +27,7 @@ _MOST_TAGS = 5_000
 _MOST_SPACES = 32
 # To take in more at once takes long enough that others should not wait for it.
 _MANY_NEW = 300
-_vocabularies: WeakKeyDictionary[RecordStore, dict[str, Vocabulary]] = WeakKeyDictionary()
+_vocabularies: WeakKeyDictionary[RecordStore, dict[str, TagVocabulary]] = WeakKeyDictionary()
 
 
 async def normalise(
@@ -96,25 +96,25 @@ class _Settling:
                 continue
             becomes, reason = await self._resolved(tag)
             for become in becomes:
-                found.setdefault(key_of(become), become)
+                found.setdefault(tag_key(become), become)
             if becomes != (tag,):
                 why.append(TagReason(tag=tag, becomes=becomes, why=reason))
         return tuple(found.values())[:most], why
 
     async def suggested(self, found: Sequence[tuple[str, str]], *, beside: Sequence[str], room: int) -> dict[str, str]:
         """Suggestions as they should be, as many as there is room for, each with its reason."""
-        taken = set(map(key_of, beside))
+        taken = set(map(tag_key, beside))
         kept: dict[str, str] = {}
         for tag, why in found:
             if len(kept) >= room:
                 break
             settled, _ = await self.settled((tag,), most=room - len(kept))
-            kept |= {one: why for one in settled if key_of(one) not in taken}
-            taken |= set(map(key_of, settled))
+            kept |= {one: why for one in settled if tag_key(one) not in taken}
+            taken |= set(map(tag_key, settled))
         return kept
 
     async def _resolved(self, tag: str) -> tuple[tuple[str, ...], str]:
-        plain = spelt(tag)
+        plain = normalize_tag(tag)
         if (mapped := self._by_table(plain)) is not None:
             return mapped
         for one in (tag, plain):
@@ -138,7 +138,7 @@ class _Settling:
             spelling = None if self.known.get(tag) else self.synonyms.spelling(tag)
             return None if spelling in (None, tag) else ((spelling,), "spelling")
         whose = "a synonym in this space" if standing.own else "a synonym"
-        if not standing.stays:
+        if not standing.keeps_variant:
             return (standing.primary,), whose
         return (standing.primary, name), f"{whose}; it says more, and stays"
 
@@ -151,32 +151,32 @@ class _Settling:
 
     async def _learn(self, tags: Sequence[str]) -> None:
         """Ask how often tags are used, as they are and by their other names, at one go."""
-        asked = {name for tag in tags for one in (tag, spelt(tag)) for name in (one, *self.synonyms.names(one))}
+        asked = {name for tag in tags for one in (tag, normalize_tag(tag)) for name in (one, *self.synonyms.names(one))}
         asked -= set(self.known)
         if asked:
             facets = {facet("tag", one): one for one in sorted(asked)}
             counts = await self.store.known_facets(self.space, list(facets), state=State.LIVE)
             self.known |= {one: counts.get(its, 0) for its, one in facets.items()}
 
-    async def _match(self, tag: str) -> Match | None:
+    async def _match(self, tag: str) -> TagMatch | None:
         vocabulary = await _vocabulary(self.space, store=self.store)
         candidates = vocabulary.nearest(tag, limit=_CANDIDATES)
         sure = best_match(tag, candidates)
-        if sure is not None and sure.kinship is not Kinship.VERSION:
+        if sure is not None and sure.relation is not TagRelation.VERSION:
             return sure
-        if all(kinship(tag, candidate) is None for candidate in candidates):
+        if all(relate_tags(tag, candidate) is None for candidate in candidates):
             return None
         near = await cosines(tag, candidates, embedder=self.embedder)
         return best_match(tag, candidates, cosines=near)
 
 
-async def _vocabulary(space: str, *, store: RecordStore) -> Vocabulary:
+async def _vocabulary(space: str, *, store: RecordStore) -> TagVocabulary:
     """The tags of a space, from what was made of them before."""
     labels = await store.labels(space, "tag", prefix="", limit=_MOST_TAGS)
     spaces = _vocabularies.setdefault(store, {})
-    vocabulary = spaces.pop(space, None) or Vocabulary()
+    vocabulary = spaces.pop(space, None) or TagVocabulary()
     if len(labels) > len(vocabulary) + _MANY_NEW:
-        vocabulary = await asyncio.to_thread(Vocabulary, labels)
+        vocabulary = await asyncio.to_thread(TagVocabulary, labels)
     else:
         vocabulary.follow(labels)
     spaces[space] = vocabulary
@@ -190,6 +190,6 @@ def _line(reason: TagReason, *, is_new: bool) -> str:
     return f"{before}-> {', '.join(reason.becomes) or 'left out'}: {reason.why}"
 
 
-def _told(match: Match) -> str:
+def _told(match: TagMatch) -> str:
     near = "" if match.similarity is None else f" ({match.similarity:.2f})"
-    return f"{match.kinship.value}: {match.tag}{near}"
+    return f"{match.relation.value}: {match.tag}{near}"

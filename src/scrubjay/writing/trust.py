@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.model.memory import Memory, Observation, Source
-from scrubjay.text.claims.statements import key_of, statements_of
+from scrubjay.text.claims.statements import comparison_key, statements_of
 
 __all__ = ["restated", "rewritten"]
 
@@ -23,7 +23,7 @@ def restated(memory: Memory, incoming: Memory, *, at: datetime) -> Memory:
     own = [observation for observation in memory.observations if observation.source is None and observation.holds(at)]
     text = statements_of(memory.content)
     words = text or tuple(one.text for one in own)
-    if words and all(key_of(word) in said for word in words):
+    if words and all(comparison_key(word) in said for word in words):
         return _handed_over(memory, said, source, at=at)
     if len(text) == len(statements_of(incoming.content)) == 1:
         theirs = _handed_over(memory, said, source, at=at)
@@ -68,9 +68,9 @@ def _observed_anew(memory: Memory, said: set[str], source: Source, *, at: dateti
 
 
 def _is_said(observation: Observation, said: set[str], *, at: datetime) -> bool:
-    return observation.holds(at) and key_of(observation.text) in said
+    return observation.holds(at) and comparison_key(observation.text) in said
 
 
 def _keys(memory: Memory, *, at: datetime) -> Iterator[str]:
-    yield from map(key_of, statements_of(memory.content))
-    yield from (key_of(one.text) for one in memory.said(at))
+    yield from map(comparison_key, statements_of(memory.content))
+    yield from (comparison_key(one.text) for one in memory.said(at))

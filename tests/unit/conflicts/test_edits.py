@@ -15,7 +15,7 @@ from scrubjay.conflicts.statement import End, end_of
 from scrubjay.errors import WrongState
 from scrubjay.model.conflict import statement_key
 from scrubjay.model.memory import Memory, Observation, Source, Trust
-from scrubjay.text.claims.statements import key_of, statements_of
+from scrubjay.text.claims.statements import comparison_key, statements_of
 
 PIECES = st.sampled_from(
     [
@@ -35,7 +35,7 @@ def end(memory: Memory, text: str) -> End:
 
 
 def keys(text: str) -> list[str]:
-    return [key_of(statement) for statement in statements_of(text)]
+    return [comparison_key(statement) for statement in statements_of(text)]
 
 
 @settings(max_examples=150, deadline=None)
@@ -56,7 +56,7 @@ def test_whatever_is_superseded_no_word_is_lost(content: str, place: int) -> Non
         return
     (ended,) = after.observations
     assert (statement_key(ended.text), ended.valid_until) == (statement_key(chosen), moment(60))
-    assert sorted([*keys(after.content), key_of(ended.text)]) == sorted(keys(content))
+    assert sorted([*keys(after.content), comparison_key(ended.text)]) == sorted(keys(content))
 
 
 def test_a_paragraph_closes_up() -> None:

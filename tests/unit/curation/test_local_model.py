@@ -13,7 +13,7 @@ from tests.unit.curation.desk import SPACE, Desk, a_desk
 from tests.unit.llm import local_model
 
 from scrubjay.curation.lossless import unfaithful
-from scrubjay.extraction.llm import unfounded
+from scrubjay.extraction.llm import unsupported_reason
 from scrubjay.model.draft import Caller
 from scrubjay.model.fact import Turn
 from scrubjay.model.job import JobState
@@ -96,7 +96,9 @@ async def test_what_it_makes_of_a_conversation_was_said_there(context: Desk) -> 
     assert told.method == "llm"
     assert told.turns == 2
     for fact in told.facts:
-        assert not unfounded(fact.fact.statement, Turn(speaker="Ann", text="I moved to Rome in May 2024.", id="1"))
+        assert not unsupported_reason(
+            fact.fact.statement, Turn(speaker="Ann", text="I moved to Rome in May 2024.", id="1")
+        )
         assert (await context.engine.store.get(SPACE, [fact.id]))[fact.id].source.trust is Trust.USER
     # It is cut off before it has said anything, or says what nobody did: either is told, and the first is made good.
     assert told.warnings or told.facts

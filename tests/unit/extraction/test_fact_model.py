@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.extraction.scripted import Scripted, a_fact
 
-from scrubjay.extraction.llm import Found, found_by_model, unfounded
+from scrubjay.extraction.llm import ExtractedFacts, ask_model, unsupported_reason
 from scrubjay.model.fact import FactType, Turn
 
 TURNS = [
@@ -12,8 +12,8 @@ TURNS = [
 ]
 
 
-async def found_in(turns: list[Turn], model: Scripted) -> list[Found]:
-    return [found async for found in found_by_model(turns, llm=model)]
+async def found_in(turns: list[Turn], model: Scripted) -> list[ExtractedFacts]:
+    return [found async for found in ask_model(turns, llm=model)]
 
 
 async def test_what_was_said_is_taken_and_the_rest_is_dropped_and_counted() -> None:
@@ -64,5 +64,5 @@ async def test_patterns_read_what_the_model_does_not() -> None:
     ],
 )
 def test_a_statement_must_stand_in_its_turn(statement: str, why: str) -> None:
-    assert why in unfounded(statement, TURNS[0])
-    assert bool(why) == bool(unfounded(statement, TURNS[0]))
+    assert why in unsupported_reason(statement, TURNS[0])
+    assert bool(why) == bool(unsupported_reason(statement, TURNS[0]))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrubjay.extraction.patterns import facts_of
-from scrubjay.extraction.sentences import left_out, said_in
+from scrubjay.extraction.sentences import rejection_reason, split_sentences
 from scrubjay.model.fact import FactType, Turn
 
 
@@ -184,8 +184,8 @@ def test_what_somebody_does_at_work_this_minute_is_no_fact(text: str) -> None:
     ],
 )
 def test_what_is_no_fact_is_left_out(text: str, reason: str) -> None:
-    (said,) = said_in(text)
-    assert left_out(said) == reason
+    (said,) = split_sentences(text)
+    assert rejection_reason(said) == reason
     if reason:
         assert not facts_of(told(("user", text), ("assistant", "Well.")))
 

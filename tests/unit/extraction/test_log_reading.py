@@ -12,7 +12,7 @@ from tests.unit.extraction.exported import AT, CHATGPT, CLAUDE, CODE, CODEX, SLA
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.extraction import reading
 from scrubjay.extraction.formats import FORMATS
-from scrubjay.extraction.reading import talks_of, turns_of
+from scrubjay.extraction.reading import read_conversations, read_turns
 
 SAID = [("user", "I prefer tabs."), ("assistant", "Noted.")]
 
@@ -41,7 +41,7 @@ SAID = [("user", "I prefer tabs."), ("assistant", "Noted.")]
     ],
 )
 def test_every_form_gives_the_same_turns(log: str) -> None:
-    assert [(turn.speaker, turn.text) for turn in turns_of(log)] == SAID
+    assert [(turn.speaker, turn.text) for turn in read_turns(log)] == SAID
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_every_form_gives_the_same_turns(log: str) -> None:
     ],
 )
 def test_who_speaks_and_when_stands_before_what_is_said(line: str) -> None:
-    (turn,) = turns_of(line)
+    (turn,) = read_turns(line)
     assert (turn.speaker, turn.text, turn.at, turn.id) == ("Ann", "I moved", AT, "1")
 
 
@@ -68,7 +68,7 @@ def test_a_whatsapp_chat_keeps_its_speakers_and_drops_its_notices() -> None:
         "31/05/2026, 13:59 - Messages and calls are end-to-end encrypted.\n"
         "31/05/2026, 14:00 - Ann Lee: I moved\nto Rome\n31/05/2026, 14:01 - Ben: Nice: really"
     )
-    assert [(turn.speaker, turn.text) for turn in turns_of(log, "whatsapp")] == [
+    assert [(turn.speaker, turn.text) for turn in read_turns(log, "whatsapp")] == [
         ("Ann Lee", "I moved\nto Rome"),
         ("Ben", "Nice: really"),
     ]
@@ -83,7 +83,7 @@ def test_a_chat_from_a_phone_keeps_numbers_apart_and_drops_what_the_phone_says()
         "[31.05.26, 14:02:00] \u202a+33 6 12 34 56 78\u202c: I stay\r\n"
         "[31.05.26, 14:03:00] ~ Ben (work): Nice: really\r\n"
     )
-    assert [(turn.speaker, turn.text) for turn in turns_of(log)] == [
+    assert [(turn.speaker, turn.text) for turn in read_turns(log)] == [
         ("Ann \U0001f338", "I moved\nto Rome"),
         ("+33 6 12 34 56 78", "I stay"),
         ("Ben (work)", "Nice: really"),
@@ -92,11 +92,11 @@ def test_a_chat_from_a_phone_keeps_numbers_apart_and_drops_what_the_phone_says()
 
 def test_chats_of_other_programs_are_read() -> None:
     for export in (TELEGRAM, {"about": "", "chats": {"about": "", "list": [TELEGRAM]}}):
-        assert [(turn.speaker, turn.text, turn.id, turn.at) for turn in turns_of(json.dumps(export))] == [
+        assert [(turn.speaker, turn.text, turn.id, turn.at) for turn in read_turns(json.dumps(export))] == [
             ("Ann", "I read x.org", "2", AT),
             ("Ben", "Me too.", "3", AT),
         ]
-    (turn,) = turns_of(json.dumps(SLACK), "slack")
+    (turn,) = read_turns(json.dumps(SLACK), "slack")
     assert (turn.speaker, turn.text, turn.at) == (
         "Ann",
         "I moved & left, ben there",
@@ -105,20 +105,20 @@ def test_chats_of_other_programs_are_read() -> None:
 
 
 def test_each_conversation_of_an_export_keeps_its_name_and_its_times() -> None:
-    first, second = talks_of(json.dumps([CHATGPT, CHATGPT | {"conversation_id": "c-9"}]))
+    first, second = read_conversations(json.dumps([CHATGPT, CHATGPT | {"conversation_id": "c-9"}]))
     assert (first.name, second.name, first.turns[0].at) == ("c-1", "c-9", AT)
-    assert talks_of("\n".join(map(json.dumps, CODE)))[0].name == "s-1"
+    assert read_conversations("\n".join(map(json.dumps, CODE)))[0].name == "s-1"
 
 
 def test_a_text_without_speakers_is_one_speakers_lines() -> None:
-    turns = turns_of("I moved to Rome in May and\nfound work there.\nNote: bring the keys\nhttps://example.org: slow")
+    turns = read_turns("I moved to Rome in May and\nfound work there.\nNote: bring the keys\nhttps://example.org: slow")
     assert {turn.speaker for turn in turns} == {""}
     assert turns[0].text == "I moved to Rome in May and\nfound work there."
 
 
 def test_code_and_labels_are_no_speakers() -> None:
     log = "user: Look at this:\n```yaml\nBackend: postgres\n```\nNote: it works\nassistant: Fine."
-    assert [turn.speaker for turn in turns_of(log)] == ["user", "assistant"]
+    assert [turn.speaker for turn in read_turns(log)] == ["user", "assistant"]
 
 
 @pytest.mark.parametrize(
@@ -141,28 +141,28 @@ def test_code_and_labels_are_no_speakers() -> None:
 )
 def test_what_is_no_log_is_refused(log: str, format: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        turns_of(log, format)
+        read_turns(log, format)
     assert refused.value.hint
 
 
 def test_a_tree_that_bites_its_tail_ends() -> None:
     message = {"author": {"role": "user"}, "content": {"parts": ["Round."]}}
     mapping = {"a": {"message": message, "parent": "b"}, "b": {"message": message, "parent": "a"}}
-    assert len(turns_of(json.dumps({"mapping": mapping, "current_node": "a"}))) == 2
+    assert len(read_turns(json.dumps({"mapping": mapping, "current_node": "a"}))) == 2
 
 
 def test_signs_that_no_store_keeps_are_cut_out() -> None:
-    (turn,) = turns_of('[{"role": "user\\ud800", "content": "I moved\\ud800 to \\u0000Rome"}]')
+    (turn,) = read_turns('[{"role": "user\\ud800", "content": "I moved\\ud800 to \\u0000Rome"}]')
     assert (turn.speaker, turn.text) == ("user", "I moved to Rome")
 
 
 def test_there_is_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "LONGEST", 100)
     with pytest.raises(TooLarge):
-        turns_of("Ann: hello\n" * 10)
+        read_turns("Ann: hello\n" * 10)
     monkeypatch.setattr(reading, "MOST_TURNS", 2)
     with pytest.raises(TooLarge):
-        turns_of("Ann: hello\n" * 3)
+        read_turns("Ann: hello\n" * 3)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_there_is_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_hostile_lines_are_read_in_no_time(piece: str) -> None:
     start = time.process_time()
-    turns_of(f"# {piece * (100_000 // len(piece))} end", "text")
+    read_turns(f"# {piece * (100_000 // len(piece))} end", "text")
     assert time.process_time() - start < 5
 
 
@@ -193,7 +193,7 @@ VALUES = st.recursive(
 @given(VALUES, st.sampled_from(sorted(FORMATS)))
 def test_whatever_json_holds_it_is_read_or_refused(value: object, format: str) -> None:
     try:
-        turns = turns_of(json.dumps(value), format)
+        turns = read_turns(json.dumps(value), format)
     except InvalidInput:
         return
     assert all(turn.text.strip() for turn in turns)

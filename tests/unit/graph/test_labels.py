@@ -7,7 +7,7 @@ import pytest
 from rapidfuzz import fuzz
 
 from scrubjay.graph.labels import APART, Labels
-from scrubjay.text.near_spelling import lengths_near, nearly
+from scrubjay.text.near_spelling import close_labels, close_lengths
 
 _LETTERS = "aeiou bcdrst-_é漢"
 _MANY = 5_000
@@ -63,7 +63,7 @@ def test_of_few_labels_each_is_scored() -> None:
         labels.put(owner, label)
     for label in list(known)[:200]:
         found = labels.nearly(label, but=set(), limit=1_500)
-        assert set(found) == {known[one] for one in nearly(label, list(known), limit=1_500)}
+        assert set(found) == {known[one] for one in close_labels(label, list(known), limit=1_500)}
 
 
 def test_of_many_labels_the_one_that_was_meant_comes_first() -> None:
@@ -71,7 +71,7 @@ def test_of_many_labels_the_one_that_was_meant_comes_first() -> None:
     source = random.Random(5)
     for label in source.sample(list(owners), k=100):
         for slip in _slips(label, source):
-            best = nearly(slip, list(owners), limit=1)[0]
+            best = close_labels(slip, list(owners), limit=1)[0]
             assert labels.nearly(slip, but=set(), limit=1) == [owners[best]]
 
 
@@ -105,7 +105,7 @@ def test_what_nobody_has_any_more_leaves_nothing_behind() -> None:
 
 @pytest.mark.parametrize("length", range(1, 60))
 def test_labels_of_another_length_are_never_nearly_the_same(length: int) -> None:
-    shortest, longest = lengths_near(length)
+    shortest, longest = close_lengths(length)
     for other in range(1, 120):
         # No two labels of these lengths are more alike than those of which one is the beginning of the other.
         is_near = fuzz.ratio("x" * length, "x" * other) >= 78

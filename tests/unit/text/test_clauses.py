@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrubjay.text.clauses import clauses_of, forms_beginning
+from scrubjay.text.clauses import parse_clauses, stems_with_prefix
 from scrubjay.text.folding import fold, fold_in_place
-from scrubjay.text.matching import counts_of, places_of
+from scrubjay.text.matching import count_matches, find_matches
 from scrubjay.text.snippets import snippet_of
 
 some = settings(max_examples=150, deadline=None)
@@ -18,12 +18,12 @@ texts = st.text(max_size=300) | st.text(alphabet='ab "*-[]|#é漢字\u0301\u200d
 
 
 def asked(query: str) -> list[tuple[str, tuple[str, ...]]]:
-    return [(clause.text, clause.terms) for clause in clauses_of(query).wanted]
+    return [(clause.text, clause.terms) for clause in parse_clauses(query).included]
 
 
 def shown(query: str, text: str) -> str:
-    clauses = clauses_of(query).wanted
-    return snippet_of(text, places_of(text, clauses))
+    clauses = parse_clauses(query).included
+    return snippet_of(text, find_matches(text, clauses))
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def shown(query: str, text: str) -> str:
     ],
 )
 def test_a_query_is_taken_apart(query: str, wanted: list[str], unwanted: list[str]) -> None:
-    looked = clauses_of(query)
-    assert [clause.text for clause in looked.wanted] == wanted
-    assert [clause.text for clause in looked.unwanted] == unwanted
+    looked = parse_clauses(query)
+    assert [clause.text for clause in looked.included] == wanted
+    assert [clause.text for clause in looked.excluded] == unwanted
 
 
 def test_words_have_the_terms_that_texts_have() -> None:
@@ -54,16 +54,16 @@ def test_words_have_the_terms_that_texts_have() -> None:
     assert asked("3.11") == [("3.11", ("3·11",))]
     assert asked("東京都") == [("東京都", ("東京", "京都"))]
     assert asked("🎉") == [("🎉", ("🎉",))]
-    assert clauses_of("the cat of us").ignored == ("the", "of", "us")
-    assert clauses_of("the cat").words == "cat"
-    assert {"run", "runn"} <= set(forms_beginning("runni"))
-    assert "stori" in forms_beginning("story")
+    assert parse_clauses("the cat of us").ignored == ("the", "of", "us")
+    assert parse_clauses("the cat").words == "cat"
+    assert {"run", "runn"} <= set(stems_with_prefix("runni"))
+    assert "stori" in stems_with_prefix("story")
 
 
 def test_too_many_words_are_cut() -> None:
-    looked = clauses_of(" ".join(f"w{number} -v{number}" for number in range(100)))
-    assert (len(looked.wanted), len(looked.unwanted), looked.too_many) == (32, 32, True)
-    assert not clauses_of("a few words").too_many
+    looked = parse_clauses(" ".join(f"w{number} -v{number}" for number in range(100)))
+    assert (len(looked.included), len(looked.excluded), looked.too_many) == (32, 32, True)
+    assert not parse_clauses("a few words").too_many
 
 
 @pytest.mark.parametrize(
@@ -116,11 +116,11 @@ def test_nothing_that_belongs_together_is_cut_apart(cluster: str) -> None:
 @given(texts, texts)
 @some
 def test_any_text_is_a_query_and_any_is_searched(query: str, text: str) -> None:
-    looked = clauses_of(query)
-    clauses = (*looked.wanted, *looked.unwanted)
-    counts, _ = counts_of(text, clauses)
+    looked = parse_clauses(query)
+    clauses = (*looked.included, *looked.excluded)
+    counts, _ = count_matches(text, clauses)
     assert len(counts) == len(clauses)
-    places = places_of(text, clauses)
+    places = find_matches(text, clauses)
     assert all(0 <= place.start < place.end <= len(text) for place in places)
     assert all(one.end <= other.start for one, other in pairwise(places))
     snippet = snippet_of(text, places)

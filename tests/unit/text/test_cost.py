@@ -12,7 +12,7 @@ from tests.surfaces.mcp.counting import tokens
 from tests.surfaces.mcp.dear_texts import DEAR
 from tests.unit.drawing import some
 
-from scrubjay.text.cost import estimate_tokens, reach
+from scrubjay.text.cost import end_within, estimate_tokens
 
 _PROSE = {
     "news": "The city council voted on Tuesday to extend the tram line to the airport, a project that was discussed "
@@ -68,7 +68,7 @@ def test_a_longer_text_never_costs_less(one: str, other: str) -> None:
 @some
 def test_reach_is_as_far_as_the_tokens_go(text: str, start: int, count: int) -> None:
     start = min(start, len(text))
-    end = reach(text, start=start, tokens=count)
+    end = end_within(text, start=start, tokens=count)
     assert start <= end <= len(text)
     assert estimate_tokens(text[start:end]) <= count + 1
     if start == 0 and end < len(text):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scrubjay.text.claims.relations import slots_of
+from scrubjay.text.claims.relations import relation_keys
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from scrubjay.text.claims.relations import slots_of
     ],
 )
 def test_what_may_contradict_by_its_value_shares_a_slot(first: str, second: str) -> None:
-    assert set(slots_of(first)) & set(slots_of(second))
+    assert set(relation_keys(first)) & set(relation_keys(second))
 
 
 @pytest.mark.parametrize(
@@ -31,11 +31,11 @@ def test_what_may_contradict_by_its_value_shares_a_slot(first: str, second: str)
     ],
 )
 def test_other_relations_and_other_things_share_none(first: str, second: str) -> None:
-    assert slots_of(first)
-    assert slots_of(second)
-    assert not set(slots_of(first)) & set(slots_of(second))
+    assert relation_keys(first)
+    assert relation_keys(second)
+    assert not set(relation_keys(first)) & set(relation_keys(second))
 
 
 @pytest.mark.parametrize("text", ["Ann speaks Greek.", "", "Ann ran five miles.", "What a day!"])
 def test_what_has_many_values_has_no_slot(text: str) -> None:
-    assert slots_of(text) == ()
+    assert relation_keys(text) == ()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.unit.drawing import some
 
 from scrubjay.model.identity import new_id
-from scrubjay.text.slug import bare_slug, slug, slug_of_first_words, suffixed
+from scrubjay.text.slug import add_suffix, bare_slug, slug, slug_of_first_words
 
 
 @pytest.mark.parametrize(
@@ -72,4 +72,4 @@ def test_half_a_title_has_the_same_bare_handle() -> None:
 
 def test_a_suffix_is_a_piece_of_the_id() -> None:
     memory_id = new_id()
-    assert suffixed("note", memory_id) == f"note-{memory_id[-6:]}"
+    assert add_suffix("note", memory_id) == f"note-{memory_id[-6:]}"

@@ -12,7 +12,7 @@ from scrubjay.app import make_embedder
 from scrubjay.model.memory import Source
 from scrubjay.ports import Embedder, RecordStore
 from scrubjay.settings import Settings
-from scrubjay.text.claims.extract import lost
+from scrubjay.text.claims.extract import lost_claims
 
 SESSION = "cli-auth"
 # Who writes, under which title, with which tags, what.
@@ -77,7 +77,7 @@ async def test_a_flood_ends_as_one_memory_with_every_fact(
     house = Gatehouse(store=any_store, embedder=embedder)
     await written(house, titled=titled)
     (memory,) = await house.live()
-    assert lost([text for *_, text in ENTRIES], memory.content) == ()
+    assert lost_claims([text for *_, text in ENTRIES], memory.content) == ()
     assert memory.content.startswith(ENTRIES[0][-1])
     assert memory.content.count("never refreshed after 3600 seconds") == 1
     assert len(memory.merged) == len(ENTRIES) - 1

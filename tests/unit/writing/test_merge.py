@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.fakes.build import START, MemoryFields, a_memory, moment
 
 from scrubjay.model.memory import Flag, Memory, Observation, Source
-from scrubjay.text.claims.statements import key_of, statements_of
+from scrubjay.text.claims.statements import comparison_key, statements_of
 from scrubjay.writing.merge import kept_apart, merge
 
 NOW = moment(60)
@@ -36,13 +36,13 @@ def told(memory: Memory) -> set[str]:
     """What a memory says, without what is a part of something else that it says."""
     texts = (*statements_of(memory.content), *(observation.text for observation in memory.observations))
     # A fence that nobody closed is closed by what comes after it.
-    keys = {" ".join(key_of(text).replace("`", " ").split()) for text in texts}
+    keys = {" ".join(comparison_key(text).replace("`", " ").split()) for text in texts}
     return {key for key in keys if not any(key != other and key in other for other in keys)}
 
 
 def is_told(statement: str, memory: Memory) -> bool:
     texts = (*statements_of(memory.content), *(observation.text for observation in memory.observations))
-    return any(key_of(statement) in key_of(text) for text in texts)
+    return any(comparison_key(statement) in comparison_key(text) for text in texts)
 
 
 @settings(max_examples=80, deadline=None)

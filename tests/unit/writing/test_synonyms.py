@@ -94,7 +94,7 @@ async def test_what_stands_for_nothing_cannot_be_removed() -> None:
 async def test_there_is_an_end_to_them() -> None:
     many = Synonyms(own={"x": tuple(f"v{at}w" for at in range(5_000))})
     with pytest.raises(TooLarge):
-        many.with_("x", ["one-more"])
+        many.add("x", ["one-more"])
 
 
 async def test_many_who_add_at_once_lose_nothing() -> None:

@@ -8,7 +8,7 @@ from scrubjay.errors import NameTaken, ScrubjayError, StoreError
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Flag
-from scrubjay.text.slug import suffixed
+from scrubjay.text.slug import add_suffix
 from scrubjay.writing.batch import MOST_LOOKED_AT, New, Together
 from scrubjay.writing.compose import derived_name
 
@@ -79,12 +79,12 @@ class Keeper:
     def _new(self, draft: Draft) -> New:
         own = draft.id or new_id()
         name = derived_name(draft, "")
-        name = suffixed(name, own) if name in self._names else name
+        name = add_suffix(name, own) if name in self._names else name
         self._names.add(name)
         return New(draft=replace(draft, id=own, name=name), id=own)
 
 
 def _renamed(new: New) -> New:
     name = new.draft.name
-    own = suffixed("", new.id)
+    own = add_suffix("", new.id)
     return new if name.endswith(own) else replace(new, draft=replace(new.draft, name=f"{name}{own}"))

@@ -14,7 +14,7 @@ from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.markdown.wiki import Mention, key_of, mentions
 from scrubjay.notes.results import Backlink, Backlinks, BrokenLink, BrokenLinks
 from scrubjay.recalling.text_cache import View, scan
-from scrubjay.text.matching import Place
+from scrubjay.text.matching import ClauseMatch
 from scrubjay.text.snippets import snippet_of
 
 __all__ = ["aliased", "backlinks", "broken_links"]
@@ -118,7 +118,7 @@ def _related(memory_id: str, relations: Sequence[Relation]) -> dict[str, str]:
 def _backlink(other: Memory, text: str | None, keys: set[str], memory_id: str) -> Backlink:
     here = next((mention for mention in mentions(other.content) if _is_meant(mention, keys, memory_id)), None)
     words = text or ((here.text or here.target) if here else "")
-    shown = snippet_of(other.content, [Place(here.start, here.end, 0)]) if here else ""
+    shown = snippet_of(other.content, [ClauseMatch(here.start, here.end, 0)]) if here else ""
     return Backlink(id=other.id, title=other.label, text=words, snippet=shown)
 
 

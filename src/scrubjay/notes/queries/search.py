@@ -14,7 +14,7 @@ from scrubjay.model.text_search import SearchText, TextHit, TextsFound
 from scrubjay.notes.requests import NoteSearch
 from scrubjay.notes.results import NoteHit, NotesFound
 from scrubjay.recalling.field_scores import has_any
-from scrubjay.text.clauses import clauses_of
+from scrubjay.text.clauses import parse_clauses
 
 __all__ = ["search"]
 
@@ -62,7 +62,7 @@ async def _merged(
     has_words = {hit.id for hit in found.hits}
     others = {hit.id: hit for hit in meant if hit.id not in has_words}
     read = await SoundReader(engine.store, space=space).get(list(others))
-    refused = clauses_of(unwanted).unwanted
+    refused = parse_clauses(unwanted).excluded
     by_meaning = [
         NoteHit(
             id=memory.id, title=memory.label, score=round(_MEANT * near[memory.id], 4),

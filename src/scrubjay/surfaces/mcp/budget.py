@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scrubjay.model.memory import Json
-from scrubjay.text.cost import estimate_tokens, reach
+from scrubjay.text.cost import end_within, estimate_tokens
 
 DEFAULT_TOKENS = 1_500
 MOST_TOKENS = 8_000
@@ -78,7 +78,7 @@ def trim(values: Mapping[str, Json], *, room: int) -> dict[str, Json]:
 
 def cut(text: str, *, start: int = 0, tokens: int) -> int:
     """Where a text must end to cost so much at most from `start` on: after a paragraph, a line, a sentence, a word."""
-    end = max(reach(text, start=start, tokens=tokens), min(start + 1, len(text)))
+    end = max(end_within(text, start=start, tokens=tokens), min(start + 1, len(text)))
     if end >= len(text):
         return len(text)
     for mark in _BREAKS:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from scrubjay.model.conflict import ConflictType, Strategy
-from scrubjay.text.claims.differences import Apart
-from scrubjay.text.claims.reading import DATE, NAME, WORD, Reading, Token, reading_of
-from scrubjay.text.claims.relations import clash_of_slots
-from scrubjay.text.claims.statements import key_of
+from scrubjay.text.claims.differences import StatementDiff
+from scrubjay.text.claims.reading import DATE, NAME, WORD, ParsedStatement, StatementToken, parse_statement
+from scrubjay.text.claims.relations import find_relation_conflict
+from scrubjay.text.claims.statements import comparison_key
 
 __all__ = ["DUPLICATE_FROM", "SAME", "UPDATE_FROM", "Finding", "compare", "compare_lists", "overlap_ratio"]
 
@@ -53,14 +53,14 @@ def compare(first: str, second: str, *, cosine: float | None, same: float = SAME
     """
     if (key := _key(first)) == _key(second):
         return _duplicate(1.0) if key else None
-    one, other = reading_of(first), reading_of(second)
+    one, other = parse_statement(first), parse_statement(second)
     # A question claims nothing.
     if one.asks or other.asks:
         return None
-    value = clash_of_slots(first, second)
+    value = find_relation_conflict(first, second)
     if cosine is not None and cosine < _FAR and not value:
         return None
-    apart = Apart.of(one, other, closely=cosine is not None and cosine >= same)
+    apart = StatementDiff.of(one, other, closely=cosine is not None and cosine >= same)
     if found := _contradicts(apart, cosine, single=bool(value)):
         return found
     if value:
@@ -71,7 +71,7 @@ def compare(first: str, second: str, *, cosine: float | None, same: float = SAME
 # Whoever looks for conflicts compares one statement with many, one after the other.
 @lru_cache(maxsize=256)
 def _key(statement: str) -> str:
-    return key_of(statement).casefold()
+    return comparison_key(statement).casefold()
 
 
 def overlap_ratio(first: Sequence[str], second: Sequence[str]) -> float:
@@ -102,7 +102,7 @@ def _contradiction(confidence: float, differs: Sequence[str]) -> Finding:
     return Finding(type=ConflictType.CONTRADICTION, confidence=confidence, differs=tuple(differs), suggested=suggested)
 
 
-def _contradicts(apart: Apart, cosine: float | None, *, single: bool) -> Finding | None:
+def _contradicts(apart: StatementDiff, cosine: float | None, *, single: bool) -> Finding | None:
     """That they cannot both hold, if they cannot; `single` if what they tell of has one value at a time."""
     if not (apart.clashes or apart.denied or apart.turned):
         return None
@@ -127,7 +127,7 @@ def _contradicts(apart: Apart, cosine: float | None, *, single: bool) -> Finding
     return _contradiction(confidence, differs)
 
 
-def _adds(apart: Apart) -> Finding | None:
+def _adds(apart: StatementDiff) -> Finding | None:
     """That one says all that the other says, and more."""
     less, more = sorted((apart.left, apart.right), key=len)
     if apart.clashes or apart.denied or less or not more or not apart.is_alike:
@@ -141,7 +141,7 @@ def _adds(apart: Apart) -> Finding | None:
     return Finding(type=ConflictType.UPDATE, confidence=round(0.5 + 0.45 * ratio, 2), suggested=Strategy.UPDATE)
 
 
-def _is_the_same(apart: Apart, cosine: float | None, *, same: float) -> Finding | None:
+def _is_the_same(apart: StatementDiff, cosine: float | None, *, same: float) -> Finding | None:
     """That they say the same in other words."""
     if apart.clashes or apart.denied or _names(apart.one) != _names(apart.other) or not apart.is_alike:
         return None
@@ -152,7 +152,7 @@ def _is_the_same(apart: Apart, cosine: float | None, *, same: float) -> Finding 
     return _duplicate(cosine) if all(token.kind == WORD for token in (*apart.left, *apart.right)) else None
 
 
-def _in_other_order(apart: Apart) -> Finding | None:
+def _in_other_order(apart: StatementDiff) -> Finding | None:
     """The same words, but the other way round: tea over coffee, coffee over tea."""
     mine, its = ([token.said for token in one.tokens if token.kind != DATE] for one in (apart.one, apart.other))
     if not (apart.one.compares and apart.other.compares) or mine == its or sorted(mine) != sorted(its):
@@ -160,9 +160,9 @@ def _in_other_order(apart: Apart) -> Finding | None:
     return _contradiction(_BY_RELATION, (f"order: {', '.join(mine)} or {', '.join(its)}",))
 
 
-def _names(reading: Reading) -> list[str]:
+def _names(reading: ParsedStatement) -> list[str]:
     return [token.key for token in reading.tokens if token.kind == NAME]
 
 
-def _named(mine: Token, its: Token) -> str:
+def _named(mine: StatementToken, its: StatementToken) -> str:
     return "state" if mine.kind == its.kind == WORD else mine.kind

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 
 from scrubjay.text.claims.claim_words import DAY_WORDS, LEADING, MONTH_NAMES, PERIODS
-from scrubjay.text.claims.pieces import Piece
+from scrubjay.text.claims.pieces import TextPiece
 from scrubjay.text.dates.tokens import MONTHS
 
-__all__ = ["clock_of", "day_of", "days_in"]
+__all__ = ["find_days", "normalize_day", "normalize_time"]
 
 _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -19,7 +19,7 @@ _LEADS = frozenset("for in since during of until till by before after from last 
 _NOON = 12
 
 
-def days_in(pieces: Sequence[Piece]) -> dict[int, str]:
+def find_days(pieces: Sequence[TextPiece]) -> dict[int, str]:
     """The place of each piece that is part of a day, with the day at the first of them and nothing at the others."""
     taken: dict[int, str] = {}
     for at, piece in enumerate(pieces):
@@ -39,7 +39,7 @@ def days_in(pieces: Sequence[Piece]) -> dict[int, str]:
     return taken
 
 
-def _month(pieces: Sequence[Piece], at: int, taken: dict[int, str]) -> None:
+def _month(pieces: Sequence[TextPiece], at: int, taken: dict[int, str]) -> None:
     """7 May 2023, May 7th 2023, May 2023, 7 May, May."""
     name = MONTH_NAMES[MONTHS[pieces[at].low]]
     after = at + 1
@@ -62,22 +62,22 @@ def _month(pieces: Sequence[Piece], at: int, taken: dict[int, str]) -> None:
         taken[at] = " ".join(part for part in (day, name, year) if part)
 
 
-def _day(piece: Piece) -> str:
+def _day(piece: TextPiece) -> str:
     found = _DAY.fullmatch(piece.text.strip()) if piece.kind == "number" else None
     return str(int(found[1])) if found and 0 < int(found[1]) <= 31 else ""  # noqa: PLR2004 - days of a month
 
 
-def day_of(text: str) -> str:
+def normalize_day(text: str) -> str:
     """A day written in figures; where day and month cannot be told apart, as it is written."""
     found = _NUMERIC.match(text)
     if not found or int(found[2]) not in MONTH_NAMES:
         return re.sub(r"\D", ".", text)
     clock = _CLOCK.search(text, found.end())
-    at = f" {clock_of(clock[0])}" if clock else ""
+    at = f" {normalize_time(clock[0])}" if clock else ""
     return f"{int(found[3])} {MONTH_NAMES[int(found[2])]} {found[1]}{at}"
 
 
-def clock_of(text: str) -> str:
+def normalize_time(text: str) -> str:
     """A time of day: 15:30."""
     found = _CLOCK.match(text)
     if not found:  # pragma: no cover - the pattern of pieces says so

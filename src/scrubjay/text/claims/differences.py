@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from scrubjay.text.claims.opposites import DETERMINERS, TURNS
 from scrubjay.text.claims.pairing import clash, in_same_place, may_stand_for, paired, rest_of, without
-from scrubjay.text.claims.reading import DATE, IDENTIFIER, LABEL, NAME, NUMBER, WORD, Reading, Token
+from scrubjay.text.claims.reading import DATE, IDENTIFIER, LABEL, NAME, NUMBER, WORD, ParsedStatement, StatementToken
 
-__all__ = ["Apart"]
+__all__ = ["StatementDiff"]
 
 # What shares less than this is not told apart word by word.
 _WORTH_A_LOOK = 0.4
@@ -22,24 +22,24 @@ _PARTICULARS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Apart:
+class StatementDiff:
     """What two statements have in common, and what only one of them says.
 
     `clashes` are the values of one kind that stand in the same place, or in another (`moved`) where all else is the
     same; `reworded` words may stand for each other; `left` and `right` are what remains.
     """
 
-    one: Reading
-    other: Reading
+    one: ParsedStatement
+    other: ParsedStatement
     shared: int
-    left: tuple[Token, ...]
-    right: tuple[Token, ...]
-    clashes: tuple[tuple[Token, Token], ...] = ()
+    left: tuple[StatementToken, ...]
+    right: tuple[StatementToken, ...]
+    clashes: tuple[tuple[StatementToken, StatementToken], ...] = ()
     reworded: int = 0
     moved: bool = False
 
     @classmethod
-    def of(cls, one: Reading, other: Reading, *, closely: bool) -> "Apart":
+    def of(cls, one: ParsedStatement, other: ParsedStatement, *, closely: bool) -> "StatementDiff":
         """Compare two readings; unless closely, those that share little are not looked at any further."""
         others = other.counted
         common = {key: min(count, others[key]) for key, count in one.counted.items() if key in others}
@@ -138,7 +138,7 @@ class Apart:
                 return True
         return bool(self.reworded and self.shared < _SHARED_BY_MANY and (self.denied or self._opposed))
 
-    def _differ_before(self, mine: Token, its: Token) -> bool:
+    def _differ_before(self, mine: StatementToken, its: StatementToken) -> bool:
         common = self.one.counted.keys() & self.other.counted.keys()
         sides = ((mine, self.one.tokens), (its, self.other.tokens))
         return all(
@@ -204,16 +204,16 @@ class Apart:
     def is_alike(self) -> bool:
         """Whether both are of the same one, of what is, was or may be so, and deny the same."""
         # Whose memory it is, needs not be said.
-        mine, its = (one.leader if one.names_somebody else "" for one in (self.one, self.other))
+        mine, its = (one.leader if one.names_another else "" for one in (self.one, self.other))
         same = mine == its and self.one.modals == self.other.modals and self.one.happened == self.other.happened
         return same and sorted(self.one.denied) == sorted(self.other.denied)
 
 
-def _before(token: Token, tokens: Sequence[Token]) -> Sequence[Token]:
+def _before(token: StatementToken, tokens: Sequence[StatementToken]) -> Sequence[StatementToken]:
     return tokens[: next(place for place, one in enumerate(tokens) if one is token)]
 
 
-def _is_of_subject(token: Token, reading: Reading) -> bool:
+def _is_of_subject(token: StatementToken, reading: ParsedStatement) -> bool:
     """Whether a word says which one is meant, of what the statement is about: the old server, her brother."""
     first = token in reading.tokens[:_SHARED]
     return first and (token.lead == "'s" or token.lead in DETERMINERS) and token is not reading.tokens[-1]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 
 from scrubjay.text.claims.claim_words import AFFIXES, AXES, NEGATIONS, NEVER_NAMES, NUMBER_WORDS, PLACES
-from scrubjay.text.claims.days import clock_of, day_of, days_in
-from scrubjay.text.claims.pieces import ENDS_SENTENCE, Piece, figure_of, pieces_of
+from scrubjay.text.claims.days import find_days, normalize_day, normalize_time
+from scrubjay.text.claims.pieces import ENDS_SENTENCE, TextPiece, normalize_figure, pieces_of
 
-__all__ = ["Claims", "added", "claims_of", "differences", "lost", "only_in_one"]
+__all__ = ["Claims", "added_claims", "claims_of", "count_extra_figures", "find_differences", "lost_claims"]
 
 _REMEMBERED = 512
 # What is longer is read anew each time: kept by the hundred, it would fill the memory of the machine.
@@ -60,7 +60,7 @@ def claims_of(text: str) -> Claims:
 def _claims_of(text: str) -> Claims:
     pieces = pieces_of(text)
     found: dict[str, list[str]] = {field.name: [] for field in fields(Claims)}
-    days = days_in(pieces)
+    days = find_days(pieces)
     for at, piece in enumerate(pieces):
         if at in days:
             if days[at]:
@@ -78,7 +78,7 @@ def _remembered_claims_of(text: str) -> Claims:
     return _claims_of(text)
 
 
-def differences(first: Claims, second: Claims) -> tuple[str, ...]:
+def find_differences(first: Claims, second: Claims) -> tuple[str, ...]:
     """In what two texts cannot both be right, or do not mean the same thing; in words for people.
 
     That one claims more than the other is no difference: each of them must have what the other has not.
@@ -97,13 +97,13 @@ def differences(first: Claims, second: Claims) -> tuple[str, ...]:
     return tuple(found) or _in_other_order(first, second)
 
 
-def only_in_one(first: Claims, second: Claims) -> int:
+def count_extra_figures(first: Claims, second: Claims) -> int:
     """How many figures and days one of two texts has besides; that there is one of something says nothing."""
     apart = [_apart(first, second, kind) for kind in ("numbers", "dates")]
     return sum(claim != "1" for left, right in apart if not (left and right) for claim in left or right)
 
 
-def lost(inputs: Sequence[str], output: str) -> tuple[str, ...]:
+def lost_claims(inputs: Sequence[str], output: str) -> tuple[str, ...]:
     """What the inputs claim and the output does not, in words for people."""
     after = claims_of(output)
     told = _Told([output], [after])
@@ -112,13 +112,13 @@ def lost(inputs: Sequence[str], output: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def added(inputs: Sequence[str], output: str) -> tuple[str, ...]:
+def added_claims(inputs: Sequence[str], output: str) -> tuple[str, ...]:
     """What the output claims and none of the inputs does, in words for people."""
     told = _Told(inputs, [claims_of(text) for text in inputs])
     return tuple(dict.fromkeys(told.misses(claims_of(output))))
 
 
-def _take_word(pieces: Sequence[Piece], at: int, piece: Piece, found: dict[str, list[str]]) -> None:
+def _take_word(pieces: Sequence[TextPiece], at: int, piece: TextPiece, found: dict[str, list[str]]) -> None:
     word = piece.low
     found["words"].append(word)
     if word in NUMBER_WORDS:
@@ -136,20 +136,20 @@ def _take_word(pieces: Sequence[Piece], at: int, piece: Piece, found: dict[str, 
             found["openings"].append(word)
 
 
-def _next_words(pieces: Sequence[Piece], at: int) -> list[str]:
+def _next_words(pieces: Sequence[TextPiece], at: int) -> list[str]:
     following = [piece.low for piece in pieces[at + 1 : at + 8] if piece.kind == "word"]
     return [word for word in following if word not in NEVER_NAMES][:_REACH]
 
 
-def _read(piece: Piece) -> list[tuple[str, str]]:
+def _read(piece: TextPiece) -> list[tuple[str, str]]:
     """The claims of a piece that is not a plain word."""
     match piece.kind:
         case "number":
-            return [figure_of(piece.text)]
+            return [normalize_figure(piece.text)]
         case "day":
-            return [("dates", day_of(piece.text))]
+            return [("dates", normalize_day(piece.text))]
         case "clock":
-            return [("dates", clock_of(piece.text))]
+            return [("dates", normalize_time(piece.text))]
         case "code":
             return [("identifiers", _plain(piece.text.strip("`")))]
         case "quote":

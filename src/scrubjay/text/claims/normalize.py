@@ -8,7 +8,7 @@ from scrubjay.text.claims.relation_words import ATTRIBUTES, ROLES
 from scrubjay.text.fact_words import PAST
 from scrubjay.text.tokens import STOP_WORDS
 
-__all__ = ["has_no_subject", "names_its_subject", "said"]
+__all__ = ["has_no_subject", "names_its_subject", "normalize_statement"]
 
 _LONGEST = 2_000
 _REMEMBERED = 4_096
@@ -142,14 +142,14 @@ _PHRASES = tuple(
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def said(text: str) -> str:
+def normalize_statement(text: str) -> str:
     """A statement without its bullet and its speaker, in whose place stands who is meant; German word by word."""
     return _said(text[:_LONGEST])
 
 
 def has_no_subject(text: str) -> bool:
     """Whether a statement begins with what somebody does, as one writes of an entity: lives in Rome."""
-    found = _OPENING.match(said(text).casefold())
+    found = _OPENING.match(normalize_statement(text).casefold())
     if found is None:
         return False
     first, word = found[0].split()[0], found[1]
@@ -158,7 +158,7 @@ def has_no_subject(text: str) -> bool:
 
 def names_its_subject(text: str) -> bool:
     """Whether a statement says whom it is about, wherever it stands: I, the user, somebody by name, a speaker."""
-    plain, whole = said(text), _BULLET.sub("", text.strip())
+    plain, whole = normalize_statement(text), _BULLET.sub("", text.strip())
     spoken = _SPEAKER.match(whole)
     if _OF_SELF.match(plain) or (spoken and _is_speaker(spoken["who"], whole[spoken.end() :])):
         return True

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 from scrubjay.text.claims.claim_words import AFFIXES, DAY_WORDS, LEADING, PLACES
 from scrubjay.text.claims.opposites import PREPOSITIONS, opposite
-from scrubjay.text.claims.reading import DATE, IDENTIFIER, LABEL, NAME, NUMBER, WORD, Token
+from scrubjay.text.claims.reading import DATE, IDENTIFIER, LABEL, NAME, NUMBER, WORD, StatementToken
 from scrubjay.text.dates.tokens import WEEKDAYS
-from scrubjay.text.related_words import kin_of
+from scrubjay.text.related_words import related_terms
 
 __all__ = ["clash", "in_same_place", "lies_in", "may_stand_for", "paired", "rest_of", "same_name", "without"]
 
@@ -24,10 +24,10 @@ _PLACING = frozenset({"in", "at", "to", "from"})
 _LEADING_ALIKE = {"for": "at", "into": "to"}
 
 
-def without(tokens: Sequence[Token], common: Mapping[str, int]) -> list[Token]:
+def without(tokens: Sequence[StatementToken], common: Mapping[str, int]) -> list[StatementToken]:
     """What is not common, the last of what is said more often."""
     rest = dict(common)
-    found: list[Token] = []
+    found: list[StatementToken] = []
     for token in tokens:
         left = rest.get(token.key, 0)
         if left > 0:
@@ -38,11 +38,13 @@ def without(tokens: Sequence[Token], common: Mapping[str, int]) -> list[Token]:
 
 
 def paired(
-    left: Sequence[Token], right: Sequence[Token], fit: Callable[[Token, Token], bool]
-) -> list[tuple[Token, Token]]:
+    left: Sequence[StatementToken],
+    right: Sequence[StatementToken],
+    fit: Callable[[StatementToken, StatementToken], bool],
+) -> list[tuple[StatementToken, StatementToken]]:
     """Each with the first of the others of its kind that fits it."""
     free = list(right)
-    found: list[tuple[Token, Token]] = []
+    found: list[tuple[StatementToken, StatementToken]] = []
     for token in left:
         other = next((one for one in free if one.kind == token.kind and fit(token, one)), None)
         if other is not None:
@@ -52,8 +54,8 @@ def paired(
 
 
 def rest_of(
-    left: list[Token], right: list[Token], pairs: Sequence[tuple[Token, Token]]
-) -> tuple[list[Token], list[Token]]:
+    left: list[StatementToken], right: list[StatementToken], pairs: Sequence[tuple[StatementToken, StatementToken]]
+) -> tuple[list[StatementToken], list[StatementToken]]:
     left, right = list(left), list(right)
     for mine, its in pairs:
         left.remove(mine)
@@ -61,7 +63,7 @@ def rest_of(
     return left, right
 
 
-def clash(mine: Token, its: Token) -> bool:
+def clash(mine: StatementToken, its: StatementToken) -> bool:
     """Whether two things of one kind exclude each other."""
     if mine.kind != its.kind or mine.kind == LABEL:
         return False
@@ -98,7 +100,7 @@ def _plain(name: str) -> str:
     return " ".join(name.lower().split()).removesuffix("'s")
 
 
-def _led(token: Token) -> str:
+def _led(token: StatementToken) -> str:
     """The small word that leads to a value."""
     return _LEADING_ALIKE.get(token.lead, token.lead) if token.lead in PREPOSITIONS else ""
 
@@ -107,7 +109,7 @@ def _negated(word: str, plain: str) -> bool:
     return word.endswith(plain) and len(plain) >= _STEM and word[: -len(plain)] in AFFIXES
 
 
-def _forms(token: Token) -> set[str]:
+def _forms(token: StatementToken) -> set[str]:
     """How a figure or a day is told: what is told in another way may still be the same."""
     if token.kind == NUMBER:
         figure, _, unit = token.key.partition(" ")
@@ -121,7 +123,7 @@ def _forms(token: Token) -> set[str]:
     return found or {"calendar"}
 
 
-def may_stand_for(mine: Token, its: Token) -> bool:
+def may_stand_for(mine: StatementToken, its: StatementToken) -> bool:
     if mine.kind == NAME and its.kind == NAME:
         return _spelled_alike(mine.key, its.key)
     if mine.kind in (NUMBER, DATE) and mine.kind == its.kind:
@@ -148,7 +150,12 @@ def _runs_through(short: str, long: str) -> bool:
 
 
 def in_same_place(
-    tokens: Sequence[Token], mine: Token, others: Sequence[Token], its: Token, *, common: Collection[str]
+    tokens: Sequence[StatementToken],
+    mine: StatementToken,
+    others: Sequence[StatementToken],
+    its: StatementToken,
+    *,
+    common: Collection[str],
 ) -> bool:
     """Whether two things stand beside the same ones."""
     before, after = _beside(tokens, mine, common)
@@ -156,7 +163,7 @@ def in_same_place(
     return before == its_before or after == its_after
 
 
-def _beside(tokens: Sequence[Token], token: Token, common: Collection[str]) -> tuple[str, str]:
+def _beside(tokens: Sequence[StatementToken], token: StatementToken, common: Collection[str]) -> tuple[str, str]:
     """The nearest common things before and after one."""
     at = next(place for place, one in enumerate(tokens) if one is token)
     before = next((token.key for token in reversed(tokens[:at]) if token.key in common), "")
@@ -171,4 +178,4 @@ def _closeness(one: str, other: str) -> float:
 
 @lru_cache(maxsize=2_048)
 def _kin(term: str) -> dict[str, float]:
-    return dict(kin_of(term))
+    return dict(related_terms(term))

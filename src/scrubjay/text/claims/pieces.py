@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scrubjay.text.claims.claim_words import CURRENCIES, MAGNITUDES, UNITS
 
-__all__ = ["ENDS_SENTENCE", "Piece", "figure_of", "pieces_of"]
+__all__ = ["ENDS_SENTENCE", "TextPiece", "normalize_figure", "pieces_of"]
 
 ENDS_SENTENCE = frozenset({".", "!", "?", ":", ";", "\n", "-", "*", "#", '"', "("})
 # Nothing is told apart by more than this; a longer text is a document, whose passages are compared one by one.
@@ -46,7 +46,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _ORDINAL = ("st", "nd", "rd", "th")
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """One piece: what it is, as written, in lower case without a possessive, and whether it has a capital letter."""
 
     kind: str
@@ -55,37 +55,37 @@ class Piece(NamedTuple):
     capital: bool
 
 
-def pieces_of(text: str) -> Sequence[Piece]:
+def pieces_of(text: str) -> Sequence[TextPiece]:
     """The pieces of a text, in order; what claims nothing, such as commas, is left out."""
     return _remembered(text) if len(text) <= _LONGEST_REMEMBERED else _read(text)
 
 
 # At a write the same few texts are looked at by who asks whether they say the same, and whether they contradict.
 @lru_cache(maxsize=_REMEMBERED)
-def _remembered(text: str) -> tuple[Piece, ...]:
+def _remembered(text: str) -> tuple[TextPiece, ...]:
     return tuple(_read(text))
 
 
-def _read(text: str) -> list[Piece]:
-    pieces: list[Piece] = []
+def _read(text: str) -> list[TextPiece]:
+    pieces: list[TextPiece] = []
     for found in _PIECE.finditer(text[:_LONGEST_TEXT]):
         kind = found.lastgroup
         if kind == "plain":
             word = found.group()
-            pieces.append(Piece("word", word, low := word.lower(), low != word))
+            pieces.append(TextPiece("word", word, low := word.lower(), low != word))
         elif kind and kind != "gap":
             pieces.append(_piece(kind, found.group()))
     return pieces
 
 
-def _piece(kind: str, text: str) -> Piece:
+def _piece(kind: str, text: str) -> TextPiece:
     if kind != "word":
-        return Piece(kind, text, text, capital=False)
+        return TextPiece(kind, text, text, capital=False)
     low = text.replace("\u2019", "'").lower()
-    return Piece(kind, text, low.removesuffix("'s").replace(".", ""), capital=text[0].isupper())
+    return TextPiece(kind, text, low.removesuffix("'s").replace(".", ""), capital=text[0].isupper())
 
 
-def figure_of(text: str) -> tuple[str, str]:
+def normalize_figure(text: str) -> tuple[str, str]:
     """A figure in its normal form, `dates` if it must be a year: 2000000 usd, 5 %, 3th, 20 minute."""
     found = _FIGURE.search(text)
     if found is None:  # pragma: no cover - the pattern of pieces has one

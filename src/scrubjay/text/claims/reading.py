@@ -8,8 +8,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from scrubjay.text.claims.claim_words import NEVER_NAMES, NUMBER_WORDS, PLACES
-from scrubjay.text.claims.days import clock_of, day_of, days_in
-from scrubjay.text.claims.normalize import said
+from scrubjay.text.claims.days import find_days, normalize_day, normalize_time
+from scrubjay.text.claims.normalize import normalize_statement
 from scrubjay.text.claims.opposites import (
     BEINGS,
     CHANGES,
@@ -27,11 +27,21 @@ from scrubjay.text.claims.opposites import (
     TURNS,
     VERBS,
 )
-from scrubjay.text.claims.pieces import ENDS_SENTENCE, Piece, figure_of, pieces_of
+from scrubjay.text.claims.pieces import ENDS_SENTENCE, TextPiece, normalize_figure, pieces_of
 from scrubjay.text.fact_words import PAST
 from scrubjay.text.tokens import STOP_WORDS, running_terms_of
 
-__all__ = ["DATE", "IDENTIFIER", "LABEL", "NAME", "NUMBER", "WORD", "Reading", "Token", "reading_of"]
+__all__ = [
+    "DATE",
+    "IDENTIFIER",
+    "LABEL",
+    "NAME",
+    "NUMBER",
+    "WORD",
+    "ParsedStatement",
+    "StatementToken",
+    "parse_statement",
+]
 
 WORD, NAME, NUMBER, DATE, IDENTIFIER = "word", "name", "number", "date", "identifier"
 # Which one of many is meant.
@@ -60,7 +70,7 @@ _LONG = 6
 _COMMON_ENDINGS = ("ing", "ed", "ly", "tion", "ness")
 
 
-class Token(NamedTuple):
+class StatementToken(NamedTuple):
     """One telling thing: what kind it is, what it is compared by, as it was written, and the word that leads to it."""
 
     kind: str
@@ -70,7 +80,7 @@ class Token(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ParsedStatement:
     """What a statement says, in order and how often; `leader` is the name or the he or she that it begins with.
 
     The leader of what is told of the one whose memory it is, is `user`. `denials` are its words for no and `denied`
@@ -79,7 +89,7 @@ class Reading:
     if it says by whom something is done, `lists_up` if it says and.
     """
 
-    tokens: tuple[Token, ...]
+    tokens: tuple[StatementToken, ...]
     counted: Counter[str]
     denials: tuple[str, ...]
     denied: tuple[str, ...]
@@ -94,18 +104,18 @@ class Reading:
     lists_up: bool
 
     @property
-    def names_somebody(self) -> bool:
+    def names_another(self) -> bool:
         """Whether it says whom it is about, other than the one whose memory it is."""
         return self.leader not in ("", _SELF)
 
 
-def reading_of(text: str) -> Reading:
+def parse_statement(text: str) -> ParsedStatement:
     """Read a statement."""
-    return _remembered(said(text[:_LONGEST]))
+    return _remembered(normalize_statement(text[:_LONGEST]))
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _remembered(text: str) -> Reading:
+def _remembered(text: str) -> ParsedStatement:
     pieces = pieces_of(text)
     if _shouts(pieces):
         pieces = pieces_of(text.lower())
@@ -113,7 +123,7 @@ def _remembered(text: str) -> Reading:
     denials = tuple(_denials(pieces))
     running = [piece.low for piece in pieces if piece.kind == "word"]
     words = set(running)
-    return Reading(
+    return ParsedStatement(
         tokens=tokens,
         counted=Counter([token.key for token in tokens]),
         denials=tuple(word for word, _ in denials),
@@ -130,7 +140,7 @@ def _remembered(text: str) -> Reading:
     )
 
 
-def _shouts(pieces: Sequence[Piece]) -> bool:
+def _shouts(pieces: Sequence[TextPiece]) -> bool:
     """Whether nearly all words have capital letters, as in headings: then these say nothing of names."""
     words = [piece for piece in pieces if piece.kind == "word"]
     capitals = sum(piece.capital for piece in words)
@@ -138,7 +148,7 @@ def _shouts(pieces: Sequence[Piece]) -> bool:
     return loud or (len(words) > _SHORT and capitals > _NEARLY_ALL * len(words))
 
 
-def _leader(pieces: Sequence[Piece], tokens: Sequence[Token]) -> str:
+def _leader(pieces: Sequence[TextPiece], tokens: Sequence[StatementToken]) -> str:
     """Who it is about: the name or the he or she that comes first, but for the day."""
     first = next((piece.low for piece in pieces if piece.kind == "word"), "")
     if first in OTHERS:
@@ -175,12 +185,14 @@ def _is_past(word: str) -> bool:
     return word not in _EITHER and (word in PAST or (len(word) >= _LONG_PAST and word.endswith("ed")))
 
 
-def _tokens(pieces: Sequence[Piece]) -> Iterator[Token]:
-    days = days_in(pieces)
+def _tokens(pieces: Sequence[TextPiece]) -> Iterator[StatementToken]:
+    days = find_days(pieces)
     for at, piece in enumerate(pieces):
         if at in days:
             if days[at]:
-                yield Token(DATE, days[at].lower(), days[at], _lead(pieces, min(one for one in _run(days, at))))
+                yield StatementToken(
+                    DATE, days[at].lower(), days[at], _lead(pieces, min(one for one in _run(days, at)))
+                )
         elif piece.kind == "word":
             token = _word(pieces, at, piece)
             if token is not None:
@@ -200,7 +212,7 @@ def _run(days: Collection[int], at: int) -> Iterator[int]:
         at -= 1
 
 
-def _lead(pieces: Sequence[Piece], at: int) -> str:
+def _lead(pieces: Sequence[TextPiece], at: int) -> str:
     """The word right before one, but for an article; `'s` after an owner."""
     before = at - 1
     if before > 0 and pieces[before].low in ("the", "a", "an", "about", "around", "version"):
@@ -210,39 +222,39 @@ def _lead(pieces: Sequence[Piece], at: int) -> str:
     return "'s" if pieces[before].text.endswith(("'s", "\u2019s")) else pieces[before].low
 
 
-def _names_subject(pieces: Sequence[Piece], at: int) -> bool:
+def _names_subject(pieces: Sequence[TextPiece], at: int) -> bool:
     """Whether what stands here is part of what the statement is about, and not of what it says of it."""
     return all(piece.low not in BEINGS for piece in pieces[:at])
 
 
-def _word(pieces: Sequence[Piece], at: int, piece: Piece) -> Token | None:
+def _word(pieces: Sequence[TextPiece], at: int, piece: TextPiece) -> StatementToken | None:
     word = piece.low
     if word in NUMBER_WORDS:
         kind = LABEL if _is_one_of_several(pieces, at) else NUMBER
-        return Token(kind, NUMBER_WORDS[word], piece.text, _lead(pieces, at))
+        return StatementToken(kind, NUMBER_WORDS[word], piece.text, _lead(pieces, at))
     if piece.capital and _is_letter(pieces, at):
-        return Token(LABEL if _names_subject(pieces, at) else NAME, word, piece.text, _lead(pieces, at))
+        return StatementToken(LABEL if _names_subject(pieces, at) else NAME, word, piece.text, _lead(pieces, at))
     if word in LIGHT or ((word in _MAY_DENY or word.endswith("n't")) and _says_how(pieces, at)):
         return None
     if piece.capital and word not in NEVER_NAMES and (not _opens(pieces, at) or _may_be_named(piece)):
-        return Token(NAME, _term(_root(word)) or word, piece.text, _lead(pieces, at))
+        return StatementToken(NAME, _term(_root(word)) or word, piece.text, _lead(pieces, at))
     if word not in STOP_WORDS and (term := _term(word)):
-        return Token(WORD, term, word, _lead(pieces, at))
+        return StatementToken(WORD, term, word, _lead(pieces, at))
     return None
 
 
-def _says_how(pieces: Sequence[Piece], at: int) -> bool:
+def _says_how(pieces: Sequence[TextPiece], at: int) -> bool:
     """Whether a word is no telling one here: it says that something is not so, not any more, or since a change."""
     return _denies(pieces, at) or _is_no_more(pieces, at) or _is_change(pieces, at)
 
 
-def _is_letter(pieces: Sequence[Piece], at: int) -> bool:
+def _is_letter(pieces: Sequence[TextPiece], at: int) -> bool:
     """Whether a letter says which one is meant: team B, room A."""
     text = pieces[at].text
     return len(text) == 1 and text.isupper() and text != "I" and at > 0 and pieces[at - 1].kind == "word"
 
 
-def _is_one_of_several(pieces: Sequence[Piece], at: int) -> bool:
+def _is_one_of_several(pieces: Sequence[TextPiece], at: int) -> bool:
     """Whether a word says which one of several the statement is about: the second daughter."""
     if not NUMBER_WORDS[pieces[at].low].endswith("th") or at + 1 == len(pieces):
         return False
@@ -250,49 +262,49 @@ def _is_one_of_several(pieces: Sequence[Piece], at: int) -> bool:
     return leads and pieces[at + 1].kind == "word" and _names_subject(pieces, at)
 
 
-def _denies(pieces: Sequence[Piece], at: int) -> bool:
+def _denies(pieces: Sequence[TextPiece], at: int) -> bool:
     word = pieces[at].low
     if word in FAILINGS:
         return at + 1 < len(pieces) and pieces[at + 1].low == "to"
     return word in DENIALS or word.endswith("n't")
 
 
-def _is_change(pieces: Sequence[Piece], at: int) -> bool:
+def _is_change(pieces: Sequence[TextPiece], at: int) -> bool:
     """Whether a word only says that what follows has not always been so: was moved to Friday."""
     after = [piece.low for piece in pieces[at + 1 : at + 2]]
     return pieces[at].low in CHANGES and "to" in after and at > 0 and pieces[at - 1].low in BEINGS
 
 
-def _is_no_more(pieces: Sequence[Piece], at: int) -> bool:
+def _is_no_more(pieces: Sequence[TextPiece], at: int) -> bool:
     """Whether a word is part of `no longer` or of `used to`, which are words for not."""
     word, before = pieces[at].low, pieces[at - 1].low if at else ""
     after = pieces[at + 1].low if at + 1 < len(pieces) else ""
     return (word == "longer" and before == "no") or (word == "used" and after == "to" and before not in BEINGS)
 
 
-def _opens(pieces: Sequence[Piece], at: int) -> bool:
+def _opens(pieces: Sequence[TextPiece], at: int) -> bool:
     return at == 0 or pieces[at - 1].text in ENDS_SENTENCE
 
 
-def _may_be_named(piece: Piece) -> bool:
+def _may_be_named(piece: TextPiece) -> bool:
     word = piece.low
     if word in VERBS or (word.endswith("s") and (word[:-1] in VERBS or word.removesuffix("es") in VERBS)):
         return False
     return piece.text.isupper() or len(word) < _LONG or not word.endswith(_COMMON_ENDINGS)
 
 
-def _value(piece: Piece) -> Token:
+def _value(piece: TextPiece) -> StatementToken:
     if piece.kind == "number":
-        kind, value = figure_of(piece.text)
-        return Token(DATE if kind == "dates" else NUMBER, value, piece.text)
+        kind, value = normalize_figure(piece.text)
+        return StatementToken(DATE if kind == "dates" else NUMBER, value, piece.text)
     if piece.kind == "day":
-        return Token(DATE, day_of(piece.text).lower(), piece.text)
+        return StatementToken(DATE, normalize_day(piece.text).lower(), piece.text)
     if piece.kind == "clock":
-        return Token(DATE, clock_of(piece.text), piece.text)
-    return Token(IDENTIFIER, " ".join(piece.text.strip("`").split()).casefold(), piece.text)
+        return StatementToken(DATE, normalize_time(piece.text), piece.text)
+    return StatementToken(IDENTIFIER, " ".join(piece.text.strip("`").split()).casefold(), piece.text)
 
 
-def _denials(pieces: Sequence[Piece]) -> Iterator[tuple[str, str]]:
+def _denials(pieces: Sequence[TextPiece]) -> Iterator[tuple[str, str]]:
     """The words for no with what they are said of, and `used to`, which says that it is so no more."""
     words = [piece for piece in _unquoted(pieces) if piece.kind == "word"]
     for at, piece in enumerate(words):
@@ -307,7 +319,7 @@ def _denials(pieces: Sequence[Piece]) -> Iterator[tuple[str, str]]:
             yield "used to" if is_past else piece.low, " ".join(islice(following, _REACH))
 
 
-def _unquoted(pieces: Sequence[Piece]) -> Sequence[Piece]:
+def _unquoted(pieces: Sequence[TextPiece]) -> Sequence[TextPiece]:
     """The pieces with those of a quotation in its place."""
     if all(piece.kind != "quote" for piece in pieces):
         return pieces

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from scrubjay.text.claims.opposites import CHANGES
 from scrubjay.text.claims.relation_words import ATTRIBUTES, KINSHIP, ROLES, SETTLED
 
-__all__ = ["CHANGED", "ENDED", "HELD", "IN_CHANGED", "SINGLE", "WAYS", "Telling"]
+__all__ = ["CHANGED", "ENDED", "HELD", "IN_CHANGED", "SINGLE", "WAYS", "RelationPattern"]
 
 
-class Telling(NamedTuple):
+class RelationPattern(NamedTuple):
     """A relation, a pattern of how it is told, and whether what else is told may differ: she lives there with a dog.
 
     The pattern has a `value`, and may have `who`, `how` and `rest`. One of the `words` is in all that it fits, in lower
@@ -185,7 +185,7 @@ _LASTING = (
 )
 # Relations with one value, those that are over, and what such an end contradicts.
 SINGLE, ENDED, HELD = (
-    tuple(Telling(relation, expression, loose, words) for relation, expression, loose, words in tellings)
+    tuple(RelationPattern(relation, expression, loose, words) for relation, expression, loose, words in tellings)
     for tellings in (_SINGLE, _OVER, _LASTING)
 )
 CHANGED = re.compile(

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scrubjay.text.claims.normalize import said
+from scrubjay.text.claims.normalize import normalize_statement
 from scrubjay.text.claims.opposites import OTHERS, is_quality, opposite
 from scrubjay.text.claims.pairing import clash, lies_in, same_name
-from scrubjay.text.claims.reading import DATE, LABEL, NUMBER, WORD, Token, reading_of
-from scrubjay.text.claims.relation_patterns import CHANGED, ENDED, HELD, IN_CHANGED, SINGLE, WAYS, Telling
+from scrubjay.text.claims.reading import DATE, LABEL, NUMBER, WORD, StatementToken, parse_statement
+from scrubjay.text.claims.relation_patterns import CHANGED, ENDED, HELD, IN_CHANGED, SINGLE, WAYS, RelationPattern
 from scrubjay.text.claims.relation_words import OCCUPATIONS, ROLES
 
-__all__ = ["clash_of_slots", "slots_of", "told_otherwise"]
+__all__ = ["alternative_words", "find_relation_conflict", "relation_keys"]
 
 _LONGEST = 400
 _REMEMBERED = 2_048
@@ -43,7 +43,7 @@ class _Slot:
     who: frozenset[str]
     how: str
     value: str
-    tokens: tuple[Token, ...]
+    tokens: tuple[StatementToken, ...]
     times: frozenset[str]
     rest: frozenset[str]
     loose: bool
@@ -61,9 +61,9 @@ class _Slot:
         return frozenset(token.key for token in self.tokens)
 
 
-def clash_of_slots(first: str, second: str) -> str:
+def find_relation_conflict(first: str, second: str) -> str:
     """What two statements give as the one value of the same relation, in words; nothing if they do not."""
-    one, other = said(first)[:_LONGEST], said(second)[:_LONGEST]
+    one, other = normalize_statement(first)[:_LONGEST], normalize_statement(second)[:_LONGEST]
     slot = _slot(one)
     # Most statements tell of nothing of the kind: then the other need not be read.
     found = _values(slot, _slot(other)) if slot else ""
@@ -71,12 +71,12 @@ def clash_of_slots(first: str, second: str) -> str:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def told_otherwise(text: str) -> tuple[str, ...] | None:
+def alternative_words(text: str) -> tuple[str, ...] | None:
     """The words by which another value of the same relation may be told; None if it has more than one value at a time.
 
     They need not stand in the text itself: who moved to Rome does not live in Paris any more.
     """
-    plain = said(text)[:_LONGEST]
+    plain = normalize_statement(text)[:_LONGEST]
     slot = _slot(plain) or next(iter(_ended(plain)), None)
     if slot is not None:
         return (*sorted(slot.who), *WAYS.get(slot.relation, ()))
@@ -85,9 +85,9 @@ def told_otherwise(text: str) -> tuple[str, ...] | None:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def slots_of(text: str) -> tuple[str, ...]:
+def relation_keys(text: str) -> tuple[str, ...]:
     """What a statement tells of, without the value: a relation and of whom, spelled as in whatever contradicts it."""
-    plain = said(text)[:_LONGEST]
+    plain = normalize_statement(text)[:_LONGEST]
     single, held = _slot(plain), _held(plain)
     keys = [] if single is None else [(single.relation, single.how, *sorted(single.who))]
     # Of an end and of what it ends only these are compared.
@@ -148,13 +148,13 @@ def _over(ended: str, other: str) -> str:
 @lru_cache(maxsize=_REMEMBERED)
 def _slot(text: str) -> _Slot | None:
     found = _read(text, SINGLE)
-    return None if found is None or reading_of(text).denials else found
+    return None if found is None or parse_statement(text).denials else found
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _held(text: str) -> _Slot | None:
     found = _read(text, HELD)
-    return None if found is None or reading_of(text).denials else found
+    return None if found is None or parse_statement(text).denials else found
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -163,11 +163,11 @@ def _ended(text: str) -> tuple[_Slot, ...]:
     return tuple(_readings(text, ENDED))
 
 
-def _read(text: str, tellings: tuple[Telling, ...]) -> _Slot | None:
+def _read(text: str, tellings: tuple[RelationPattern, ...]) -> _Slot | None:
     return next(_readings(text, tellings), None)
 
 
-def _readings(text: str, tellings: tuple[Telling, ...]) -> Iterator[_Slot]:
+def _readings(text: str, tellings: tuple[RelationPattern, ...]) -> Iterator[_Slot]:
     """What a statement tells of, in all ways in which it can be read."""
     plain = _plain(text)
     # The letters of other scripts may be what is meant by one of these.
@@ -203,12 +203,12 @@ def _filled(relation: str, found: re.Match[str], *, loose: bool) -> _Slot | None
     value, who, rest = (parts.get(name) or "" for name in ("value", "who", "rest"))
     value = value.rstrip(".,")
     # A word before it, so that the first one is not taken for a name because it is the first.
-    tokens = reading_of(f"is {value}").tokens
+    tokens = parse_statement(f"is {value}").tokens
     if not tokens or (relation == "works as" and tokens[-1].said.lower() not in OCCUPATIONS):
         return None
     if relation in ("lives in", "works for", "is married to", "comes from") and tokens[0].kind == DATE:
         return None
-    after = reading_of(f"is {found.string[found.end('value') :]}").tokens
+    after = parse_statement(f"is {found.string[found.end('value') :]}").tokens
     return _Slot(
         relation=relation,
         who=_who(_NEW.sub("", who) if relation == "is" and _is_one_at_a_time(who) else who),
@@ -217,7 +217,7 @@ def _filled(relation: str, found: re.Match[str], *, loose: bool) -> _Slot | None
         value=value,
         tokens=tokens,
         times=frozenset(token.key for token in after if token.kind == DATE),
-        rest=frozenset(token.key for token in reading_of(f"is {rest}").tokens),
+        rest=frozenset(token.key for token in parse_statement(f"is {rest}").tokens),
         loose=loose,
     )
 
@@ -230,7 +230,7 @@ def _is_one_at_a_time(who: str) -> bool:
 def _who(text: str) -> frozenset[str]:
     words = text.lower().split()
     others = {OTHERS[word] for word in words if word in OTHERS}
-    keys = frozenset(reading_of(f"is {text.lower()}").counted) | others
+    keys = frozenset(parse_statement(f"is {text.lower()}").counted) | others
     return keys - _SELF
 
 
@@ -254,9 +254,9 @@ def _change(changed: str, other: str) -> str:
         return ""
     old = _left(found)
     new = found["new"] or found["instead"] or found["chosen"]
-    reading, before_it = reading_of(other), set(reading_of(changed[: found.start()]).counted)
+    reading, before_it = parse_statement(other), set(parse_statement(changed[: found.start()]).counted)
     keys = reading.counted.keys()
-    before, after = reading_of(old.lower()).counted.keys(), reading_of(new.lower()).counted.keys()
+    before, after = parse_statement(old.lower()).counted.keys(), parse_statement(new.lower()).counted.keys()
     if reading.denials or not before or not before <= keys or after & keys or _changed(other):
         return ""
     return f"state: {old} or {new}" if before_it <= keys and len(keys) > len(before) else ""

@@ -5,7 +5,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["Statement", "closed", "gap_after", "key_of", "rejoined", "split_statements", "statements_of"]
+__all__ = [
+    "TextStatement",
+    "close_fence",
+    "comparison_key",
+    "gap_after",
+    "join_statements",
+    "split_statements",
+    "statements_of",
+]
 
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
 _ITEM = re.compile(r"\s{0,3}(?:[-*+\u2022]|\d{1,3}[.)])\s+\S")
@@ -39,7 +47,7 @@ _SHORT = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class TextStatement:
     """One statement, and the number of the block it stands in: a paragraph, a list, a table, code."""
 
     text: str
@@ -55,23 +63,23 @@ def statements_of(text: str) -> tuple[str, ...]:
     return _known(text) if len(text) <= _LONGEST_KNOWN else _split(text)
 
 
-def split_statements(text: str) -> tuple[Statement, ...]:
+def split_statements(text: str) -> tuple[TextStatement, ...]:
     """The statements of a text with where they stand."""
-    found: list[Statement] = []
+    found: list[TextStatement] = []
     for number, block in enumerate(_blocks(text.splitlines())):
         if _is_whole(block):
-            found.append(Statement(closed("\n".join(block).strip("\n")), number, "\n"))
+            found.append(TextStatement(close_fence("\n".join(block).strip("\n")), number, "\n"))
         elif _ITEM.match(block[0]):
-            found += [Statement(item, number, "\n") for item in _items(block)]
+            found += [TextStatement(item, number, "\n") for item in _items(block)]
         else:
-            found += [Statement(sentence, number) for sentence in _sentences("\n".join(block))]
+            found += [TextStatement(sentence, number) for sentence in _sentences("\n".join(block))]
     return tuple(one for one in found if one.text.strip() and not _RULE.fullmatch(one.text))
 
 
-def rejoined(statements: Iterable[Statement]) -> str:
+def join_statements(statements: Iterable[TextStatement]) -> str:
     """Statements as a text again, blocks apart."""
     text = ""
-    last: Statement | None = None
+    last: TextStatement | None = None
     for statement in statements:
         text += (
             statement.text
@@ -82,7 +90,7 @@ def rejoined(statements: Iterable[Statement]) -> str:
     return text
 
 
-def closed(text: str) -> str:
+def close_fence(text: str) -> str:
     """A text with the fence closed that it left open."""
     fence = _open_fence(text.splitlines())
     return f"{text}\n{fence}" if fence else text
@@ -99,7 +107,7 @@ def gap_after(text: str) -> str:
     return "\n\n---\n\n" if _leads(last) else "\n\n"
 
 
-def key_of(statement: str) -> str:
+def comparison_key(statement: str) -> str:
     """What makes a statement the same: not its first capital letter, white space, list mark or final full stop.
 
     All else may be what it is about: FOO=Bar is not FOO=bar, the 12th is not the 13th, and a question claims nothing.

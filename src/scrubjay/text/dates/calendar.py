@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import date, timedelta
 
 from scrubjay.text.dates.spans import Days, Yearly, day, month, quarter, season, year
-from scrubjay.text.dates.tokens import MONTHS, WEEKDAYS, Asked, Found
+from scrubjay.text.dates.tokens import MONTHS, WEEKDAYS, DateMatch, DateTokens
 
 __all__ = ["TO", "dated"]
 
@@ -51,14 +51,14 @@ _HOLIDAYS: dict[tuple[str, ...], tuple[int, int]] = {
 }
 
 
-def dated(asked: Asked, at: int) -> Found | None:
+def dated(asked: DateTokens, at: int) -> DateMatch | None:
     """What a date at a place means; without a year the latest one that has begun."""
     token = asked.tokens[at]
     if token.kind == "date":
-        return Found(_of_figures(token.date), at + 1)
+        return DateMatch(_of_figures(token.date), at + 1)
     if token.kind == "decade":
         first = int(token.text)
-        return Found(Days(date(first, 1, 1), date(first + 10, 1, 1), "range"), at + 1)
+        return DateMatch(Days(date(first, 1, 1), date(first + 10, 1, 1), "range"), at + 1)
     if token.kind == "number":
         return _day_first(asked, at) or _year_alone(asked, at) or _day_alone(asked, at)
     word = token.text
@@ -82,7 +82,7 @@ def _of_figures(numbers: tuple[int, int, int] | None) -> Days | None:
     return day(date(of, number, of_month)) if of_month else month(number, of)
 
 
-def _day_first(asked: Asked, at: int) -> Found | None:
+def _day_first(asked: DateTokens, at: int) -> DateMatch | None:
     """7 May 2023, 7th of May, 3 to 7 May."""
     first, last = asked.number(at, digits=_DAY_DIGITS), None
     if first is None:
@@ -97,7 +97,7 @@ def _day_first(asked: Asked, at: int) -> Found | None:
     return _days_of(asked, name + 1, number=number, first=first, last=last)
 
 
-def _month_first(asked: Asked, at: int) -> Found | None:
+def _month_first(asked: DateTokens, at: int) -> DateMatch | None:
     """May 7th, 2023, May 3-7, May 2023, in May."""
     name, number = asked.word(at), MONTHS[asked.word(at)]
     if name in _DOUBTFUL and asked.tokens[at].owner and asked.leading(at) not in _NEVER_PEOPLE:
@@ -119,7 +119,7 @@ def _month_first(asked: Asked, at: int) -> Found | None:
     return found
 
 
-def _surely_led(asked: Asked, at: int) -> bool:
+def _surely_led(asked: DateTokens, at: int) -> bool:
     if asked.word(at + 1) in TO and asked.word(at + 2) in MONTHS:
         return True
     if asked.word(at - 1) in TO | {"and"} and (asked.word(at - 2) in MONTHS or asked.number(at - 2) is not None):
@@ -131,7 +131,7 @@ def _surely_led(asked: Asked, at: int) -> bool:
     return token.proper or asked.word(at - 1) != "this" or not following.isalpha()
 
 
-def _days_of(asked: Asked, end: int, *, number: int, first: int, last: int | None) -> Found:
+def _days_of(asked: DateTokens, end: int, *, number: int, first: int, last: int | None) -> DateMatch:
     def of_year(of: int) -> Days | None:
         try:
             start = date(of, number, first)
@@ -142,21 +142,21 @@ def _days_of(asked: Asked, end: int, *, number: int, first: int, last: int | Non
     return _of_some_year(asked, end, of_year)
 
 
-def _of_some_year(asked: Asked, end: int, of_year: Callable[[int], Days | None]) -> Found:
+def _of_some_year(asked: DateTokens, end: int, of_year: Callable[[int], Days | None]) -> DateMatch:
     """With the year that follows, else the latest."""
     place = asked.after(end, ",", "of", "in")
     if place < len(asked.tokens) and (asked.tokens[place].text.isdigit() and asked.tokens[place].kind != "decade"):
         of = asked.number(place)
         if of is None and place == end:
             # A date of a year that no calendar has.
-            return Found(None, place + 1)
+            return DateMatch(None, place + 1)
         if of is not None and len(asked.tokens[place].text) == _YEAR_DIGITS and asked.word(place + 1) not in _COUNTED:
-            return Found(of_year(of) if of else None, place + 1)
+            return DateMatch(of_year(of) if of else None, place + 1)
     yearly = Yearly(of_year)
-    return Found(yearly.latest(asked.today), end, yearly)
+    return DateMatch(yearly.latest(asked.today), end, yearly)
 
 
-def _season(asked: Asked, at: int) -> Found | None:
+def _season(asked: DateTokens, at: int) -> DateMatch | None:
     name = asked.word(at)
     found = _of_some_year(asked, at + 1, lambda of: season(name, of))
     if found.yearly:
@@ -168,30 +168,30 @@ def _season(asked: Asked, at: int) -> Found | None:
     return found
 
 
-def _holiday(asked: Asked, at: int) -> Found | None:
+def _holiday(asked: DateTokens, at: int) -> DateMatch | None:
     for words, (number, of_month) in _HOLIDAYS.items():
         if words[0] == asked.word(at) and all(asked.word(at + place) == word for place, word in enumerate(words)):
             return _days_of(asked, at + len(words), number=number, first=of_month, last=None)
     return None
 
 
-def _weekday(asked: Asked, at: int) -> Found:
+def _weekday(asked: DateTokens, at: int) -> DateMatch:
     number = WEEKDAYS[asked.word(at)]
     place = asked.after(at + 1, ",", "the")
     if place < len(asked.tokens) and (asked.tokens[place].kind in ("number", "date") or asked.word(place) in MONTHS):
         date_after = dated(asked, place)
         if date_after and (date_after.days is None or date_after.days.exact == "day"):
             return date_after
-    return Found(day(asked.today - timedelta((asked.today.weekday() - number) % 7)), at + 1)
+    return DateMatch(day(asked.today - timedelta((asked.today.weekday() - number) % 7)), at + 1)
 
 
-def _year_alone(asked: Asked, at: int) -> Found | None:
+def _year_alone(asked: DateTokens, at: int) -> DateMatch | None:
     of, token = asked.number(at), asked.tokens[at]
     if of is None or token.ordinal or not _FIRST_YEAR <= of <= _LAST_YEAR:
         return None
     following = asked.word(at + 1)
     if len(following) == 2 and following[0] == "q" and following[1].isdigit():  # noqa: PLR2004 - as in Q1
-        return Found(quarter(int(following[1]), of), at + 2)
+        return DateMatch(quarter(int(following[1]), of), at + 2)
     beside = [asked.tokens[place].kind for place in (at - 1, at + 1) if 0 <= place < len(asked.tokens)]
     if following in _COUNTED or following == "%" or asked.word(at - 1) in _NUMBERED or {"number", "junk"} & set(beside):
         return None
@@ -200,7 +200,7 @@ def _year_alone(asked: Asked, at: int) -> Found | None:
     return _whole(of, at) if _says_year(asked, at) else None
 
 
-def _says_year(asked: Asked, at: int) -> bool:
+def _says_year(asked: DateTokens, at: int) -> bool:
     """In 2021, our 2021 trip, 2019 to 2021; but not iPhone 2020."""
     if asked.word(at + 1) in TO and _has_year_digits(asked, at + 2):
         return True
@@ -218,15 +218,15 @@ def _says_year(asked: Asked, at: int) -> bool:
     )
 
 
-def _has_year_digits(asked: Asked, at: int) -> bool:
+def _has_year_digits(asked: DateTokens, at: int) -> bool:
     return asked.number(at) is not None and len(asked.tokens[at].text) == _YEAR_DIGITS
 
 
-def _whole(of: int, at: int) -> Found:
-    return Found(year(of), at + 1)
+def _whole(of: int, at: int) -> DateMatch:
+    return DateMatch(year(of), at + 1)
 
 
-def _day_alone(asked: Asked, at: int) -> Found | None:
+def _day_alone(asked: DateTokens, at: int) -> DateMatch | None:
     """On the 7th."""
     first = asked.number(at, digits=_DAY_DIGITS)
     ends = at + 1 == len(asked.tokens) or asked.word(at + 1) in ("?", ".", ",", "!", "\n")
@@ -241,5 +241,5 @@ def _day_alone(asked: Asked, at: int) -> Found | None:
         except ValueError:
             continue
         if found <= asked.today:
-            return Found(day(found), at + 1)
+            return DateMatch(day(found), at + 1)
     return None

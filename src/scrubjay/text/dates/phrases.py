@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 from scrubjay.text.dates.calendar import TO, dated
 from scrubjay.text.dates.relative import relative
-from scrubjay.text.dates.spans import Days, Span, quarter, third
-from scrubjay.text.dates.tokens import ORDINALS, TELLING, WEEKDAYS, Asked, Found, tokens_of
+from scrubjay.text.dates.spans import DateSpan, Days, quarter, third
+from scrubjay.text.dates.tokens import ORDINALS, TELLING, WEEKDAYS, DateMatch, DateTokens, tokens_of
 
-__all__ = ["Span", "date_words", "days_named"]
+__all__ = ["DateSpan", "date_words", "find_dates"]
 
 _MOST_SPANS = 8
 _KINDS = frozenset({"number", "date", "decade"})
@@ -15,12 +15,12 @@ _PARTS = {"early": 0, "mid": 1, "late": 2, "beginning": 0, "start": 0, "middle":
 _PARTS_OF = frozenset({"beginning", "start", "middle", "end"})
 
 
-def days_named(text: str, *, today: datetime) -> tuple[Span, ...]:
+def find_dates(text: str, *, today: datetime) -> tuple[DateSpan, ...]:
     """What a text says about days; without a year the latest is meant, and a date that does not exist is nothing."""
     tokens = tokens_of(text)
     if not tokens:
         return ()
-    asked = Asked(tokens, (today.astimezone(UTC) if today.tzinfo else today).date())
+    asked = DateTokens(tokens, (today.astimezone(UTC) if today.tzinfo else today).date())
     return tuple(dict.fromkeys(days.span for days in _all(asked) if days.start < days.end))[:_MOST_SPANS]
 
 
@@ -29,7 +29,7 @@ def date_words(moment: datetime) -> str:
     return f"{moment.day} {moment:%B} {moment.year}"
 
 
-def _all(asked: Asked) -> list[Days]:
+def _all(asked: DateTokens) -> list[Days]:
     found: list[Days] = []
     at = 0
     while at < len(asked.tokens):
@@ -48,7 +48,7 @@ def _all(asked: Asked) -> list[Days]:
     return found
 
 
-def _expression(asked: Asked, at: int) -> Found | None:
+def _expression(asked: DateTokens, at: int) -> DateMatch | None:
     """Since March, between May and July, from Monday to Friday, or days alone."""
     word = asked.word(at)
     if word == "since":
@@ -65,7 +65,7 @@ def _expression(asked: Asked, at: int) -> Found | None:
     return first
 
 
-def _between(first: Found, last: Found) -> Found:
+def _between(first: DateMatch, last: DateMatch) -> DateMatch:
     """Both, with what is between them; one without a year is of the year that the other tells."""
     one, other = first.days, last.days
     if one and other and first.yearly:
@@ -75,16 +75,16 @@ def _between(first: Found, last: Found) -> Found:
     if one and other and one.start > other.start and one.exact == other.exact == "day":
         # Monday to Friday, asked on a Wednesday.
         one = one._replace(start=one.start - timedelta(7))
-    return Found(Days(one.start, other.end, "range") if one and other else None, last.end)
+    return DateMatch(Days(one.start, other.end, "range") if one and other else None, last.end)
 
 
-def _named(asked: Asked, at: int) -> Found | None:
+def _named(asked: DateTokens, at: int) -> DateMatch | None:
     if at >= len(asked.tokens):
         return None
     return _part(asked, at) or _piece(asked, at) or relative(asked, at) or dated(asked, at)
 
 
-def _part(asked: Asked, at: int) -> Found | None:
+def _part(asked: DateTokens, at: int) -> DateMatch | None:
     """Early June, the end of 2023, late last month."""
     number = _PARTS.get(asked.word(at))
     if number is None or (asked.word(at) in _PARTS_OF and asked.word(at + 1) != "of"):
@@ -93,10 +93,10 @@ def _part(asked: Asked, at: int) -> Found | None:
     whole = (relative(asked, place) or dated(asked, place)) if place < len(asked.tokens) else None
     if whole is None or whole.days is None:
         return whole
-    return Found(third(whole.days, number), whole.end)
+    return DateMatch(third(whole.days, number), whole.end)
 
 
-def _piece(asked: Asked, at: int) -> Found | None:
+def _piece(asked: DateTokens, at: int) -> DateMatch | None:
     """The first week of June, the last Friday of 2023, the second half of last year."""
     number = asked.number(at, digits=1) if asked.tokens[at].ordinal else ORDINALS.get(asked.word(at))
     unit = asked.word(at + 1)
@@ -106,7 +106,7 @@ def _piece(asked: Asked, at: int) -> Found | None:
     whole = (relative(asked, place) or dated(asked, place)) if place < len(asked.tokens) else None
     if whole is None or whole.days is None or whole.days.exact not in ("month", "quarter", "season", "year"):
         return None
-    return Found(_nth(number, unit, whole.days), whole.end)
+    return DateMatch(_nth(number, unit, whole.days), whole.end)
 
 
 _PIECES = frozenset({"week", "weekend", "half", "quarter", *WEEKDAYS})

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from scrubjay.text.dates.calendar import dated
 from scrubjay.text.dates.spans import Days, Yearly, day, month, quarter, shifted, week, weekend, year
-from scrubjay.text.dates.tokens import NUMBERS, WEEKDAYS, Asked, Found
+from scrubjay.text.dates.tokens import NUMBERS, WEEKDAYS, DateMatch, DateTokens
 
 __all__ = ["relative"]
 
@@ -18,19 +18,19 @@ _NEAR = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
 _FEW = (2, 5)
 
 
-def relative(asked: Asked, at: int) -> Found | None:
+def relative(asked: DateTokens, at: int) -> DateMatch | None:
     """What an expression at a place means that looks from today."""
     word, today = asked.word(at), asked.today
     if word in _NEAR:
-        return Found(day(today + timedelta(_NEAR[word])), at + 1)
+        return DateMatch(day(today + timedelta(_NEAR[word])), at + 1)
     if word == "day" and (asked.word(at + 1), asked.word(at + 2)) == ("before", "yesterday"):
-        return Found(day(today - timedelta(2)), at + 3)
+        return DateMatch(day(today - timedelta(2)), at + 3)
     if word == "day" and (asked.word(at + 1), asked.word(at + 2)) == ("after", "tomorrow"):
-        return Found(day(today + timedelta(2)), at + 3)
+        return DateMatch(day(today + timedelta(2)), at + 3)
     if word == "other" and asked.word(at - 1) == "the" and asked.word(at + 1) == "day":
-        return Found(Days(today - timedelta(7), today, "range"), at + 2)
+        return DateMatch(Days(today - timedelta(7), today, "range"), at + 2)
     if word == "weekend" and asked.word(at - 1) == "the":
-        return Found(_begun(weekend(today), today), at + 1)
+        return DateMatch(_begun(weekend(today), today), at + 1)
     if word in WEEKDAYS:
         return _in_week(asked, at)
     if word in _EARLIER | _LATER | _NOW:
@@ -38,13 +38,13 @@ def relative(asked: Asked, at: int) -> Found | None:
     return _ago(asked, at)
 
 
-def _in_week(asked: Asked, at: int) -> Found | None:
+def _in_week(asked: DateTokens, at: int) -> DateMatch | None:
     """Friday of last week."""
     place = asked.after(at + 1, "of", "in")
     if asked.word(place) not in _EARLIER | _LATER | _NOW or asked.word(place + 1) != "week":
         return None
     start = _neighbour("week", asked.today, _way(asked.word(place))).start
-    return Found(day(start + timedelta(WEEKDAYS[asked.word(at)])), place + 2)
+    return DateMatch(day(start + timedelta(WEEKDAYS[asked.word(at)])), place + 2)
 
 
 class _Count(NamedTuple):
@@ -54,7 +54,7 @@ class _Count(NamedTuple):
     end: int
 
 
-def _count(asked: Asked, at: int) -> _Count | None:
+def _count(asked: DateTokens, at: int) -> _Count | None:
     """Two weeks, a month, a couple of days, a few years."""
     place = asked.after(at, "a", "an")
     word, number = asked.word(place), asked.number(place)
@@ -71,7 +71,7 @@ def _count(asked: Asked, at: int) -> _Count | None:
     return _Count(least, most, unit, place + 1) if most and unit else None
 
 
-def _ago(asked: Asked, at: int) -> Found | None:
+def _ago(asked: DateTokens, at: int) -> DateMatch | None:
     """Three days ago, a week from now."""
     count = _count(asked, at)
     if count is None:
@@ -84,8 +84,8 @@ def _ago(asked: Asked, at: int) -> Found | None:
         return None
     near, far = (shifted(asked.today, sign * times, count.unit) for times in (count.least, count.most))
     if near != far:
-        return Found(Days(min(near, far), max(near, far) + timedelta(1), "range"), end)
-    return Found(_around(near, count.unit), end)
+        return DateMatch(Days(min(near, far), max(near, far) + timedelta(1), "range"), end)
+    return DateMatch(_around(near, count.unit), end)
 
 
 def _around(one: date, unit: str) -> Days:
@@ -97,7 +97,7 @@ def _around(one: date, unit: str) -> Days:
     return month(one.month, one.year) if unit == "month" else year(one.year)
 
 
-def _several(asked: Asked, at: int) -> Found | None:
+def _several(asked: DateTokens, at: int) -> DateMatch | None:
     """The last three days, the past week, the next two months: up to today, or from it on."""
     which, following = asked.word(at), asked.word(at + 1)
     if which in _NOW:
@@ -113,22 +113,22 @@ def _several(asked: Asked, at: int) -> Found | None:
         return None
     today = asked.today
     if which in _LATER:
-        return Found(Days(today, shifted(today, count.most, count.unit) + timedelta(1), "range"), count.end)
-    return Found(Days(shifted(today, -count.most, count.unit), today + timedelta(1), "range"), count.end)
+        return DateMatch(Days(today, shifted(today, count.most, count.unit) + timedelta(1), "range"), count.end)
+    return DateMatch(Days(shifted(today, -count.most, count.unit), today + timedelta(1), "range"), count.end)
 
 
-def _beside(asked: Asked, at: int) -> Found | None:
+def _beside(asked: DateTokens, at: int) -> DateMatch | None:
     """Last week, this month, next Friday, last Christmas."""
     following, today, way = asked.word(at + 1), asked.today, _way(asked.word(at))
     if following in _TIMES_OF_DAY:
-        return Found(day(today + timedelta(way)), at + 2)
+        return DateMatch(day(today + timedelta(way)), at + 2)
     if following in ("week", "weekend", "month", "quarter", "year"):
         found = _neighbour(following, today, way)
         named = WEEKDAYS.get(asked.word(asked.after(at + 2, "on"))) if following == "week" else None
-        return Found(found, at + 2) if named is None else Found(day(found.start + timedelta(named)), at + 3)
+        return DateMatch(found, at + 2) if named is None else DateMatch(day(found.start + timedelta(named)), at + 3)
     number = WEEKDAYS.get(following, _SHORT_WEEKDAYS.get(following))
     if number is not None:
-        return Found(_weekday(number, today, way), at + 2)
+        return DateMatch(_weekday(number, today, way), at + 2)
     inner = dated(asked, at + 1) if at + 1 < len(asked.tokens) and asked.tokens[at + 1].kind == "word" else None
     return inner._replace(days=_chosen(inner.yearly, today, way), yearly=None) if inner and inner.yearly else inner
 

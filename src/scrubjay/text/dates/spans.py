@@ -6,7 +6,20 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 
-__all__ = ["Days", "Span", "Yearly", "day", "month", "quarter", "season", "shifted", "third", "week", "weekend", "year"]
+__all__ = [
+    "DateSpan",
+    "Days",
+    "Yearly",
+    "day",
+    "month",
+    "quarter",
+    "season",
+    "shifted",
+    "third",
+    "week",
+    "weekend",
+    "year",
+]
 
 _MONTHS = 12
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
@@ -15,7 +28,7 @@ _YEARS_SOUGHT = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DateSpan:
     """Days of UTC in a row, the last one not counted; `exact` is what was named: a day, a week, a month, a range …"""
 
     start: datetime
@@ -31,10 +44,10 @@ class Days(NamedTuple):
     exact: str
 
     @property
-    def span(self) -> Span:
+    def span(self) -> DateSpan:
         """As moments."""
         first, last = (datetime.combine(each, time(), UTC) for each in (self.start, self.end))
-        return Span(first, last, self.exact)
+        return DateSpan(first, last, self.exact)
 
 
 class Yearly(NamedTuple):

@@ -8,7 +8,18 @@ from typing import NamedTuple
 
 from scrubjay.text.dates.spans import Days, Yearly
 
-__all__ = ["LEADS", "MONTHS", "NUMBERS", "ORDINALS", "TELLING", "WEEKDAYS", "Asked", "Found", "Token", "tokens_of"]
+__all__ = [
+    "LEADS",
+    "MONTHS",
+    "NUMBERS",
+    "ORDINALS",
+    "TELLING",
+    "WEEKDAYS",
+    "DateMatch",
+    "DateToken",
+    "DateTokens",
+    "tokens_of",
+]
 
 # A question that needs more room than this names its days at the beginning.
 _LOOKED_AT = 2_000
@@ -66,7 +77,7 @@ _COMMON = frozenset("a an from new st other few day half end".split())
 _QUICK = re.compile(rf"\d|\b(?:{'|'.join(sorted(TELLING - _COMMON))}|ago|back|new year|other day|from now|end of)")
 
 
-class Token(NamedTuple):
+class DateToken(NamedTuple):
     """A word in lower case, a number, a date, or a sign."""
 
     text: str
@@ -80,7 +91,7 @@ class Token(NamedTuple):
     date: tuple[int, int, int] | None = None
 
 
-class Found(NamedTuple):
+class DateMatch(NamedTuple):
     """Days, where their expression ends, and of what every year has, what it is. No days: those of no calendar."""
 
     days: Days | None
@@ -89,10 +100,10 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DateTokens:
     """A question in pieces, and the day on which it is asked."""
 
-    tokens: Sequence[Token]
+    tokens: Sequence[DateToken]
     today: date
 
     def word(self, at: int) -> str:
@@ -133,7 +144,7 @@ class Asked:
         return True
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[DateToken]:
     """The pieces of the beginning of a text; none if it cannot name a day."""
     text = text[:_LOOKED_AT].replace("\u2019", "'").replace("\u2013", "-").replace("\u2014", "-")
     folded = text.lower()
@@ -142,18 +153,18 @@ def tokens_of(text: str) -> list[Token]:
     return [_token(found, text) for found in _TOKEN.finditer(folded)] if _QUICK.search(folded) else []
 
 
-def _token(found: re.Match[str], text: str) -> Token:
+def _token(found: re.Match[str], text: str) -> DateToken:
     kind, whole = found.lastgroup or "rest", found[0]
     if kind == "word":
         plain = whole.removesuffix("'s")
-        return Token(plain, kind, proper=text[found.start()].isupper(), owner=plain != whole)
+        return DateToken(plain, kind, proper=text[found.start()].isupper(), owner=plain != whole)
     if kind == "number":
-        return Token(found["number"], kind, ordinal=not whole[-1].isdigit())
+        return DateToken(found["number"], kind, ordinal=not whole[-1].isdigit())
     if kind == "decade":
-        return Token(found["decade"], kind)
+        return DateToken(found["decade"], kind)
     if kind in ("iso", "slash"):
-        return Token(whole, "date", date=_numbers(kind, whole))
-    return Token(whole, kind)
+        return DateToken(whole, "date", date=_numbers(kind, whole))
+    return DateToken(whole, kind)
 
 
 def _numbers(kind: str, whole: str) -> tuple[int, int, int] | None:

@@ -7,7 +7,7 @@ from functools import cache
 from scrubjay.text.screening.injection_rules import ANYWHERE, ORDERS, STARTS
 from scrubjay.text.scripts import folded_script, same_letters
 
-__all__ = ["suspicions"]
+__all__ = ["find_injections"]
 
 # Letters nobody sees that spell ASCII, and others that nobody sees in a row: the flags of regions have a few of them.
 _TAGS = re.compile("(?<!\U0001f3f4)[\U000e0020-\U000e007e]{8,}+")
@@ -29,7 +29,7 @@ _LABEL = re.compile(r"[A-Za-z0-9_-]*+")
 _START = re.compile(STARTS)
 
 
-def suspicions(text: str) -> tuple[str, ...]:
+def find_injections(text: str) -> tuple[str, ...]:
     """What in a text seems to be meant for whoever reads it as an agent, in words; empty when nothing does."""
     found: dict[str, None] = {}
     if _LABEL.fullmatch(text):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scrubjay.text.screening.secret_rules import INNOCENT_ENDINGS, INNOCENT_STARTS, NAMES, ORDINARY
 
-__all__ = ["Named", "is_mixed", "is_placeholder", "name_in", "named_secrets"]
+__all__ = ["SecretName", "is_mixed", "is_placeholder", "name_in", "named_secrets"]
 
 _KINDS = {
     "password": "password", "short": "password", "pin": "pin", "phrase": "passphrase", "strong": "key",
@@ -40,7 +40,7 @@ _BREAK = re.compile(r"[_\s-]+|(?<=[a-z])(?=[A-Z])")
 _NAME_BACKWARDS = re.compile("[A-Za-z0-9_-]*+")
 
 
-class Named(NamedTuple):
+class SecretName(NamedTuple):
     """A name under which secrets stand."""
 
     family: str
@@ -114,13 +114,13 @@ class Named(NamedTuple):
         return self.family in ("strong", "weak") and bool(_LONG_HEX.fullmatch(value) and is_mixed(value))
 
 
-def named_secrets(text: str) -> Iterator[Named]:
+def named_secrets(text: str) -> Iterator[SecretName]:
     """The names that stand in a text, in the order in which they are to be looked after."""
     folded = _lowered(text)
     return (named for named in _NAMES if named.name in folded)
 
 
-def name_in(label: str) -> Named | None:
+def name_in(label: str) -> SecretName | None:
     """What a label is a name of, if of a secret."""
     folded = _lowered(label)
     for named in _NAMES:
@@ -131,7 +131,7 @@ def name_in(label: str) -> Named | None:
     return None
 
 
-_NAMES = tuple(Named(*name) for name in NAMES)
+_NAMES = tuple(SecretName(*name) for name in NAMES)
 
 
 def _lowered(text: str) -> str:

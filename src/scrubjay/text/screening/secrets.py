@@ -4,7 +4,7 @@ import re
 from functools import cache
 
 from scrubjay.text.screening.secret_rules import TOKENS
-from scrubjay.text.screening.secret_values import Named, is_mixed, is_placeholder, name_in, named_secrets
+from scrubjay.text.screening.secret_values import SecretName, is_mixed, is_placeholder, name_in, named_secrets
 
 __all__ = ["REDACTED", "redact", "redact_named"]
 
@@ -131,7 +131,7 @@ def _under_names(text: str, kinds: _Kinds) -> str:
     return text
 
 
-def _replaced(text: str, named: Named, kinds: _Kinds) -> str:
+def _replaced(text: str, named: SecretName, kinds: _Kinds) -> str:
     parts: list[str] = []
     at = 0
     for start, end in named.spans(text):

@@ -9,7 +9,7 @@ from itertools import pairwise
 from scrubjay.text.tags.builtin import ABBREVIATIONS, NO_PLURALS, SPELLINGS
 from scrubjay.text.tokens import running_terms_of
 
-__all__ = ["Folded", "folded", "initials", "is_foldable", "key_of", "spelt"]
+__all__ = ["FoldedTag", "fold_tag", "initials", "is_foldable", "normalize_tag", "tag_key"]
 
 _KNOWN_TAGS = 16_384
 _LONGEST = 120
@@ -31,7 +31,7 @@ _LINKS = frozenset("a and by for from in of on or the to with".split())
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class FoldedTag:
     """A tag as it is compared: tags with one key are one tag.
 
     `parts` are its words and numbers in order, `stems` the words without endings, `full` without abbreviations.
@@ -46,7 +46,7 @@ class Folded:
 
 
 @lru_cache(maxsize=_KNOWN_TAGS)
-def spelt(tag: str) -> str:
+def normalize_tag(tag: str) -> str:
     """A tag as it is written: lower case, words joined by hyphens; what is not Latin keeps its signs."""
     tidy = " ".join(tag.split()).lstrip("# ").lower()
     if not is_foldable(tidy):
@@ -59,23 +59,23 @@ def is_foldable(tag: str) -> bool:
     return len(tag) <= _LONGEST and _FOLDABLE.fullmatch(tag) is not None
 
 
-def key_of(tag: str) -> str:
+def tag_key(tag: str) -> str:
     """What is equal for all spellings of one tag."""
-    return folded(tag).key
+    return fold_tag(tag).key
 
 
 @lru_cache(maxsize=_KNOWN_TAGS)
-def folded(tag: str) -> Folded:
+def fold_tag(tag: str) -> FoldedTag:
     """What a tag is compared by."""
     if not is_foldable(tag):
         plain = unicodedata.normalize("NFC", " ".join(tag.split())).lower()
-        return Folded(plain, (plain,), (plain,), (), (plain,), plain)
+        return FoldedTag(plain, (plain,), (plain,), (), (plain,), plain)
     parts = _parts(tag.lower())
     words = tuple(part for part in parts if not part.isdigit())
     numbers = tuple(part for part in parts if part.isdigit())
     stems = tuple(map(_stem, words))
     full = _joined(tuple(ABBREVIATIONS.get(part, part) for part in _without_rest(parts)))
-    return Folded(_joined(_without_rest(parts)), parts, words, numbers, stems, full)
+    return FoldedTag(_joined(_without_rest(parts)), parts, words, numbers, stems, full)
 
 
 def initials(words: tuple[str, ...]) -> tuple[str, str]:

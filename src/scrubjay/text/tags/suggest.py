@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from scrubjay.text.related_words import is_word
-from scrubjay.text.tags.spelling import spelt
+from scrubjay.text.tags.spelling import normalize_tag
 from scrubjay.text.tokens import STOP_WORDS, running_terms_of
 
-__all__ = ["Phrase", "is_common", "is_name", "phrases_of"]
+__all__ = ["TagPhrase", "find_phrases", "is_common", "is_name"]
 
 _READ = 2_000
 _LONGEST_PHRASE = 3
@@ -25,7 +25,7 @@ _SHORTEST_NAME, _LONGEST_NAME = 4, 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Phrase:
+class TagPhrase:
     """A few words of a text, spelt as a tag; how often they stand there, and whether in the title."""
 
     tag: str
@@ -35,7 +35,7 @@ class Phrase:
     in_title: bool
 
 
-def phrases_of(text: str, *, title: str = "") -> list[Phrase]:
+def find_phrases(text: str, *, title: str = "") -> list[TagPhrase]:
     """Its phrases of up to three words, those in the title first, then longer ones, then those that come again."""
     head = set(_spelt_phrases(title))
     body = list(_spelt_phrases(_NOISE.sub(" . ", text[:_READ])))
@@ -43,7 +43,7 @@ def phrases_of(text: str, *, title: str = "") -> list[Phrase]:
     written = dict([*body, *head])
     titled = {tag for tag, _ in head}
     found = [
-        Phrase(tag=tag, written=written[tag], words=tag.count("-") + 1, times=count, in_title=tag in titled)
+        TagPhrase(tag=tag, written=written[tag], words=tag.count("-") + 1, times=count, in_title=tag in titled)
         for tag, count in times.items()
     ]
     found.sort(key=lambda one: (not one.in_title, -one.words * min(one.times, 2), -one.times, one.tag))
@@ -56,7 +56,7 @@ def is_common(tag: str) -> bool:
     return all(is_word(term) for word in tag.split("-") for term in running_terms_of(word))
 
 
-def is_name(phrase: Phrase) -> bool:
+def is_name(phrase: TagPhrase) -> bool:
     """Whether a single word is written as the names of programs and products are, and is no word of the language."""
     word = phrase.written
     if not _SHORTEST_NAME <= len(word) <= _LONGEST_NAME and not (word.isupper() and word.isalpha()):
@@ -67,7 +67,7 @@ def is_name(phrase: Phrase) -> bool:
 def _spelt_phrases(text: str) -> Iterator[tuple[str, str]]:
     for piece in _BREAK.split(text):
         words = _WORD.findall(piece)
-        spellings = [spelt(word) for word in words]
+        spellings = [normalize_tag(word) for word in words]
         for start, word in enumerate(words):
             if spellings[start] in STOP_WORDS:
                 continue

@@ -5,15 +5,15 @@ from heapq import nlargest
 from math import log, sqrt
 
 from scrubjay.text.grams import grams_of
-from scrubjay.text.tags.spelling import folded, initials
+from scrubjay.text.tags.spelling import fold_tag, initials
 
-__all__ = ["Vocabulary"]
+__all__ = ["TagVocabulary"]
 
 # Sets that remember their order: what is found must not depend on how strings are hashed.
 _Tags = dict[str, None]
 
 
-class Vocabulary:
+class TagVocabulary:
     """Finds tags by what they have in common with another: letters, words, initials."""
 
     def __init__(self, tags: Sequence[str] = ()) -> None:
@@ -60,7 +60,7 @@ class Vocabulary:
         return {one: share / sqrt(len(self._marks[one])) for one, share in found.items()}
 
     def _abbreviated(self, tag: str, *, limit: int) -> Iterable[str]:
-        fold = folded(tag)
+        fold = fold_tag(tag)
         if len(fold.words) == 1:
             return sorted(self._short.get(fold.words[0], ()))[:limit]
         numbers = "".join(fold.numbers)
@@ -69,12 +69,12 @@ class Vocabulary:
 
 def _marks_of(tag: str) -> frozenset[str]:
     """What it is found by: signs keep words and stems apart from letters."""
-    fold = folded(tag)
+    fold = fold_tag(tag)
     return frozenset((*grams_of(fold.key), *(f"={part}" for part in fold.parts), *(f"~{stem}" for stem in fold.stems)))
 
 
 def _initials_of(tag: str) -> Iterator[str]:
-    words = folded(tag).words
+    words = fold_tag(tag).words
     return iter(dict.fromkeys(initials(words) if len(words) > 1 else ()))
 
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrubjay.text.claims.extract import added, claims_of, differences, lost, only_in_one
+from scrubjay.text.claims.extract import added_claims, claims_of, count_extra_figures, find_differences, lost_claims
 
 
 def differ(first: str, second: str) -> tuple[str, ...]:
-    return differences(claims_of(first), claims_of(second))
+    return find_differences(claims_of(first), claims_of(second))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_the_same_in_other_words_and_more_of_it_is_no_difference(first: str, sec
 
 
 def test_figures_and_days_of_one_text_alone_are_counted() -> None:
-    assert only_in_one(claims_of("Two cats came on Friday."), claims_of("One cat came.")) == 1
+    assert count_extra_figures(claims_of("Two cats came on Friday."), claims_of("One cat came.")) == 1
 
 
 INPUTS = ["The target is $2M by 7 May 2023. It does not work with `foo_bar`.", 'Anna said "go on" in v1.2.']
@@ -117,7 +117,7 @@ INPUTS = ["The target is $2M by 7 May 2023. It does not work with `foo_bar`.", '
     ],
 )
 def test_what_is_lost_is_told(output: str, missing: tuple[str, ...]) -> None:
-    assert lost(INPUTS, output) == missing
+    assert lost_claims(INPUTS, output) == missing
 
 
 @pytest.mark.parametrize(
@@ -131,18 +131,18 @@ def test_what_is_lost_is_told(output: str, missing: tuple[str, ...]) -> None:
     ],
 )
 def test_what_is_invented_is_told(output: str, invented: tuple[str, ...]) -> None:
-    assert added(INPUTS, output) == invented
+    assert added_claims(INPUTS, output) == invented
 
 
 def test_a_state_that_is_turned_round_is_lost() -> None:
-    assert lost(["The flag is enabled."], "The flag is disabled.") == ("state: enabled became disabled",)
+    assert lost_claims(["The flag is enabled."], "The flag is disabled.") == ("state: enabled became disabled",)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_any_text_can_be_read_and_loses_nothing_to_itself(first: str, second: str) -> None:
     assert differ(first, first) == ()
-    assert lost([first], first) == added([first], first) == ()
+    assert lost_claims([first], first) == added_claims([first], first) == ()
     assert bool(differ(first, second)) is bool(differ(second, first))
 
 
@@ -183,7 +183,7 @@ def test_lists_of_figures_and_names_are_compared_without_trying_each_with_each()
     second = " ".join(f"{one} Yan{'r' * (one % 50)}" for one in range(8000, 16000))
     before = time.process_time()
     assert differ(first, second)
-    assert lost([first], second)
+    assert lost_claims([first], second)
     assert time.process_time() - before < 5
 
 
@@ -195,9 +195,9 @@ def test_long_texts_are_not_kept_in_memory() -> None:
 
 
 def test_a_part_of_what_is_told_is_told() -> None:
-    assert lost(["We met in May 2023."], "We met on 7 May 2023.") == ()
-    assert lost(["We met on 7 May 2023."], "We met in May 2023.") == ("date: 7 May 2023",)
-    assert lost(["It took 5 minutes and 7 hours."], "It took 7 minutes and 5 hours.") == (
+    assert lost_claims(["We met in May 2023."], "We met on 7 May 2023.") == ()
+    assert lost_claims(["We met on 7 May 2023."], "We met in May 2023.") == ("date: 7 May 2023",)
+    assert lost_claims(["It took 5 minutes and 7 hours."], "It took 7 minutes and 5 hours.") == (
         "number: 5 minute",
         "number: 7 hour",
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scrubjay.text.claims.relation_patterns import CHANGED, ENDED, HELD, IN_CHANGED, SINGLE, Telling
+from scrubjay.text.claims.relation_patterns import CHANGED, ENDED, HELD, IN_CHANGED, SINGLE, RelationPattern
 
 _TELLINGS = tuple(dict.fromkeys((*SINGLE, *ENDED, *HELD)))
 _TOLD = (
@@ -32,7 +32,7 @@ _TOLD = (
 
 
 @pytest.mark.parametrize("telling", _TELLINGS, ids=lambda one: f"{one.relation}: {one.words[0]}")
-def test_what_a_pattern_fits_has_one_of_its_words(telling: Telling) -> None:
+def test_what_a_pattern_fits_has_one_of_its_words(telling: RelationPattern) -> None:
     fitting = [text for text in _TOLD if telling.pattern.match(text)]
     assert fitting
     assert all(any(word in text.lower() for word in telling.words) for text in fitting)

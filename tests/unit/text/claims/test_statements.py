@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrubjay.text.claims.statements import gap_after, key_of, rejoined, split_statements, statements_of
+from scrubjay.text.claims.statements import comparison_key, gap_after, join_statements, split_statements, statements_of
 
 LINES = st.sampled_from(
     [
@@ -44,23 +44,23 @@ def test_texts_are_taken_apart_where_they_may_be(text: str, statements: tuple[st
 @given(st.lists(LINES, max_size=12).map("\n".join))
 def test_joined_again_they_are_the_same(text: str) -> None:
     statements = split_statements(text)
-    assert statements_of(rejoined(statements)) == tuple(statement.text for statement in statements)
+    assert statements_of(join_statements(statements)) == tuple(statement.text for statement in statements)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(LINES, max_size=8).map("\n".join), st.lists(LINES, max_size=8).map("\n".join))
 def test_texts_that_are_put_together_keep_their_statements(first: str, second: str) -> None:
     both = first + gap_after(first) + second.strip("\n")
-    kept = [key_of(statement) for statement in statements_of(first)]
-    closed = [key_of(statement) for statement in statements_of(both)[: len(kept)]]
+    kept = [comparison_key(statement) for statement in statements_of(first)]
+    closed = [comparison_key(statement) for statement in statements_of(both)[: len(kept)]]
     assert len(closed) == len(kept)
     assert statements_of(both)[len(kept) :] == statements_of(second.strip("\n"))
 
 
 def test_the_same_statement_is_known_whatever_its_mark_and_first_letter_and_full_stop() -> None:
-    assert key_of("- The  login\nfailed!") == key_of("the login failed.")
-    assert key_of("Say `a`.") == key_of("say `a`")
-    assert key_of("...") == "..."
+    assert comparison_key("- The  login\nfailed!") == comparison_key("the login failed.")
+    assert comparison_key("Say `a`.") == comparison_key("say `a`")
+    assert comparison_key("...") == "..."
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_same_statement_is_known_whatever_its_mark_and_first_letter_and_full
     ],
 )
 def test_what_may_be_another_thing_is_another_statement(first: str, second: str) -> None:
-    assert key_of(first) != key_of(second)
+    assert comparison_key(first) != comparison_key(second)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.drawing import moments, some
 
-from scrubjay.text.dates.phrases import Span, date_words, days_named
+from scrubjay.text.dates.phrases import DateSpan, date_words, find_dates
 
 TODAY = datetime(2023, 8, 16, 15, 30, tzinfo=UTC)
 _WORDS = (
@@ -159,10 +159,10 @@ def test_what_people_ask(case: str) -> None:
     start, *rest = expected.split()
     first = datetime.fromisoformat(start).replace(tzinfo=UTC)
     last = datetime.fromisoformat(rest[0]).replace(tzinfo=UTC) if rest else first + timedelta(1)
-    wanted = (Span(first, last, rest[1] if rest else "day"),)
-    assert days_named(f"What did Anna say {asked}", today=TODAY) == wanted
-    assert days_named(asked, today=TODAY) == wanted
-    assert days_named(asked.replace("'", "\u2019"), today=TODAY) == wanted
+    wanted = (DateSpan(first, last, rest[1] if rest else "day"),)
+    assert find_dates(f"What did Anna say {asked}", today=TODAY) == wanted
+    assert find_dates(asked, today=TODAY) == wanted
+    assert find_dates(asked.replace("'", "\u2019"), today=TODAY) == wanted
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_what_people_ask(case: str) -> None:
     ],
 )  # fmt: skip
 def test_what_only_looks_like_a_day(text: str) -> None:
-    assert days_named(text, today=TODAY) == ()
+    assert find_dates(text, today=TODAY) == ()
 
 
 @pytest.mark.parametrize(
@@ -193,27 +193,27 @@ def test_what_only_looks_like_a_day(text: str) -> None:
     ],
 )  # fmt: skip
 def test_a_day_of_no_calendar_is_nothing(text: str) -> None:
-    assert days_named(text, today=TODAY) == ()
+    assert find_dates(text, today=TODAY) == ()
 
 
 def test_several_are_told_in_order_and_once() -> None:
-    found = days_named("Was it in June 2021 or on 7 May 2022, or in June 2021?", today=TODAY)
+    found = find_dates("Was it in June 2021 or on 7 May 2022, or in June 2021?", today=TODAY)
     assert [span.start.date() for span in found] == [date(2021, 6, 1), date(2022, 5, 7)]
 
 
 def test_of_several_years_all_count_or_none() -> None:
-    found = days_named("Was it in 2019, 2020 or 2021?", today=TODAY)
+    found = find_dates("Was it in 2019, 2020 or 2021?", today=TODAY)
     assert [span.start.year for span in found] == [2019, 2020, 2021]
-    assert [span.start.year for span in days_named("I wonder:\n2020?\niPhone 2021", today=TODAY)] == [2020]
+    assert [span.start.year for span in find_dates("I wonder:\n2020?\niPhone 2021", today=TODAY)] == [2020]
 
 
 def test_today_is_that_of_utc() -> None:
     late = datetime(2023, 8, 16, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
-    assert [span.start.date() for span in days_named("today", today=late)] == [date(2023, 8, 17)]
+    assert [span.start.date() for span in find_dates("today", today=late)] == [date(2023, 8, 17)]
 
 
 def test_this_winter_is_the_one_that_began_last_year() -> None:
-    (found,) = days_named("this winter", today=datetime(2024, 1, 20, tzinfo=UTC))
+    (found,) = find_dates("this winter", today=datetime(2024, 1, 20, tzinfo=UTC))
     assert (found.start.date(), found.end.date()) == (date(2023, 12, 1), date(2024, 3, 1))
 
 
@@ -221,13 +221,13 @@ def test_this_winter_is_the_one_that_began_last_year() -> None:
 def test_the_ends_of_time(year: int) -> None:
     for text in ("yesterday tomorrow", "last week, next month", "last century in May", "this winter", "the past year"):
         for number, of_month in ((1, 1), (12, 31)):
-            days_named(text, today=datetime(year, number, of_month, tzinfo=UTC))
+            find_dates(text, today=datetime(year, number, of_month, tzinfo=UTC))
 
 
 @given(st.text(max_size=80) | expressions, moments)
 @some
 def test_any_text_has_spans_that_are_well_formed(text: str, today: datetime) -> None:
-    for span in days_named(text, today=today):
+    for span in find_dates(text, today=today):
         assert span.start < span.end
         assert span.exact in {"day", "weekend", "week", "month", "quarter", "season", "year", "range"}
         for moment in (span.start, span.end):
@@ -237,16 +237,16 @@ def test_any_text_has_spans_that_are_well_formed(text: str, today: datetime) -> 
 @given(idle_text, expressions, idle_text)
 @some
 def test_what_stands_around_does_not_matter(before: str, text: str, after: str) -> None:
-    assert days_named(f"{before}\n{text}\n{after}", today=TODAY) == days_named(f"\n{text}\n", today=TODAY)
+    assert find_dates(f"{before}\n{text}\n{after}", today=TODAY) == find_dates(f"\n{text}\n", today=TODAY)
 
 
 def test_days_are_sought_at_the_beginning_of_a_long_text() -> None:
-    assert len(days_named("yesterday " + "last may 3 to " * 50_000, today=TODAY)) <= 8
-    assert days_named("x " * 50_000 + "yesterday", today=TODAY) == ()
+    assert len(find_dates("yesterday " + "last may 3 to " * 50_000, today=TODAY)) <= 8
+    assert find_dates("x " * 50_000 + "yesterday", today=TODAY) == ()
 
 
 def test_a_day_in_words_is_understood_again() -> None:
     for offset in range(0, 800, 17):
         moment = TODAY.replace(hour=0, minute=0) - timedelta(offset)
-        assert days_named(date_words(moment), today=TODAY) == (Span(moment, moment + timedelta(1), "day"),)
+        assert find_dates(date_words(moment), today=TODAY) == (DateSpan(moment, moment + timedelta(1), "day"),)
     assert date_words(datetime(2023, 5, 7, 13, 0, tzinfo=UTC)) == "7 May 2023"

@@ -3,31 +3,31 @@
 import pytest
 
 from scrubjay.text.tags.builtin import DISTINCT
-from scrubjay.text.tags.matching import Kinship, best_match, kinship
-from scrubjay.text.tags.vocabulary import Vocabulary
+from scrubjay.text.tags.matching import TagRelation, best_match, relate_tags
+from scrubjay.text.tags.vocabulary import TagVocabulary
 
 
 @pytest.mark.parametrize(
     ("tag", "known", "how"),
     [
-        ("bugs", "bug", Kinship.SAME),
-        ("review-code", "code-review", Kinship.ORDER),
-        ("db-design", "database-design", Kinship.FULL),
-        ("ioc", "inversion-of-control", Kinship.ACRONYM),
-        ("user-acceptance-test", "uat", Kinship.ACRONYM),
-        ("laravel-5.3", "laravel-5", Kinship.VERSION),
-        ("laravel-5.3", "laravel", Kinship.VERSION),
-        ("spring-framework", "spring", Kinship.PLAIN),
-        ("sorted", "sorting", Kinship.FORM),
-        ("terrafrom", "terraform", Kinship.SLIP),
-        ("authentification", "authentication", Kinship.SLIPS),
-        ("wordpress-widget", "wordpress", Kinship.DETAIL),
-        ("matlab-compiler", "matlab", Kinship.SPECIAL),
-        ("pgvector", "postgres-pgvector", Kinship.NAME),
+        ("bugs", "bug", TagRelation.SAME),
+        ("review-code", "code-review", TagRelation.ORDER),
+        ("db-design", "database-design", TagRelation.FULL),
+        ("ioc", "inversion-of-control", TagRelation.ACRONYM),
+        ("user-acceptance-test", "uat", TagRelation.ACRONYM),
+        ("laravel-5.3", "laravel-5", TagRelation.VERSION),
+        ("laravel-5.3", "laravel", TagRelation.VERSION),
+        ("spring-framework", "spring", TagRelation.PLAIN),
+        ("sorted", "sorting", TagRelation.FORM),
+        ("terrafrom", "terraform", TagRelation.SLIP),
+        ("authentification", "authentication", TagRelation.SLIPS),
+        ("wordpress-widget", "wordpress", TagRelation.DETAIL),
+        ("matlab-compiler", "matlab", TagRelation.SPECIAL),
+        ("pgvector", "postgres-pgvector", TagRelation.NAME),
     ],
 )
-def test_what_two_spellings_have_to_do_with_each_other(tag: str, known: str, how: Kinship) -> None:
-    assert kinship(tag, known) is how
+def test_what_two_spellings_have_to_do_with_each_other(tag: str, known: str, how: TagRelation) -> None:
+    assert relate_tags(tag, known) is how
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_what_two_spellings_have_to_do_with_each_other(tag: str, known: str, how
     ],
 )
 def test_distinct_things_have_nothing_to_do_with_each_other(tag: str, known: str) -> None:
-    assert kinship(tag, known) is None
+    assert relate_tags(tag, known) is None
     assert best_match(tag, [known], cosines={known: 0.99}) is None
 
 
@@ -77,7 +77,7 @@ def test_meaning_decides_where_spelling_does_not() -> None:
 
 @pytest.mark.parametrize(("tag", "known", "cosine"), [("marketing", "market", 0.74), ("design", "designer", 0.68)])
 def test_a_word_may_be_another_than_that_it_is_made_from(tag: str, known: str, cosine: float) -> None:
-    assert kinship(tag, known) is Kinship.FORM
+    assert relate_tags(tag, known) is TagRelation.FORM
     assert best_match(tag, [known], cosines={known: cosine}) is None
 
 
@@ -94,7 +94,7 @@ def test_initials_of_two_things_mean_neither() -> None:
 
 def test_a_vocabulary_finds_what_has_most_in_common() -> None:
     tags = ["css", "css-grid", "inversion-of-control", "uat", "apache-airflow", "docker", "docker-compose"]
-    known = Vocabulary(tags)
+    known = TagVocabulary(tags)
     assert known.nearest("airflow", limit=2)[0] == "apache-airflow"
     assert known.nearest("ioc", limit=2)[0] == "inversion-of-control"
     assert known.nearest("user-acceptance-testing", limit=1)[0] == "uat"
@@ -104,7 +104,7 @@ def test_a_vocabulary_finds_what_has_most_in_common() -> None:
 
 
 def test_a_vocabulary_follows_what_is_in_use() -> None:
-    known = Vocabulary(["docker", "inversion-of-control"])
+    known = TagVocabulary(["docker", "inversion-of-control"])
     known.follow(["docker", "kafka"])
     assert len(known) == 2
     assert "kafka" in known

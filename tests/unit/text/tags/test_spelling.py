@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.text.tags.builtin import DISTINCT, NAMED, NAMES, SYNONYMS
-from scrubjay.text.tags.spelling import folded, is_foldable, key_of, spelt
+from scrubjay.text.tags.spelling import fold_tag, is_foldable, normalize_tag, tag_key
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from scrubjay.text.tags.spelling import folded, is_foldable, key_of, spelt
     ],
 )
 def test_spellings_of_one_tag_are_one(spellings: tuple[str, ...]) -> None:
-    assert len({key_of(spelling) for spelling in spellings}) == 1
+    assert len({tag_key(spelling) for spelling in spellings}) == 1
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_spellings_of_one_tag_are_one(spellings: tuple[str, ...]) -> None:
     ],
 )
 def test_distinct_tags_are_never_one(tags: tuple[str, ...]) -> None:
-    assert len({key_of(tag) for tag in tags}) == len(tags)
+    assert len({tag_key(tag) for tag in tags}) == len(tags)
 
 
 @pytest.mark.parametrize(
@@ -79,30 +79,30 @@ def test_distinct_tags_are_never_one(tags: tuple[str, ...]) -> None:
     ],
 )
 def test_a_tag_is_spelt_in_one_way(tag: str, written: str) -> None:
-    assert spelt(tag) == written
-    assert spelt(written) == written
+    assert normalize_tag(tag) == written
+    assert normalize_tag(written) == written
 
 
 @pytest.mark.parametrize("tag", ["客户", "протокол", "user:7", "a=b", "naïve", "2026", "x" * 200, "🦜"])
 def test_what_has_no_latin_spelling_is_left_alone(tag: str) -> None:
     assert not is_foldable(tag)
-    assert key_of(tag) == tag
+    assert tag_key(tag) == tag
 
 
 @given(st.text(max_size=40))
 def test_any_text_can_be_a_tag(tag: str) -> None:
-    assert spelt(spelt(tag)) == spelt(tag)
-    assert key_of(spelt(tag)) == key_of(spelt(spelt(tag)))
-    assert folded(tag).parts
+    assert normalize_tag(normalize_tag(tag)) == normalize_tag(tag)
+    assert tag_key(normalize_tag(tag)) == tag_key(normalize_tag(normalize_tag(tag)))
+    assert fold_tag(tag).parts
 
 
 def test_what_comes_with_it_contradicts_nothing() -> None:
-    variants = [key_of(one) for table in (SYNONYMS, NAMED) for its in table.values() for one in its]
-    primaries = {key_of(one) for one in (*SYNONYMS, *NAMED)}
-    names = [key_of(one) for group in NAMES for one in group]
+    variants = [tag_key(one) for table in (SYNONYMS, NAMED) for its in table.values() for one in its]
+    primaries = {tag_key(one) for one in (*SYNONYMS, *NAMED)}
+    names = [tag_key(one) for group in NAMES for one in group]
     assert len(set(variants)) == len(variants)
     assert primaries.isdisjoint(variants)
     assert primaries.isdisjoint(names)
-    groups = [{key_of(one) for one in group} for group in NAMES]
+    groups = [{tag_key(one) for one in group} for group in NAMES]
     assert all(not one & other for at, one in enumerate(groups) for other in groups[:at])
     assert all(len(pair) == 2 for pair in DISTINCT)

@@ -1,10 +1,10 @@
 """What in a text could be a tag."""
 
-from scrubjay.text.tags.suggest import is_common, is_name, phrases_of
+from scrubjay.text.tags.suggest import find_phrases, is_common, is_name
 
 
 def test_the_title_comes_first_and_longer_phrases_before_their_words() -> None:
-    found = [phrase.tag for phrase in phrases_of("The release notes are late", title="Vector search")]
+    found = [phrase.tag for phrase in find_phrases("The release notes are late", title="Vector search")]
     assert found[:2] == ["vector-search", "search"]
     assert found.index("release-notes") < found.index("release")
     assert "the" not in found
@@ -12,20 +12,20 @@ def test_the_title_comes_first_and_longer_phrases_before_their_words() -> None:
 
 
 def test_a_phrase_does_not_cross_the_end_of_a_sentence() -> None:
-    found = {phrase.tag for phrase in phrases_of("We use Postgres. Kafka is gone")}
+    found = {phrase.tag for phrase in find_phrases("We use Postgres. Kafka is gone")}
     assert {"postgres", "kafka"} <= found
     assert "postgres-kafka" not in found
 
 
 def test_code_addresses_and_paths_are_no_subject() -> None:
     text = "See https://example.org/secretpath and /etc/hosts, or mail jay@example.org ```import numpy``` [REDACTED]"
-    found = {phrase.tag for phrase in phrases_of(text)}
+    found = {phrase.tag for phrase in find_phrases(text)}
     assert found.isdisjoint({"secretpath", "hosts", "example.org", "numpy", "redacted", "jay"})
 
 
 def test_names_of_programs_are_told_from_words_and_people() -> None:
     text = "Sarah asked about kubectl, GitHub, pgvector and the meeting; 1a2b3c4d is a hash"
-    names = {phrase.tag for phrase in phrases_of(text) if is_name(phrase)}
+    names = {phrase.tag for phrase in find_phrases(text) if is_name(phrase)}
     assert {"kubectl", "github", "pgvector"} <= names
     assert names.isdisjoint({"sarah", "meeting", "asked", "hash"})
 
@@ -37,4 +37,4 @@ def test_everyday_words_are_common() -> None:
 
 
 def test_a_long_text_is_read_in_part() -> None:
-    assert len(phrases_of("kiln wool tea " * 10_000)) < 300
+    assert len(find_phrases("kiln wool tea " * 10_000)) < 300
