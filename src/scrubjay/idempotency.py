@@ -20,11 +20,11 @@ class IdempotentRequest:
     key: str = ""
     digest: bytes = b""
 
-    async def answered(self, records: Records, *, space: str) -> dict[str, Json] | None:
+    async def find_answer(self, records: Records, *, space: str) -> dict[str, Json] | None:
         """What was answered before; raises KeyReused when the request was another."""
         if not self.key:
             return None
-        return _told(await records.answered(space, self.key, self.digest))
+        return _told(await records.find_answer(space, self.key, self.digest))
 
     def once(self, answer: Mapping[str, Json]) -> IdempotencyRecord | None:
         """What goes into the commit, so that the answer stands if and only if the deed is done."""
@@ -35,7 +35,7 @@ class IdempotentRequest:
         return _told(done.answer)
 
 
-def asking(key: str, request: Mapping[str, Json]) -> IdempotentRequest:
+def idempotent_request(key: str, request: Mapping[str, Json]) -> IdempotentRequest:
     """A request, known by all that it asks for."""
     if not require_text(key, field="idempotency_key"):
         return IdempotentRequest()

@@ -280,12 +280,12 @@ class Settings:
     @property
     def ranking(self) -> Ranking:
         """How recall ranks."""
-        return Ranking.parsed(without=self.recall_without, weights=self.recall_weights)
+        return Ranking.parse(without=self.recall_without, weights=self.recall_weights)
 
     @property
     def rules(self) -> Rules:
         """What becomes of what is written, where a space has no rules of its own."""
-        return Rules.parsed(self.write_rules)
+        return Rules.parse(self.write_rules)
 
     @property
     def limits(self) -> Limits:

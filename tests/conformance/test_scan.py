@@ -24,7 +24,7 @@ class Shelf(FakeStore):
     async def last_seq(self) -> int:
         return self.seq
 
-    async def passing(self, space: str, filter: Filter) -> Sequence[int]:
+    async def matching_passages(self, space: str, filter: Filter) -> Sequence[int]:
         return [point.id for point in self.held.values() if point.space == space and point_passes(point, filter)]
 
 

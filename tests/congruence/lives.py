@@ -7,13 +7,11 @@ from hypothesis import strategies as st
 
 from scrubjay.engine import Engine
 from scrubjay.errors import ScrubjayError
-from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.draft import Caller, Draft, Edit, Selection
 from scrubjay.model.memory import Json, Source, State
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter, Question, SearchText
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import Related
-from scrubjay.model.selection import Selection
-from scrubjay.model.text_search import SearchText
 
 _WORDS = "acorn oak jay tea coffee river stone winter hides finds green old the of C++ naïve 日本 don't node.js".split()
 _MISSPELT = "acron cofee rivver wintre hidse greeen".split()

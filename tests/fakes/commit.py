@@ -9,11 +9,11 @@ from datetime import datetime
 from scrubjay.errors import InvalidInput, KeyReused, NameTaken, NotFound, StaleVersion
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.document import Document
-from scrubjay.model.idempotency import StoredAnswer, key_digest
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
 from scrubjay.ports import Commit, Committed, Edge, Embedded, MemoryHistory, Write
+from scrubjay.ports.commit import StoredAnswer, key_digest
 from scrubjay.text.passages import passages_of
 from tests.fakes.documents import subjects_of, written
 from tests.fakes.state import Draft, Entry, Housed, Room
@@ -47,7 +47,7 @@ class FakeWriter(Housed):
             )
         return Committed(seq=draft.accept())
 
-    async def answered(self, space: str, key: str, digest: bytes) -> str | None:
+    async def find_answer(self, space: str, key: str, digest: bytes) -> str | None:
         """The answer given under an idempotency key."""
         return self._answer(space, key, digest)
 

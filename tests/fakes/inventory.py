@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 
 from scrubjay.model.change import Origin
-from scrubjay.model.idempotency import StoredAnswer
 from scrubjay.model.passage import Vector
 from scrubjay.model.snapshot import to_body
 from scrubjay.model.version import MemoryHistory
+from scrubjay.ports.commit import StoredAnswer
 from tests.fakes.state import Housed
 
 

@@ -61,7 +61,7 @@ class FakeLexicon(Housed):
         found = [entries[fromkey] for fromkey in dict.fromkeys(memory_ids) if fromkey in entries]
         return sorted(passage_id(entry.number, passage.ordinal) for entry in found for passage in entry.passages)
 
-    async def beside(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Neighbours]:
+    async def session_neighbours(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Neighbours]:
         """The memories around each in its session."""
         entries = self._house.room(space).entries
         names = {entry.number: one for one, entry in entries.items()}

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 from scrubjay.model.change import Action, Change, Origin
 from scrubjay.model.document import Document
-from scrubjay.model.idempotency import StoredAnswer
 from scrubjay.model.memory import Memory, State, Tier
 from scrubjay.model.passage import Passage, StoredPassage, Vector, passage_id
 from scrubjay.model.query import Filter, facets_of
@@ -13,6 +12,7 @@ from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import to_micros
 from scrubjay.model.token import Token
 from scrubjay.model.version import Version
+from scrubjay.ports.commit import StoredAnswer
 
 Key = tuple[str, str, str]
 

@@ -17,7 +17,7 @@ class FakeTokens(Housed):
             raise Conflict("there is a token with this id or secret already", token=token.id)
         self._house.tokens[digest] = token
 
-    async def token_by(self, digest: bytes) -> Token | None:
+    async def token_by_digest(self, digest: bytes) -> Token | None:
         """The token of a secret."""
         return self._house.tokens.get(digest)
 

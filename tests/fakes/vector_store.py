@@ -51,7 +51,7 @@ class FakeVectorStore(Housed):
         """How many points an index of this model has."""
         return sum(1 for _ in self._all_points(model))
 
-    async def passing(self, space: str, filter: Filter) -> Sequence[int]:
+    async def matching_passages(self, space: str, filter: Filter) -> Sequence[int]:
         """Numbers of all passages that pass a filter."""
         entries = self._house.room(space).passing(filter)
         return sorted(passage_id(entry.number, passage.ordinal) for entry in entries for passage in entry.passages)

@@ -12,10 +12,9 @@ import pytest
 from scrubjay.engine import Engine
 from scrubjay.errors import StaleVersion
 from scrubjay.graph.entity import Entity
-from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.draft import Caller, Draft, Edit, Selection
 from scrubjay.model.query import Question
 from scrubjay.model.results import Remembered
-from scrubjay.model.selection import Selection
 from scrubjay.model.token import TokenRequest, TokenState
 from scrubjay.ports.cluster import ClusterStore
 from scrubjay.storage.postgres import PostgresStore

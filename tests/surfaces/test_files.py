@@ -136,7 +136,7 @@ def test_a_backup_is_made_verified_and_restored(tmp_path: Path, home: Path) -> N
     assert contents() == {"black tea"}
     restored = run("backup", "restore", str(file), "--force")
     assert restored.code == 0
-    assert restored.out.startswith(f"restored 1 memories to {home / 'memory.db'}; the store that was there is kept as ")
+    assert restored.out.startswith(f"restored 1 memories to {home / 'memory.db'}; the previous store is kept as ")
     assert contents() == {"green tea"}
     kept_as = Path(restored.out.strip().split("kept as ")[1])
     assert kept_as.exists()

@@ -121,7 +121,7 @@ def test_a_token_is_what_it_was_made_for(door: Door) -> None:
     assert (refused.status_code, refused.json()["code"]) == (403, "not_allowed")
     assert door.get(f"{API}/memories/acorn", reader).json()["content"] == _SECRET_TEXT
     foreign = door.get(f"{API}/memories/acorn?space=home", reader)
-    assert (foreign.status_code, foreign.json()["hint"]) == (403, "Open to you: made")
+    assert (foreign.status_code, foreign.json()["hint"]) == (403, "You may use: made")
     assert [door.get("/metrics", one).status_code for one in (figures, everywhere, reader)] == [200, 200, 403]
     assert door.get(f"{API}/status", figures).status_code == 403
     assert door.get(f"{API}/status?space=made", everywhere).json()["memories"] == {"live": 1}
@@ -339,7 +339,7 @@ async def _use_clients(url: str, *, writer: str, slow: str) -> None:
         assert (await memory.import_lines(lines)).imported == 1
         assert (await memory.read("acorn")).memories[0].space == "shelf"
     async with MemoryClient(url=url, token=writer, space="elsewhere") as memory:
-        with pytest.raises(NotAllowed, match="not open to you"):
+        with pytest.raises(NotAllowed, match="you may not use the space"):
             await memory.recall("acorn")
     for token in (None, "sj_nothing"):
         async with MemoryClient(url=url, token=token) as memory:

@@ -4,7 +4,7 @@ import pytest
 from tests.fakes.build import an_origin
 
 from scrubjay.errors import InvalidInput, KeyReused, TooLarge
-from scrubjay.idempotency import IdempotentRequest, asking
+from scrubjay.idempotency import IdempotentRequest, idempotent_request
 from scrubjay.model.memory import Json
 from scrubjay.ports import Commit, Committed, RecordStore
 
@@ -17,48 +17,48 @@ async def keep(store: RecordStore, ask: IdempotentRequest, answer: dict[str, Jso
 
 
 async def test_without_a_key_nothing_is_kept(any_store: RecordStore) -> None:
-    ask = asking("", {"verb": "revise"})
+    ask = idempotent_request("", {"verb": "revise"})
     assert ask.once(ANSWER) is None
-    assert await ask.answered(any_store, space=SPACE) is None
+    assert await ask.find_answer(any_store, space=SPACE) is None
 
 
 async def test_the_same_request_gets_the_first_answer(any_store: RecordStore) -> None:
-    ask = asking("key", {"verb": "revise", "ref": "x"})
-    assert await ask.answered(any_store, space=SPACE) is None
+    ask = idempotent_request("key", {"verb": "revise", "ref": "x"})
+    assert await ask.find_answer(any_store, space=SPACE) is None
     assert ask.first(await keep(any_store, ask, ANSWER)) is None
     # The order in which it is told is no part of a request.
-    again = asking("key", {"ref": "x", "verb": "revise"})
-    assert await again.answered(any_store, space=SPACE) == ANSWER
+    again = idempotent_request("key", {"ref": "x", "verb": "revise"})
+    assert await again.find_answer(any_store, space=SPACE) == ANSWER
     assert again.first(await keep(any_store, again, {"action": "other"})) == ANSWER
 
 
 async def test_another_request_is_refused(any_store: RecordStore) -> None:
-    await keep(any_store, asking("key", {"verb": "revise", "ref": "x"}), ANSWER)
+    await keep(any_store, idempotent_request("key", {"verb": "revise", "ref": "x"}), ANSWER)
     for other in ({"verb": "revise", "ref": "y"}, {"verb": "revert", "ref": "x"}, {}):
-        ask = asking("key", other)
+        ask = idempotent_request("key", other)
         with pytest.raises(KeyReused):
-            await ask.answered(any_store, space=SPACE)
+            await ask.find_answer(any_store, space=SPACE)
         with pytest.raises(KeyReused):
             await keep(any_store, ask, ANSWER)
 
 
 async def test_a_key_belongs_to_its_space(any_store: RecordStore) -> None:
-    ask = asking("key", {"verb": "revise"})
+    ask = idempotent_request("key", {"verb": "revise"})
     await keep(any_store, ask, ANSWER)
-    assert await ask.answered(any_store, space="home") is None
+    assert await ask.find_answer(any_store, space="home") is None
 
 
 def test_a_key_is_a_text_of_a_bounded_length() -> None:
-    assert asking("k" * 300, {}).key == "k" * 300
+    assert idempotent_request("k" * 300, {}).key == "k" * 300
     with pytest.raises(TooLarge) as caught:
-        asking("k" * 301, {})
+        idempotent_request("k" * 301, {})
     assert caught.value.fields["field"] == "idempotency_key"
     for key in ("\ud800", 5, None):
         with pytest.raises(InvalidInput):
-            asking(key, {})  # type: ignore[arg-type]
+            idempotent_request(key, {})  # type: ignore[arg-type]
 
 
 def test_a_request_of_any_text_is_known_again() -> None:
-    one, other = asking("key", {"ref": "\ud800"}), asking("key", {"ref": "\ud801"})
-    assert one == asking("key", {"ref": "\ud800"})
+    one, other = idempotent_request("key", {"ref": "\ud800"}), idempotent_request("key", {"ref": "\ud801"})
+    assert one == idempotent_request("key", {"ref": "\ud800"})
     assert one != other

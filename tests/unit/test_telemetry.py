@@ -14,8 +14,7 @@ from tests.unit.write_world import Workshop
 
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput
-from scrubjay.model.draft import Draft
-from scrubjay.model.selection import Selection
+from scrubjay.model.draft import Draft, Selection
 from scrubjay.telemetry import Span, arriving, request_id, trace_parent
 
 

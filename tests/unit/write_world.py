@@ -7,14 +7,13 @@ from tests.fakes import FakeClock, FakeEmbedder, FakeStore
 from tests.fakes.build import DIMENSION, MODEL, an_origin
 
 from scrubjay.model.change import Origin
-from scrubjay.model.draft import Draft, Edit, Limits
+from scrubjay.model.draft import Draft, Edit, Limits, Selection
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, Written
 from scrubjay.model.rules import Rules
-from scrubjay.model.selection import Selection
 from scrubjay.ports import Commit, Committed, RecordStore, Reranker
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.recalling.pipeline import RecallContext, recall

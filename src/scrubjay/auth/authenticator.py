@@ -73,7 +73,7 @@ class Authenticator:
         return token is not None and token.state(now) is TokenState.LIVE
 
     async def _own(self, secret: str) -> Grant:
-        token = await self._tokens.token_by(digest_of(secret)) if is_secret(secret) else None
+        token = await self._tokens.token_by_digest(digest_of(secret)) if is_secret(secret) else None
         if token is None:
             raise refusal()
         # Only whoever holds a real token learns what has become of it.

@@ -13,7 +13,7 @@ from scrubjay.auth.jwks import ALGORITHMS, Key, KeyRing
 from scrubjay.auth.key_source import source_of
 from scrubjay.auth.tokens import MOST_SPACES, space_problem
 from scrubjay.errors import NotAdmitted, NotAllowed
-from scrubjay.model.grant import EVERY, Access, Grant
+from scrubjay.model.grant import ALL_SPACES, Access, Grant
 from scrubjay.ports import Clock
 
 _LEEWAY_SECONDS = 30
@@ -90,7 +90,7 @@ class JwtVerifier:
         names = [found] if claim == _SUBJECT and isinstance(found, str) else _words(found)
         spaces = tuple(dict.fromkeys(names))
         # Claims may hold what people call themselves, and nobody becomes everybody by calling himself so.
-        if not spaces or len(spaces) > MOST_SPACES or EVERY in spaces or any(map(space_problem, spaces)):
+        if not spaces or len(spaces) > MOST_SPACES or ALL_SPACES in spaces or any(map(space_problem, spaces)):
             raise NotAllowed(
                 f"the claim {claim!r} of this token names no spaces that can be opened",
                 hint="Ask its issuer for a token that does",

@@ -8,8 +8,8 @@ from difflib import get_close_matches
 
 from scrubjay.auth.token_secret import PREFIX, digest_of, new_secret
 from scrubjay.errors import Ambiguous, InvalidInput, NameTaken, NotFound, TooLarge
-from scrubjay.model.checks import require_text, require_texts, require_whole
-from scrubjay.model.grant import EVERY, Access
+from scrubjay.model.checks import require_integer, require_text, require_texts
+from scrubjay.model.grant import ALL_SPACES, Access
 from scrubjay.model.identity import is_id, new_id
 from scrubjay.model.timestamps import parse_moment
 from scrubjay.model.token import NewToken, Token, TokenRequest, TokenState
@@ -41,10 +41,10 @@ async def create(wish: TokenRequest, *, tokens: Tokens, now: datetime) -> NewTok
         access=access,
         created_at=now,
         expires_at=_end(wish.expires, now=now),
-        requests_per_minute=require_whole(
+        requests_per_minute=require_integer(
             wish.requests_per_minute, field="requests_per_minute", least=0, most=_MOST_REQUESTS
         ),
-        body_bytes=require_whole(wish.body_bytes, field="body_bytes", least=0, most=_LARGEST_BODY),
+        body_bytes=require_integer(wish.body_bytes, field="body_bytes", least=0, most=_LARGEST_BODY),
     )
     await _require_free(token.name, tokens=tokens, now=now)
     secret = new_secret()
@@ -78,7 +78,7 @@ def space_problem(name: str) -> str:
 
 async def _of_secret(secret: str, *, tokens: Tokens) -> Token:
     """Whoever finds a token lying about has nothing else to name it by. What was given is never repeated."""
-    token = await tokens.token_by(digest_of(secret))
+    token = await tokens.token_by_digest(digest_of(secret))
     if token is None:
         raise NotFound("no token here has this secret", hint="See `scrubjay tokens list`")
     return token
@@ -148,13 +148,13 @@ def _spaces(given: object, *, access: Access) -> tuple[str, ...]:
     if not spaces:
         raise InvalidInput(
             "a token must name the spaces it opens",
-            hint=f"For example work,home; {EVERY} is every space",
+            hint=f"For example work,home; {ALL_SPACES} is every space",
             field="spaces",
         )
     if len(spaces) > MOST_SPACES:
         raise TooLarge(
             f"a token opens at most {MOST_SPACES} spaces, not {len(spaces):,}",
-            hint=f"{EVERY} opens every space",
+            hint=f"{ALL_SPACES} opens every space",
             field="spaces",
             limit=MOST_SPACES,
         )

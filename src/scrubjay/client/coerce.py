@@ -6,9 +6,9 @@ from pathlib import Path
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.checks import require_moment
-from scrubjay.model.imported import Lines
 from scrubjay.model.memory import State
 from scrubjay.model.timestamps import parse_moment
+from scrubjay.model.transfer import Lines
 
 Moment = datetime | str | None
 

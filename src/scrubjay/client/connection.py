@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from scrubjay.client.connect import ConnectionTarget
 from scrubjay.errors import InvalidInput, StoreError
-from scrubjay.model.checks import wrong
+from scrubjay.model.checks import wrong_type
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json, Source
 from scrubjay.model.snapshot import source_from_json
@@ -76,6 +76,6 @@ class Connection:
 
     def _source(self, given: Source | Mapping[str, Json] | None) -> Source:
         if given is not None and not isinstance(given, Source | Mapping):
-            raise wrong("source", "an object", given)
+            raise wrong_type("source", "an object", given)
         source = given if isinstance(given, Source) else source_from_json(dict(given or {}))
         return source if source.agent else replace(source, agent=self._who.agent)

@@ -8,9 +8,8 @@ from scrubjay.client.coerce import reopened
 from scrubjay.client.connection import Connection
 from scrubjay.errors import NotAllowed
 from scrubjay.graph.jsonl import FORMATS
-from scrubjay.model.imported import Imported
-from scrubjay.model.progress import Progress
-from scrubjay.model.results import Examination, Status
+from scrubjay.model.results import DoctorReport, Status
+from scrubjay.model.transfer import Imported, Progress
 
 
 class ClientHealth(Connection):
@@ -20,7 +19,7 @@ class ClientHealth(Connection):
         """Health, sizes, backends, and what is degraded."""
         return await (await self._noting()).status(who=self._who)
 
-    async def doctor(self, *, deep: bool = False, repair: bool = False) -> Examination:
+    async def doctor(self, *, deep: bool = False, repair: bool = False) -> DoctorReport:
         """Look at everything; `repair` mends what can be mended."""
         return await (await self._noting()).doctor(who=self._who, deep=deep, repair=repair)
 

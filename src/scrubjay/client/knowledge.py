@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from scrubjay.client.coerce import Moment, as_moment, as_refs, as_tuple
 from scrubjay.client.connection import Connection
 from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
-from scrubjay.model.context import Context
 from scrubjay.model.draft import Draft
 from scrubjay.model.fact import Extracted
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json
-from scrubjay.model.network import Network
-from scrubjay.model.progress import Progress
+from scrubjay.model.relation import Network
+from scrubjay.model.results import Context
+from scrubjay.model.transfer import Progress
 
 
 class ClientKnowledge(Connection):

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from scrubjay.client.coerce import Moment, as_moment, as_refs, as_state, as_tuple
 from scrubjay.client.connection import Connection
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft, Edit, Selection
 from scrubjay.model.memory import MAIN, Json, Source
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, Written
-from scrubjay.model.selection import Selection
 
 
 class ClientMemories(Connection):

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from scrubjay.client.coerce import as_tuple
 from scrubjay.client.notes_io import ClientNotesIO
 from scrubjay.model.memory import Json, Source
-from scrubjay.model.progress import Progress
+from scrubjay.model.transfer import Progress
 from scrubjay.notes import results
 from scrubjay.notes.requests import NoteDraft, NoteEdit, NoteSearch
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from scrubjay.client.attachments import ClientAttachments
 from scrubjay.client.coerce import as_tuple
-from scrubjay.model.progress import Progress
+from scrubjay.model.transfer import Progress
 from scrubjay.notes.export.results import NotesExported
 from scrubjay.notes.import_.results import NotesImported
 from scrubjay.notes.requests import NotesSelection

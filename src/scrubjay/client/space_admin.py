@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from scrubjay.client.coerce import as_refs, as_tuple
 from scrubjay.client.connection import Connection
+from scrubjay.model.draft import Selection
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.results import Outcome
 from scrubjay.model.rules import Rules
-from scrubjay.model.selection import Selection
 from scrubjay.model.tags import TagPreview, TagTable
 
 

@@ -11,7 +11,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 from scrubjay.client import MemoryClient
 from scrubjay.errors import StoreError
 from scrubjay.graph.jsonl import FORMATS
-from scrubjay.model.progress import Progress
+from scrubjay.model.transfer import Progress
 from scrubjay.settings import Settings
 
 P = ParamSpec("P")

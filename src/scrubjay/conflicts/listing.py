@@ -13,14 +13,14 @@ from scrubjay.detection.describe import tell
 from scrubjay.errors import InvalidInput
 from scrubjay.lookup.branches import trunk_of
 from scrubjay.lookup.references import resolve
-from scrubjay.model.checks import require_text, require_whole
+from scrubjay.model.checks import require_integer, require_text
 from scrubjay.model.conflict import (
     PENDING_COLLECTION,
     SETTLED_COLLECTION,
     Conflict,
     ConflictDetails,
     ConflictStatus,
-    sound,
+    parse_conflict,
 )
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Memory, State
@@ -48,7 +48,7 @@ async def conflicts(
 ) -> tuple[ConflictDetails, ...]:
     """The conflicts of a space, or of one memory, the newest first; or the one that `ref` is the id of."""
     wanted = require_status(status)
-    require_whole(limit, field="limit", most=_MOST)
+    require_integer(limit, field="limit", most=_MOST)
     if named := await _named(require_text(ref, field="id"), space=space, store=store):
         # In the moment in which it is settled it is there twice.
         return (await told([one for one in named if one.status in wanted], now=now, space=space, store=store))[:1]
@@ -108,7 +108,7 @@ async def _named(ref: str, *, space: str, store: RecordStore) -> list[Conflict]:
     documents = [
         await store.document(space, collection, ref) for collection in (PENDING_COLLECTION, SETTLED_COLLECTION)
     ]
-    return [one for one in map(sound, documents) if one is not None]
+    return [one for one in map(parse_conflict, documents) if one is not None]
 
 
 async def _about(memory: Memory, *, collections: Sequence[str], store: RecordStore) -> AsyncIterator[list[Conflict]]:
@@ -158,7 +158,7 @@ def _is_next(before: tuple[datetime, str] | None, read_to: Mapping[str, tuple[da
 
 
 def _in_order(documents: Iterable[Document]) -> list[Conflict]:
-    found = [one for one in map(sound, documents) if one is not None]
+    found = [one for one in map(parse_conflict, documents) if one is not None]
     return sorted(found, key=_order, reverse=True)
 
 

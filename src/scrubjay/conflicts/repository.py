@@ -11,7 +11,7 @@ from dataclasses import replace
 from scrubjay.errors import NotFound, StaleVersion, WrongState
 from scrubjay.lookup.branches import branch_id
 from scrubjay.model.change import Origin
-from scrubjay.model.conflict import PENDING_COLLECTION, SETTLED_COLLECTION, Conflict, ConflictStatus, sound
+from scrubjay.model.conflict import PENDING_COLLECTION, SETTLED_COLLECTION, Conflict, ConflictStatus, parse_conflict
 from scrubjay.model.document import Document
 from scrubjay.model.memory import MAIN
 from scrubjay.model.results import Undone
@@ -32,7 +32,7 @@ async def all_in(collection: str, *, space: str, documents: DocumentStore) -> li
     found: list[Conflict] = []
     after = ""
     while page := await documents.documents(space, collection, after=after, limit=_PAGE):
-        found += [conflict for document in page if (conflict := sound(document)) is not None]
+        found += [conflict for document in page if (conflict := parse_conflict(document)) is not None]
         after = page[-1].key
     return found
 
@@ -47,7 +47,7 @@ async def discard(conflict: Conflict, *, documents: DocumentStore) -> None:
 async def counterpart(conflict: Conflict, *, documents: DocumentStore) -> Conflict | None:
     """The same conflict in the other drawer."""
     collection = SETTLED_COLLECTION if conflict.collection == PENDING_COLLECTION else PENDING_COLLECTION
-    return sound(await documents.document(conflict.space, collection, conflict.id))
+    return parse_conflict(await documents.document(conflict.space, collection, conflict.id))
 
 
 def is_decided(waiting: Conflict, settled: Conflict) -> bool:
@@ -71,14 +71,14 @@ async def settled_before(conflict: Conflict, *, documents: DocumentStore) -> Con
 
 async def pending_or_raise(conflict_id: str, *, space: str, documents: DocumentStore) -> Conflict:
     """The conflict that waits under an id, or an error that helps."""
-    waiting = sound(await documents.document(space, PENDING_COLLECTION, conflict_id))
+    waiting = parse_conflict(await documents.document(space, PENDING_COLLECTION, conflict_id))
     if waiting is not None:
         settled = await settled_before(waiting, documents=documents)
         if settled is None:
             return waiting
         await discard(waiting, documents=documents)
         raise _is_settled(settled)
-    settled = sound(await documents.document(space, SETTLED_COLLECTION, conflict_id))
+    settled = parse_conflict(await documents.document(space, SETTLED_COLLECTION, conflict_id))
     if settled is not None:
         raise _is_settled(settled)
     ids = [document.key for document in await documents.latest_documents(space, PENDING_COLLECTION, limit=_PAGE)]
@@ -116,7 +116,9 @@ async def reopen(undone: Undone, *, space: str, store: RecordStore) -> tuple[str
     after = prefix
     while page := await documents.documents(space, _RUNS, after=after, limit=_PAGE):
         for document in (one for one in page if one.value.get("run") == run):
-            conflict = sound(await documents.document(space, SETTLED_COLLECTION, str(document.value.get("conflict"))))
+            conflict = parse_conflict(
+                await documents.document(space, SETTLED_COLLECTION, str(document.value.get("conflict")))
+            )
             if conflict is not None and left & {conflict.memory, conflict.other}:
                 continue
             if conflict is not None and conflict.run == run:

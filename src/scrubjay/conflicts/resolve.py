@@ -13,9 +13,9 @@ from scrubjay.conflicts.statement import End, are_lines, both_hold, ends_of, in_
 from scrubjay.conflicts.strategies import DEEDS, Case, Combine, ResolutionPlan
 from scrubjay.detection.advice import Advice
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion, WrongState
-from scrubjay.idempotency import IdempotentRequest, asking
+from scrubjay.idempotency import IdempotentRequest, idempotent_request
 from scrubjay.lookup.branches import branch_id, first_page
-from scrubjay.model.branch_name import require_branch_name
+from scrubjay.model.branch import require_branch_name
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.checks import require_remark, require_text
 from scrubjay.model.conflict import Conflict, ConflictStatus, Resolved, Strategy
@@ -68,11 +68,11 @@ async def resolve_conflict(
         notes=redact(require_remark(notes, field="notes"))[0],
         branch=require_branch_name(branch) if branch else "",
         origin=origin,
-        ask=asking(key, asked),
+        ask=idempotent_request(key, asked),
         combine=combine,
     )
     for _ in range(_TRIES):
-        if (known := await wish.ask.answered(context.store, space=space)) is not None:
+        if (known := await wish.ask.find_answer(context.store, space=space)) is not None:
             return _resolved(known)
         conflict = await pending_or_raise(conflict_id, space=space, documents=context.store)
         try:

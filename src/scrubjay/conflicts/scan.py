@@ -18,7 +18,7 @@ from scrubjay.detection.describe import tell
 from scrubjay.detection.detect import detect, unsettled
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
 from scrubjay.model.change import Origin
-from scrubjay.model.checks import require_share, require_whole
+from scrubjay.model.checks import require_fraction, require_integer
 from scrubjay.model.conflict import Conflict, ConflictDetails, Scan
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, State
@@ -53,7 +53,7 @@ async def scan(
     *, limit: int, space: str, origin: Origin, context: WriteContext, progress: Progress | None = None
 ) -> Scan:
     """Look at every memory of a space; what is found is filed."""
-    require_whole(limit, field="limit", least=0, most=_MOST_TOLD)
+    require_integer(limit, field="limit", least=0, most=_MOST_TOLD)
     profile = await _profile(context)
     await sweep(space=space, store=context.store)
     with telemetry.stage("conflicts.survey"):
@@ -109,7 +109,7 @@ async def probe(
     drafts: Sequence[Draft], *, threshold: float, space: str, origin: Origin, context: WriteContext
 ) -> tuple[tuple[ConflictDetails, ...], ...]:
     """For each draft the conflicts that it would have if it were stored; nothing is kept."""
-    require_share(threshold, field="threshold")
+    require_fraction(threshold, field="threshold")
     if len(drafts) > _MOST_DRAFTS:
         raise InvalidInput(f"{len(drafts):,} drafts at once; the limit is {_MOST_DRAFTS:,}", field="drafts")
     return tuple(
@@ -153,7 +153,7 @@ async def _profile(context: WriteContext) -> Profile | None:
 
 async def survey_of(space: str, *, profile: Profile | None, store: RecordStore) -> SpaceScan:
     """Read what there is to be compared, and find out what is near to what."""
-    numbers = sorted(await store.passing(space, Filter()))
+    numbers = sorted(await store.matching_passages(space, Filter()))
     passages = {
         passage.id: passage
         for start in range(0, len(numbers), _PAGE)

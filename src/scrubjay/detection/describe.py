@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from scrubjay.detection.subject import thing_of
-from scrubjay.model.conflict import Conflict, ConflictDetails, Side, statement_key
+from scrubjay.model.conflict import Conflict, ConflictDetails, ConflictSide, statement_key
 from scrubjay.model.memory import Memory, Observation, Source
 from scrubjay.text.claims.compare import SAME, Finding, compare
 from scrubjay.text.claims.normalize import has_no_subject, names_its_subject
@@ -83,7 +83,7 @@ def of_entity(statement: str, memory: Memory, *, beside: str = "") -> str:
     return f"{name} {statement[:1].lower()}{statement[1:]}"
 
 
-def _side(memory: Memory, key: str) -> Side | None:
+def _side(memory: Memory, key: str) -> ConflictSide | None:
     if not key:
         return _told(memory, _summary(memory))
     found = next((one for one in spoken_in(memory) if one.key == key), None)
@@ -93,7 +93,7 @@ def _side(memory: Memory, key: str) -> Side | None:
     return _told(memory, found.text, observation=observation)
 
 
-def _lines(memory: Memory, other: Memory) -> tuple[Side, Side]:
+def _lines(memory: Memory, other: Memory) -> tuple[ConflictSide, ConflictSide]:
     """Two lines of one memory: of long texts what the other one has not."""
     ours, theirs = memory.content.splitlines(), other.content.splitlines()
     if max(len(memory.content), len(other.content)) <= _LONGEST_TOLD or ours == theirs:
@@ -105,14 +105,14 @@ def _lines(memory: Memory, other: Memory) -> tuple[Side, Side]:
     return _line(memory, own[0] or _summary(memory)), _line(other, own[1] or _summary(other))
 
 
-def _line(memory: Memory, statement: str) -> Side:
+def _line(memory: Memory, statement: str) -> ConflictSide:
     # Both began with the same version: what tells them apart is when each was changed last, as for who settles it.
     return replace(_told(memory, statement), date=memory.updated_at)
 
 
-def _told(memory: Memory, statement: str, *, observation: Observation | None = None) -> Side:
+def _told(memory: Memory, statement: str, *, observation: Observation | None = None) -> ConflictSide:
     source = source_of(memory, observation)
-    return Side(
+    return ConflictSide(
         id=memory.id,
         name=memory.name,
         statement=statement,

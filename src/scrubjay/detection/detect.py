@@ -112,7 +112,7 @@ async def unsettled(
 
 
 def _silences(settled: Document | None) -> bool:
-    return settled is not None and Conflict.of(settled).strategy is not Strategy.SUPERSEDE
+    return settled is not None and Conflict.from_document(settled).strategy is not Strategy.SUPERSEDE
 
 
 def _fresh(
@@ -121,7 +121,7 @@ def _fresh(
     """The statements that are new, those of the content first; of many observations the last are the newest."""
     known = set[str]()
     if before is not None:
-        known.update(one.text for one in before.said(now))
+        known.update(one.text for one in before.current_observations(now))
         known.update(statements_of(before.content[:_LONGEST_CONTENT]))
     by_observation = {passage.observation: passage for passage in passages if passage.start == 0}
     content = statements_of(memory.content[:_LONGEST_CONTENT])
@@ -154,9 +154,9 @@ class _Bench:
 
     def wholes(self, others: Iterable[Memory], *, namesakes: frozenset[str]) -> Iterator[Conflict]:
         """The memories whose observations are much the same."""
-        mine = [one.text for one in self.memory.said(self.now)]
+        mine = [one.text for one in self.memory.current_observations(self.now)]
         for other in others:
-            theirs = [one.text for one in other.said(self.now)]
+            theirs = [one.text for one in other.current_observations(self.now)]
             if not mine or not theirs or max(len(mine), len(theirs)) > _LONGEST_LIST or _strangers(self.memory, other):
                 continue
             found = compare_lists(mine, theirs)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
-from scrubjay.model.conflict import PENDING_COLLECTION, Conflict, sound
+from scrubjay.model.conflict import PENDING_COLLECTION, Conflict, parse_conflict
 from scrubjay.model.document import Document
 from scrubjay.model.memory import Memory, State
 
@@ -39,7 +39,7 @@ async def bearable(conflicts: Sequence[Conflict], *, documents: PendingCollectio
         return ()
     ids = list(dict.fromkeys(end for conflict in conflicts for end in (conflict.memory, conflict.other)))
     found = await documents.documents_about(space, PENDING_COLLECTION, ids, limit=_MOST_READ)
-    waiting = [one for one in map(sound, found) if one is not None]
+    waiting = [one for one in map(parse_conflict, found) if one is not None]
     if _fullest([*waiting, *conflicts]) <= _MOST_WAITING:
         return tuple(conflicts)
     # What lies in the trash, say, waits for nobody.

@@ -11,7 +11,7 @@ from scrubjay.errors import EmbeddingUnavailable, ScrubjayError
 from scrubjay.lookup.references import SoundReader
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
-from scrubjay.model.results import Check, Examination, Status
+from scrubjay.model.results import Check, DoctorReport, Status
 from scrubjay.ports import Embedder, RecordStore, StoreStatistics
 from scrubjay.version import VERSION
 
@@ -61,11 +61,11 @@ async def status(patient: Patient, *, space: str) -> Status:
     )
 
 
-async def doctor(patient: Patient, *, space: str, deep: bool, put_away: Sequence[str] = ()) -> Examination:
+async def doctor(patient: Patient, *, space: str, deep: bool, put_away: Sequence[str] = ()) -> DoctorReport:
     """Look at the store, the folder, the model, the vectors and the index; `put_away` are branches just trashed."""
     sound = await _store_check(patient.store, deep=deep)
     found = await patient.store.statistics(space)
-    return Examination(
+    return DoctorReport(
         checks=(
             _backend_check(found),
             sound,

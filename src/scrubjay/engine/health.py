@@ -8,9 +8,8 @@ from scrubjay.auth import tokens as admission
 from scrubjay.engine import diagnostics
 from scrubjay.engine.import_export import ImportExport
 from scrubjay.errors import EmbeddingUnavailable
-from scrubjay.model.draft import Caller
-from scrubjay.model.results import Examination, Status
-from scrubjay.model.selection import Selection
+from scrubjay.model.draft import Caller, Selection
+from scrubjay.model.results import DoctorReport, Status
 from scrubjay.model.token import NewToken, Token, TokenRequest
 from scrubjay.ports import Progress
 from scrubjay.writing import delete
@@ -34,7 +33,7 @@ class Health(ImportExport):
         """Why meanings cannot be searched for as they should, if they cannot."""
         return str((await self.index.describe()).get("problem", ""))
 
-    async def doctor(self, *, who: Caller, deep: bool = False, repair: bool = False) -> Examination:
+    async def doctor(self, *, who: Caller, deep: bool = False, repair: bool = False) -> DoctorReport:
         """Look at everything, after repairing what can be when asked."""
         put_away = await self.repair(who=who) if repair else ()
         return await diagnostics.doctor(await self._patient(), space=who.space, deep=deep, put_away=put_away)

@@ -10,8 +10,8 @@ from scrubjay.graph.knowledge import KnowledgeGraph
 from scrubjay.graph.transfer import export_graph, import_graph
 from scrubjay.indexing.backfill import backfill, embed_some
 from scrubjay.model.draft import Caller
-from scrubjay.model.imported import Imported, Lines
 from scrubjay.model.memory import Method, Source
+from scrubjay.model.transfer import Imported, Lines
 from scrubjay.ports import Progress
 from scrubjay.transfer.export import export_lines
 from scrubjay.transfer.import_ import import_lines

@@ -10,16 +10,15 @@ from scrubjay.conflicts.resolve import resolve_conflict
 from scrubjay.engine.memories import Memories
 from scrubjay.graph import network, records, search, status
 from scrubjay.lookup.references import space_of
-from scrubjay.model.checks import require_whole
+from scrubjay.model.checks import require_integer
 from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
-from scrubjay.model.context import Context
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.fact import Extracted
 from scrubjay.model.job import CONFLICTS, Job, JobState
 from scrubjay.model.memory import Json, Memory
-from scrubjay.model.network import Network
 from scrubjay.model.query import Question
-from scrubjay.model.results import Recalled
+from scrubjay.model.relation import Network
+from scrubjay.model.results import Context, Recalled
 from scrubjay.ports import Progress
 from scrubjay.recalling import context as start
 from scrubjay.recalling import pipeline as recalling
@@ -102,7 +101,7 @@ class Knowledge(Memories):
 
     async def scan_later(self, *, who: Caller, after: int = 0) -> Job:
         """Have the whole space looked through after so many seconds; one look that waits already is enough."""
-        due = self.clock.now() + timedelta(seconds=require_whole(after, field="after", least=0, most=_MONTH))
+        due = self.clock.now() + timedelta(seconds=require_integer(after, field="after", least=0, most=_MONTH))
         for job in await self._queue.listed(who.space, limit=200):
             if job.kind == CONFLICTS and job.state is JobState.WAITING and not job.about:
                 return job

@@ -5,13 +5,11 @@ from datetime import datetime
 
 from scrubjay.engine.dependencies import Dependencies
 from scrubjay.model.conflict import ConflictDetails
-from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.draft import Caller, Draft, Edit, Selection
 from scrubjay.model.memory import Json
-from scrubjay.model.query import Question
+from scrubjay.model.query import Question, SearchText, TextsFound
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, Written
-from scrubjay.model.selection import Selection
-from scrubjay.model.text_search import SearchText, TextsFound
 from scrubjay.recalling import fulltext
 from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling import read as reading

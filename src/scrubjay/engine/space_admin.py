@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from scrubjay.engine.dependencies import Dependencies
-from scrubjay.model.draft import Caller
+from scrubjay.model.draft import Caller, Selection
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.results import Outcome
 from scrubjay.model.rules import Rules
-from scrubjay.model.selection import Selection
 from scrubjay.model.tags import TagPreview, TagTable
 from scrubjay.writing import review, synonyms
 from scrubjay.writing import rules as ruling

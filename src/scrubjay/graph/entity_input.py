@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.checks import require_flag, require_share, require_text, require_texts, wrong
+from scrubjay.model.checks import require_flag, require_fraction, require_text, require_texts, wrong_type
 from scrubjay.model.memory import Json, Method
 
 Record = Mapping[str, Json]
@@ -84,7 +84,7 @@ def _wish(given: Record) -> EntityInput:
         pinned=None if (pinned := given.get("always_include")) is None else _flag(pinned),
         relevance=None
         if (score := given.get("relevance_score")) is None
-        else require_share(score, field="relevance_score"),
+        else require_fraction(score, field="relevance_score"),
         session=_optional_text(given, "source_session") or "",
         method=_method(_optional_text(given, "extraction_method")),
         tags=None if given.get("tags") is None else require_texts(given["tags"], field="tags"),
@@ -95,7 +95,7 @@ def _wish(given: Record) -> EntityInput:
 
 def _object(record: object) -> Record:
     if not isinstance(record, Mapping):
-        raise wrong("an entity", "an object", record)
+        raise wrong_type("an entity", "an object", record)
     return cast("Record", record)
 
 
@@ -136,5 +136,5 @@ def _method(name: str | None) -> Method:
 
 def _metadata(value: Json) -> Mapping[str, Json] | None:
     if value is not None and not isinstance(value, dict):
-        raise wrong("metadata", "an object", value)
+        raise wrong_type("metadata", "an object", value)
     return value

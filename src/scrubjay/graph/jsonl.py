@@ -7,8 +7,8 @@ from typing import cast
 from scrubjay.errors import InvalidInput
 from scrubjay.graph.entity import Entity, Link
 from scrubjay.model.checks import require_text, require_texts
-from scrubjay.model.imported import Lines
 from scrubjay.model.memory import Json
+from scrubjay.model.transfer import Lines
 
 # Our own format first.
 FORMATS = ("scrubjay", "kg")

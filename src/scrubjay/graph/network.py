@@ -7,10 +7,9 @@ from datetime import datetime
 from scrubjay.errors import InvalidInput
 from scrubjay.graph.entity import name_of
 from scrubjay.graph.neighbours import BACK, DIRECTIONS, RelationGraph, Step
-from scrubjay.model.checks import require_moment, require_texts, require_whole
+from scrubjay.model.checks import require_integer, require_moment, require_texts
 from scrubjay.model.memory import Memory
-from scrubjay.model.network import Network, Node
-from scrubjay.model.relation import Relation
+from scrubjay.model.relation import Network, NetworkNode, Relation
 from scrubjay.ports import RecordStore
 
 DEEPEST = 10
@@ -32,12 +31,12 @@ async def around(
     store: RecordStore,
 ) -> Network:
     """The memories that relations lead to from some, up to so many steps away; a level at a time."""
-    require_whole(depth, field="depth", least=0, most=DEEPEST)
-    require_whole(limit, field="limit", most=MOST_NODES)
+    require_integer(depth, field="depth", least=0, most=DEEPEST)
+    require_integer(limit, field="limit", most=MOST_NODES)
     terrain = _terrain(types, direction=direction, as_of=as_of, space=space, store=store)
     if not require_texts(refs, field="ids"):
         raise InvalidInput("say where to begin: ids, names or titles", field="ids")
-    found: dict[str, Node] = {}
+    found: dict[str, NetworkNode] = {}
     edges: dict[tuple[str, str, str], Relation] = {}
     frontier: list[Memory] = []
     for ref in refs:
@@ -82,7 +81,7 @@ async def path(
     store: RecordStore,
 ) -> Network:
     """A shortest way from one memory to another, looked for from both ends; `truncated` where the search gave up."""
-    require_whole(most, field="most", least=0, most=LONGEST_PATH)
+    require_integer(most, field="most", least=0, most=LONGEST_PATH)
     terrain = _terrain(types, direction=direction, as_of=as_of, space=space, store=store)
     ahead = _Search(terrain=terrain, direction=direction)
     behind = _Search(terrain=terrain, direction=BACK[direction])
@@ -168,8 +167,8 @@ def _way(ahead: _Search, behind: _Search, meeting: str) -> Network:
     )
 
 
-def _node(memory: Memory, distance: int) -> Node:
-    return Node(
+def _node(memory: Memory, distance: int) -> NetworkNode:
+    return NetworkNode(
         id=memory.id, name=name_of(memory), title=memory.title, kind=memory.kind, distance=distance,
         pinned=memory.pinned,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from scrubjay.graph.entity import entity_of
-from scrubjay.model.conflict import ConflictDetails, ConflictStatus, Side
+from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictStatus
 from scrubjay.model.memory import Json, Memory
 
 
@@ -31,7 +31,7 @@ def node_json(memory: Memory, *, compression: float, branch: str, now: datetime)
 def said_at(memory: Memory, at: datetime) -> list[str]:
     """The content, if there is any, and the observations that hold at a moment."""
     content = [memory.content] if memory.content.strip() else []
-    return [*content, *(one.text for one in memory.said(at))]
+    return [*content, *(one.text for one in memory.current_observations(at))]
 
 
 def conflict_json(told: ConflictDetails) -> dict[str, Json]:
@@ -63,5 +63,5 @@ def naive(moment: datetime) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat()
 
 
-def _side(side: Side) -> dict[str, Json]:
+def _side(side: ConflictSide) -> dict[str, Json]:
     return {"id": side.id, "name": side.name, "statement": side.statement, "date": naive(side.date)}

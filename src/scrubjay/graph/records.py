@@ -14,7 +14,7 @@ from scrubjay.graph.neighbours import RelationGraph
 from scrubjay.graph.node_json import conflict_json
 from scrubjay.lookup.branches import on_branch, presented
 from scrubjay.model.change import Origin
-from scrubjay.model.checks import require_text, wrong
+from scrubjay.model.checks import require_text, wrong_type
 from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import MAIN, Json, Memory, Source, State
@@ -39,7 +39,7 @@ async def create_entities(
 ) -> dict[str, Json]:
     """Create or update entities by name; what is wrong with one is told and does not keep the others."""
     if isinstance(entities, str | bytes | Mapping) or not isinstance(entities, Sequence):
-        raise wrong("entities", "a list of objects", entities)
+        raise wrong_type("entities", "a list of objects", entities)
     results: list[dict[str, Json]] = []
     errors: list[Json] = []
     given = list(entities)
@@ -218,7 +218,7 @@ def _edit(memory: Memory, wish: EntityInput, *, source: Source, now: datetime) -
     }
     fields |= {name: value for name, value in given.items() if value is not None}
     content = memory.content if memory.content.strip() else ""
-    current = {one.text for one in memory.said(now)}
+    current = {one.text for one in memory.current_observations(now)}
     past = {observation.text for observation in memory.observations} - current
     if wish.observations is None:
         removed = tuple(one for one in wish.removed if not content or one != content)

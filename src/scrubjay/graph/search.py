@@ -11,7 +11,7 @@ from scrubjay.graph.node_json import node_json
 from scrubjay.graph.records import ratio
 from scrubjay.lookup.branches import COLLECTION, branch_id, presented
 from scrubjay.lookup.references import SoundReader
-from scrubjay.model.checks import require_text, require_whole
+from scrubjay.model.checks import require_integer, require_text
 from scrubjay.model.memory import MAIN, Json, Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Recalled
@@ -47,7 +47,7 @@ async def search_nodes(
     all entities, the most often read first.
     """
     require_text(query, field="query")
-    require_whole(limit, field="limit", most=MOST_RESULTS)
+    require_integer(limit, field="limit", most=MOST_RESULTS)
     reader = SoundReader(store, space=space)
     pinned = [one for one in await reader.get(await store.pinned(space)) if one.state is State.LIVE]
     named = await _named(query, limit=limit + len(pinned), space=space, store=store, text_caches=text_caches)

@@ -11,8 +11,8 @@ from scrubjay.graph.jsonl import entity_line, parse_line, relation_line
 from scrubjay.graph.knowledge import KnowledgeGraph
 from scrubjay.graph.walk import Place
 from scrubjay.model.draft import Limits
-from scrubjay.model.imported import Imported, Lines
 from scrubjay.model.memory import Source
+from scrubjay.model.transfer import Imported, Lines
 from scrubjay.ports import Progress
 from scrubjay.writing.batch import require_storable
 from scrubjay.writing.validate import validate

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from scrubjay.indexing.protocol import IndexKind, Source
 from scrubjay.ports import Progress
-from scrubjay.ports.cluster import whole_up_to
+from scrubjay.ports.cluster import settled_position
 
 _PAGE = 1_000
 
@@ -20,7 +20,7 @@ async def build_generation(
 ) -> None:
     """Make a whole, optimised index in the target folder. It stops the process for long: have a child do it."""
     # What is committed while we read has a later number, and is replayed by whoever opens the index.
-    cursor = await whole_up_to(store)
+    cursor = await settled_position(store)
     total = await store.point_count(model) if progress else 0
     index = kind.create(target, store_id=store.store_id, model=model, dimension=dimension, cursor=cursor)
     try:

@@ -18,12 +18,12 @@ class FileLeadership(LeadershipCandidate):
         self._lock = FileLock(path)
         self._seconds = seconds
 
-    async def stand(self) -> None:
+    async def campaign(self) -> None:
         """Look for the lock until it is free, and keep it."""
         while not self._take():  # noqa: ASYNC110 - nobody tells when another process ends
             await asyncio.sleep(self._seconds)
         try:
-            with self.leading():
+            with self.lead():
                 await asyncio.Event().wait()
         finally:
             self._lock.release()

@@ -63,7 +63,7 @@ class Keeping:
         caller = asyncio.Event()
         self._callers.append(caller)
         self.call()
-        done, gone = asyncio.create_task(_heard(caller)), asyncio.create_task(leader.dismissed())
+        done, gone = asyncio.create_task(_heard(caller)), asyncio.create_task(leader.wait_until_dismissed())
         await asyncio.wait({done, gone, self._job}, return_when=asyncio.FIRST_COMPLETED)
         await _end(done, gone)
 
@@ -77,8 +77,8 @@ class Keeping:
                 await stack.enter_async_context(self._listening(self.ring))
             self._leader = leader = await stack.enter_async_context(self._standing)
             while True:
-                await leader.elected()
-                work, gone = asyncio.create_task(self._lead()), asyncio.create_task(leader.dismissed())
+                await leader.wait_until_elected()
+                work, gone = asyncio.create_task(self._lead()), asyncio.create_task(leader.wait_until_dismissed())
                 try:
                     await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
                 finally:

@@ -13,7 +13,7 @@ from scrubjay.indexing.shared_protocol import RemoteIndex
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile
-from scrubjay.ports.cluster import whole_up_to
+from scrubjay.ports.cluster import settled_position
 
 _PAGE = 1_000
 
@@ -75,7 +75,7 @@ class Upkeep:
             with telemetry.stage("index.build"):
                 # What is committed while we read has a later number, and is followed from here.
                 # No more than the newest, though: numbers may have been taken that nothing came of.
-                start = min(await whole_up_to(self._store), await self._store.last_seq())
+                start = min(await settled_position(self._store), await self._store.last_seq())
                 await self._index.begin(keep=keep)
                 after = -1
                 while page := await self._store.points(self._model, after=after, limit=_PAGE):

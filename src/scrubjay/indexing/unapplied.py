@@ -9,7 +9,7 @@ import numpy as np
 from scrubjay.errors import IndexUnavailable
 from scrubjay.indexing.protocol import Source
 from scrubjay.model.change import Action, Change
-from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector, cosines_of
+from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector, cosine_similarities
 from scrubjay.model.query import Filter, facet
 from scrubjay.model.timestamps import to_micros
 
@@ -143,5 +143,5 @@ def _compared(points: Sequence[Point], vector: Vector) -> Hits:
         return []
     matrix = np.stack([point.vector for point in points])
     lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(vector)
-    cosines = cosines_of(matrix, vector) / np.where(lengths > 0, lengths, 1)
+    cosines = cosine_similarities(matrix, vector) / np.where(lengths > 0, lengths, 1)
     return [(point.id, max(-1.0, min(1.0, float(cosine)))) for point, cosine in zip(points, cosines, strict=True)]

@@ -42,7 +42,7 @@ class Queue:
         """Put a job at the end; what belongs to a write goes into its commit instead."""
         now = self.clock.now()
         job = Job(space=space, kind=kind, about=about, created_at=now, due=due or now)
-        return Job.of(await self.documents.put_document(job.document(at=now), base=None))
+        return Job.from_document(await self.documents.put_document(job.document(at=now), base=None))
 
     async def due(self, *, limit: int) -> list[Job]:
         """What waits to be done, or was given up by whoever had it, the longest first; nothing is claimed yet.
@@ -168,14 +168,14 @@ class Queue:
             due=now + _KEPT[state] if state in _KEPT else due,
         )
         try:
-            return Job.of(await self.documents.put_document(changed.document(at=now), base=job.version))
+            return Job.from_document(await self.documents.put_document(changed.document(at=now), base=job.version))
         except StaleVersion:
             return None
 
 
 def _job(document: Document) -> Job | None:
     try:
-        job = Job.of(document)
+        job = Job.from_document(document)
     except (InvalidInput, KeyError, ValueError, TypeError):
         return None
     value = document.value

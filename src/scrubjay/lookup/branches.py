@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from scrubjay.errors import NotFound, StaleVersion, WrongState
-from scrubjay.model.branch_name import spelled
+from scrubjay.model.branch import normalize_branch_name
 from scrubjay.model.change import Action, Origin
-from scrubjay.model.checks import require_text, require_whole
+from scrubjay.model.checks import require_integer, require_text
 from scrubjay.model.document import Document
 from scrubjay.model.memory import MAIN, Json, Memory, State
 from scrubjay.model.query import Filter
@@ -47,7 +47,7 @@ class Line:
 
 def branch_id(trunk: str, name: str) -> str:
     """The id of the record that is a branch of a memory; it sorts beside the memory's own."""
-    both = f"{trunk}\n{spelled(name)}".encode("utf-8", "surrogatepass")
+    both = f"{trunk}\n{normalize_branch_name(name)}".encode("utf-8", "surrogatepass")
     digest = int.from_bytes(hashlib.sha256(both).digest()[:10], "big")
     time = uuid.UUID(trunk).int >> (128 - _TIME_BITS) << (128 - _TIME_BITS)
     number = time | 0x7 << 76 | (digest >> 62 & 0xFFF) << 64 | 0b10 << 62 | digest & (1 << 62) - 1
@@ -67,7 +67,7 @@ async def switched_to(store: RecordStore, memory: Memory) -> str:
 
 async def on_branch(store: RecordStore, memory: Memory, branch: str = "") -> Memory:
     """The record that stands for a memory on a branch, on the one it is switched to if none is named."""
-    asked = spelled(require_text(branch, field="branch"))
+    asked = normalize_branch_name(require_text(branch, field="branch"))
     if memory.trunk:
         if asked in ("", memory.branch):
             return memory
@@ -194,7 +194,7 @@ async def version_on(store: RecordStore, record: Memory, number: int) -> Version
 
 async def version_of(record: Memory, number: int, *, store: RecordStore) -> Version:
     """The same, or an error that says where it is, or which there are."""
-    found = await version_on(store, record, require_whole(number, field="version"))
+    found = await version_on(store, record, require_integer(number, field="version"))
     if found is None:
         raise await _no_version(record, number, store=store)
     return found

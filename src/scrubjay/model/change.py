@@ -1,4 +1,4 @@
-"""The change log: everything that happened, in the order in which it was committed."""
+"""The change log: every change, in commit order."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from scrubjay.model.relation import Relation
 
 
 class Action(StrEnum):
-    """What one change did to one memory."""
+    """The effect of a change on a memory."""
 
     CREATED = "created"
     REVISED = "revised"
@@ -31,7 +31,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Who makes a change, and as part of which run (one call, or a named series of calls)."""
+    """The agent that makes a change, and the run it belongs to: one call, or a named series of calls."""
 
     at: datetime
     run: str
@@ -41,9 +41,9 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One entry of the log. `number` and `passages_before` tell an index which points may be stale.
+    """One entry of the log. `number` and `passages_before` identify the points of an index that may be stale.
 
-    `seq` is its place among all changes, which tells of other spaces; `place` is that among the changes of its own.
+    `seq` counts the changes of all spaces, so it reveals activity elsewhere; `place` counts those of its own space.
     """
 
     seq: int

@@ -1,4 +1,4 @@
-"""What a caller hands in is of the kind it should be, or InvalidInput names the argument."""
+"""Type checks of arguments; InvalidInput names the argument that fails."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,15 +6,15 @@ from typing import cast
 
 from scrubjay.errors import InvalidInput, TooLarge
 
-# What every store can count to.
-_LARGEST = (1 << 63) - 1
-_LONGEST_REMARK = 1_000
+# The largest integer that every store can hold.
+_MAX_INTEGER = (1 << 63) - 1
+_MAX_REMARK = 1_000
 
 
 def require_text(value: object, *, field: str) -> str:
-    """A text that can be written down anywhere."""
+    """Return a text that can be encoded as UTF-8."""
     if not isinstance(value, str):
-        raise wrong(field, "a text", value)
+        raise wrong_type(field, "a text", value)
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -27,57 +27,57 @@ def require_text(value: object, *, field: str) -> str:
 
 
 def require_remark(value: object, *, field: str) -> str:
-    """A sentence for the history: why something was done."""
+    """Return a remark for the history: a short reason for a change."""
     remark = require_text(value, field=field)
-    if len(remark) > _LONGEST_REMARK:
+    if len(remark) > _MAX_REMARK:
         raise TooLarge(
-            f"{field} has {len(remark):,} characters; the limit is {_LONGEST_REMARK:,}",
+            f"{field} has {len(remark):,} characters; the limit is {_MAX_REMARK:,}",
             hint="Put the long form into a memory",
             field=field,
-            limit=_LONGEST_REMARK,
+            limit=_MAX_REMARK,
         )
     return remark
 
 
 def require_texts(value: object, *, field: str) -> tuple[str, ...]:
-    """A list of texts; one text alone is not a list."""
+    """Return a list of texts; a single text is not a list."""
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-        raise wrong(field, "a list of texts", value)
-    return tuple(require_text(one, field=field) for one in cast("Sequence[object]", value))
+        raise wrong_type(field, "a list of texts", value)
+    return tuple(require_text(item, field=field) for item in cast("Sequence[object]", value))
 
 
 def require_flag(value: object, *, field: str) -> bool:
-    """True or false, and nothing that merely looks like it."""
+    """Return a boolean; numbers and strings do not count as one."""
     if not isinstance(value, bool):
-        raise wrong(field, "true or false", value)
+        raise wrong_type(field, "true or false", value)
     return value
 
 
-def require_whole(value: object, *, field: str, least: int = 1, most: int = _LARGEST) -> int:
-    """A whole number within bounds."""
+def require_integer(value: object, *, field: str, least: int = 1, most: int = _MAX_INTEGER) -> int:
+    """Return a whole number within bounds."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise wrong(field, "a whole number", value)
+        raise wrong_type(field, "a whole number", value)
     if not least <= value <= most:
         bounds = f"at least {least}" if value < least else f"at most {most}"
         raise InvalidInput(f"{field} must be {bounds}, not {str(value)[:40]}", field=field)
     return value
 
 
-def require_share(value: object, *, field: str) -> float:
-    """A number from 0 to 1."""
+def require_fraction(value: object, *, field: str) -> float:
+    """Return a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise wrong(field, "a number from 0 to 1", value)
+        raise wrong_type(field, "a number from 0 to 1", value)
     if not 0 <= value <= 1:
         raise InvalidInput(f"{field} must be a number from 0 to 1, not {value!r:.40}", field=field)
     return float(value)
 
 
 def require_moment(value: object, *, field: str) -> None:
-    """A moment with a time zone, or none."""
+    """Require a datetime with a time zone, or None."""
     if value is not None and (not isinstance(value, datetime) or value.tzinfo is None):
         raise InvalidInput(f"{field} must be a time with a zone", hint="For example datetime.now(UTC)", field=field)
 
 
-def wrong(field: str, wanted: str, value: object) -> InvalidInput:
-    """The error for a value of the wrong kind."""
-    return InvalidInput(f"{field} must be {wanted}, not {type(value).__name__}", field=field)
+def wrong_type(field: str, expected: str, value: object) -> InvalidInput:
+    """Return the error for a value of the wrong type."""
+    return InvalidInput(f"{field} must be {expected}, not {type(value).__name__}", field=field)

@@ -1,4 +1,4 @@
-"""Conflicts: two memories, or two statements, that say the same, more, or something else of one thing."""
+"""Conflicts: two memories or statements that repeat, update or contradict each other."""
 
 import hashlib
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ from scrubjay.model.document import Document
 from scrubjay.model.memory import Json
 from scrubjay.model.timestamps import parse_moment, to_iso
 
-# Those that wait for a decision, and those that had one: the first are asked for often and are few.
+# Pending conflicts have a collection of their own: they are few and read often.
 PENDING_COLLECTION = "conflicts"
 SETTLED_COLLECTION = "settled"
-_DIGITS = 16
+_DIGEST_LENGTH = 16
 
 
 class ConflictType(StrEnum):
-    """What two statements are to each other."""
+    """The relation between two statements."""
 
     DUPLICATE = "duplicate"
     UPDATE = "update"
@@ -27,7 +27,7 @@ class ConflictType(StrEnum):
 
 
 class ConflictStatus(StrEnum):
-    """Whether somebody has decided."""
+    """Whether a conflict waits for a decision."""
 
     PENDING = "pending"
     RESOLVED = "resolved"
@@ -35,7 +35,7 @@ class ConflictStatus(StrEnum):
 
 
 class Strategy(StrEnum):
-    """What can be done about a conflict; `auto` chooses one of the others."""
+    """A way to resolve a conflict; `auto` chooses one of the others."""
 
     MERGE = "merge"
     UPDATE = "update"
@@ -47,11 +47,10 @@ class Strategy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """One conflict of `memory`, which came later, with `other`; both are the same for two observations of one memory.
+    """A conflict of `memory`, the later one, with `other`; both are the same for two observations of one memory.
 
-    It holds no words of theirs, so that what is purged is gone: `statement` and `against` are keys of the two
-    statements (see `statement_key`), empty where the memories as a whole are meant. Who tells of it reads the
-    memories.
+    It holds no text, so that a purge removes every trace: `statement` and `against` are the keys of the two statements
+    (see `statement_key`), empty for the memories as a whole. The text is read from the memories.
     """
 
     space: str
@@ -69,26 +68,26 @@ class Conflict:
     notes: str = ""
     resolved_at: datetime | None = None
     resolved_by: str = ""
-    # The run that resolved it, by which it can be undone.
+    # The run that resolved it; `undo` takes it back.
     run: str = ""
     version: int = 1
 
     @property
     def id(self) -> str:
-        """The same for the same two statements, whoever finds them and whichever was there first."""
-        ends = sorted(((self.memory, self.statement), (self.other, self.against)))
-        spelled = "\n".join(part for end in ends for part in end)
-        return f"c-{hashlib.sha256(spelled.encode()).hexdigest()[:_DIGITS]}"
+        """The id: the same for the same two statements, in either order."""
+        sides = sorted(((self.memory, self.statement), (self.other, self.against)))
+        identity = "\n".join(part for side in sides for part in side)
+        return f"c-{hashlib.sha256(identity.encode()).hexdigest()[:_DIGEST_LENGTH]}"
 
     @property
     def collection(self) -> str:
-        """Where it is kept."""
+        """The collection it is stored in."""
         return PENDING_COLLECTION if self.status is ConflictStatus.PENDING else SETTLED_COLLECTION
 
     def document(self, *, at: datetime) -> Document:
-        """As it is kept."""
+        """Return the document that stores it."""
         value: dict[str, Json] = {
-            # By this the papers of a memory are found, and a purge takes them along.
+            # Stores find the documents of a memory by this, and purge them with it.
             "about": {"memory_id": self.memory, "other_id": self.other}, "other": self.other, "type": self.type.value,
             "confidence": self.confidence, "suggested": self.suggested.value, "status": self.status.value,
             "detected_at": to_iso(self.detected_at), "detected_by": self.detected_by, "statement": self.statement,
@@ -101,8 +100,8 @@ class Conflict:
         )
 
     @classmethod
-    def of(cls, document: Document) -> "Conflict":
-        """As it was kept."""
+    def from_document(cls, document: Document) -> "Conflict":
+        """Read a stored conflict."""
         value = document.value
         about = cast("Mapping[str, Json]", value["about"])
         resolved_at, strategy = str(value["resolved_at"]), str(value["strategy"])
@@ -127,22 +126,24 @@ class Conflict:
         )
 
 
-def sound(document: Document | None) -> Conflict | None:
-    """The conflict on a paper, unless it cannot be read."""
+def parse_conflict(document: Document | None) -> Conflict | None:
+    """Return the conflict in a document, or None if it cannot be read."""
     try:
-        return None if document is None else Conflict.of(document)
+        return None if document is None else Conflict.from_document(document)
     except (InvalidInput, KeyError, ValueError, TypeError):
         return None
 
 
 def statement_key(text: str) -> str:
-    """What a statement is known by without its words."""
-    return hashlib.sha256(" ".join(text.split()).casefold().encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    """Return a digest that identifies a statement without revealing it."""
+    return hashlib.sha256(" ".join(text.split()).casefold().encode("utf-8", "surrogatepass")).hexdigest()[
+        :_DIGEST_LENGTH
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
-    """One end of a conflict, in words."""
+class ConflictSide:
+    """One side of a conflict, with its text."""
 
     id: str
     name: str
@@ -155,15 +156,15 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictDetails:
-    """A conflict with the words of both ends; `differs` says in what they cannot both be right."""
+    """A conflict with the text of both sides; `differs` lists the points on which they cannot both be right."""
 
     id: str
     type: ConflictType
     confidence: float
     suggested_action: Strategy
     status: ConflictStatus
-    memory: Side
-    other: Side
+    memory: ConflictSide
+    other: ConflictSide
     differs: tuple[str, ...] = ()
     detected_at: datetime
     strategy: Strategy | None = None
@@ -175,7 +176,7 @@ class ConflictDetails:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """What was done about a conflict. `kept` is the id of what stands now, `changed` all memories that were changed."""
+    """The result of resolving a conflict. `kept` is the memory that remains, `changed` are all that were changed."""
 
     action: str
     conflict: str
@@ -190,7 +191,7 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """What a look through a whole space has found."""
+    """The result of scanning a space for conflicts."""
 
     memories: int
     found: tuple[ConflictDetails, ...] = ()

@@ -1,4 +1,4 @@
-"""Papers: small JSON documents that a space keeps beside its memories, such as its rules and its jobs."""
+"""Documents: small JSON objects that a space stores besides its memories, such as its rules and its jobs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,9 +9,10 @@ from scrubjay.model.memory import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One document by its key in a drawer. `due` is when somebody should look at it again.
+    """A document, by its collection and key. `due` is the time at which a job should process it.
 
-    It has no past and is never recalled. `version` counts its changes: who changes it says which one it goes by.
+    A document has no history and is never recalled. `version` counts its changes: an update names the version it is
+    based on.
     """
 
     space: str

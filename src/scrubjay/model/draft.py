@@ -1,4 +1,4 @@
-"""What callers hand in: a text to remember, an edit to make."""
+"""Requests of callers: a text to remember, an edit, a selection of memories."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -8,14 +8,15 @@ from typing import Self
 from scrubjay.errors import InvalidInput
 from scrubjay.model.checks import require_text, require_texts
 from scrubjay.model.memory import Flag, Json, Source
-from scrubjay.model.results import Decision
+from scrubjay.model.query import Filter
+from scrubjay.model.results import Decision, Missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who calls, in which space. `run` names a series of calls that `undo` takes back together.
+    """The agent that calls, and its space. `run` names a series of calls that `undo` takes back together.
 
-    What is asked is looked for in `also` too; what is written goes to `space` alone.
+    Reads include the spaces in `also`; writes go to `space` alone.
     """
 
     space: str = "default"
@@ -24,27 +25,27 @@ class Caller:
     also: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse names that no store can keep."""
+        """Refuse names that a store cannot hold."""
         for name in ("space", "agent", "run"):
             require_text(getattr(self, name), field=name)
         if not self.space.strip():
             raise InvalidInput("a space needs a name", hint="The default is `default`", field="space")
         require_texts(self.also, field="also")
         if "*" in self.spaces:
-            raise InvalidInput("* stands for all spaces and is the name of none", hint="Name one", field="space")
+            raise InvalidInput("* means all spaces and cannot be the name of one", hint="Name one space", field="space")
 
     @property
     def spaces(self) -> tuple[str, ...]:
-        """Every space it reads, its own first."""
+        """The spaces it reads, its own first."""
         return tuple(dict.fromkeys((self.space, *self.also)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A memory on its way in. Stages return it changed, with what they decided added to the trace."""
+    """A memory on its way into the store. Each stage returns a changed copy and adds its decision to the trace."""
 
     text: str
-    # The id of a memory that is known by it elsewhere, as in a file; empty: one is made.
+    # The id that the memory already has elsewhere, as in a file; empty for a new one.
     id: str = ""
     title: str = ""
     kind: str = ""
@@ -65,37 +66,37 @@ class Draft:
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
     idempotency_key: str = ""
     dry_run: bool = False
-    # What a language model may improve is waited for, instead of being done later.
+    # Wait for the improvements of a language model, instead of queueing them.
     wait_for_llm: bool = False
-    # It is the caller's own unit, as a file is: what the rules would make of its tags is told, and not done.
+    # The caller owns its fields, as with a file: changes that the rules would make to its tags are only reported.
     fixed: bool = False
-    # From here on it is the stages that write.
+    # The stages of the write path set the fields below.
     suggested_tags: tuple[str, ...] = ()
     suggested_entities: tuple[str, ...] = ()
     flags: tuple[Flag, ...] = ()
-    # Why it is not to be kept; empty as long as it is.
+    # Why it is rejected; empty if it is not.
     rejected: str = ""
     warnings: tuple[str, ...] = ()
     trace: tuple[Decision, ...] = ()
 
-    def decided(self, stage: str, outcome: str, why: str = "") -> Self:
-        """With what a stage has decided."""
+    def with_decision(self, stage: str, outcome: str, why: str = "") -> Self:
+        """Return a copy with the decision of a stage."""
         return replace(self, trace=(*self.trace, Decision(stage=stage, outcome=outcome, why=why)))
 
-    def warned(self, warning: str) -> Self:
-        """With something that the caller should know."""
+    def with_warning(self, warning: str) -> Self:
+        """Return a copy with a warning for the caller."""
         return replace(self, warnings=(*self.warnings, warning))
 
-    def flagged(self, flag: Flag) -> Self:
-        """With something that later readers should know."""
+    def with_flag(self, flag: Flag) -> Self:
+        """Return a copy with a flag for later readers."""
         return self if flag in self.flags else replace(self, flags=(*self.flags, flag))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """Changes to one memory: `fields` replace, observations are added and removed one by one.
+    """Changes to one memory: `fields` replaces values, observations are added and removed one by one.
 
-    `may_empty`: its name and kind may be all that is left of it.
+    `may_empty`: the edit may leave nothing but a name and a kind.
     """
 
     fields: Mapping[str, Json] = field(default_factory=dict[str, Json])
@@ -105,17 +106,33 @@ class Edit:
     expected_version: int | None = None
     idempotency_key: str = ""
     may_empty: bool = False
-    # The branch to be changed; empty: the one that the memory is switched to.
+    # The branch to change; empty for the one that the memory is switched to.
     branch: str = ""
-    # Whose word the added observations are; None where it is that of whoever told the memory.
+    # The source of the added observations; None for the memory's own.
     source: Source | None = None
-    # When it was made, where that was before it is handed in; only an edit of a branch may be older than what is there.
+    # When the edit was made, if earlier than now; only an edit of a branch may be older than the stored version.
     at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The memories that a verb applies to: by reference, or all that pass a filter; `group` adds their siblings.
+
+    `branch`: their branches of this name, instead of the memories themselves.
+    """
+
+    refs: tuple[str, ...] = ()
+    filter: Filter | None = None
+    group: bool = False
+    branch: str = ""
+    reason: str = ""
+    dry_run: bool = False
+    missing: tuple[Missing, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much a caller may hand in at once."""
+    """Limits on the size of a request."""
 
     text_bytes: int = 1_000_000
     query_bytes: int = 100_000

@@ -1,4 +1,4 @@
-"""Facts: what a conversation says that is worth keeping, statement by statement."""
+"""Facts: the statements of a conversation that are worth remembering."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,7 +8,7 @@ from scrubjay.model.conflict import ConflictDetails
 
 
 class FactType(StrEnum):
-    """What sort of thing a fact tells."""
+    """The sort of statement that a fact is."""
 
     PREFERENCE = "preference"
     REQUIREMENT = "requirement"
@@ -20,7 +20,7 @@ class FactType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One thing that somebody said. `id` is what the log calls it, else its number, counted from 1."""
+    """One turn of a conversation. `id` comes from the log, else it is the number of the turn, counted from 1."""
 
     speaker: str
     text: str
@@ -30,7 +30,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """One statement, who made it, whom or what it is about, and how sure it is that it is one."""
+    """One statement with its speaker, its subject, and the confidence that it is a fact."""
 
     statement: str
     type: FactType
@@ -45,7 +45,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFact:
-    """A fact and what became of it: what `remember` answers, or nothing where none is stored."""
+    """A fact and the result of remembering it; the result is empty if nothing is stored."""
 
     fact: Fact
     action: str = ""
@@ -55,7 +55,7 @@ class StoredFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:
-    """All that was found in a conversation."""
+    """The facts of a conversation."""
 
     facts: tuple[StoredFact, ...]
     turns: int

@@ -1,4 +1,4 @@
-"""Ids: UUIDv7, so that they sort by the time they were made."""
+"""Ids: UUIDv7, so that they sort by creation time."""
 
 import os
 import threading
@@ -10,12 +10,12 @@ _last = 0
 
 
 def new_id() -> str:
-    """A UUIDv7 that sorts after every earlier one of this process."""
+    """Return a UUIDv7 that sorts after every earlier one of this process."""
     return str(uuid.UUID(int=_next_number()))
 
 
 def is_id(text: str) -> bool:
-    """Whether a reference is spelled like an id."""
+    """Return whether a reference has the form of an id."""
     try:
         return str(uuid.UUID(text)) == text.lower()
     except ValueError:
@@ -40,6 +40,6 @@ def _step(last: int, stride: int) -> int:
     tail = (last & (1 << 62) - 1) + 1 + stride
     if tail < 1 << 62:
         return last & ~((1 << 62) - 1) | tail
-    # The random tail is used up: move on by a millisecond and begin a new tail.
+    # The random tail is used up: advance one millisecond and start a new tail.
     head = ((last >> 80) + 1) << 80 | 0x7 << 76 | 0b10 << 62
     return head | stride

@@ -1,4 +1,4 @@
-"""Jobs: work that is done after the call that asked for it, kept on papers until it is done."""
+"""Jobs: work that is queued as documents and done after the call that requested it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,14 +12,14 @@ from scrubjay.model.memory import Json
 from scrubjay.model.timestamps import parse_moment, to_iso
 
 COLLECTION = "jobs"
-# A look through a whole space for what does not go together.
+# Scans a space for conflicts.
 CONFLICTS = "conflicts"
-# What a write has left without vectors.
+# Embeds the memories that a write left without vectors.
 EMBEDDING = "embedding"
 
 
 class JobState(StrEnum):
-    """How far a job has come."""
+    """The progress of a job."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -29,9 +29,9 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One piece of work: what kind, on what, how often it was tried and what came of it.
+    """A queued task: its kind, its target, the number of tries and the outcome.
 
-    `due` is when it is to be done; of one that is running, when it counts as given up by whoever had it.
+    `due` is the time to run it; for a running job, the time after which its worker counts as gone.
     """
 
     space: str
@@ -46,7 +46,7 @@ class Job:
     version: int = 1
 
     def document(self, *, at: datetime) -> Document:
-        """As it is kept."""
+        """Return the document that stores it."""
         value: dict[str, Json] = {
             "kind": self.kind, "about": dict(self.about), "state": self.state.value, "tries": self.tries,
             "created_at": to_iso(self.created_at), "outcome": self.outcome,
@@ -56,8 +56,8 @@ class Job:
         )
 
     @classmethod
-    def of(cls, document: Document) -> "Job":
-        """As it was kept."""
+    def from_document(cls, document: Document) -> "Job":
+        """Read a stored job."""
         value = document.value
         return cls(
             space=document.space,

@@ -1,4 +1,4 @@
-"""What a memory is: the record that every backend keeps and every surface shows."""
+"""The memory: the record that every backend stores and every surface shows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ MAIN = "main"
 
 
 class Tier(StrEnum):
-    """How settled a memory is."""
+    """How consolidated a memory is."""
 
     WORKING = "working"
     EPISODIC = "episodic"
@@ -21,30 +21,30 @@ class Tier(StrEnum):
 
 
 class State(StrEnum):
-    """Where a memory is in its life; only a live one is found unless asked otherwise."""
+    """The stage of the life cycle; a search returns live memories unless a filter says otherwise."""
 
     LIVE = "live"
     MERGED = "merged"
     ARCHIVED = "archived"
     TRASHED = "trashed"
-    # Written by an agent where a person says first whether it is kept.
+    # Written by an agent, and waiting for the approval of a person.
     WAITING = "waiting"
-    # Another line of versions of a live memory: its `trunk` says of which.
+    # A branch of a live memory: `trunk` is the id of that memory.
     BRANCHED = "branched"
 
 
 class Flag(StrEnum):
-    """What the write path noticed about a memory, for later readers."""
+    """A remark of the write path for later readers."""
 
     THIN = "thin"
     REDACTED = "redacted"
     SUSPICIOUS = "suspicious"
-    # It waited for a person's yes, and never got it.
+    # It waited for approval and never got it.
     UNAPPROVED = "unapproved"
 
 
 class Method(StrEnum):
-    """How a memory came in."""
+    """The way a memory was written."""
 
     MANUAL = "manual"
     AUTO = "auto"
@@ -54,7 +54,7 @@ class Method(StrEnum):
 
 
 class Trust(StrEnum):
-    """Whose word it is."""
+    """The kind of source a statement comes from."""
 
     USER = "user"
     AGENT = "agent"
@@ -62,17 +62,17 @@ class Trust(StrEnum):
     UNKNOWN = "unknown"
 
     def outranks(self, other: "Trust") -> bool:
-        """Whether this one's word counts more: a user's goes before all others, and a document's after them."""
+        """Whether this source outranks another: a user ranks first, a document last."""
         return _RANKS[self] > _RANKS[other]
 
 
-# Who says nothing of themselves is no less than an agent.
+# An unknown source ranks like an agent.
 _RANKS = {Trust.DOCUMENT: 0, Trust.UNKNOWN: 1, Trust.AGENT: 1, Trust.USER: 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where a memory comes from."""
+    """The origin of a memory or an observation."""
 
     session: str = ""
     conversation: str = ""
@@ -85,9 +85,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """One atomic fact about the memory's subject; one that was superseded says until when it held.
+    """One atomic fact about the memory's subject; `valid_until` is the time at which another superseded it.
 
-    `source` is None where it is the memory's own.
+    `source` is None if it is the memory's own.
     """
 
     text: str
@@ -96,13 +96,13 @@ class Observation:
     source: Source | None = None
 
     def holds(self, at: datetime) -> bool:
-        """Whether nothing had taken its place at a moment."""
+        """Return whether it was valid at a time."""
         return self.valid_until is None or self.valid_until > at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """A memory that was merged into another: whose word it was, and what of it was new there."""
+    """A memory that was merged into another: its source, and the statements it added."""
 
     id: str
     at: datetime
@@ -112,7 +112,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """One record. `version` counts its writes; access counts change without a version."""
+    """One record. `version` counts its writes; access counts change without a new version."""
 
     id: str
     space: str
@@ -133,7 +133,7 @@ class Memory:
     pinned: bool = False
     relevance: float = 1.0
     expires_at: datetime | None = None
-    # When something else took the place of all it says.
+    # When another memory superseded it.
     valid_until: datetime | None = None
     remind_at: datetime | None = None
     state: State = State.LIVE
@@ -142,7 +142,7 @@ class Memory:
     flags: tuple[Flag, ...] = ()
     version: int = 1
     branch: str = MAIN
-    # Of a branch: the memory it is one of, and the version of that which both have in common.
+    # For a branch: the id of its memory, and the version that it starts from.
     trunk: str = ""
     forked: int = 0
     resolution: str = ""
@@ -153,25 +153,25 @@ class Memory:
     last_reviewed: datetime | None = None
     access_count: int = 0
 
-    def said(self, at: datetime) -> tuple[Observation, ...]:
-        """The observations that hold at a moment."""
+    def current_observations(self, at: datetime) -> tuple[Observation, ...]:
+        """Return the observations that are valid at a time."""
         return tuple(observation for observation in self.observations if observation.holds(at))
 
     def holds(self, at: datetime) -> bool:
-        """Whether it had neither expired nor been superseded at a moment."""
+        """Return whether it was neither expired nor superseded at a time."""
         return all(end is None or end > at for end in (self.expires_at, self.valid_until))
 
     @property
     def date(self) -> datetime:
-        """When what it tells was said: the source's time if known, else when it was stored."""
+        """The time of its statements: that of the source if known, else when it was stored."""
         return self.source.at or self.created_at
 
     @property
     def thread(self) -> str:
-        """What its passages stand in a row with: its session's, else its own alone."""
+        """The sequence that its passages belong to: its session, else the memory alone."""
         return self.source.session or self.id
 
     @property
     def label(self) -> str:
-        """What a person would call it."""
+        """The title, else the name."""
         return self.title or self.name

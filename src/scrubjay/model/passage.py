@@ -1,4 +1,4 @@
-"""Passages: the units that are embedded and searched."""
+"""Passages: the units of embedding and search."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -8,18 +8,17 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float32]
 
-# A passage's number in the store is the memory's own number and its place in the memory, so that
-# an index can tell stale points without asking anyone.
+# The number of a passage combines the number of its memory and its place in it, so that an index recognises
+# stale points without a query.
 PASSAGES_PER_MEMORY = 1 << 16
-_WORTH_SHARING = 20_000
+_PARALLEL_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A slice of the content, or of one observation, with the terms it is found by.
+    """A slice of the content, or of one observation, with its search terms.
 
-    `who` are the terms of the one whom it is about, or who says it; `asks` is 1 when there is a question in it,
-    2 when it ends in one.
+    `who` holds the terms of its subject or its speaker; `asks` is 1 if it contains a question, 2 if it ends with one.
     """
 
     ordinal: int
@@ -33,10 +32,10 @@ class Passage:
 
 
 class StoredPassage(NamedTuple):
-    """A passage as the store hands it out to be ranked; plain, because each recall makes some hundred of them.
+    """A passage as the store returns it for ranking; a plain tuple, because each recall creates hundreds of them.
 
     Terms are joined by spaces. `before` and `after` are the numbers of its neighbours in its thread, nearest first.
-    `tier`, `relevance`, `confirmed` and `accesses` are those of its memory; moments are in microseconds.
+    `tier`, `relevance`, `confirmed` and `accesses` belong to its memory; times are in microseconds.
     """
 
     id: int
@@ -59,7 +58,7 @@ class StoredPassage(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """What a vector index holds of one passage."""
+    """The entry of one passage in a vector index."""
 
     id: int
     space: str
@@ -68,12 +67,12 @@ class Point:
     at: int
 
 
-def cosines_of(vectors: NDArray[np.float32], vector: Vector) -> NDArray[np.float32]:
-    """How near each row is to a vector, all being of unit length."""
-    # A product is shared out among threads, and on a busy machine small ones wait longer than they work.
-    return vectors @ vector if len(vectors) > _WORTH_SHARING else np.einsum("ij,j->i", vectors, vector)
+def cosine_similarities(vectors: NDArray[np.float32], vector: Vector) -> NDArray[np.float32]:
+    """Return the cosine similarity of each row to a vector, all of unit length."""
+    # BLAS splits a product among threads; on a busy machine small products wait longer than they compute.
+    return vectors @ vector if len(vectors) > _PARALLEL_ROWS else np.einsum("ij,j->i", vectors, vector)
 
 
 def passage_id(number: int, ordinal: int) -> int:
-    """The number of a memory's passage."""
+    """Return the number of a passage of a memory."""
     return number * PASSAGES_PER_MEMORY + ordinal

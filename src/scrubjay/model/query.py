@@ -1,25 +1,25 @@
-"""What can be asked for, and how a filter becomes facets that every index understands."""
+"""Queries: recall, full-text search, and filters, which become facets that every index understands."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from scrubjay.model.checks import require_moment, require_text, require_texts, wrong
+from scrubjay.model.checks import require_moment, require_text, require_texts, wrong_type
 from scrubjay.model.memory import MAIN, Json, Memory, State
 from scrubjay.model.timestamps import to_iso
 
-# A facet is one "field=value" of a memory. A filter is a conjunction of groups of facets, any one of
-# which must hold in each group. Lexical index, vector index and exact scan all test the same strings.
+# A facet is one "field=value" of a memory. A filter is a conjunction of groups of facets; a memory must have at
+# least one facet of each group. Lexical index, vector index and exact scan all test the same strings.
 Facet = str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which memories are wanted; an empty field asks nothing."""
+    """Conditions on memories; an empty field sets none."""
 
     entity: str = ""
     kind: str = ""
-    # With all that is below it: `work` finds `work/meetings` too. Who changes by a filter takes it alone.
+    # Includes its subcategories: `work` also matches `work/meetings`. A verb that changes memories matches it exactly.
     category: str = ""
     tags: tuple[str, ...] = ()
     any_tags: tuple[str, ...] = ()
@@ -30,24 +30,24 @@ class Filter:
     agent: str = ""
     trust: str = ""
     group: str = ""
-    # A memory by any of its names, if it has several: see `names_of`.
+    # Any name of a memory that has several: see `names_of`.
     alias: str = ""
-    # What the write path noticed: thin, redacted, suspicious, unapproved.
+    # A flag of the write path: thin, redacted, suspicious, unapproved.
     flag: str = ""
-    # Lines of versions beside the main one: by their name, and by whose they are.
+    # Branches: by their name, and by the memory they belong to.
     branch: str = ""
     trunk: str = ""
-    # The month in which it is to be brought up again, such as 2026-05.
+    # The month of the reminder, such as 2026-05.
     remind: str = ""
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
     since: datetime | None = None
     until: datetime | None = None
     state: State = State.LIVE
-    # Facets that count as well as one that is asked for, such as other spellings: to find by, never to change by.
+    # Alternatives to a facet, such as other spellings: for searching only, never for selecting memories to change.
     also: Mapping[Facet, tuple[Facet, ...]] = field(default_factory=dict[Facet, tuple[Facet, ...]])
 
     def __post_init__(self) -> None:
-        """Refuse what would silently match nothing, or the letters of a word."""
+        """Refuse values that would silently match nothing, or the letters of a word."""
         for name in _SINGLE_FIELDS:
             require_text(getattr(self, name), field=name)
         for name in ("tags", "any_tags"):
@@ -55,32 +55,32 @@ class Filter:
         for name in ("since", "until"):
             require_moment(getattr(self, name), field=name)
         if not isinstance(self.metadata, Mapping):
-            raise wrong("metadata", "an object", self.metadata)
+            raise wrong_type("metadata", "an object", self.metadata)
 
     @property
     def facet_groups(self) -> tuple[tuple[Facet, ...], ...]:
-        """The facets asked for, besides the state; one of each group must hold."""
-        asked = {name: getattr(self, name) for name in _SINGLE_FIELDS} | {"category": category_path(self.category)}
-        singles = [facet(name, value) for name, value in asked.items() if value]
+        """The required facets, besides the state; one of each group must match."""
+        conditions = {name: getattr(self, name) for name in _SINGLE_FIELDS} | {"category": category_path(self.category)}
+        singles = [facet(name, value) for name, value in conditions.items() if value]
         singles += [tag_facet(tag) for tag in self.tags]
         singles += [facet(f"meta.{key}", value) for key, value in self.metadata.items()]
         groups: list[tuple[Facet, ...]] = [(single,) for single in singles]
         if self.any_tags:
             groups.append(tuple(tag_facet(tag) for tag in self.any_tags))
-        return tuple(self._widened(group) for group in groups) if self.also else tuple(groups)
+        return tuple(self._with_alternatives(group) for group in groups) if self.also else tuple(groups)
 
-    def _widened(self, group: tuple[Facet, ...]) -> tuple[Facet, ...]:
-        return tuple(dict.fromkeys(one for asked in group for one in (asked, *self.also.get(asked, ()))))
+    def _with_alternatives(self, group: tuple[Facet, ...]) -> tuple[Facet, ...]:
+        return tuple(dict.fromkeys(item for facet in group for item in (facet, *self.also.get(facet, ()))))
 
     @property
     def is_empty(self) -> bool:
-        """Whether it asks for nothing but the state."""
+        """Whether it sets no condition but the state."""
         return not self.facet_groups and self.since is None and self.until is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One recall, as asked."""
+    """The request of one recall."""
 
     query: str
     filter: Filter = field(default_factory=Filter)
@@ -88,31 +88,76 @@ class Question:
     max_tokens: int = 1500
     detail: str = "concise"
     explain: bool = False
-    # Only memories in which this stands, to the letter and whatever its case.
+    # Only memories that contain this text literally, ignoring case.
     contains: str = ""
-    # So many memories before and after each hit in its session come with it.
+    # The number of memories of the same session to return before and after each hit.
     around: int = 0
-    # What "yesterday" and "in March" are counted from; now, unless given.
+    # The day that "yesterday" and "in March" refer to; default: now.
     today: datetime | None = None
-    # What the memory said at a moment of the past.
+    # Answer as of a time in the past.
     as_of: datetime | None = None
-    # Memories that have this branch are told as they are on it.
+    # Read memories that have this branch as they are on it.
     branch: str = MAIN
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchText:
+    """A full-text search: required words, `prefixes*`, "exact phrases" and -excluded words."""
+
+    query: str
+    filter: Filter = field(default_factory=Filter)
+    limit: int = 10
+    # The number of best hits to skip, for paging.
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextHit:
+    """A hit of a full-text search; the snippet marks matches with `**`.
+
+    The score is from 0 to 1. `matched` lists the fields that match, `missing` the words that the memory lacks.
+    """
+
+    id: str
+    name: str
+    title: str
+    score: float
+    snippet: str
+    updated_at: datetime
+    matched: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    kind: str = ""
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    space: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextsFound:
+    """The hits, best first; `more` if there are others. `degraded` lists the parts of the query that were ignored.
+
+    `words` is the query without its operators.
+    """
+
+    hits: tuple[TextHit, ...]
+    more: bool = False
+    degraded: tuple[str, ...] = ()
+    words: str = ""
+
+
 def facet(name: str, value: Json) -> Facet:
-    """One field and value, spelled the same for every index; case and the width of white space do not matter."""
-    return f"{name}={' '.join(_spell(value).split())}".casefold()
+    """Return a field and value as a facet; case and the amount of white space do not matter."""
+    return f"{name}={' '.join(_format(value).split())}".casefold()
 
 
 def facets_of(memory: Memory) -> tuple[Facet, ...]:
-    """All that a memory can be filtered by, besides its state and its date."""
-    found = [
+    """Return all facets of a memory; filters also use its state and its date."""
+    facets = [
         facet(name, value)
         for name, value in (
             ("entity", memory.entity),
             ("kind", memory.kind),
-            *(("category", one) for one in lineage(memory.category)),
+            *(("category", category) for category in category_lineage(memory.category)),
             ("project", memory.project),
             ("scope", memory.scope),
             ("tier", memory.tier),
@@ -126,58 +171,58 @@ def facets_of(memory: Memory) -> tuple[Facet, ...]:
         )
         if value
     ]
-    found += [tag_facet(tag) for tag in memory.tags]
-    found += [facet("alias", name) for name in names_of(memory)]
-    found += [facet("flag", flag) for flag in memory.flags]
-    # What was merged into it or added to it belongs to its own sessions still.
-    found += [facet("session", session) for session in _other_sessions(memory)]
-    found += [
-        facet(f"meta.{key}", one)
+    facets += [tag_facet(tag) for tag in memory.tags]
+    facets += [facet("alias", name) for name in names_of(memory)]
+    facets += [facet("flag", flag) for flag in memory.flags]
+    # Merged memories and added observations keep their own sessions.
+    facets += [facet("session", session) for session in _other_sessions(memory)]
+    facets += [
+        facet(f"meta.{key}", item)
         for key, value in memory.metadata.items()
-        # Of a list each value counts: whoever asks for one of them finds it.
-        for one in (value[:_MOST_VALUES] if isinstance(value, list) else [value])
-        if isinstance(one, str | int | float | bool) and len(str(one)) <= _LONGEST_VALUE
+        # Each item of a list is a facet.
+        for item in (value[:_MAX_VALUES] if isinstance(value, list) else [value])
+        if isinstance(item, str | int | float | bool) and len(str(item)) <= _MAX_VALUE_LENGTH
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(facets))
 
 
 def category_path(category: str) -> str:
-    """A category in the one way that its parts are written in: `work/meetings`."""
-    parts = [part for one in category.split("/") if (part := " ".join(one.split()))]
+    """Return the normal form of a category: `work/meetings`."""
+    parts = [part for name in category.split("/") if (part := " ".join(name.split()))]
     return "/".join(parts) or category
 
 
-def lineage(category: str) -> tuple[str, ...]:
-    """A category and all those above it, the nearest first; of a very deep one, those at the top."""
+def category_lineage(category: str) -> tuple[str, ...]:
+    """Return a category and its ancestors, the nearest first; for a very deep one, only the topmost ancestors."""
     path = category_path(category)
-    places = [at for at, sign in enumerate(path) if sign == "/"]
-    above = [path[:at] for at in places[:_DEEPEST] if at]
-    return (path, *reversed(above)) if path else ()
+    slashes = [at for at, char in enumerate(path) if char == "/"]
+    ancestors = [path[:at] for at in slashes[:_MAX_ANCESTORS] if at]
+    return (path, *reversed(ancestors)) if path else ()
 
 
 def _other_sessions(memory: Memory) -> list[str]:
     sources = [part.source for part in memory.merged] + [
         observation.source for observation in memory.observations if observation.source
     ]
-    return [source.session for source in sources if source.session][-_MOST_VALUES:]
+    return [source.session for source in sources if source.session][-_MAX_VALUES:]
 
 
 def month_of(moment: datetime | None) -> str:
-    """The month of a moment, as a facet tells it."""
+    """Return the month of a time, as facets spell it."""
     return "" if moment is None else to_iso(moment)[: len("2026-05")]
 
 
 def names_of(memory: Memory) -> tuple[str, ...]:
-    """All the names of what a memory is about, when its metadata lists `aliases`; else none."""
+    """Return all names of the subject of a memory, if its metadata lists `aliases`; else none."""
     aliases = memory.metadata.get("aliases")
     if not isinstance(aliases, list):
         return ()
-    others = [alias for alias in aliases[:_MOST_VALUES] if isinstance(alias, str) and alias.strip()]
+    others = [alias for alias in aliases[:_MAX_VALUES] if isinstance(alias, str) and alias.strip()]
     names = [memory.entity, memory.title, *others] if others else []
-    # What is longer is a sentence about something, not its name.
+    # A longer title is a sentence, not a name.
     return tuple(
         dict.fromkeys(
-            name for name in names if name and len(name) <= _LONGEST_LABEL and len(name.split()) <= LONGEST_NAME
+            name for name in names if name and len(name) <= _MAX_NAME_LENGTH and len(name.split()) <= MAX_NAME_WORDS
         )
     )
 
@@ -199,23 +244,22 @@ _SINGLE_FIELDS = (
     "trunk",
     "remind",
 )
-# So many categories above one are told.
-_DEEPEST = 15
-# Longer metadata values are texts, not labels: nobody filters by equality with a page.
-_LONGEST_VALUE = 256
-_MOST_VALUES = 64
-# A name, in words and in characters.
-LONGEST_NAME = 3
-_LONGEST_LABEL = 64
+_MAX_ANCESTORS = 15
+# Longer metadata values are texts, not labels: a filter by equality makes no sense.
+_MAX_VALUE_LENGTH = 256
+_MAX_VALUES = 64
+# The length of a name, in words and in characters.
+MAX_NAME_WORDS = 3
+_MAX_NAME_LENGTH = 64
 
 
 def tag_facet(tag: str) -> Facet:
-    """A tag as a facet."""
-    # Tags are stored without it, and people write it all the same.
+    """Return a tag as a facet."""
+    # Tags are stored without `#`, but people write it.
     return facet("tag", tag.lstrip("# "))
 
 
-def _spell(value: Json) -> str:
+def _format(value: Json) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():

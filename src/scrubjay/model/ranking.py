@@ -1,11 +1,11 @@
-"""How recall ranks: what each part of a score is worth, and which stages are left out."""
+"""The ranking of recall: the weights of a score and the stages that are switched off."""
 
 from dataclasses import dataclass, field, fields, replace
 from typing import Self
 
 from scrubjay.errors import InvalidInput
 
-# Each can be left out, to see what it is worth: see `SCRUBJAY_RECALL_WITHOUT`.
+# SCRUBJAY_RECALL_WITHOUT switches stages off.
 STAGES = (
     "words", "meaning", "context", "kin", "pairs", "phrases", "dates", "names", "manner", "standing", "typos", "rerank",
 )  # fmt: skip
@@ -17,68 +17,70 @@ def _weight(default: float, doc: str) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """What each part of a score is worth beside words, which count as BM25 says; a rare word counts about 5."""
+    """The weight of each part of a score, relative to words, which BM25 weighs; a rare word scores about 5."""
 
-    saturation: float = _weight(0.9, "BM25's k1: how much a word counts that is said again.")
-    length: float = _weight(0.3, "BM25's b: how much a long passage is held against it.")
-    context: float = _weight(1.0, "What words count that stand in the passages around.")
-    meaning: float = _weight(1.0, "Times the cosine, and the weight that the embedder's profile gives it.")
-    reply: float = _weight(0.8, "The meaning of another's question right before it, beside its own.")
-    pair: float = _weight(0.2, "Two words of the question that stand side by side.")
+    saturation: float = _weight(0.9, "BM25's k1: how much repetitions of a word count.")
+    length: float = _weight(0.3, "BM25's b: how much length lowers the score.")
+    context: float = _weight(1.0, "Words in the surrounding passages.")
+    meaning: float = _weight(1.0, "Times the cosine and the weight of the embedder's profile.")
+    reply: float = _weight(0.8, "The meaning of another speaker's question right before it.")
+    pair: float = _weight(0.2, "Two adjacent words of the question that are adjacent here too.")
     phrase: float = _weight(3.0, "A phrase that the question quotes.")
-    date: float = _weight(4.0, "A date within the days that the question names; less with every day between.")
-    name: float = _weight(0.5, "Somebody whom the question names is who it is about, or who says it.")
-    asking: float = _weight(-0.6, "It is a question itself, and questions rarely answer.")
-    saying: float = _weight(0.2, "Times the logarithm of its length: it says more.")
-    kin: float = _weight(0.4, "A word that means nearly what one of the question does, where that one is missing.")
-    typo: float = _weight(0.7, "A word that looks like one of the question that nothing has.")
+    date: float = _weight(4.0, "A date in the period that the question names; less with each day of distance.")
+    name: float = _weight(0.5, "A person whom the question names is its subject or its speaker.")
+    asking: float = _weight(-0.6, "The passage is a question itself, and questions rarely answer.")
+    saying: float = _weight(0.2, "Times the logarithm of its length.")
+    kin: float = _weight(0.4, "A related word in place of a missing word of the question.")
+    typo: float = _weight(0.7, "A word that looks like a word of the question that no memory has.")
     tag: float = _weight(1.5, "Times a word of the question that is a tag in the space.")
-    alias: float = _weight(0.7, "A word of another name of what the question names.")
-    relevance: float = _weight(0.5, "Taken off as relevance falls from 1 to 0; it halves in a year unless confirmed.")
-    recency: float = _weight(0.3, "A memory of this moment; half of it after a month.")
-    accessed: float = _weight(0.05, "Times the logarithm of how often it was read, five times at most.")
+    alias: float = _weight(0.7, "A word of an alias of a subject that the question names.")
+    relevance: float = _weight(
+        0.5, "Subtracted as relevance falls from 1 to 0; relevance halves in a year unless confirmed."
+    )
+    recency: float = _weight(0.3, "A memory of this moment; half as much after a month.")
+    accessed: float = _weight(0.05, "Times the logarithm of the number of reads, counted up to five.")
     settled: float = _weight(0.1, "Its tier is semantic or procedural.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """The weights in use and the stages left out."""
+    """The weights in use and the stages that are switched off."""
 
     weights: Weights = field(default_factory=Weights)
     without: frozenset[str] = frozenset()
 
     def uses(self, stage: str) -> bool:
-        """Whether a stage takes part."""
+        """Return whether a stage is on."""
         return stage not in self.without
 
     @classmethod
-    def parsed(cls, *, without: str = "", weights: str = "") -> Self:
-        """From what a user writes: stages by their names, weights as `name=value`, each separated by commas."""
-        left_out = frozenset(one.strip().lower() for one in without.split(",") if one.strip())
-        for stage in sorted(left_out.difference(STAGES)):
+    def parse(cls, *, without: str = "", weights: str = "") -> Self:
+        """Read the settings: names of stages, and weights as `name=value`, separated by commas."""
+        skipped = frozenset(stage.strip().lower() for stage in without.split(",") if stage.strip())
+        for stage in sorted(skipped.difference(STAGES)):
             raise InvalidInput(
                 f"recall has no stage {stage!r}",
                 hint=f"SCRUBJAY_RECALL_WITHOUT names some of {', '.join(STAGES)}",
                 setting="SCRUBJAY_RECALL_WITHOUT",
             )
-        given = dict(_assignment(one) for one in weights.split(",") if one.strip())
-        return cls(weights=replace(Weights(), **given), without=left_out)
+        assignments = dict(_parse_weight(part) for part in weights.split(",") if part.strip())
+        return cls(weights=replace(Weights(), **assignments), without=skipped)
 
 
-def _assignment(text: str) -> tuple[str, float]:
+def _parse_weight(text: str) -> tuple[str, float]:
     name, _, value = (part.strip() for part in text.partition("="))
     try:
         number = float(value)
     except ValueError:
         number = float("nan")
     names = [field.name for field in fields(Weights)]
-    if name not in names or not abs(number) <= _LARGEST:
+    if name not in names or not abs(number) <= _MAX_WEIGHT:
         raise InvalidInput(
-            f"{text.strip()!r} is no weight of recall",
+            f"{text.strip()!r} is not a weight of recall",
             hint=f"SCRUBJAY_RECALL_WEIGHTS is like pair=0.2,recency=0; there are {', '.join(names)}",
             setting="SCRUBJAY_RECALL_WEIGHTS",
         )
     return name, number
 
 
-_LARGEST = 1000.0
+_MAX_WEIGHT = 1000.0

@@ -1,4 +1,4 @@
-"""Relations: typed, directed, weighted edges between memories."""
+"""Relations: typed, directed, weighted edges between memories, and the networks they form."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ LINK = "related_to"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """An edge. The relation `related_to` is a link: it is shown from both ends."""
+    """An edge. The relation `related_to` is a link: both ends show it."""
 
     source: str
     target: str
@@ -23,5 +23,29 @@ class Relation:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What makes it the same edge."""
+        """The identity of the edge: source, type and target."""
         return self.source, self.type, self.target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkNode:
+    """A memory in a network, and its distance in relations."""
+
+    id: str
+    name: str
+    title: str
+    kind: str
+    distance: int = 0
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """Memories and the relations between them. `truncated`: the limit cut off more of them.
+
+    The nodes of a path are in its order; without a path there are no nodes.
+    """
+
+    nodes: tuple[NetworkNode, ...]
+    edges: tuple[Relation, ...]
+    truncated: bool = False

@@ -1,4 +1,4 @@
-"""What the verbs answer."""
+"""Results of the verbs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from scrubjay.model.version import FieldDiff, Version
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What one stage of the write path decided, and why."""
+    """The decision of a stage of the write path, and its reason."""
 
     stage: str
     outcome: str
@@ -22,7 +22,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Similar:
-    """A memory that is like the one being written; `differs` says in what they may contradict each other."""
+    """A memory similar to the new one; `differs` says where they may contradict each other."""
 
     id: str
     name: str
@@ -32,7 +32,7 @@ class Similar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
-    """What `remember` did: `created`, `merged`, `updated`, `unchanged` or `rejected`."""
+    """The result of `remember`: `created`, `merged`, `updated`, `unchanged` or `rejected`."""
 
     action: str
     id: str
@@ -43,9 +43,9 @@ class Remembered:
     merged_into: str = ""
     similarity: float | None = None
     similar: tuple[Similar, ...] = ()
-    # What is stored and cannot be right, or need not be said, beside it.
+    # Stored statements that it repeats, updates or contradicts.
     conflicts: tuple[ConflictDetails, ...] = ()
-    # Whom or what it seems to be about, where nobody said.
+    # Guesses at its subject, if the caller named none.
     suggested_entities: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """A memory of the same session as a hit; `place` counts from the hit, below zero for what was before it."""
+    """A memory of the same session as a hit; `place` is its distance from the hit, negative for earlier ones."""
 
     id: str
     name: str
@@ -65,7 +65,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One found memory: enough to decide whether to read it whole."""
+    """A memory that matches, with enough text to decide whether to read all of it."""
 
     id: str
     name: str
@@ -85,9 +85,9 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """What `recall` found. `degraded` says what could not be used, in words.
+    """The result of `recall`. `degraded` describes the parts of the search that were unavailable.
 
-    `stale`: the daemon could not be reached, and this is what it answered before.
+    `stale`: the daemon cannot be reached, and this is an earlier answer of it.
     """
 
     hits: tuple[Hit, ...]
@@ -99,8 +99,36 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContextEntry:
+    """A short form of a memory."""
+
+    id: str
+    name: str
+    kind: str
+    text: str
+    date: datetime
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Context for the start of a session. `text` is all of it as Markdown; `left_out` lists parts over the budget."""
+
+    space: str
+    profile: tuple[ContextEntry, ...] = ()
+    pinned: tuple[ContextEntry, ...] = ()
+    last_session: str = ""
+    recent: tuple[ContextEntry, ...] = ()
+    conflicts: tuple[ConflictDetails, ...] = ()
+    reminders: tuple[ContextEntry, ...] = ()
+    text: str = ""
+    tokens: int = 0
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """A reference that no memory answers to, and the nearest that do; `why` where one does and cannot be told."""
+    """A reference without a memory, and similar ones; `why` if the memory exists and cannot be read."""
 
     ref: str
     suggestions: tuple[str, ...] = ()
@@ -109,7 +137,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadResult:
-    """The memories asked for, in order, rendered as asked."""
+    """The requested memories, in order, rendered in the requested format."""
 
     memories: tuple[Memory, ...]
     texts: tuple[str, ...] = ()
@@ -120,7 +148,7 @@ class ReadResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What a write did to one memory."""
+    """The result of a write to one memory."""
 
     action: str
     id: str
@@ -128,27 +156,27 @@ class Written:
     version: int
     warnings: tuple[str, ...] = ()
     branch: str = MAIN
-    # What the change has brought into conflict.
+    # Conflicts that the change caused.
     conflicts: tuple[ConflictDetails, ...] = ()
 
     @property
     def as_json(self) -> dict[str, Json]:
-        """All of it, for the answer that is kept under an idempotency key."""
+        """The answer that is stored under an idempotency key."""
         return {
             "action": self.action, "id": self.id, "name": self.name, "version": self.version,
             "warnings": list(self.warnings), "branch": self.branch,
         }  # fmt: skip
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Json]) -> "Written":
-        """What was kept."""
-        warnings = cast("list[str]", told["warnings"])
-        return cls(**{**told, "warnings": tuple(warnings)})  # type: ignore[arg-type]
+    def from_json(cls, answer: Mapping[str, Json]) -> "Written":
+        """Read a stored answer."""
+        warnings = cast("list[str]", answer["warnings"])
+        return cls(**{**answer, "warnings": tuple(warnings)})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a verb over many memories did, each in turn; `dry_run` means it would have."""
+    """The result of a verb over many memories; with `dry_run` nothing was written."""
 
     done: tuple[Written, ...]
     missing: tuple[Missing, ...] = ()
@@ -183,7 +211,7 @@ class History:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone:
-    """What `undo` took back. `skipped` names what was changed since and therefore left alone."""
+    """The result of `undo`. `skipped` names memories that have changed since, which `undo` leaves alone."""
 
     run: str
     done: tuple[Written, ...]
@@ -192,7 +220,7 @@ class Undone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Health and sizes in one look."""
+    """Health and sizes."""
 
     space: str
     version: str
@@ -204,24 +232,24 @@ class Status:
     embedding: dict[str, str | int | bool]
     index: dict[str, str | int | bool]
     compression: dict[str, float | int]
-    # The folder of notes; empty where there is none.
+    # The folder of notes; empty if there is none.
     vault: dict[str, str | int | bool] = field(default_factory=dict[str, str | int | bool])
-    # What the language model was asked today; empty where there is none.
+    # Today's use of the language model; empty if there is none.
     llm: dict[str, str | int | float | bool] = field(default_factory=dict[str, str | int | float | bool])
     degraded: tuple[str, ...] = ()
-    # Empty when the store was opened by whoever asks.
+    # Empty if the caller opened the store itself.
     daemon: dict[str, str | int] = field(default_factory=dict[str, str | int])
 
     @property
-    def of_space(self) -> "Status":
-        """What it tells of the space alone, for those to whom others are not open."""
+    def limited_to_space(self) -> "Status":
+        """The part that concerns the space alone, for callers that may not use all spaces."""
         problems = {name: value for name, value in self.index.items() if name == "problem"}
         return replace(self, data="", store={}, index=problems, compression={}, vault={}, llm={}, daemon={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing `doctor` looked at; `fix` says what to do when it is not fine."""
+    """One check of `doctor`; `fix` says what to do if it fails."""
 
     name: str
     ok: bool
@@ -230,8 +258,8 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Examination:
-    """All that `doctor` looked at."""
+class DoctorReport:
+    """The checks of `doctor`."""
 
     checks: tuple[Check, ...] = field(default=())
 
@@ -243,12 +271,12 @@ class Examination:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What a restore did."""
+    """The result of a restore."""
 
     memories: int
     store: str
     kept: str
 
     def __str__(self) -> str:
-        kept = f"; the store that was there is kept as {self.kept}" if self.kept else ""
-        return f"restored {self.memories} memories to {self.store}{kept}"
+        previous = f"; the previous store is kept as {self.kept}" if self.kept else ""
+        return f"restored {self.memories} memories to {self.store}{previous}"

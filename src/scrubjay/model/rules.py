@@ -1,4 +1,4 @@
-"""The rules of a space: what becomes of what is written into it."""
+"""The rules of a space: how it treats new memories."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -7,7 +7,7 @@ from typing import Self, cast
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json
 
-# The drawer of papers in which a space keeps what it has laid down, and the papers in it.
+# The collection of the rules of a space, and the keys in it.
 COLLECTION = "rules"
 WRITING = "writing"
 TAGS = "tags"
@@ -27,20 +27,20 @@ BOUNDS = {
     "least_tags": (0, 64),
     "most_tags": (1, 64),
 }
-_MOST_PATTERNS = 200
-_LONGEST_PATTERN = 300
+_MAX_PATTERNS = 200
+_MAX_PATTERN_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What a space does with what is written into it; each field is a setting of its own.
+    """How a space treats new memories.
 
-    `gate`: what is similar enough is merged, only reported, or not looked for. `window_days`: how far back it is looked
-    for. `same`: the similarity from which two texts say the same; 0 takes the model's. `density`: what happens to texts
-    that are too thin, below `least_characters`. `conflicts`: whether what does not go with what is stored is looked
-    for. `review`: whose memories wait for a person's yes. `never`: texts with these words are not kept; `*` stands for
-    anything. `never_paths`: likewise what comes from or names these files. `llm`: whether a language model, if there is
-    one, improves what was written later, at once, or not at all.
+    `gate`: merge similar memories, only report them, or do not search for them. `window_days`: how far back to search.
+    `same`: the similarity from which two texts count as the same; 0 means the default of the model. `density`: the
+    treatment of texts below `least_characters`. `conflicts`: whether to detect conflicts with stored memories.
+    `review`: whose memories wait for approval. `never`: refuse texts with these words; `*` matches anything.
+    `never_paths`: refuse texts that come from or name these files. `llm`: whether a language model, if there is one,
+    improves new memories later, at once, or not at all.
     """
 
     gate: str = "merge"
@@ -60,23 +60,23 @@ class Rules:
     llm: str = "later"
 
     def __post_init__(self) -> None:
-        """Refuse what contradicts itself."""
+        """Refuse bounds that contradict each other."""
         if self.least_tags > self.most_tags:
             raise InvalidInput("least_tags cannot be more than most_tags", field="least_tags")
 
-    def changed(self, changes: Mapping[str, Json]) -> Self:
-        """With some of them set anew; null takes one back to its default. Raises InvalidInput."""
+    def with_changes(self, changes: Mapping[str, Json]) -> Self:
+        """Return a copy with changes; null restores a default. Raises InvalidInput."""
         return replace(self, **{name: _read(name, value) for name, value in changes.items()})
 
     @classmethod
-    def parsed(cls, text: str) -> Self:
-        """Rules from `name=value,…`, as a setting has them."""
+    def parse(cls, text: str) -> Self:
+        """Read rules from a setting of the form `name=value,…`."""
         pairs = [part.partition("=") for part in text.split(",") if part.strip()]
-        return cls().changed({name.strip(): value.strip() for name, _, value in pairs})
+        return cls().with_changes({name.strip(): value.strip() for name, _, value in pairs})
 
     @property
     def as_json(self) -> dict[str, Json]:
-        """All of them."""
+        """All rules."""
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
@@ -115,13 +115,13 @@ def _similarity(value: Json) -> float:
 
 
 def _patterns(name: str, value: Json) -> tuple[str, ...]:
-    given = [value] if isinstance(value, str) else value
-    if not isinstance(given, list) or not all(isinstance(one, str) and "\x00" not in one for one in given):
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list) or not all(isinstance(item, str) and "\x00" not in item for item in items):
         raise InvalidInput(f"{name} must be a list of texts without NUL characters", field=name)
-    patterns = tuple(dict.fromkeys(" ".join(one.split()) for one in cast("list[str]", given) if one.strip(" *")))
-    if len(patterns) > _MOST_PATTERNS or any(len(pattern) > _LONGEST_PATTERN for pattern in patterns):
+    patterns = tuple(dict.fromkeys(" ".join(item.split()) for item in cast("list[str]", items) if item.strip(" *")))
+    if len(patterns) > _MAX_PATTERNS or any(len(pattern) > _MAX_PATTERN_LENGTH for pattern in patterns):
         raise InvalidInput(
-            f"{name} takes up to {_MOST_PATTERNS} patterns of up to {_LONGEST_PATTERN} characters", field=name
+            f"{name} takes up to {_MAX_PATTERNS} patterns of up to {_MAX_PATTERN_LENGTH} characters", field=name
         )
     return patterns
 

@@ -1,4 +1,4 @@
-"""Memories to JSON and back: the body that versions keep and that export writes."""
+"""Memories as JSON: the body that versions store and export writes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
@@ -10,14 +10,14 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Flag, Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust
 from scrubjay.model.timestamps import parse_moment, to_iso
 
-# Kept beside the body, because they say which body it is or change without a version.
-BESIDE_BODY = ("id", "space", "version", "last_accessed", "access_count")
+# Stored outside the body: they identify it, or change without a new version.
+OUTSIDE_BODY = ("id", "space", "version", "last_accessed", "access_count")
 
 Chosen = TypeVar("Chosen", bound=StrEnum)
 
 
 def to_body(memory: Memory) -> dict[str, Json]:
-    """All that a version keeps of a memory; fields at their defaults are left out."""
+    """Return the body of a memory; fields with default values are left out."""
     body: dict[str, Json] = {}
     for name, default in _DEFAULTS.items():
         value = getattr(memory, name)
@@ -27,13 +27,13 @@ def to_body(memory: Memory) -> dict[str, Json]:
 
 
 def as_json(memory: Memory) -> dict[str, Json]:
-    """All fields of a memory that are not at their defaults."""
-    beside: dict[str, Json] = {"id": memory.id, "space": memory.space, "version": memory.version}
+    """Return all fields of a memory without default values."""
+    outside: dict[str, Json] = {"id": memory.id, "space": memory.space, "version": memory.version}
     if memory.access_count:
-        beside["access_count"] = memory.access_count
+        outside["access_count"] = memory.access_count
     if memory.last_accessed:
-        beside["last_accessed"] = to_iso(memory.last_accessed)
-    return beside | to_body(memory)
+        outside["last_accessed"] = to_iso(memory.last_accessed)
+    return outside | to_body(memory)
 
 
 def from_body(
@@ -45,11 +45,11 @@ def from_body(
     last_accessed: datetime | None = None,
     access_count: int = 0,
 ) -> Memory:
-    """The memory that a body describes; a body of the wrong shape raises InvalidInput."""
-    given = {name: _READERS[name](name, value) for name, value in body.items() if name in _READERS}
-    for needed in ("name", "created_at", "updated_at"):
-        if needed not in given:
-            raise InvalidInput(f"a memory needs `{needed}`", field=needed)
+    """Read a memory from its body; raises InvalidInput for a malformed one."""
+    values = {name: _READERS[name](name, value) for name, value in body.items() if name in _READERS}
+    for required in ("name", "created_at", "updated_at"):
+        if required not in values:
+            raise InvalidInput(f"a memory needs `{required}`", field=required)
     build = cast("Callable[..., Memory]", Memory)
     return build(
         id=memory_id,
@@ -57,39 +57,39 @@ def from_body(
         version=version,
         last_accessed=last_accessed,
         access_count=access_count,
-        **given,
+        **values,
     )
 
 
 def source_to_json(source: Source) -> dict[str, Json]:
-    """A source, fields at their defaults left out."""
+    """Return a source without default values."""
     return {
         name: _plain(value) for name, default in _SOURCE_DEFAULTS.items() if (value := getattr(source, name)) != default
     }
 
 
 def source_from_json(value: Json) -> Source:
-    """The source that an object describes."""
-    given = _object("source", value)
+    """Read a source."""
+    source_fields = _object("source", value)
     return Source(
-        session=_text("source.session", given.get("session", "")),
-        conversation=_text("source.conversation", given.get("conversation", "")),
-        at=_optional_moment("source.at", given.get("at")),
-        method=_one_of(Method)("source.method", given.get("method", Method.MANUAL)),
-        agent=_text("source.agent", given.get("agent", "")),
-        tool=_text("source.tool", given.get("tool", "")),
-        trust=_one_of(Trust)("source.trust", given.get("trust", Trust.UNKNOWN)),
+        session=_text("source.session", source_fields.get("session", "")),
+        conversation=_text("source.conversation", source_fields.get("conversation", "")),
+        at=_optional_moment("source.at", source_fields.get("at")),
+        method=_one_of(Method)("source.method", source_fields.get("method", Method.MANUAL)),
+        agent=_text("source.agent", source_fields.get("agent", "")),
+        tool=_text("source.tool", source_fields.get("tool", "")),
+        trust=_one_of(Trust)("source.trust", source_fields.get("trust", Trust.UNKNOWN)),
     )
 
 
 def observation_to_json(observation: Observation) -> dict[str, Json]:
-    """An observation, empty fields left out."""
-    found: dict[str, Json] = {"text": observation.text, "recorded_at": to_iso(observation.recorded_at)}
+    """Return an observation without empty fields."""
+    result: dict[str, Json] = {"text": observation.text, "recorded_at": to_iso(observation.recorded_at)}
     if observation.valid_until:
-        found["valid_until"] = to_iso(observation.valid_until)
+        result["valid_until"] = to_iso(observation.valid_until)
     if observation.source:
-        found["source"] = source_to_json(observation.source)
-    return found
+        result["source"] = source_to_json(observation.source)
+    return result
 
 
 def _merged_to_json(merged: Merged) -> dict[str, Json]:
@@ -105,7 +105,7 @@ def _plain(value: object) -> Json:
     if isinstance(value, Source):
         return source_to_json(value)
     if isinstance(value, tuple):
-        return [_plain(one) for one in cast("tuple[object, ...]", value)]
+        return [_plain(item) for item in cast("tuple[object, ...]", value)]
     if isinstance(value, Observation):
         return observation_to_json(value)
     if isinstance(value, Merged):
@@ -150,7 +150,7 @@ def _optional_moment(name: str, value: Json) -> datetime | None:
 
 
 def _texts(name: str, value: Json) -> tuple[str, ...]:
-    return tuple(_text(name, one) for one in _array(name, value))
+    return tuple(_text(name, item) for item in _array(name, value))
 
 
 def _array(name: str, value: Json) -> list[Json]:
@@ -166,40 +166,40 @@ def _object(name: str, value: Json) -> dict[str, Json]:
 
 
 def _observations(name: str, value: Json) -> tuple[Observation, ...]:
-    return tuple(_observation(name, _object(name, one)) for one in _array(name, value))
+    return tuple(_observation(name, _object(name, item)) for item in _array(name, value))
 
 
-def _observation(name: str, given: Mapping[str, Json]) -> Observation:
+def _observation(name: str, entry: Mapping[str, Json]) -> Observation:
     return Observation(
-        text=_text(f"{name}.text", given.get("text")),
-        recorded_at=_moment(f"{name}.recorded_at", given.get("recorded_at")),
-        valid_until=_optional_moment(f"{name}.valid_until", given.get("valid_until")),
-        source=_observed_by(f"{name}.source", given.get("source")),
+        text=_text(f"{name}.text", entry.get("text")),
+        recorded_at=_moment(f"{name}.recorded_at", entry.get("recorded_at")),
+        valid_until=_optional_moment(f"{name}.valid_until", entry.get("valid_until")),
+        source=_observed_by(f"{name}.source", entry.get("source")),
     )
 
 
 def _observed_by(name: str, value: Json) -> Source | None:
-    # It was the name of a session once.
+    # Old bodies have the name of a session here.
     if not value or isinstance(value, str):
         return Source(session=_text(name, value)) if value else None
     return source_from_json(_object(name, value))
 
 
 def _merged(name: str, value: Json) -> tuple[Merged, ...]:
-    return tuple(_merged_one(name, _object(name, one)) for one in _array(name, value))
+    return tuple(_merged_entry(name, _object(name, item)) for item in _array(name, value))
 
 
-def _merged_one(name: str, given: Mapping[str, Json]) -> Merged:
+def _merged_entry(name: str, entry: Mapping[str, Json]) -> Merged:
     return Merged(
-        id=_text(f"{name}.id", given.get("id")),
-        at=_moment(f"{name}.at", given.get("at")),
-        source=source_from_json(given.get("source", {})),
-        statements=_texts(f"{name}.statements", given.get("statements", [])),
+        id=_text(f"{name}.id", entry.get("id")),
+        at=_moment(f"{name}.at", entry.get("at")),
+        source=source_from_json(entry.get("source", {})),
+        statements=_texts(f"{name}.statements", entry.get("statements", [])),
     )
 
 
 def _flags(name: str, value: Json) -> tuple[Flag, ...]:
-    return tuple(_one_of(Flag)(name, one) for one in _array(name, value))
+    return tuple(_one_of(Flag)(name, item) for item in _array(name, value))
 
 
 def _one_of(choices: type[Chosen]) -> Callable[[str, Json], Chosen]:
@@ -216,8 +216,8 @@ def _source(_: str, value: Json) -> Source:
     return source_from_json(value)
 
 
-def _wrong(name: str, wanted: str, value: Json) -> InvalidInput:
-    return InvalidInput(f"{name} must be {wanted}, not {type(value).__name__} {str(value)[:60]!r}", field=name)
+def _wrong(name: str, expected: str, value: Json) -> InvalidInput:
+    return InvalidInput(f"{name} must be {expected}, not {type(value).__name__} {str(value)[:60]!r}", field=name)
 
 
 _READERS: dict[str, Callable[[str, Json], object]] = {
@@ -247,5 +247,5 @@ _SOURCE_DEFAULTS: dict[str, object] = {field.name: getattr(Source(), field.name)
 _DEFAULTS: dict[str, object] = {
     field.name: (field.default_factory() if field.default_factory is not MISSING else field.default)
     for field in fields(Memory)
-    if field.name not in BESIDE_BODY
+    if field.name not in OUTSIDE_BODY
 }

@@ -1,11 +1,11 @@
-"""Tags of a space: how often each is used, which words stand for them, and what becomes of those somebody gives."""
+"""Tags of a space: their counts, their synonyms, and the normalization of new ones."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagCount:
-    """A tag and how many live memories have it."""
+    """A tag and the number of live memories that have it."""
 
     tag: str
     memories: int
@@ -13,7 +13,7 @@ class TagCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagSynonyms:
-    """A primary tag, the variants that it replaces, and those that stay beside it because they say more."""
+    """A primary tag, the variants that it replaces, and `named`: more specific tags that stay next to it."""
 
     tag: str
     variants: tuple[str, ...] = ()
@@ -22,10 +22,9 @@ class TagSynonyms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagTable:
-    """The tags of a space, the most used first, and the synonyms that hold in it.
+    """The tags of a space, the most used first, and its synonyms.
 
-    `built_in` come with Scrubjay; of their variants those in `off` are left alone in this space. `more`: there are more
-    tags than are listed.
+    `built_in` synonyms come with Scrubjay; the space switches the variants in `off` off. `more`: the list is cut.
     """
 
     tags: tuple[TagCount, ...] = ()
@@ -37,7 +36,7 @@ class TagTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagReason:
-    """What became of one tag, and why."""
+    """The change of a tag, and its reason."""
 
     tag: str
     becomes: tuple[str, ...]
@@ -46,7 +45,7 @@ class TagReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagPreview:
-    """What would become of some tags."""
+    """A preview of the normalization of tags."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Times: always UTC, microseconds in stores, ISO 8601 in texts."""
+"""Times: UTC everywhere, microseconds in stores, ISO 8601 in texts."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -9,22 +9,22 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def to_micros(moment: datetime) -> int:
-    """Microseconds since 1970, exactly."""
+    """Return the exact number of microseconds since 1970."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
 def from_micros(micros: int) -> datetime:
-    """The moment so many microseconds after 1970."""
+    """Return the time from microseconds since 1970."""
     return _EPOCH + timedelta(microseconds=micros)
 
 
 def to_iso(moment: datetime) -> str:
-    """ISO 8601 in UTC, as short as it is exact."""
+    """Return ISO 8601 in UTC, as short as exactness allows."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def parse_moment(text: str, *, field: str) -> datetime:
-    """A moment from ISO 8601; a date alone is its midnight, no zone means UTC."""
+    """Read ISO 8601; a date alone means its midnight, no zone means UTC."""
     try:
         moment = datetime.fromisoformat(text.strip())
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

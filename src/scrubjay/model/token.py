@@ -1,4 +1,4 @@
-"""Tokens: what is kept of a bearer token, which is all but the token itself."""
+"""Tokens: everything about a bearer token except its secret."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,7 +8,7 @@ from scrubjay.model.grant import Access, Grant
 
 
 class TokenState(StrEnum):
-    """Whether a token lets anybody in."""
+    """Whether a token is valid."""
 
     LIVE = "live"
     EXPIRED = "expired"
@@ -17,7 +17,7 @@ class TokenState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """What a token opens and until when. A limit of 0 is the server's own."""
+    """The rights of a token and their expiry. A limit of 0 means the server's own."""
 
     id: str
     name: str
@@ -30,7 +30,7 @@ class Token:
     body_bytes: int = 0
 
     def state(self, now: datetime) -> TokenState:
-        """Whether it lets its holder in now; what was revoked stays so, also past its time."""
+        """Return the state at a time; a revoked token stays revoked after it expires."""
         if self.revoked_at is not None:
             return TokenState.REVOKED
         if self.expires_at is not None and self.expires_at <= now:
@@ -39,7 +39,7 @@ class Token:
 
     @property
     def grant(self) -> Grant:
-        """What its holder may do."""
+        """The rights of its holder."""
         return Grant(
             spaces=self.spaces, access=self.access, id=self.id, name=self.name,
             requests_per_minute=self.requests_per_minute, body_bytes=self.body_bytes, expires_at=self.expires_at,
@@ -48,7 +48,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRequest:
-    """A token that somebody would like to have. `expires` is a while, such as 90d, or a moment; empty is never."""
+    """A request for a token. `expires` is a duration, such as 90d, or a time; empty means never."""
 
     name: str
     spaces: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class TokenRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewToken:
-    """A token just made, with its secret: the one time that anybody sees it."""
+    """A new token with its secret, which is shown only once."""
 
     token: Token
     secret: str = field(repr=False)

@@ -1,4 +1,4 @@
-"""Versions: the immutable snapshots that every write leaves behind."""
+"""Versions: the immutable snapshots that every write creates."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from scrubjay.model.memory import Memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """A memory as it was after one write, and who wrote it."""
+    """A memory after one write, and the agent that wrote it."""
 
     number: int
     memory: Memory
@@ -21,13 +21,13 @@ class Version:
 
     @property
     def branch(self) -> str:
-        """The line of versions it belongs to."""
+        """The branch it belongs to."""
         return self.memory.branch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryHistory:
-    """One memory with its whole past: what export writes and import takes."""
+    """A memory with all its versions: the unit of export and import."""
 
     memory: Memory
     versions: tuple[Version, ...]

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
-from scrubjay.model.checks import require_text, require_texts, require_whole
+from scrubjay.model.checks import require_integer, require_text, require_texts
 from scrubjay.model.draft import Caller, Draft, Edit
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import MAIN, Json, Memory, Source, State
 from scrubjay.model.relation import LINK
-from scrubjay.model.results import Check, Examination, Related, Similar, Status
+from scrubjay.model.results import Check, DoctorReport, Related, Similar, Status
 from scrubjay.notes import results
 from scrubjay.notes.context import no_note, told_as_notes
 from scrubjay.notes.dates import current_date
@@ -151,8 +151,8 @@ class Notes(Carrying):
     async def due_notes(self, *, who: Caller, days: int = 90, limit: int = 20, category: str = "") -> results.DueNotes:
         """The notes that nobody has looked through for so many days."""
         found = await reviews.due(
-            engine=self.engine, space=who.space, days=require_whole(days, field="days", least=0, most=36_500),
-            limit=require_whole(limit, field="limit", most=self.engine.limits.results),
+            engine=self.engine, space=who.space, days=require_integer(days, field="days", least=0, most=36_500),
+            limit=require_integer(limit, field="limit", most=self.engine.limits.results),
             category=tidy_category(category),
         )  # fmt: skip
         paths = await self._paths([note.id for note in found.notes], space=who.space)
@@ -178,7 +178,7 @@ class Notes(Carrying):
         found = await links.broken_links(
             engine=self.engine, space=who.space, wanted=await vault.wanted() if vault else (),
             known=await vault.names() if vault else (),
-            limit=require_whole(limit, field="limit", most=self.engine.limits.results),
+            limit=require_integer(limit, field="limit", most=self.engine.limits.results),
         )  # fmt: skip
         paths = await self._paths([link.id for link in found.links], space=who.space)
         return results.BrokenLinks(links=tuple(replace(link, file_path=paths.get(link.id, "")) for link in found.links))
@@ -222,7 +222,7 @@ class Notes(Carrying):
         found = await self.engine.status(who=who)
         return replace(found, vault=await self._state()) if self.vaults is not None else found
 
-    async def doctor(self, *, who: Caller, deep: bool = False, repair: bool = False) -> Examination:
+    async def doctor(self, *, who: Caller, deep: bool = False, repair: bool = False) -> DoctorReport:
         """Look at everything, after repairing what can be when asked."""
         mended = ""
         if repair and self.vaults is not None and (vault := await self.vaults.vault()) is not None:

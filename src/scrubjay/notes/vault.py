@@ -22,7 +22,7 @@ from scrubjay.notes.sync.context import SyncContext, has_file
 from scrubjay.notes.sync.reconciler import PendingWork, Reconciler
 from scrubjay.notes.sync.scan import VANISHED, drift_of, look_through, missing_too_many, newcomers, unsettled, unwritten
 from scrubjay.ports import Progress
-from scrubjay.ports.cluster import ClusterStore, whole_up_to
+from scrubjay.ports.cluster import ClusterStore, settled_position
 
 __all__ = ["Vault", "open_vault"]
 
@@ -166,7 +166,7 @@ class Vault:
         if self._is_ready:
             return
         async with self._first:
-            if not self._is_ready and await self._is_behind(await whole_up_to(self._context.store)):
+            if not self._is_ready and await self._is_behind(await settled_position(self._context.store)):
                 await self._caught_up(waits=True)
             self._is_ready = True
 
@@ -219,7 +219,7 @@ class Vault:
 
         `waits`: files that are missing are given a while to come back.
         """
-        start = await whole_up_to(self._context.store)
+        start = await settled_position(self._context.store)
         is_behind = await self._is_behind(start)
         found = await look_through(self._context)
         await self._context.do(self._ledger.no_problem, *found.over)

@@ -1,17 +1,22 @@
-"""What the engine needs of the outside world, as narrow protocols that show no backend's type."""
+"""The interfaces between the engine and its backends; they expose no type of a backend."""
 
 from scrubjay.model.version import MemoryHistory
-from scrubjay.ports.commit import Commit, Committed, Edge, Embedded, IdempotencyRecord, Write
-from scrubjay.ports.matches import Handle, LexicalMatch, Neighbours, Run, StoreStatistics, TermStatistics
+from scrubjay.ports.commit import Commit, Committed, Edge, Embedded, IdempotencyRecord, StoredAnswer, Write
 from scrubjay.ports.models import Clock, Embedder, Gallery, Llm, Profile, Reranker, VectorIndex
 from scrubjay.ports.store import (
     ChangeLog,
     DocumentStore,
+    Handle,
     Inventory,
+    LexicalMatch,
     Lexicon,
+    Neighbours,
     Progress,
     Records,
     RecordStore,
+    Run,
+    StoreStatistics,
+    TermStatistics,
     Tokens,
     Upkeep,
     VectorStore,
@@ -42,6 +47,7 @@ __all__ = [
     "Reranker",
     "Run",
     "StoreStatistics",
+    "StoredAnswer",
     "TermStatistics",
     "Tokens",
     "Upkeep",

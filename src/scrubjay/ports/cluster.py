@@ -1,4 +1,4 @@
-"""What a store offers besides its port where several servers use it at once."""
+"""Coordination of several servers that share a store: leases, leadership, notifications."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -13,31 +13,31 @@ from scrubjay.ports import ChangeLog
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """A part of what a caller may ask in a minute. After so many seconds that minute is over, used or not."""
+    """A share of the requests that a caller may make in a minute. It expires after `seconds`, used or not."""
 
     granted: int
     seconds: float
 
 
 class Leadership(Protocol):
-    """Whether some work is this process's, of all that use the store."""
+    """Whether this process, of all that use the store, does some work."""
 
     @property
     def leads(self) -> bool:
-        """Whether it is, now."""
+        """Whether it leads now."""
         ...
 
-    async def elected(self) -> None:
-        """Wait until it is."""
+    async def wait_until_elected(self) -> None:
+        """Wait until it leads."""
         ...
 
-    async def dismissed(self) -> None:
-        """Wait until it is no more."""
+    async def wait_until_dismissed(self) -> None:
+        """Wait until it no longer leads."""
         ...
 
 
 class LeadershipCandidate(ABC):
-    """Stands for the leadership of some work while its block lasts. How it is won is for those who derive from it."""
+    """A candidate for the leadership of some work while its block lasts; subclasses define the election."""
 
     def __init__(self) -> None:
         self._elected = asyncio.Event()
@@ -47,24 +47,24 @@ class LeadershipCandidate(ABC):
 
     @property
     def leads(self) -> bool:
-        """Whether the work is this process's."""
+        """Whether it leads now."""
         return self._elected.is_set()
 
-    async def elected(self) -> None:
-        """Wait until it is."""
+    async def wait_until_elected(self) -> None:
+        """Wait until it leads."""
         await self._elected.wait()
 
-    async def dismissed(self) -> None:
-        """Wait until it is no more."""
+    async def wait_until_dismissed(self) -> None:
+        """Wait until it no longer leads."""
         await self._dismissed.wait()
 
     @abstractmethod
-    async def stand(self) -> None:
-        """Win the leadership and hold it, again and again, until cancelled; `leading` marks while it lasts."""
+    async def campaign(self) -> None:
+        """Win the leadership and hold it, again and again, until cancelled; hold it inside `lead`."""
 
     @contextmanager
-    def leading(self) -> Generator[None]:
-        """The time for which it leads."""
+    def lead(self) -> Generator[None]:
+        """Lead while the block lasts."""
         self._dismissed.clear()
         self._elected.set()
         try:
@@ -74,7 +74,7 @@ class LeadershipCandidate(ABC):
             self._dismissed.set()
 
     async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self.stand())
+        self._task = asyncio.create_task(self.campaign())
         return self
 
     async def __aexit__(
@@ -87,33 +87,33 @@ class LeadershipCandidate(ABC):
 
 @runtime_checkable
 class ClusterStore(Protocol):
-    """What a store offers besides when several servers use it at once: how they hear of each other, and agree."""
+    """A store that several servers share: it notifies them of each other's commits and coordinates them."""
 
     def listening(
         self, hear: Callable[[], None], *, purged: Callable[[], None] = ...
     ) -> AbstractAsyncContextManager[None]:
-        """Call `hear` soon after anybody has committed something, and `purged` when some of it was a purge."""
+        """Call `hear` soon after any commit, and `purged` after a purge."""
         ...
 
     async def settled_seq(self) -> int:
-        """The number up to which the log is whole: whatever is still being committed comes behind it."""
+        """Return the number up to which the log is complete: pending commits get higher numbers."""
         ...
 
     async def lease(self, caller: str, *, wanted: int, limit: int) -> Lease:
-        """Take up to so many of the requests that a caller may make in a minute, for this server alone.
+        """Reserve requests of a caller's limit per minute for this server alone.
 
-        All leases of a minute together are never more than the limit, by the store's own clock.
+        All leases of a minute together never exceed the limit, by the clock of the store.
         """
         ...
 
     def leader(self, name: str) -> AbstractAsyncContextManager[Leadership]:
-        """Stand for the leadership of some work while the block lasts."""
+        """Run for the leadership of some work while the block lasts."""
         ...
 
 
-async def whole_up_to(log: ChangeLog) -> int:
-    """Where to begin to follow a log: everything up to there is committed, whatever comes is behind it.
+async def settled_position(log: ChangeLog) -> int:
+    """Return the position to follow a log from: everything up to it is committed.
 
-    The newest number will not do where several commit at once: one that was taken before it may still be under way.
+    The newest number is not safe with several writers: a transaction with a lower one may still be open.
     """
     return await (log.settled_seq() if isinstance(log, ClusterStore) else log.last_seq())

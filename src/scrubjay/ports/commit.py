@@ -1,7 +1,9 @@
-"""What goes into a commit, and what comes of it."""
+"""Commits: their parts, their result, and answers under idempotency keys."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.document import Document
@@ -12,7 +14,7 @@ from scrubjay.model.relation import Relation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """The new state of one memory. `base` is the version it was made from; None means it is new."""
+    """The new state of one memory. `base` is the version it replaces; None means a new memory."""
 
     memory: Memory
     base: int | None
@@ -23,7 +25,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A relation to be set or removed."""
+    """A relation to set or to remove."""
 
     relation: Relation
     present: bool
@@ -40,7 +42,7 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdempotencyRecord:
-    """Makes a commit happen once: the same key and request get the first answer again."""
+    """Makes a commit idempotent: the same key and request return the first answer."""
 
     key: str
     digest: bytes
@@ -48,17 +50,34 @@ class IdempotencyRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAnswer:
+    """An answer and its run. The key is a digest if the store keeps no more."""
+
+    key: str | bytes
+    digest: bytes
+    answer: str
+    run: str
+    agent: str
+    at: datetime
+
+    @property
+    def key_digest(self) -> bytes:
+        """The digest of the key."""
+        return key_digest(self.key) if isinstance(self.key, str) else self.key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """All that one call changes in one space: it happens whole or not at all."""
+    """The changes of one call to one space, applied atomically."""
 
     space: str
     origin: Origin
     writes: tuple[Write, ...] = ()
-    # Memories that it was made from and does not write, by id and version: they must be there as they were.
+    # Memories that it depends on without writing them, by id and version: they must be unchanged.
     expected: tuple[tuple[str, int], ...] = ()
     edges: tuple[Edge, ...] = ()
     embedded: Embedded | None = None
-    # Filed whatever was there before under their keys.
+    # They replace the documents under their keys, whatever their version.
     documents: tuple[Document, ...] = ()
     once: IdempotencyRecord | None = None
 
@@ -69,3 +88,8 @@ class Committed:
 
     seq: int
     answer: str | None = None
+
+
+def key_digest(key: str) -> bytes:
+    """Return the digest of an idempotency key, for stores that do not keep the key itself."""
+    return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()

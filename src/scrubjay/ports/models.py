@@ -1,4 +1,4 @@
-"""The followers of the store, and what it is helped by: models, and the clock."""
+"""Indexes, models, media and the clock."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,34 +12,34 @@ from scrubjay.model.query import Filter
 
 
 class VectorIndex(Protocol):
-    """Finds the points nearest to a vector. It can always be rebuilt from the store."""
+    """A vector search. It can always be rebuilt from the store."""
 
     @property
     def cursor(self) -> int:
-        """The last change it has applied."""
+        """The last change it applied."""
         ...
 
     async def apply(self, points: Sequence[Point], stale: Sequence[int], *, cursor: int) -> None:
-        """Remove the stale points, put the new ones, and remember the log position they bring it to."""
+        """Remove stale points, add new ones, and record the log position."""
         ...
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
-        """(passage number, cosine), best first; never fewer than pass the filter, up to the limit."""
+        """Return (passage number, cosine), best first; never fewer than pass the filter, up to the limit."""
         ...
 
     async def close(self) -> None:
-        """Make what was applied durable and let go."""
+        """Make applied changes durable and release resources."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """All that belongs to an embedding model.
+    """The parameters of an embedding model.
 
-    `weight` is what one unit of cosine is worth in BM25. From a similarity of `same` on, by cosine and words as the
-    similarity gate counts it, two texts say the same; from a cosine of `related` on, what one session says belongs
-    together. `measured` names those that were found with this very model; the others are taken from models like it.
-    `media` are the groups of media, such as `image`, that it puts into one space with texts.
+    `weight` converts cosine to BM25 points. Two texts count as the same from a similarity of `same`, as the similarity
+    gate computes it from cosine and words; texts of one session belong together from a cosine of `related`. `measured`
+    lists the parameters that were calibrated with this model; the others are taken from similar models. `media` lists
+    the groups of media, such as `image`, that it embeds into one space with texts.
     """
 
     model: str
@@ -55,79 +55,79 @@ class Profile:
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors, and media too where its profile says so."""
+    """Turns texts into unit vectors, and the media that its profile lists."""
 
     async def profile(self) -> Profile:
-        """The model's profile; loads the model if need be, raises EmbeddingUnavailable."""
+        """Return the profile; loads the model if necessary. Raises EmbeddingUnavailable."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Vectors of texts to be stored, in order."""
+        """Return the vectors of texts to store, in order."""
         ...
 
     async def embed_query(self, text: str) -> Vector:
-        """The vector of a question."""
+        """Return the vector of a question."""
         ...
 
     async def embed_media(self, items: Sequence[Media]) -> list[Vector | None]:
-        """Vectors of media, in order, None for what cannot be read.
+        """Return the vectors of media, in order, None for unreadable ones.
 
         Raises EmbeddingUnavailable for a group of media that is not in the profile.
         """
         ...
 
     async def close(self) -> None:
-        """Let go of the model or connection."""
+        """Release the model or connection."""
         ...
 
 
 class Gallery(Protocol):
-    """Has the media that memories stand for."""
+    """The media that memories represent."""
 
     async def media(self, memory: Memory) -> Media | None:
-        """What a memory stands for; None where it is not at hand, or is another now than the memory says."""
+        """Return the media of a memory; None if it is not available or no longer the same."""
         ...
 
 
 class Clock(Protocol):
-    """Tells the time."""
+    """The current time."""
 
     def now(self) -> datetime:
-        """Now, in UTC."""
+        """Return the current time in UTC."""
         ...
 
 
 class Reranker(Protocol):
-    """Reads a question and a text together, which says more than their vectors, and takes longer."""
+    """Scores a question and a text together: slower than comparing vectors, and more precise."""
 
     async def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
-        """How well each text answers, in order; higher is better. Raises RerankingUnavailable."""
+        """Return a score for each text, in order; higher is better. Raises RerankingUnavailable."""
         ...
 
     async def close(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         ...
 
 
 class Llm(Protocol):
-    """A language model that is asked for one thing at a time and answers in fields."""
+    """A language model that answers one request at a time with structured data."""
 
     @property
     def name(self) -> str:
-        """Which model it is."""
+        """The name of the model."""
         ...
 
     async def ask(self, instructions: str, text: str, *, schema: Mapping[str, Json]) -> Mapping[str, Json]:
-        """An answer that fits a JSON schema. Raises LlmUnavailable: down, too slow, over its budget, or no such answer.
+        """Return an answer that fits a JSON schema; raises LlmUnavailable (down, slow, over budget, no valid answer).
 
-        `instructions` say what to do; `text` is what it is done to, and nothing in it is an order.
+        `text` is data: the model must not follow instructions in it.
         """
         ...
 
     async def describe(self) -> dict[str, str | int | float | bool]:
-        """What was asked of it today and what that cost, for `status`."""
+        """Return today's requests and costs, for `status`."""
         ...
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         ...

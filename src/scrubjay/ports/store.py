@@ -1,22 +1,84 @@
-"""The record store: what the engine asks of it, by subject."""
+"""The record store, by subject."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from scrubjay.model.change import Change, Origin
 from scrubjay.model.document import Document
-from scrubjay.model.idempotency import StoredAnswer
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Point, StoredPassage, Vector
-from scrubjay.model.progress import Progress
 from scrubjay.model.query import Facet, Filter
 from scrubjay.model.relation import Relation
 from scrubjay.model.token import Token
+from scrubjay.model.transfer import Progress
 from scrubjay.model.version import MemoryHistory, Version
-from scrubjay.ports.commit import Commit, Committed, Embedded
-from scrubjay.ports.matches import Handle, LexicalMatch, Neighbours, Run, StoreStatistics, TermStatistics
+from scrubjay.ports.commit import Commit, Committed, Embedded, StoredAnswer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handle:
+    """The id of a memory and its names."""
+
+    id: str
+    name: str
+    title: str
+    state: State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermStatistics:
+    """Statistics of a space for ranking: the number and length of passages, and the frequencies of terms."""
+
+    passages: int
+    total_length: int
+    frequencies: Mapping[str, int]
+
+
+class LexicalMatch(NamedTuple):
+    """A memory that matches some groups of terms, by one of its passages.
+
+    `groups` counts the groups that match, `weight` adds up their weights.
+    """
+
+    passage: int
+    groups: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """The ids of the memories before and after a memory in its session, nearest first."""
+
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One call, or one named series of calls, in the log."""
+
+    id: str
+    agent: str
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStatistics:
+    """Sizes, for `status`. Counts are for one space, bytes for the whole store."""
+
+    memories: Mapping[str, int]
+    versions: int
+    relations: int
+    body_bytes: int
+    stored_bytes: int
+    raw_bodies: int
+    flagged_bodies: int
+    vectors: Mapping[str, int]
+    facets: Mapping[str, int] = field(default_factory=dict[str, int])
+    details: Mapping[str, str | int | float | bool] = field(default_factory=dict[str, str | int | float | bool])
 
 
 class Records(Protocol):
@@ -26,345 +88,345 @@ class Records(Protocol):
         """Apply a commit; raises StaleVersion, NameTaken, NotFound or KeyReused and then changes nothing."""
         ...
 
-    async def answered(self, space: str, key: str, digest: bytes) -> str | None:
-        """The answer given under an idempotency key; raises KeyReused when the request was another."""
+    async def find_answer(self, space: str, key: str, digest: bytes) -> str | None:
+        """Return the answer under an idempotency key; raises KeyReused if the request was a different one."""
         ...
 
     async def adopt(self, space: str, histories: Sequence[MemoryHistory], *, origin: Origin) -> tuple[str, ...]:
-        """Take in memories with their past as they are; returns the ids that were not there yet."""
+        """Store memories with their versions unchanged; returns the ids that are new."""
         ...
 
     async def purge(self, space: str, ids: Sequence[str], *, origin: Origin) -> int:
-        """Destroy memories and every trace of their text; returns how many there were."""
+        """Destroy memories and every trace of their text; returns their number."""
         ...
 
     async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
-        """Count a reading; makes no version."""
+        """Count a read; creates no version."""
         ...
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
-        """The memories that exist, by id."""
+        """Return the memories that exist, by id."""
         ...
 
     async def find(self, space: str, ref: str, *, state: State | None = None) -> tuple[Handle, ...]:
-        """Who answers to a reference, at the first level with an answer: id, name, title, bare slug."""
+        """Return the memories that a reference names, at the first level that matches: id, name, title, bare slug."""
         ...
 
     async def nearest(self, space: str, ref: str, *, limit: int) -> tuple[str, ...]:
-        """Names that look like a reference nobody answers to."""
+        """Return names similar to a reference that matches no memory."""
         ...
 
     async def labels(self, space: str, field: str, *, prefix: str, limit: int) -> tuple[str, ...]:
-        """Names of live memories, or values of a facet, in order: those that begin with a prefix.
+        """Return the names of live memories, or the values of a facet, that begin with a prefix, in order.
 
-        A value is told as facets spell it, in lower case; a name matches as written or in lower case.
+        Values are in lower case, as facets spell them; a name matches as written or in lower case.
         """
         ...
 
     async def same_content(self, space: str, content: str) -> tuple[str, ...]:
-        """Ids of live memories with exactly this content."""
+        """Return the ids of live memories with exactly this content."""
         ...
 
     async def versions(self, space: str, memory_id: str, *, limit: int, before: int | None = None) -> list[Version]:
-        """Versions, newest first."""
+        """Return versions, newest first."""
         ...
 
     async def version(self, space: str, memory_id: str, number: int) -> Version | None:
-        """One version."""
+        """Return one version."""
         ...
 
     async def relations(self, space: str, ids: Sequence[str]) -> list[Relation]:
-        """Every relation that touches one of the memories."""
+        """Return every relation of the memories."""
         ...
 
     async def list_ids(self, space: str, filter: Filter, *, limit: int, after: str | None = None) -> list[str]:
-        """Ids that pass a filter, most recently updated first, from after the given id on."""
+        """Return the ids that pass a filter, most recently updated first, after a given id."""
         ...
 
     async def relations_at(self, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
-        """Every relation that touched one of the memories at a moment, also those that were removed since."""
+        """Return every relation of the memories at a time, including those that were removed since."""
         ...
 
     async def version_at(self, space: str, memory_id: str, *, at: datetime) -> Version | None:
-        """The newest version that there was at a moment."""
+        """Return the newest version at a time."""
         ...
 
     async def versions_at(self, space: str, ids: Sequence[str], *, at: datetime) -> dict[str, Version]:
-        """The newest version of each that there was at a moment, by id; those that were not there are left out."""
+        """Return the newest version of each memory at a time, by id; later memories are left out."""
         ...
 
     async def sizes(self, space: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-        """Of each memory that exists, how many bytes it says and in how many it is stored, as it is now."""
+        """Return the current text bytes and stored bytes of each memory that exists."""
         ...
 
     async def pinned(self, space: str) -> list[str]:
-        """Ids of the live pinned memories, oldest first."""
+        """Return the ids of the live pinned memories, oldest first."""
         ...
 
     async def members(self, space: str, group: str) -> list[str]:
-        """Ids of the records that were made from one text, whatever their state."""
+        """Return the ids of the records that were made from one text, in any state."""
         ...
 
 
 class Lexicon(Protocol):
-    """Lexical candidates and the statistics to rank them exactly."""
+    """Lexical candidates, and the statistics to rank them exactly."""
 
     async def lexical_candidates(
         self, space: str, terms: Sequence[str], filter: Filter, *, limit: int
     ) -> list[tuple[int, float]]:
-        """(passage number, weight) of passages that pass the filter and have some of the terms, best first.
+        """Return (passage number, weight) of passages that pass the filter and have some of the terms, best first.
 
-        The weight is the sum of log(1 + passages / passages with the term) over the terms that were looked up: a
-        store may leave common ones out.
+        The weight is the sum of log(1 + passages / passages with the term) over the terms that were looked up; a
+        store may skip common terms.
         """
         ...
 
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
-        """Statistics of this space alone."""
+        """Return the statistics of this space alone."""
         ...
 
     async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
-        """Passages by number; those that are gone are left out.
+        """Return passages by number; missing ones are left out.
 
-        Each names up to `around` neighbours on either side: passages of the same thread and state, in the order of
-        their dates, then of their numbers. The neighbours that were not asked for follow at the end; they name none. Of
-        those that stand right beside none that was asked for, a store need tell no more than what was said by whom.
+        Each names up to `around` neighbours on either side: passages of the same thread and state, ordered by date,
+        then by number. Neighbours that were not requested follow at the end and name none themselves. A store need
+        fill in only the terms and the speaker of those that are not adjacent to a requested passage.
         """
         ...
 
     async def passage_numbers(self, space: str, memory_ids: Sequence[str]) -> list[int]:
-        """The numbers of all passages of some memories, in order."""
+        """Return the numbers of all passages of some memories, in order."""
         ...
 
-    async def beside(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Neighbours]:
-        """The memories of the same session and state around each, by its id."""
+    async def session_neighbours(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Neighbours]:
+        """Return the memories of the same session and state around each memory, by its id."""
         ...
 
     async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
-        """Terms of the space that share the most trigrams with one, and how many passages have each.
+        """Return terms that share the most trigrams with a term, and how many passages have each.
 
-        First those with the largest share of the trigrams of both, then the more common, then by spelling.
+        Ordered by the share of common trigrams, then by frequency, then by spelling.
         """
         ...
 
     async def terms_with_prefix(self, space: str, prefix: str, *, state: State, limit: int) -> list[tuple[str, int]]:
-        """Terms of the space that begin with a prefix, and how many passages have each; the most common first.
+        """Return terms that begin with a prefix, and how many passages have each; the most common first.
 
-        Where very many do, a store may look at the first of them alone, in the order of their spelling.
+        If there are very many, a store may consider only the first of them, in order of spelling.
         """
         ...
 
     async def memories_matching(
         self, space: str, groups: Sequence[Sequence[str]], filter: Filter, *, limit: int
     ) -> list[LexicalMatch]:
-        """Memories that pass the filter and have a term of some of the groups, each by the passage that has the most.
+        """Return memories that pass the filter and have a term of some groups, each by its best passage.
 
-        First those with the most groups, then those whose groups tell the most, then the newest. What a group tells is
-        log(1 + passages / passages with one of its terms), these counted term by term. A store may take a common group
-        as missing where it stands in no passage together with a rarer one.
+        Ordered by the number of groups, then by their weight, then newest first. The weight of a group is
+        log(1 + passages / passages with one of its terms), counted term by term. A store may treat a common group as
+        missing if it never occurs in a passage together with a rarer one.
         """
         ...
 
     async def facet_values(self, space: str, field: str, *, state: State, limit: int) -> list[tuple[str, int]]:
-        """The values of a facet such as `kind`, as facets spell them, and how many memories have each; most first."""
+        """Return the values of a facet such as `kind`, and how many memories have each; the most frequent first."""
         ...
 
     async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
-        """Which of some facets there are in a space, and how many memories have each."""
+        """Return the facets that exist in a space, and how many memories have each."""
         ...
 
 
 class VectorStore(Protocol):
-    """The vectors themselves, which every index is built from."""
+    """The stored vectors, the source of every index."""
 
     async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """Stored vectors by text hash; those of texts that no memory has now may be less exact."""
+        """Return vectors by the hash of their text; those of texts that no memory has now may be less exact."""
         ...
 
     async def embedded(self, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
-        """Which texts have a vector. Whoever writes goes by it: never from a cache."""
+        """Return the hashes of texts that have a vector. Writes depend on it: never answer from a cache."""
         ...
 
     async def store_vectors(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
-        """Store vectors that were made later than their texts, and tell the followers."""
+        """Store vectors after their texts, and log the change for followers."""
         ...
 
     async def without_vectors(self, model: str, *, limit: int) -> list[tuple[str, str]]:
-        """(space, memory id) of memories that have a passage the model has not embedded."""
+        """Return (space, memory id) of memories with a passage that the model has not embedded."""
         ...
 
     async def points(self, model: str, *, after: int, limit: int) -> list[Point]:
-        """All embedded passages of all spaces by number; the source of an index."""
+        """Return the embedded passages of all spaces by number; the source of an index."""
         ...
 
     async def points_of(self, model: str, numbers: Sequence[int]) -> list[Point]:
-        """The embedded passages of some memories, by the memories' numbers."""
+        """Return the embedded passages of memories, by the numbers of the memories."""
         ...
 
     async def point_count(self, model: str) -> int:
-        """How many points an index of this model has."""
+        """Return the number of points of an index of this model."""
         ...
 
-    async def passing(self, space: str, filter: Filter) -> Sequence[int]:
-        """Numbers of all passages that pass a filter."""
+    async def matching_passages(self, space: str, filter: Filter) -> Sequence[int]:
+        """Return the numbers of all passages that pass a filter."""
         ...
 
 
 class ChangeLog(Protocol):
-    """The log that followers read from their own cursor."""
+    """The log of changes; each follower reads it from its own cursor."""
 
     async def changes(self, *, after: int, limit: int) -> list[Change]:
-        """Changes of all spaces, in order."""
+        """Return changes of all spaces, in order."""
         ...
 
     async def changes_in(self, space: str, *, after: int, limit: int) -> list[Change]:
-        """Changes of one space from after a place in its own count."""
+        """Return changes of one space after a position in its own count."""
         ...
 
     async def last_place(self, space: str) -> int:
-        """How many changes a space has seen."""
+        """Return the number of changes of a space."""
         ...
 
     async def last_seq(self) -> int:
-        """The number of the newest change."""
+        """Return the number of the newest change."""
         ...
 
     async def last_run(self, space: str, *, agent: str) -> Run | None:
-        """The newest run of an agent that has not been undone and is not itself an undo."""
+        """Return the newest run of an agent that is not undone and is not an undo itself."""
         ...
 
     async def run(self, space: str, run: str) -> Run | None:
-        """A run by its id or name."""
+        """Return a run by its id or name."""
         ...
 
 
 class DocumentStore(Protocol):
-    """What a space keeps beside its memories: its rules, and what is still to be done.
+    """Documents of a space besides its memories, such as rules and jobs.
 
-    Drawers and keys are short texts. A paper that tells in its `about` of a `memory_id`, or of an `other_id`, is
-    purged with that memory.
+    Collections and keys are short texts. A document with a `memory_id` or an `other_id` in its `about` is purged with
+    that memory.
     """
 
     async def document(self, space: str, collection: str, key: str) -> Document | None:
-        """One paper, as it is now."""
+        """Return a document."""
         ...
 
     async def documents(self, space: str, collection: str, *, after: str = "", limit: int) -> list[Document]:
-        """The papers of a drawer in the order of their keys, from after the given key on."""
+        """Return the documents of a collection in the order of their keys, after a given key."""
         ...
 
     async def latest_documents(
         self, space: str, collection: str, *, before: tuple[datetime, str] | None = None, limit: int
     ) -> list[Document]:
-        """The papers of a drawer, the latest first, of one moment by their keys backwards; from before one of them."""
+        """Return the documents of a collection before one of them, the latest first, then by descending key."""
         ...
 
     async def documents_about(self, space: str, collection: str, ids: Sequence[str], *, limit: int) -> list[Document]:
-        """The papers of a drawer that tell in their `about` of one of some memories, in the same order."""
+        """Return the documents of a collection whose `about` names one of the memories, in the same order."""
         ...
 
     async def put_document(self, document: Document, *, base: int | None) -> Document:
-        """Keep a paper as the version after `base`, None for a new one; raises StaleVersion when it is another now."""
+        """Store a document as the version after `base`, None for a new one; raises StaleVersion if it has changed."""
         ...
 
     async def delete_document(self, space: str, collection: str, key: str) -> bool:
-        """Throw a paper away; tells whether there was one."""
+        """Delete a document; returns whether it existed."""
         ...
 
     async def due_documents(self, collection: str, *, now: datetime, limit: int) -> list[Document]:
-        """The papers of all spaces in a drawer that are due, the longest first."""
+        """Return the documents of a collection that are due, in all spaces, the longest overdue first."""
         ...
 
 
 class Tokens(Protocol):
-    """Who may enter: bearer tokens of the whole store, known by the digest of their secrets alone."""
+    """Bearer tokens of the whole store; only the digests of their secrets are stored."""
 
     async def add_token(self, token: Token, digest: bytes) -> None:
-        """Keep a new token; raises Conflict when there is one with its id or digest."""
+        """Store a new token; raises Conflict if its id or digest exists."""
         ...
 
-    async def token_by(self, digest: bytes) -> Token | None:
-        """The token of a secret, in whatever state. It is asked for every request: never from a cache, never slow."""
+    async def token_by_digest(self, digest: bytes) -> Token | None:
+        """Return the token of a secret, in any state. Every request calls it: it must be fast and never cached."""
         ...
 
     async def token(self, token_id: str) -> Token | None:
-        """One token, in whatever state; as quick and as true as by its digest."""
+        """Return a token, in any state; as fast and as fresh as by its digest."""
         ...
 
     async def tokens(self) -> list[Token]:
-        """All tokens, oldest first."""
+        """Return all tokens, oldest first."""
         ...
 
     async def revoke_token(self, token_id: str, *, at: datetime) -> Token | None:
-        """End a token for good; one that was revoked before keeps that moment. None when there is no such token."""
+        """Revoke a token for good; a revoked one keeps its time. Returns None if there is no such token."""
         ...
 
 
 class Inventory(Protocol):
-    """All that a store holds, page by page and in a fixed order: for whoever moves it elsewhere or compares it."""
+    """The full contents of a store, in pages and a fixed order, for moving or comparing stores."""
 
     async def spaces(self) -> list[str]:
-        """The names of all spaces, in order."""
+        """Return the names of all spaces, in order."""
         ...
 
     async def ids(self, space: str, *, after: str = "", limit: int) -> list[str]:
-        """Ids of memories in every state, in order, from after the given one on."""
+        """Return the ids of memories in every state, in order, after a given one."""
         ...
 
     async def histories(self, space: str, ids: Sequence[str], *, most_bytes: int) -> list[MemoryHistory]:
-        """The first of these memories with their whole past, oldest version first, in the order asked for.
+        """Return the first of these memories with all versions, oldest version first, in the requested order.
 
-        As many as have no more than so many bytes of text together, but at least one; those that are gone are left
-        out. Raises BodyDamaged when a version of one cannot be read.
+        Stops at `most_bytes` bytes of text, but returns at least one; missing memories are left out. Raises BodyDamaged
+        if a version cannot be read.
         """
         ...
 
     async def models(self) -> dict[str, int]:
-        """The models that have embedded something, and the length of their vectors."""
+        """Return the models with stored vectors, and the length of the vectors."""
         ...
 
     async def stored_vectors(self, space: str, model: str, *, after: bytes = b"", limit: int) -> dict[bytes, Vector]:
-        """Vectors of a space, also of texts that no memory has now, in the order of their hashes."""
+        """Return vectors of a space, including those of texts that no memory has now, in the order of their hashes."""
         ...
 
     async def answers(self, space: str, *, after: str | bytes | None = None, limit: int) -> list[StoredAnswer]:
-        """What was answered under idempotency keys, in the order of the keys."""
+        """Return the answers under idempotency keys, in the order of the keys."""
         ...
 
     async def import_answers(self, space: str, answers: Sequence[StoredAnswer], *, origin: Origin) -> int:
-        """Keep answers that another store has given; returns how many were not there yet."""
+        """Store answers of another store; returns the number of new ones."""
         ...
 
     async def all_documents(self, space: str, *, after: tuple[str, str] = ("", ""), limit: int) -> list[Document]:
-        """The papers of a space, in the order of their drawers and keys, from after the given ones on."""
+        """Return the documents of a space, in the order of collection and key, after a given one."""
         ...
 
     async def import_documents(self, space: str, documents: Sequence[Document], *, renew: bool) -> int:
-        """Keep papers of another store as they are there, versions too; returns how many that has changed.
+        """Store documents of another store, with their versions; returns the number of changes.
 
-        What is there already under their keys stays, unless it is to be renewed.
+        Existing documents stay, unless `renew` is set.
         """
         ...
 
     async def token_digests(self) -> dict[str, bytes]:
-        """The digests of all tokens' secrets, by the tokens' ids."""
+        """Return the digests of the secrets of all tokens, by token id."""
         ...
 
 
 class Upkeep(Protocol):
-    """What keeps a store healthy."""
+    """Health and maintenance of a store."""
 
     @property
     def store_id(self) -> str:
-        """Changes when the store is restored from elsewhere, so that indexes know they are stale."""
+        """The identity of the store; a restore changes it, so that indexes know they are stale."""
         ...
 
     async def statistics(self, space: str) -> StoreStatistics:
-        """Sizes and counts."""
+        """Return sizes and counts."""
         ...
 
     async def check(self, *, deep: bool = False) -> list[str]:
-        """What is wrong with the store; empty when nothing is. `deep` reads every body."""
+        """Return the problems of the store; empty if there are none. `deep` reads every body."""
         ...
 
     async def backup(self, target: Path, *, progress: Progress | None = None) -> None:
@@ -372,16 +434,16 @@ class Upkeep(Protocol):
         ...
 
     async def tidy(self) -> list[str]:
-        """Do the upkeep that is due; returns what was done.
+        """Do the maintenance that is due; returns a list of what was done.
 
-        Also reads anew the passages of memories that were stored when texts were taken apart in another way.
+        It also splits memories into passages again if they were stored by an older text splitter.
         """
         ...
 
     async def close(self) -> None:
-        """Finish accepted writes and let go of everything."""
+        """Finish accepted writes and release all resources."""
         ...
 
 
 class RecordStore(Records, Lexicon, VectorStore, ChangeLog, DocumentStore, Tokens, Inventory, Upkeep, Protocol):
-    """The truth: all that the engine asks of a store."""
+    """The primary store: the source of truth for memories, vectors, documents and tokens."""

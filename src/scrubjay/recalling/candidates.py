@@ -11,7 +11,7 @@ import numpy as np
 
 from scrubjay import telemetry
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
-from scrubjay.model.passage import StoredPassage, Vector, cosines_of
+from scrubjay.model.passage import StoredPassage, Vector, cosine_similarities
 from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
 from scrubjay.ports import Embedder, RecordStore, VectorStore
@@ -119,7 +119,7 @@ async def compare(near: Near, passages: Iterable[StoredPassage], *, library: Lib
     if not embedded:
         return near
     matrix = np.stack([vectors[passage.hash] for passage in embedded])
-    cosines = cosines_of(matrix, near.vector).tolist()
+    cosines = cosine_similarities(matrix, near.vector).tolist()
     return replace(near, cosines=near.cosines | dict(zip((one.id for one in embedded), cosines, strict=True)))
 
 

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from scrubjay.lookup.references import SoundReader
-from scrubjay.model.checks import require_text, require_whole
+from scrubjay.model.checks import require_integer, require_text
 from scrubjay.model.conflict import ConflictDetails
-from scrubjay.model.context import Context
 from scrubjay.model.memory import Flag, Memory
 from scrubjay.model.query import Filter, facet, month_of
+from scrubjay.model.results import Context
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.collapse import passes
 from scrubjay.recalling.context_parts import (
@@ -50,7 +50,7 @@ async def context(
     store: RecordStore,
 ) -> Context:
     """Profile, pinned memories, what the last session said, conflicts and reminders that are due."""
-    require_whole(max_tokens, field="max_tokens")
+    require_integer(max_tokens, field="max_tokens")
     look = _Look(
         SoundReader(store, space=space),
         session=require_text(session, field="session"),

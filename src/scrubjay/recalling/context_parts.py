@@ -4,10 +4,10 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from scrubjay.model.conflict import ConflictDetails, Side
-from scrubjay.model.context import ContextEntry
+from scrubjay.model.conflict import ConflictDetails, ConflictSide
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import facet
+from scrubjay.model.results import ContextEntry
 from scrubjay.text.cost import end_within, estimate_tokens
 
 _ELLIPSIS = " …"
@@ -169,7 +169,7 @@ def _conflict(told: ConflictDetails) -> Line:
     return Line(head="- ", text=words, tail=f"; suggested: {told.suggested_action.value} [{told.id}]", about=told)
 
 
-def _side(side: Side) -> str:
+def _side(side: ConflictSide) -> str:
     statement = cut(_plain(side.statement), tokens=_STATEMENT_TOKENS)
     return f'"{statement}" ({side.name}, {side.date.date().isoformat()})'
 

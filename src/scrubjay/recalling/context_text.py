@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from scrubjay.model.conflict import ConflictDetails
-from scrubjay.model.context import Context, ContextEntry
+from scrubjay.model.results import Context, ContextEntry
 from scrubjay.recalling.context_parts import Line, Part
 from scrubjay.text.cost import estimate_tokens
 

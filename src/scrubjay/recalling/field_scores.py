@@ -89,7 +89,7 @@ def _texts(memory: Memory, *, now: datetime) -> Mapping[str, str]:
         "tags": "\n".join(memory.tags),
         "category": memory.category,
         "entity": memory.entity,
-        "observations": "\n".join(one.text for one in memory.said(now)),
+        "observations": "\n".join(one.text for one in memory.current_observations(now)),
         "content": memory.content,
     }
     return {name: text for name, text in told.items() if text}

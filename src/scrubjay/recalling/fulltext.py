@@ -13,12 +13,11 @@ from typing import NamedTuple
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.lookup.references import SoundReader
-from scrubjay.model.checks import require_whole, wrong
+from scrubjay.model.checks import require_integer, wrong_type
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import StoredPassage
-from scrubjay.model.query import Filter
-from scrubjay.model.text_search import SearchText, TextHit, TextsFound
+from scrubjay.model.query import Filter, SearchText, TextHit, TextsFound
 from scrubjay.ports import LexicalMatch, RecordStore
 from scrubjay.recalling.collapse import passes
 from scrubjay.recalling.field_scores import Fit, Scale, fit_of, has_any
@@ -155,7 +154,7 @@ async def _search(
 
 def _check(asked: SearchText, *, limits: Limits) -> None:
     if not isinstance(asked.query, str):
-        raise wrong("query", "a text", asked.query)
+        raise wrong_type("query", "a text", asked.query)
     size = len(asked.query.encode("utf-8", "replace"))
     if size > limits.query_bytes:
         raise TooLarge(
@@ -164,8 +163,8 @@ def _check(asked: SearchText, *, limits: Limits) -> None:
             field="query",
             limit=limits.query_bytes,
         )
-    require_whole(asked.limit, field="limit", most=limits.results)
-    require_whole(asked.offset, field="offset", least=0, most=limits.results)
+    require_integer(asked.limit, field="limit", most=limits.results)
+    require_integer(asked.offset, field="offset", least=0, most=limits.results)
 
 
 async def _weighed(
@@ -289,7 +288,7 @@ def _snippet(memory: Memory, clauses: Sequence[Clause], passage: StoredPassage |
     places = find_matches(content, clauses)
     if places:
         return snippet_of(content, places)
-    holding = [one.text[:_LONGEST_SHOWN] for one in memory.said(now)]
+    holding = [one.text[:_LONGEST_SHOWN] for one in memory.current_observations(now)]
     told = [(text, found) for text in holding if (found := find_matches(text, clauses))]
     if told:
         return snippet_of(*max(told, key=lambda one: len({place.clause for place in one[1]})))

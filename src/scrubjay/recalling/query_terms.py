@@ -8,7 +8,7 @@ from typing import Protocol
 
 from scrubjay.lookup.references import SoundReader
 from scrubjay.model.memory import State
-from scrubjay.model.query import LONGEST_NAME, Filter, facet, names_of
+from scrubjay.model.query import MAX_NAME_WORDS, Filter, facet, names_of
 from scrubjay.model.ranking import Ranking
 from scrubjay.ports import RecordStore, TermStatistics
 from scrubjay.recalling.understand import Understood
@@ -130,7 +130,7 @@ async def _known(
 def _phrases(text: str) -> list[str]:
     """Up to three words in a row, as names and tags are made of."""
     words = _WORD.findall(text)[:_MOST_WORDS]
-    spans = (words[at : at + size] for size in range(1, LONGEST_NAME + 1) for at in range(len(words) - size + 1))
+    spans = (words[at : at + size] for size in range(1, MAX_NAME_WORDS + 1) for at in range(len(words) - size + 1))
     phrases = (" ".join(span).strip(".'\u2019") for span in spans)
     return list(dict.fromkeys(phrase for phrase in phrases if phrase))
 

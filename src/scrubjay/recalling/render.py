@@ -71,7 +71,7 @@ async def with_neighbours(hits: Sequence[Hit], *, each: int, now: datetime, read
     told: dict[str, tuple[Neighbour, ...]] = {}
     for deeper in (each * step for step in _DEPTHS):
         ids = [hit.id for hit in hits if hit.id not in told]
-        beside = await reader.store.beside(reader.space, ids, each=deeper)
+        beside = await reader.store.session_neighbours(reader.space, ids, each=deeper)
         named = dict.fromkeys(other for one in beside.values() for other in (*one.before, *one.after))
         memories = {memory.id: memory for memory in await reader.get([*ids, *named])}
         for id_ in ids:
@@ -127,7 +127,7 @@ def _passage_text(memory: Memory, passage: StoredPassage, *, now: datetime) -> s
     if passage.observation is not None and passage.observation >= len(memory.observations):
         return memory.label  # The record is newer than the index.
     if passage.observation is None and not memory.content.strip():
-        return "; ".join(one.text for one in memory.said(now)) or memory.label
+        return "; ".join(one.text for one in memory.current_observations(now)) or memory.label
     return text_of(memory, passage.observation, passage.start, passage.end).strip()
 
 

@@ -66,7 +66,7 @@ async def _sought(sought: str, *, view: View, space: str, store: RecordStore, te
 
 def _said(memory: Memory, *, now: datetime | None = None) -> str:
     """All that holds; without a moment all that held when it was written, which is kept until it is written again."""
-    holding = (one.text for one in memory.said(now or memory.updated_at))
+    holding = (one.text for one in memory.current_observations(now or memory.updated_at))
     return APART.join(map(_folded, (memory.title, memory.content, *holding)))
 
 

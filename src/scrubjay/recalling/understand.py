@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from scrubjay.errors import InvalidInput, TooLarge
-from scrubjay.model.checks import require_flag, require_moment, require_text, require_whole, wrong
+from scrubjay.model.checks import require_flag, require_integer, require_moment, require_text, wrong_type
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Tier, Trust
 from scrubjay.model.query import Question
@@ -90,7 +90,7 @@ def _check(question: Question, *, limits: Limits) -> None:
     for name in ("query", "contains"):
         value = getattr(question, name)
         if not isinstance(value, str):
-            raise wrong(name, "a text", value)
+            raise wrong_type(name, "a text", value)
         size = len(value.encode("utf-8", "replace"))
         if size > limits.query_bytes:
             raise TooLarge(
@@ -99,9 +99,9 @@ def _check(question: Question, *, limits: Limits) -> None:
                 field=name,
                 limit=limits.query_bytes,
             )
-    require_whole(question.limit, field="limit", most=limits.results)
-    require_whole(question.max_tokens, field="max_tokens")
-    require_whole(question.around, field="around", least=0, most=MOST_AROUND)
+    require_integer(question.limit, field="limit", most=limits.results)
+    require_integer(question.max_tokens, field="max_tokens")
+    require_integer(question.around, field="around", least=0, most=MOST_AROUND)
     require_flag(question.explain, field="explain")
     require_moment(question.today, field="today")
     require_moment(question.as_of, field="as_of")

@@ -1,7 +1,7 @@
 """Export and import of notes, asked of a daemon."""
 
 from scrubjay.model.draft import Caller
-from scrubjay.model.progress import Progress
+from scrubjay.model.transfer import Progress
 from scrubjay.notes.export.results import NotesExported
 from scrubjay.notes.import_.results import NotesImported
 from scrubjay.notes.requests import NotesSelection

@@ -9,8 +9,8 @@ from scrubjay.errors import Busy, DaemonUnavailable
 from scrubjay.model.draft import Caller
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Json
-from scrubjay.model.progress import Progress
 from scrubjay.model.results import Recalled
+from scrubjay.model.transfer import Progress
 from scrubjay.rpc.answer_cache import OfflineAnswers
 from scrubjay.rpc.codec import from_json, to_json_without_defaults
 from scrubjay.rpc.transport import Transport

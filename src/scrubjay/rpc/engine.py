@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import cast
 
 from scrubjay.graph.jsonl import FORMATS
-from scrubjay.model.draft import Caller, Draft, Edit
-from scrubjay.model.imported import Imported, Lines
+from scrubjay.model.draft import Caller, Draft, Edit, Selection
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Json, Memory
-from scrubjay.model.progress import Progress
-from scrubjay.model.query import Question
+from scrubjay.model.query import Question, SearchText, TextsFound
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import (
-    Examination,
+    DoctorReport,
     Outcome,
     ReadResult,
     Recalled,
@@ -26,10 +24,9 @@ from scrubjay.model.results import (
     Written,
 )
 from scrubjay.model.rules import Rules
-from scrubjay.model.selection import Selection
 from scrubjay.model.tags import TagPreview, TagTable
-from scrubjay.model.text_search import SearchText, TextsFound
 from scrubjay.model.token import NewToken, Token, TokenRequest
+from scrubjay.model.transfer import Imported, Lines, Progress
 from scrubjay.rpc.codec import from_json, to_json_without_defaults
 from scrubjay.rpc.noting import Noting
 
@@ -167,10 +164,10 @@ class RemoteEngine(Noting):
         """Health and sizes."""
         return cast("Status", from_json(Status, await self._try("status", {}, who)))
 
-    async def doctor(self, *, who: Caller, deep: bool = False, repair: bool = False) -> Examination:
+    async def doctor(self, *, who: Caller, deep: bool = False, repair: bool = False) -> DoctorReport:
         """Look at everything, after repairing what can be when asked."""
         told = await self._try("doctor", {"deep": deep, "repair": repair}, who, is_write=True)
-        return cast("Examination", from_json(Examination, told))
+        return cast("DoctorReport", from_json(DoctorReport, told))
 
     async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
         """Copy the store to a file on the daemon's machine while it is in use; tells where that is."""

@@ -9,7 +9,7 @@ import httpx2
 from scrubjay.errors import DaemonUnavailable, InvalidInput
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
-from scrubjay.model.progress import Progress
+from scrubjay.model.transfer import Progress
 from scrubjay.rpc.codec import to_json_without_defaults
 from scrubjay.rpc.frames import PROTOCOL_HEADER, Frame, Joiner, encoded
 from scrubjay.rpc.names import OWN

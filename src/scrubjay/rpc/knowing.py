@@ -6,14 +6,13 @@ from typing import cast
 
 from scrubjay.model.branch import Branches, BranchMerged
 from scrubjay.model.conflict import ConflictDetails, Resolved, Scan
-from scrubjay.model.context import Context
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.fact import Extracted
 from scrubjay.model.job import Job
 from scrubjay.model.memory import MAIN, Json
-from scrubjay.model.network import Network
-from scrubjay.model.progress import Progress
-from scrubjay.model.results import History, Written
+from scrubjay.model.relation import Network
+from scrubjay.model.results import Context, History, Written
+from scrubjay.model.transfer import Progress
 from scrubjay.rpc.client import RpcClient
 from scrubjay.rpc.codec import from_json
 

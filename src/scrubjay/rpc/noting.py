@@ -1,7 +1,7 @@
 """The verbs of notes, asked of a daemon."""
 
 from scrubjay.model.draft import Caller
-from scrubjay.model.progress import Progress
+from scrubjay.model.transfer import Progress
 from scrubjay.notes import results
 from scrubjay.notes.requests import NoteDraft, NoteEdit, NoteSearch
 from scrubjay.rpc.carrying import Carrying

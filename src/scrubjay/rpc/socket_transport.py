@@ -12,7 +12,7 @@ from typing import cast
 from scrubjay.errors import DaemonUnavailable, ScrubjayError
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
-from scrubjay.model.progress import Progress
+from scrubjay.model.transfer import Progress
 from scrubjay.rpc.codec import error_from, to_json_without_defaults
 from scrubjay.rpc.frames import Frame, Joiner, LineReader, decoded, encoded, hello, packets, require_same_protocol
 from scrubjay.rpc.names import LONG

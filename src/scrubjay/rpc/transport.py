@@ -5,7 +5,7 @@ from typing import Protocol, cast
 
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Json
-from scrubjay.model.progress import Progress
+from scrubjay.model.transfer import Progress
 from scrubjay.rpc.codec import error_from
 from scrubjay.rpc.frames import Frame
 

@@ -10,7 +10,7 @@ from typing import Self
 from scrubjay.errors import Busy, StoreError, TooManyRequests
 from scrubjay.model.change import Action, Change
 from scrubjay.ports import ChangeLog
-from scrubjay.ports.cluster import ClusterStore, whole_up_to
+from scrubjay.ports.cluster import ClusterStore, settled_position
 
 _SECONDS = 1.0
 _PAGE = 500
@@ -91,7 +91,7 @@ class ChangeBroadcaster:
         listener = _Listener(space, hear, leave, caller)
         async with self._looking:
             if not self._listeners:
-                self._after = await whole_up_to(self._log)
+                self._after = await settled_position(self._log)
             self._listeners.add(listener)
         try:
             yield

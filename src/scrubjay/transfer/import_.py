@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.change import Origin
-from scrubjay.model.imported import Imported, Lines
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.relation import Relation
+from scrubjay.model.transfer import Imported, Lines
 from scrubjay.model.version import Version
 from scrubjay.ports import Commit, Edge, MemoryHistory, Progress, RecordStore
 from scrubjay.text.slug import add_suffix

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.checks import require_text, require_whole
+from scrubjay.model.checks import require_integer, require_text
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json
 from scrubjay.model.relation import LINK, Relation
@@ -185,7 +185,7 @@ def _text(given: Mapping[str, Json], name: str, *, default: str | None = None) -
 
 
 def _number(given: Mapping[str, Json], name: str) -> int:
-    return require_whole(given.get(name), field=f"`{name}`", least=0)
+    return require_integer(given.get(name), field=f"`{name}`", least=0)
 
 
 def _object(given: Mapping[str, Json], name: str) -> dict[str, Json]:

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector, cosines_of
+from scrubjay.model.passage import PASSAGES_PER_MEMORY, Point, Vector, cosine_similarities
 from scrubjay.model.query import Facet, facet
 
 Places = NDArray[np.intp]
@@ -32,9 +32,9 @@ class Snapshot:
         if not places.size:
             return []
         if places.size > len(self.numbers) * _GATHER_UP_TO:
-            cosines = cosines_of(self.vectors, vector)[places]
+            cosines = cosine_similarities(self.vectors, vector)[places]
         else:
-            cosines = cosines_of(self.vectors[places], vector)
+            cosines = cosine_similarities(self.vectors[places], vector)
         if places.size > limit:
             best = np.argpartition(-cosines, limit - 1)[:limit]
             places, cosines = places[best], cosines[best]

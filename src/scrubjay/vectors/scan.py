@@ -7,7 +7,7 @@ from typing import Protocol
 from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter, facet
 from scrubjay.ports import ChangeLog, VectorStore
-from scrubjay.ports.cluster import whole_up_to
+from scrubjay.ports.cluster import settled_position
 from scrubjay.vectors.rows import Rows
 from scrubjay.vectors.validate import is_sound, require_sound
 
@@ -58,7 +58,7 @@ class ScanIndex:
             rows = await self._caught_up()
         if limit < 1:
             return []
-        passing = None if filter.is_empty else await self._store.passing(space, filter)
+        passing = None if filter.is_empty else await self._store.matching_passages(space, filter)
         state = facet("state", filter.state)
         places = rows.places_at(space, state) if passing is None else rows.places_of(passing)
         found = rows.snapshot()
@@ -91,7 +91,7 @@ class ScanIndex:
     async def _read_all(self) -> Rows:
         rows = Rows(dimension=self._dimension)
         # What changes while we read is read again from here.
-        cursor = await whole_up_to(self._store)
+        cursor = await settled_position(self._store)
         after = -1
         while page := await self._store.points(self._model, after=after, limit=_PAGE):
             rows.put(self._sound(page))

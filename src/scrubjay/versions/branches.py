@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from scrubjay.errors import InvalidInput, NameTaken, NotFound, StaleVersion
-from scrubjay.idempotency import asking
+from scrubjay.idempotency import idempotent_request
 from scrubjay.lookup.branches import (
     COLLECTION,
     LINES,
@@ -20,10 +20,9 @@ from scrubjay.lookup.branches import (
     trunk_of,
 )
 from scrubjay.lookup.references import resolve
-from scrubjay.model.branch import Branch, Branches
-from scrubjay.model.branch_name import require_branch_name, spelled
+from scrubjay.model.branch import Branch, Branches, normalize_branch_name, require_branch_name
 from scrubjay.model.change import Action, Origin
-from scrubjay.model.checks import require_flag, require_remark, require_text, require_whole
+from scrubjay.model.checks import require_flag, require_integer, require_remark, require_text
 from scrubjay.model.document import Document
 from scrubjay.model.memory import MAIN, Json, Memory, State
 from scrubjay.model.results import Written
@@ -47,10 +46,10 @@ async def commit(
     """A new version that says the same, with a message."""
     if not require_remark(message, field="message").strip():
         raise InvalidInput("a commit needs a message", hint="Say what this version is", field="message")
-    ask = asking(key, {"verb": "commit", "ref": ref, "message": message, "branch": branch})
+    ask = idempotent_request(key, {"verb": "commit", "ref": ref, "message": message, "branch": branch})
     remark = redact(message)[0]
     for _ in range(_TRIES):
-        if (known := await ask.answered(context.store, space=space)) is not None:
+        if (known := await ask.find_answer(context.store, space=space)) is not None:
             return Written.from_json(known)
         memory = await standing(ref, branch=branch, space=space, context=context)
         marked = replace(memory, version=memory.version + 1, updated_at=max(origin.at, memory.updated_at))
@@ -85,7 +84,7 @@ async def branch(
     remark = redact(require_remark(description, field="description"))[0]
     require_flag(switch, field="switch")
     if at is not None:
-        require_whole(at, field="at")
+        require_integer(at, field="at")
     for _ in range(_TRIES):
         trunk = await _live(ref, space=space, store=context.store)
         begun, base = await _begun(trunk, name, at=at, origin=origin, store=context.store)
@@ -251,4 +250,4 @@ def require_named(name: str, *, field: str = "branch") -> str:
     """The name of a branch that there should be, in the one way it is spelled."""
     if not require_text(name, field=field):
         raise InvalidInput(f"{field} must name a branch", hint="`branches` lists those there are", field=field)
-    return spelled(name)
+    return normalize_branch_name(name)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from scrubjay.errors import InvalidInput
 from scrubjay.lookup.branches import Line, branch_of, line_of, on_branch, presented, shown, trunk_of, version_of
 from scrubjay.lookup.references import resolve
-from scrubjay.model.checks import require_whole, wrong
+from scrubjay.model.checks import require_integer, wrong_type
 from scrubjay.model.memory import Memory
 from scrubjay.model.results import History
 from scrubjay.model.version import Version
@@ -18,9 +18,9 @@ async def history(
     ref: str, *, limit: int, before: int | None, branch: str = "", space: str, store: RecordStore
 ) -> History:
     """The versions of a memory on a branch, newest first: its own, then those of main from before it was begun."""
-    require_whole(limit, field="limit")
+    require_integer(limit, field="limit")
     if before is not None:
-        require_whole(before, field="before")
+        require_integer(before, field="before")
     record = await on_branch(store, await resolve(store, ref, space=space), branch)
     line = await line_of(store, record)
     versions = await store.versions(space, record.id, limit=limit, before=before)
@@ -41,7 +41,7 @@ async def compare(
 ) -> History:
     """How one version became another; the name of a branch stands for its newest."""
     if isinstance(versions, str | bytes) or not isinstance(versions, Sequence):
-        raise wrong("diff", "two version numbers", versions)
+        raise wrong_type("diff", "two version numbers", versions)
     if len(versions) != 2:  # noqa: PLR2004
         raise InvalidInput("a diff needs two version numbers, for example diff=[1, 2]", field="diff")
     record = await on_branch(store, await resolve(store, ref, space=space), branch)

@@ -9,7 +9,7 @@ from typing import cast
 from scrubjay import telemetry
 from scrubjay.detection.report import ConflictReport
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion
-from scrubjay.idempotency import IdempotentRequest, asking
+from scrubjay.idempotency import IdempotentRequest, idempotent_request
 from scrubjay.lookup.branches import branch_of, on_branch, require_live, too_fast, trunk_of
 from scrubjay.lookup.references import resolve
 from scrubjay.model.branch import BranchMerged, MergeConflict
@@ -72,9 +72,9 @@ async def merge_branch(
         )
     remark = redact(require_remark(message, field="message"))[0]
     asked: dict[str, Json] = {"ref": ref, "name": name, "into": into, "prefer": prefer, "message": message}
-    ask = asking(key, {"verb": "merge_branch", **asked})
+    ask = idempotent_request(key, {"verb": "merge_branch", **asked})
     for _ in range(_TRIES):
-        if (known := await ask.answered(context.store, space=space)) is not None:
+        if (known := await ask.find_answer(context.store, space=space)) is not None:
             return _joined(known)
         sides = await _sides(ref, name, into, space=space, store=context.store)
         if says_the_same(sides.theirs, sides.base):

@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Protocol
 
 from scrubjay.errors import BodyDamaged, NameTaken, StaleVersion
-from scrubjay.idempotency import IdempotentRequest, asking
+from scrubjay.idempotency import IdempotentRequest, idempotent_request
 from scrubjay.lookup.branches import OWN_FIELDS, on_branch, require_open, too_fast, version_of
 from scrubjay.lookup.references import resolve
 from scrubjay.model.change import Action, Origin
-from scrubjay.model.checks import require_remark, require_whole
+from scrubjay.model.checks import require_integer, require_remark
 from scrubjay.model.document import Document
 from scrubjay.model.memory import MAIN, Json, Memory
 from scrubjay.model.passage import Passage
@@ -68,14 +68,14 @@ async def revert(
     conflict_checker: Lookout | None = None,
 ) -> Written:
     """A new version with the content of an older one; what that does not go with by now is found by a job."""
-    require_whole(to, field="to")
+    require_integer(to, field="to")
     require_remark(message, field="message")
     asked: dict[str, Json] = {"verb": "revert", "ref": ref, "to": to, "message": message}
-    ask = asking(key, asked | ({"branch": branch} if branch else {}))
+    ask = idempotent_request(key, asked | ({"branch": branch} if branch else {}))
     why = redact(message)[0] or f"back to version {to}"
     errand = _Errand(to=to, why=why, origin=origin, store=store, ask=ask, conflict_checker=conflict_checker)
     for _ in range(_TRIES):
-        if (known := await ask.answered(store, space=space)) is not None:
+        if (known := await ask.find_answer(store, space=space)) is not None:
             return Written.from_json(known)
         memory = await _standing(ref, to, branch=branch, space=space, store=store)
         try:

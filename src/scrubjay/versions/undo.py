@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import cast
 
 from scrubjay.errors import NameTaken, NotFound
-from scrubjay.idempotency import IdempotentRequest, asking
+from scrubjay.idempotency import IdempotentRequest, idempotent_request
 from scrubjay.lookup.branches import version_of
 from scrubjay.model.change import Action, Change, Origin
 from scrubjay.model.checks import require_text
@@ -23,13 +23,13 @@ _WITHOUT_VERSION = (Action.EMBEDDED, Action.PURGED, Action.IMPORTED, Action.RELA
 
 async def undo(*, run: str, agent: str, space: str, origin: Origin, store: RecordStore, key: str = "") -> Undone:
     """Take back a named run, or the last one of this agent; what others changed since is left alone."""
-    ask = asking(key, {"verb": "undo", "run": run, "agent": agent})
-    if (known := await ask.answered(store, space=space)) is not None:
+    ask = idempotent_request(key, {"verb": "undo", "run": run, "agent": agent})
+    if (known := await ask.find_answer(store, space=space)) is not None:
         return _undone(known)
     found = await store.run(space, run) if require_text(run, field="run") else await store.last_run(space, agent=agent)
     if found is None:
         # Nothing may be left because the same request took it back a moment ago.
-        if (known := await ask.answered(store, space=space)) is not None:
+        if (known := await ask.find_answer(store, space=space)) is not None:
             return _undone(known)
         raise NotFound(
             f"there is no run {run!r}" if run else "there is nothing to undo",

@@ -80,11 +80,11 @@ async def create(prepared: PreparedWrite, decision: GateDecision, *, store: Reco
     """Store the draft as new records."""
     draft, sliced = prepared.draft, prepared.sliced
     if draft.dry_run:
-        return _created(draft.decided("commit", "skipped", "dry run"), prepared, sliced, decision), ()
+        return _created(draft.with_decision("commit", "skipped", "dry run"), prepared, sliced, decision), ()
     later = left_to_embed(prepared.lacking, space=prepared.space, origin=prepared.origin)
     jobs = (*later, *_jobs_after_creation(prepared))
     for attempt in range(_NAME_TRIES):
-        answer = _created(draft.decided("commit", "created"), prepared, sliced, decision)
+        answer = _created(draft.with_decision("commit", "created"), prepared, sliced, decision)
         writes = tuple(
             Write(memory=memory, base=None, action=Action.CREATED, passages=passages) for memory, passages in sliced
         )
@@ -114,13 +114,15 @@ async def merge_into(
         return answer, ()
     if not _fits(merged, limits=prepared.limits):
         # What nobody could revise any more is no help.
-        told = draft.warned(f"it would be merged into {target.name}, which would be too large then")
+        told = draft.with_warning(f"it would be merged into {target.name}, which would be too large then")
         return await create(replace(prepared, draft=told), replace(decision, into=None), store=store)
     prepared = replace(prepared, conflict_report=prepared.conflict_report.within(target))
     if apart := kept_apart(target, incoming, most_tags=prepared.rules.most_tags):
-        draft = draft.warned(f"kept with its own record only, {target.name} having no place for it: {', '.join(apart)}")
+        draft = draft.with_warning(
+            f"kept with its own record only, {target.name} having no place for it: {', '.join(apart)}"
+        )
     if draft.dry_run:
-        return _merged(draft.decided("commit", "skipped", "dry run"), prepared, target, merged, decision), ()
+        return _merged(draft.with_decision("commit", "skipped", "dry run"), prepared, target, merged, decision), ()
     part = replace(incoming, state=State.MERGED, merged_into=target.id)
     slices = await slice_memory(merged)
     begun = await embed_first(
@@ -128,8 +130,8 @@ async def merge_into(
         defers=prepared.defers,
         made=prepared.embedded,
     )  # fmt: skip
-    draft = draft.warned(begun.warning) if begun.warning and begun.warning not in draft.warnings else draft
-    answer = _merged(draft.decided("commit", "merged"), prepared, target, merged, decision)
+    draft = draft.with_warning(begun.warning) if begun.warning and begun.warning not in draft.warnings else draft
+    answer = _merged(draft.with_decision("commit", "merged"), prepared, target, merged, decision)
     writes = (
         Write(memory=part, base=None, action=Action.CREATED, passages=passages, message=f"merged into {target.name}"),
         Write(

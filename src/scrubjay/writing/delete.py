@@ -10,11 +10,11 @@ from scrubjay.errors import InvalidInput, NameTaken, StaleVersion, WrongState
 from scrubjay.lookup.branches import branch_id, branch_of, branches_of, no_branch, require_live, trunk_of
 from scrubjay.lookup.references import resolve_all
 from scrubjay.model.change import Action, Origin
-from scrubjay.model.checks import require_flag, require_remark, require_text, wrong
+from scrubjay.model.checks import require_flag, require_remark, require_text, wrong_type
+from scrubjay.model.draft import Selection
 from scrubjay.model.memory import MAIN, Flag, Memory, State
 from scrubjay.model.query import Filter, category_path, facet
 from scrubjay.model.results import Missing, Outcome, Written
-from scrubjay.model.selection import Selection
 from scrubjay.ports import Commit, RecordStore, Write
 from scrubjay.text.screening.secrets import redact
 from scrubjay.text.slug import add_suffix
@@ -318,7 +318,7 @@ def _in_state(selection: Selection, state: State) -> Selection:
     require_text(selection.branch, field="branch")
     selection = replace(selection, reason=redact(selection.reason)[0])
     if selection.filter is not None and not isinstance(selection.filter, Filter):
-        raise wrong("filter", "a Filter", selection.filter)
+        raise wrong_type("filter", "a Filter", selection.filter)
     if selection.filter is None:
         if not selection.refs:
             raise InvalidInput("say which memories: by id, name or title, or by a filter", field="ids")

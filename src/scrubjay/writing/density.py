@@ -36,16 +36,16 @@ def weigh(draft: Draft, *, rules: Rules) -> Draft:
     text = " ".join((draft.text, *draft.observations)).strip()[:_LOOKED_AT]
     if not draft.text.strip() and draft.name and draft.kind:
         # Something that has a name: each thing that is known of it may be short, or nothing may be known yet.
-        return draft.decided("density", "named")
+        return draft.with_decision("density", "named")
     found = thinness(text, rules=rules)
     if not found:
-        return draft.decided("density", "dense")
+        return draft.with_decision("density", "dense")
     if rules.density == "reject":
         reason = f"too thin to be of use later ({found}): {_lacking(draft, text)}"
-        return replace(draft, rejected=reason).decided("density", "rejected", found)
+        return replace(draft, rejected=reason).with_decision("density", "rejected", found)
     outcome = "reconstruct" if rules.density == "reconstruct" else Flag.THIN
-    draft = draft.flagged(Flag.THIN).warned(f"thin ({found}): {_lacking(draft, text)}")
-    return draft.decided("density", outcome, found)
+    draft = draft.with_flag(Flag.THIN).with_warning(f"thin ({found}): {_lacking(draft, text)}")
+    return draft.with_decision("density", outcome, found)
 
 
 def thinness(text: str, *, rules: Rules) -> str:

@@ -74,8 +74,8 @@ def refuse(draft: Draft, *, rules: Rules) -> Draft:
     """A draft that is rejected, with the reason, if it is not to be kept."""
     reason = _reason(_of_draft(draft, rules), rules)
     if not reason:
-        return draft.decided("refuse", "allowed")
-    return replace(draft, rejected=reason).decided("refuse", "rejected", reason)
+        return draft.with_decision("refuse", "allowed")
+    return replace(draft, rejected=reason).with_decision("refuse", "rejected", reason)
 
 
 def require_allowed(draft: Draft, *, rules: Rules) -> None:

@@ -77,11 +77,11 @@ def name_entities(draft: Draft, acquaintance: Acquaintance) -> Draft:
     for one in draft.entities:
         spelled = spellings.get(one, one)
         if spelled != one:
-            draft = draft.decided("entities", "respelled", f"{one!r} is written {spelled!r} in this space")
+            draft = draft.with_decision("entities", "respelled", f"{one!r} is written {spelled!r} in this space")
         elif facet("entity", one) not in known and (others := _others(one, known)):
-            draft = draft.decided("entities", "alias", f"{one!r} may be what this space calls {others[0]!r}")
+            draft = draft.with_decision("entities", "alias", f"{one!r} may be what this space calls {others[0]!r}")
     named = tuple(dict.fromkeys(spellings.get(entity, entity) for entity in draft.entities))
-    return replace(draft, entities=named).decided("entities", "given", f"{len(named)} named")
+    return replace(draft, entities=named).with_decision("entities", "given", f"{len(named)} named")
 
 
 async def _acquaint_with_text(text: str, *, space: str, store: Acquainted) -> Acquaintance:
@@ -116,7 +116,7 @@ def _united(draft: Draft, known: Mapping[Facet, int]) -> Draft:
             continue
         kept = entity if facet("entity", entity) in known and facet("entity", other) not in known else other
         chosen[bare_name(entity)] = kept
-        draft = draft.decided("entities", "alias", f"{entity!r} and {other!r} are taken for one, {kept!r}")
+        draft = draft.with_decision("entities", "alias", f"{entity!r} and {other!r} are taken for one, {kept!r}")
     return replace(draft, entities=tuple(chosen.values()))
 
 
@@ -166,8 +166,8 @@ def _suggested(draft: Draft, acquaintance: Acquaintance) -> Draft:
     found |= dict.fromkeys(name for name in names_in(_text(draft)) if bare_name(name) not in covered)
     suggested = tuple(_not_contained(list(found))[:_MOST_SUGGESTED])
     if not suggested:
-        return draft.decided("entities", "none")
-    return replace(draft, suggested_entities=suggested).decided(
+        return draft.with_decision("entities", "none")
+    return replace(draft, suggested_entities=suggested).with_decision(
         "entities", "suggested", f"{len(known)} known in this space" if known else "by how they are written"
     )
 

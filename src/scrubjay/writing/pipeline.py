@@ -121,7 +121,7 @@ async def remember(draft: Draft, *, space: str, origin: Origin, context: WriteCo
     if waits:
         draft, memories = put_aside(draft, memories)
     prepared = await _prepare_write(
-        draft.decided("duplicate", "none"), memories, space=space, effective=effective, context=context
+        draft.with_decision("duplicate", "none"), memories, space=space, effective=effective, context=context
     )
     # What is merged into nothing need not wait for what may say the same.
     merges = draft.intent == "continue" or (draft.intent == "auto" and effective.rules.gate == "merge")
@@ -168,9 +168,9 @@ async def _prepare_write(
     )
     embedded = begun.embedded
     if begun.warning:
-        draft = draft.warned(begun.warning)
+        draft = draft.with_warning(begun.warning)
     why = "the others follow" if begun.lacking else ""
-    draft = draft.decided("embed", f"{len(embedded.vectors) if embedded else 0} new vectors", why)
+    draft = draft.with_decision("embed", f"{len(embedded.vectors) if embedded else 0} new vectors", why)
     profile, vectors = await vectors_of(
         sliced[0][1], embedded, space=space, vector_store=context.store, embedder=context.embedder
     )
@@ -192,8 +192,10 @@ async def _landed(prepared: PreparedWrite, *, context: WriteContext) -> WriteOut
             )
         decision = _kept_apart(decision, conflict_report, prepared.draft)
         outcome = "none" if decision.into is None else "merge"
-        draft = prepared.draft.decided("similarity", outcome, decision.why)
-        draft = draft.decided("conflicts", f"{len(conflict_report.told)} found") if conflict_report.told else draft
+        draft = prepared.draft.with_decision("similarity", outcome, decision.why)
+        draft = (
+            draft.with_decision("conflicts", f"{len(conflict_report.told)} found") if conflict_report.told else draft
+        )
         told = replace(prepared, draft=draft, conflict_report=conflict_report)
         try:
             if decision.into is None:

@@ -7,7 +7,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.lookup.branches import trunk_of
 from scrubjay.lookup.references import resolve
 from scrubjay.model.change import Origin
-from scrubjay.model.checks import require_share
+from scrubjay.model.checks import require_fraction
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.relation import LINK, Relation
@@ -42,7 +42,7 @@ async def relate(
         target=end.id,
         type=_type(relation, limits),
         text=validate.label(text, field="text", limits=limits),
-        strength=require_share(strength, field="strength"),
+        strength=require_fraction(strength, field="strength"),
         metadata=validate.metadata(metadata, limits=limits),
         created_at=origin.at,
     )

@@ -36,7 +36,7 @@ class RememberRequest:
         """What the same request was answered before."""
         if not self.key:
             return None
-        answer = await records.answered(space, self.key, self.digest)
+        answer = await records.find_answer(space, self.key, self.digest)
         if answer is None:
             return None
         telemetry.count("writes", action="repeated")
@@ -106,13 +106,13 @@ def rejected(draft: Draft) -> Remembered:
 
 def unchanged(draft: Draft, known: Sequence[Memory], *, similarity: float | None = 1.0) -> Remembered:
     """All of it is known already."""
-    told = draft.decided("duplicate", "unchanged", f"{known[0].id} already says this")
+    told = draft.with_decision("duplicate", "unchanged", f"{known[0].id} already says this")
     return _of_known("unchanged", told, known, similarity=similarity)
 
 
 def said_again(draft: Draft, known: Sequence[Memory]) -> Remembered:
     """All of it is known already, and is the word of who says it now."""
-    told = draft.decided(
+    told = draft.with_decision(
         "duplicate", "updated", f"{known[0].id} already says this, and is now the word of the {draft.source.trust}"
     )
     return _of_known("updated", told, known)

@@ -6,12 +6,11 @@ from dataclasses import replace
 from scrubjay.errors import WrongState
 from scrubjay.lookup.references import SoundReader
 from scrubjay.model.change import Origin
-from scrubjay.model.draft import Draft
+from scrubjay.model.draft import Draft, Selection
 from scrubjay.model.memory import Flag, Memory, Method, State
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Outcome
 from scrubjay.model.rules import Rules
-from scrubjay.model.selection import Selection
 from scrubjay.ports import RecordStore
 from scrubjay.writing.delete import StateChange, move
 from scrubjay.writing.recheck import ConflictChecker
@@ -38,9 +37,9 @@ def require_no_review(draft: Draft, *, rules: Rules) -> None:
 
 def put_aside(draft: Draft, memories: Sequence[Memory]) -> tuple[Draft, tuple[Memory, ...]]:
     """A draft and its records as they wait: the flag stays on them until a person says yes."""
-    told = draft.decided("review", "waiting").warned("it waits for a person's yes and is not found before")
+    told = draft.with_decision("review", "waiting").with_warning("it waits for a person's yes and is not found before")
     if draft.pinned:
-        told = told.warned("it was not pinned: `revise` it so when it is approved")
+        told = told.with_warning("it was not pinned: `revise` it so when it is approved")
     flags = tuple(dict.fromkeys((*draft.flags, Flag.UNAPPROVED)))
     return replace(told, flags=flags), tuple(
         replace(memory, state=State.WAITING, pinned=False, flags=flags) for memory in memories

@@ -9,17 +9,17 @@ from typing import cast
 from scrubjay import telemetry
 from scrubjay.detection.report import ConflictReport, look_for
 from scrubjay.errors import InvalidInput, StaleVersion, WrongState
-from scrubjay.idempotency import IdempotentRequest, asking
+from scrubjay.idempotency import IdempotentRequest, idempotent_request
 from scrubjay.lookup.branches import branch_of, on_branch, require_open
 from scrubjay.lookup.references import resolve
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.checks import (
     require_flag,
+    require_fraction,
+    require_integer,
     require_moment,
     require_remark,
-    require_share,
     require_texts,
-    require_whole,
 )
 from scrubjay.model.draft import Edit, Limits
 from scrubjay.model.memory import Json, Memory, Method, Observation, Source, State, Tier
@@ -46,8 +46,8 @@ async def revise(ref: str, edit: Edit, *, space: str, origin: Origin, context: W
     require_remark(edit.message, field="message")
     require_moment(edit.at, field="at")
     if edit.expected_version is not None:
-        require_whole(edit.expected_version, field="expected_version")
-    ask = asking(edit.idempotency_key, {"verb": "revise", "ref": ref, "edit": _asked(edit)})
+        require_integer(edit.expected_version, field="expected_version")
+    ask = idempotent_request(edit.idempotency_key, {"verb": "revise", "ref": ref, "edit": _asked(edit)})
     if (first := await _first(ask, space=space, context=context)) is not None:
         return first
     memory = await standing(ref, branch=edit.branch, space=space, context=context)
@@ -107,7 +107,7 @@ async def standing(ref: str, *, branch: str, space: str, context: WriteContext) 
 
 async def _first(ask: IdempotentRequest, *, space: str, context: WriteContext) -> Written | None:
     """What the same request was answered before."""
-    known = await ask.answered(context.store, space=space)
+    known = await ask.find_answer(context.store, space=space)
     return None if known is None else Written.from_json(known)
 
 
@@ -319,7 +319,7 @@ def _flag(name: str, value: object, _: Limits, __: datetime) -> bool:
 
 
 def _share(name: str, value: object, _: Limits, __: datetime) -> float:
-    return require_share(value, field=name)
+    return require_fraction(value, field=name)
 
 
 def _moment(name: str, value: object, _: Limits, __: datetime) -> datetime | None:

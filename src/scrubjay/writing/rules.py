@@ -27,7 +27,7 @@ async def effective_rules_of(space: str, *, default: Rules, documents: DocumentS
     """The rules of a space over the default ones, in one look."""
     found = {document.key: document for document in await documents.documents(space, COLLECTION, limit=_MOST)}
     own = found.get(WRITING)
-    rules = default if own is None else default.changed(own.value)
+    rules = default if own is None else default.with_changes(own.value)
     return EffectiveRules(rules=rules, tags=found.get(TAGS))
 
 
@@ -41,7 +41,7 @@ async def set_rules(
         known = await documents.document(space, COLLECTION, WRITING)
         value = {**(known.value if known else {}), **changes}
         kept = {name: one for name, one in value.items() if one is not None}
-        rules = default.changed(kept)
+        rules = default.with_changes(kept)
         document = Document(space=space, collection=COLLECTION, key=WRITING, value=kept, at=now)
         try:
             await documents.put_document(document, base=known.version if known else None)

@@ -165,19 +165,19 @@ def _without_secrets(draft: Draft) -> Draft:
     if not cleaner.kinds:
         # Whoever handed it in may have cut them out already.
         is_cut = any(REDACTED in text for text in (*draft_texts(draft), *source_texts(draft)))
-        return (draft.flagged(Flag.REDACTED) if is_cut else draft).decided("secrets", "none")
+        return (draft.with_flag(Flag.REDACTED) if is_cut else draft).with_decision("secrets", "none")
     why = cleaner.told.rpartition(": ")[2]
-    return screened.flagged(Flag.REDACTED).warned(cleaner.told).decided("secrets", "redacted", why)
+    return screened.with_flag(Flag.REDACTED).with_warning(cleaner.told).with_decision("secrets", "redacted", why)
 
 
 def _labelled(draft: Draft) -> Draft:
     found = _suspicions(draft_texts(draft))
     if not found:
-        return draft.decided("injection", "none")
-    draft = replace(draft, source=_distrusted(draft.source)).flagged(Flag.SUSPICIOUS).warned(_suspected(found))
+        return draft.with_decision("injection", "none")
+    draft = replace(draft, source=_distrusted(draft.source)).with_flag(Flag.SUSPICIOUS).with_warning(_suspected(found))
     if draft.pinned:
-        draft = replace(draft, pinned=False).warned(_NOT_PINNED)
-    return draft.decided("injection", Flag.SUSPICIOUS, ", ".join(found))
+        draft = replace(draft, pinned=False).with_warning(_NOT_PINNED)
+    return draft.with_decision("injection", Flag.SUSPICIOUS, ", ".join(found))
 
 
 def _distrusted(source: Source) -> Source:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.errors import StaleVersion
-from scrubjay.model.checks import require_whole
+from scrubjay.model.checks import require_integer
 from scrubjay.model.document import Document
 from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.memory import State
@@ -31,7 +31,7 @@ async def read(space: str, *, store: RecordStore) -> Synonyms:
 
 async def table(space: str, *, store: RecordStore, limit: int) -> TagTable:
     """The tags of a space, the most used first, and its synonyms."""
-    require_whole(limit, field="limit", most=_MOST_TAGS)
+    require_integer(limit, field="limit", most=_MOST_TAGS)
     return await _listed(await read(space, store=store), space=space, store=store, limit=limit)
 
 

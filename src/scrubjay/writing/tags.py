@@ -48,15 +48,17 @@ async def normalise(
     why = "; ".join(_line(one, is_new=one.tag in found.suggested) for one in found.why)
     if not binding:
         is_same = found.after == draft.tags
-        told = draft if is_same else draft.warned(f"the tags of this space would be {', '.join(found.after)}: {why}")
-        return told.decided("tags", "kept" if is_same else "reported", why)
+        told = (
+            draft if is_same else draft.with_warning(f"the tags of this space would be {', '.join(found.after)}: {why}")
+        )
+        return told.with_decision("tags", "kept" if is_same else "reported", why)
     dropped = [one.tag for one in found.why if not one.becomes]
     if dropped:
-        draft = draft.warned(f"a memory has up to {rules.most_tags} tags here; left out: {', '.join(dropped)}")
+        draft = draft.with_warning(f"a memory has up to {rules.most_tags} tags here; left out: {', '.join(dropped)}")
     outcome = "kept" if found.after == draft.tags else "normalised"
     if found.suggested:
         outcome += f", {len(found.suggested)} suggested"
-    return replace(draft, tags=found.after, suggested_tags=found.suggested).decided("tags", outcome, why)
+    return replace(draft, tags=found.after, suggested_tags=found.suggested).with_decision("tags", outcome, why)
 
 
 async def normalised(

@@ -73,4 +73,4 @@ def _is_said(observation: Observation, said: set[str], *, at: datetime) -> bool:
 
 def _keys(memory: Memory, *, at: datetime) -> Iterator[str]:
     yield from map(comparison_key, statements_of(memory.content))
-    yield from (comparison_key(one.text) for one in memory.said(at))
+    yield from (comparison_key(one.text) for one in memory.current_observations(at))

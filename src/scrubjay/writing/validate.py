@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 from scrubjay.errors import InvalidInput, TooLarge
-from scrubjay.model.checks import require_flag, require_moment, require_share, require_text
+from scrubjay.model.checks import require_flag, require_fraction, require_moment, require_text
 from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.identity import is_id
 from scrubjay.model.memory import Json
@@ -42,7 +42,7 @@ def validate(draft: Draft, *, limits: Limits) -> Draft:
         require_moment(getattr(draft, name), field=name)
     for name in ("pinned", "dry_run"):
         require_flag(getattr(draft, name), field=name)
-    require_share(draft.relevance, field="relevance")
+    require_fraction(draft.relevance, field="relevance")
     tidy = replace(
         draft,
         **labels,

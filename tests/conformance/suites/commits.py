@@ -172,7 +172,7 @@ class CommitSuite:
         memory = a_memory(text)
         await store.commit(a_commit(memory))
         assert (await store.get("default", [memory.id]))[memory.id].content == text
-        assert len(await store.passing("default", Filter())) == len(passages_of(memory))
+        assert len(await store.matching_passages("default", Filter())) == len(passages_of(memory))
 
     async def test_any_string_is_kept_in_any_field(self, store: RecordStore) -> None:
         memories = [_made_of(string) for string in hostile.STRINGS]
@@ -320,7 +320,7 @@ async def _everything(store: RecordStore, standing: Memory) -> tuple[object, ...
         await store.changes(after=0, limit=99),
         await store.last_seq(),
         await store.list_ids("default", Filter(), limit=99),
-        list(await store.passing("default", Filter())),
+        list(await store.matching_passages("default", Filter())),
         await store.term_statistics("default", terms_of("standing fresh changed last"), state=State.LIVE),
         await store.point_count(MODEL),
         (dict(statistics.memories), statistics.versions, statistics.relations, dict(statistics.vectors)),

@@ -61,13 +61,13 @@ class IdempotencySuite:
         assert (await store.commit(a_commit(a_memory(), once=once))).answer == ""
 
     async def test_an_answer_can_be_asked_for(self, store: RecordStore) -> None:
-        assert await store.answered("default", "k", b"d") is None
+        assert await store.find_answer("default", "k", b"d") is None
         await store.commit(a_commit(a_memory(), once=IdempotencyRecord(key="k", digest=b"d", answer="done")))
-        assert await store.answered("default", "k", b"d") == "done"
-        assert await store.answered("default", "K", b"d") is None
-        assert await store.answered("elsewhere", "k", b"other") is None
+        assert await store.find_answer("default", "k", b"d") == "done"
+        assert await store.find_answer("default", "K", b"d") is None
+        assert await store.find_answer("elsewhere", "k", b"other") is None
         with pytest.raises(KeyReused):
-            await store.answered("default", "k", b"other")
+            await store.find_answer("default", "k", b"other")
 
     async def test_a_commit_without_a_key_happens_each_time(self, store: RecordStore) -> None:
         memories = [a_memory(), a_memory()]

@@ -20,11 +20,11 @@ from tests.fakes.build import (
 
 from scrubjay.errors import KeyReused, StaleVersion
 from scrubjay.model.grant import Access
-from scrubjay.model.idempotency import StoredAnswer
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import State
 from scrubjay.model.token import Token
 from scrubjay.ports import IdempotencyRecord, RecordStore
+from scrubjay.ports.commit import StoredAnswer
 
 _PLENTY = 1 << 30
 
@@ -131,13 +131,13 @@ class InventorySuite:
             assert await store.import_answers(space, given, origin=an_origin()) == 4
             assert await store.import_answers(space, told, origin=an_origin()) == 0
             for key in keys:
-                assert await store.answered(space, key, b"d") == f"answer to {key}"
+                assert await store.find_answer(space, key, b"d") == f"answer to {key}"
                 done = await store.commit(
                     a_commit(a_memory(), space=space, once=IdempotencyRecord(key=key, digest=b"d", answer=""))
                 )
                 assert done.answer == f"answer to {key}"
             with pytest.raises(KeyReused):
-                await store.answered(space, "k", b"another")
+                await store.find_answer(space, "k", b"another")
             assert {answer.key_digest for answer in await store.answers(space, limit=9)} == {
                 one.key_digest for one in told
             }
@@ -152,8 +152,8 @@ class InventorySuite:
         await store.adopt("there", histories, origin=an_origin(run="move"))
         await store.import_answers("there", answers, origin=an_origin(run="move"))
         await store.purge("there", [memory.id], origin=an_origin())
-        assert await store.answered("there", "made", b"d") is None
-        assert await store.answered("there", "other", b"d") == "other"
+        assert await store.find_answer("there", "made", b"d") is None
+        assert await store.find_answer("there", "other", b"d") == "other"
 
     async def test_all_papers_are_told_page_by_page(self, store: RecordStore) -> None:
         made = [

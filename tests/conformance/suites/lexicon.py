@@ -121,10 +121,10 @@ class CandidatesSuite:
     async def test_a_shorter_revision_leaves_no_passage_behind(self, store: RecordStore) -> None:
         memory = a_memory("apples and more " * 300)
         await store.commit(a_commit(memory))
-        before = sorted(await store.passing("default", Filter()))
+        before = sorted(await store.matching_passages("default", Filter()))
         await store.commit(a_commit(a_rewrite(revised(memory, content="apples"))))
         assert len(before) > 1
-        assert list(await store.passing("default", Filter())) == before[:1]
+        assert list(await store.matching_passages("default", Filter())) == before[:1]
         assert len(await lexical_passages(store, "default", terms_of("apples"), Filter(), limit=9)) == 1
         assert len(await store.stored_passages("default", before)) == 1
 

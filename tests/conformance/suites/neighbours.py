@@ -156,8 +156,8 @@ class NeighboursSuite:
         await store.commit(a_commit(long, short))
         numbers = await store.passage_numbers("default", [short.id, long.id, long.id, "nobody", a_memory().id])
         everything = [
-            *await store.passing("default", Filter()),
-            *await store.passing("default", Filter(state=State.ARCHIVED)),
+            *await store.matching_passages("default", Filter()),
+            *await store.matching_passages("default", Filter(state=State.ARCHIVED)),
         ]
         assert numbers == sorted(everything)
         assert len(numbers) > 2
@@ -173,27 +173,27 @@ class SessionNeighboursSuite:
         memories = _session(6)
         await store.commit(a_commit(*reversed(memories)))
         ids = [memory.id for memory in memories]
-        found = await store.beside("default", [ids[2], ids[0], "nobody"], each=2)
+        found = await store.session_neighbours("default", [ids[2], ids[0], "nobody"], each=2)
         assert found == {
             ids[2]: Neighbours(before=(ids[1], ids[0]), after=(ids[3], ids[4])),
             ids[0]: Neighbours(after=(ids[1], ids[2])),
         }
-        assert await store.beside("default", [ids[2]], each=0) == {ids[2]: Neighbours()}
-        assert await store.beside("default", [], each=2) == {}
-        assert await store.beside("there", ids, each=2) == {}
+        assert await store.session_neighbours("default", [ids[2]], each=0) == {ids[2]: Neighbours()}
+        assert await store.session_neighbours("default", [], each=2) == {}
+        assert await store.session_neighbours("there", ids, each=2) == {}
 
     async def test_a_long_memory_stands_there_once(self, store: RecordStore) -> None:
         memories = [replace(one, content="word " * 900) for one in _session(5)]
         await store.commit(a_commit(*memories))
         ids = [memory.id for memory in memories]
-        assert await store.beside("default", [ids[2]], each=2) == {
+        assert await store.session_neighbours("default", [ids[2]], each=2) == {
             ids[2]: Neighbours(before=(ids[1], ids[0]), after=(ids[3], ids[4]))
         }
 
     async def test_without_a_session_nothing_stands_beside(self, store: RecordStore) -> None:
         alone = a_memory("word " * 900)
         await store.commit(a_commit(a_memory("before"), alone, a_memory("after")))
-        assert await store.beside("default", [alone.id], each=3) == {alone.id: Neighbours()}
+        assert await store.session_neighbours("default", [alone.id], each=3) == {alone.id: Neighbours()}
 
     async def test_only_what_is_in_the_same_state_and_space_stands_beside(self, store: RecordStore) -> None:
         memories = _session(4)
@@ -202,14 +202,14 @@ class SessionNeighboursSuite:
         trashed = revised(memories[1], state=State.TRASHED)
         await store.commit(a_commit(a_rewrite(trashed)))
         ids = [memory.id for memory in memories]
-        assert await store.beside("default", ids[:2], each=1) == {
+        assert await store.session_neighbours("default", ids[:2], each=1) == {
             ids[0]: Neighbours(after=(ids[2],)),
             ids[1]: Neighbours(),
         }
         await store.commit(a_commit(a_rewrite(revised(trashed, state=State.LIVE))))
-        assert await store.beside("default", ids[:1], each=1) == {ids[0]: Neighbours(after=(ids[1],))}
+        assert await store.session_neighbours("default", ids[:1], each=1) == {ids[0]: Neighbours(after=(ids[1],))}
         await store.purge("default", [ids[1]], origin=an_origin())
-        assert await store.beside("default", ids[:1], each=1) == {ids[0]: Neighbours(after=(ids[2],))}
+        assert await store.session_neighbours("default", ids[:1], each=1) == {ids[0]: Neighbours(after=(ids[2],))}
 
 
 _MINUTE = timedelta(minutes=1)

@@ -39,7 +39,7 @@ class PurgeSuite:
     async def test_nothing_is_left_to_search(self, store: RecordStore) -> None:
         memory, kept = a_memory(f"{SECRET} apples"), a_memory("pears and apples")
         await store.commit(a_commit(memory, kept, embedded=vectors_for([memory, kept])))
-        numbers = await store.passing("default", Filter())
+        numbers = await store.matching_passages("default", Filter())
         await store.purge("default", [memory.id], origin=an_origin())
         assert await lexical_passages(store, "default", terms_of(SECRET), Filter(), limit=9) == []
         statistics = await store.term_statistics("default", terms_of(f"{SECRET} apples"), state=State.LIVE)
@@ -48,7 +48,7 @@ class PurgeSuite:
         assert {term: count for term, count in statistics.frequencies.items() if count} == {"appl": 1}
         assert [passage.memory_id for passage in await store.stored_passages("default", list(numbers))] == [kept.id]
         assert SECRET not in dict(await store.similar_terms("default", SECRET, state=State.LIVE, limit=9))
-        assert len(await store.passing("default", Filter())) == 1
+        assert len(await store.matching_passages("default", Filter())) == 1
         assert await store.point_count(MODEL) == 1
         assert len(await store.points(MODEL, after=0, limit=9)) == 1
         assert await store.without_vectors(MODEL, limit=9) == []
@@ -124,7 +124,7 @@ class PurgeSuite:
         await store.commit(a_commit(other, once=IdempotencyRecord(key="other", digest=b"d", answer="other")))
         await store.purge("default", [memory.id], origin=an_origin())
         for key in ("made", "revised"):
-            assert await store.answered("default", key, b"d") is None
+            assert await store.find_answer("default", key, b"d") is None
             done = await store.commit(a_commit(a_memory(), once=IdempotencyRecord(key=key, digest=b"d", answer="new")))
             assert done.answer is None
         again = await store.commit(a_commit(a_memory(), once=IdempotencyRecord(key="other", digest=b"d", answer="new")))

@@ -37,7 +37,7 @@ class SpacesSuite:
             a_commit(memory, friend, an_edge(memory, friend), embedded=vectors_for([memory]), origin=an_origin(run="r"))
         )
         there = "there"
-        numbers = list(await store.passing("default", Filter()))
+        numbers = list(await store.matching_passages("default", Filter()))
         hashes = [passage.hash for passage in passages_of(memory)]
         for ref in (memory.id, TEXT):
             assert await store.find(there, ref) == ()
@@ -54,11 +54,11 @@ class SpacesSuite:
             await lexical_passages(store, there, terms_of(TEXT), Filter(), limit=9),
             await store.stored_passages(there, numbers, around=9),
             await store.passage_numbers(there, [memory.id]),
-            await store.beside(there, [memory.id], each=9),
+            await store.session_neighbours(there, [memory.id], each=9),
             await store.similar_terms(there, TEXT, state=State.LIVE, limit=9),
             await store.known_facets(there, ["group=g"], state=State.LIVE),
             await store.vectors(there, MODEL, hashes),
-            list(await store.passing(there, Filter())),
+            list(await store.matching_passages(there, Filter())),
             await store.changes_in(there, after=0, limit=9),
             await store.run(there, "r"),
             await store.last_run(there, agent="tester"),
@@ -192,5 +192,5 @@ class SpacesSuite:
             assert len(found) == 3
             statistics = await store.term_statistics(space, terms_of(TEXT), state=State.LIVE)
             assert (statistics.passages, statistics.frequencies[TEXT]) == (3, 3)
-            assert len(await store.passing(space, Filter())) == 3
+            assert len(await store.matching_passages(space, Filter())) == 3
         assert await store.point_count(MODEL) == 180

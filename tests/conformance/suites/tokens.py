@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.build import a_commit, a_memory, an_origin, moment
 
 from scrubjay.errors import Conflict
-from scrubjay.model.grant import EVERY, Access
+from scrubjay.model.grant import ALL_SPACES, Access
 from scrubjay.model.identity import new_id
 from scrubjay.model.token import Token, TokenState
 from scrubjay.ports import RecordStore
@@ -20,7 +20,7 @@ class TokensSuite:
 
     async def test_a_new_store_has_no_tokens(self, store: RecordStore) -> None:
         assert await store.tokens() == []
-        assert await store.token_by(_digest("x")) is None
+        assert await store.token_by_digest(_digest("x")) is None
         assert await store.token(new_id()) is None
         assert await store.revoke_token(new_id(), at=moment(1)) is None
 
@@ -35,7 +35,7 @@ class TokensSuite:
         bare = replace(_a_token("bare", access=Access.METRICS, spaces=()), expires_at=None)
         for token in (full, bare):
             await store.add_token(token, _digest(token.name))
-            assert await store.token_by(_digest(token.name)) == token
+            assert await store.token_by_digest(_digest(token.name)) == token
             assert await store.token(token.id) == token
 
     async def test_only_the_whole_digest_finds_a_token(self, store: RecordStore) -> None:
@@ -43,7 +43,7 @@ class TokensSuite:
         digest = _digest("laptop")
         await store.add_token(token, digest)
         for other in (b"", digest[:-1], digest + b"\x00", digest[::-1], digest.hex().encode(), _digest("LAPTOP")):
-            assert await store.token_by(other) is None
+            assert await store.token_by_digest(other) is None
         for other in ("", token.id.upper(), token.id[:-1], f"{token.id} ", token.name, "%", "*"):
             assert await store.token(other) is None
 
@@ -57,7 +57,7 @@ class TokensSuite:
         first, second = _a_token("laptop"), _a_token("laptop")
         await store.add_token(first, _digest("one"))
         await store.add_token(second, _digest("two"))
-        assert await store.token_by(_digest("two")) == second
+        assert await store.token_by_digest(_digest("two")) == second
         assert len(await store.tokens()) == 2
 
     async def test_an_id_or_a_digest_is_taken_once(self, store: RecordStore) -> None:
@@ -66,9 +66,9 @@ class TokensSuite:
         with pytest.raises(Conflict):
             await store.add_token(token, _digest("two"))
         with pytest.raises(Conflict):
-            await store.add_token(_a_token("thief", spaces=(EVERY,)), _digest("one"))
+            await store.add_token(_a_token("thief", spaces=(ALL_SPACES,)), _digest("one"))
         assert await store.tokens() == [token]
-        assert await store.token_by(_digest("one")) == token
+        assert await store.token_by_digest(_digest("one")) == token
 
     async def test_a_revoked_token_is_known_as_such_at_once(self, store: RecordStore) -> None:
         token, other = _a_token("laptop"), _a_token("phone")
@@ -76,9 +76,9 @@ class TokensSuite:
         await store.add_token(other, _digest("phone"))
         revoked = await store.revoke_token(token.id, at=moment(5))
         assert revoked == replace(token, revoked_at=moment(5))
-        assert await store.token_by(_digest("laptop")) == revoked
+        assert await store.token_by_digest(_digest("laptop")) == revoked
         assert await store.token(token.id) == revoked
-        assert await store.token_by(_digest("phone")) == other
+        assert await store.token_by_digest(_digest("phone")) == other
         assert revoked is not None
         assert revoked.state(moment(0)) is TokenState.REVOKED
 

@@ -214,7 +214,7 @@ class PointsSuite:
         labels = {passage_id(numbers[memory.id], 0): label for label, memory in memories.items()}
 
         async def passing(filter: Filter) -> list[str]:
-            return [labels[int(one)] for one in await store.passing("default", filter)]
+            return [labels[int(one)] for one in await store.matching_passages("default", filter)]
 
         await require_exact(passing)
 
@@ -222,11 +222,11 @@ class PointsSuite:
         memory, other = a_memory("word " * 900, kind="fact"), a_memory("word " * 900)
         await store.commit(a_commit(memory, other))
         numbers = {change.memory_id: change.number for change in await store.changes(after=0, limit=9)}
-        found = await store.passing("default", Filter(kind="fact"))
+        found = await store.matching_passages("default", Filter(kind="fact"))
         assert {int(one) for one in found} == {
             passage_id(numbers[memory.id], passage.ordinal) for passage in passages_of(memory)
         }
-        assert list(await store.passing("elsewhere", Filter())) == []
+        assert list(await store.matching_passages("elsewhere", Filter())) == []
 
 
 def require_close(found: Mapping[bytes, Vector], expected: Mapping[bytes, Vector]) -> None:

@@ -3,11 +3,10 @@
 import re
 from pathlib import Path
 
-from scrubjay.model.draft import Edit
+from scrubjay.model.draft import Edit, Selection
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
-from scrubjay.model.selection import Selection
 from scrubjay.notes.markdown.format import parse
 from tests.scenarios.notes.vaults import AGENT, SPACE, Desk, open_desk
 

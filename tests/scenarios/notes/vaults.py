@@ -7,10 +7,9 @@ from pathlib import Path
 
 from scrubjay.engine import Engine
 from scrubjay.lookup.branches import branch_id
-from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.draft import Caller, Draft, Edit, Selection
 from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.rules import Rules
-from scrubjay.model.selection import Selection
 from scrubjay.notes.results import NotesSynced
 from scrubjay.notes.vault import Vault, open_vault
 from scrubjay.ports import RecordStore

@@ -78,7 +78,8 @@ async def test_who_was_given_a_space_may_name_no_other(settings: Settings, era: 
                 assert [one["text"] for one in found] == ["tea is for a"]
             for other in ("b", "A", " a", "default", "x" * 5_000):
                 told = await refusal(client, "memory_recall", query="tea", session_user_id=other)
-                assert "is not open to you. Open to you: a" in told
+                assert "you may not use the space" in told
+                assert "You may use: a" in told
                 await refusal(client, "memory_store", text="tea of a", session_user_id=other)
         found = (await home.context(space="b").memory.recall("tea")).hits
         assert [hit.passage for hit in found] == ["tea is a secret of b"]

@@ -114,8 +114,8 @@ async def test_a_space_that_is_not_open_is_as_one_that_is_not_there(shop: OpenSh
             for method, path, given in [*READS, *WRITES]:
                 params = {**given.get("params", {}), "space": space}
                 problem = await visitor.refused(method, path, 403, "not_allowed", **{**given, "params": params})
-                assert problem["detail"] == f"the space {space!r} is not open to you"
-                assert problem["hint"] == "Open to you: work"
+                assert problem["detail"] == f"you may not use the space {space!r}"
+                assert problem["hint"] == "You may use: work"
                 assert "secret" not in str(problem)
         params = {"space": ["work", "home"]}
         await visitor.refused("GET", "/search", 403, "not_allowed", params=params)

@@ -12,7 +12,7 @@ from tests.unit.auth.issuer import NOW
 from scrubjay.auth.token_secret import digest_of, is_secret, new_secret
 from scrubjay.auth.tokens import create, revoke
 from scrubjay.errors import Ambiguous, InvalidInput, NameTaken, NotFound, TooLarge
-from scrubjay.model.grant import EVERY, Access
+from scrubjay.model.grant import ALL_SPACES, Access
 from scrubjay.model.identity import new_id
 from scrubjay.model.timestamps import parse_moment
 from scrubjay.model.token import NewToken, Token, TokenRequest, TokenState
@@ -34,7 +34,7 @@ async def test_a_token_is_made_and_its_secret_told_once(any_store: RecordStore) 
         expires_at=NOW + timedelta(days=90), requests_per_minute=60, body_bytes=1000,
     )  # fmt: skip
     assert is_secret(new.secret)
-    assert await any_store.token_by(digest_of(new.secret)) == new.token
+    assert await any_store.token_by_digest(digest_of(new.secret)) == new.token
     assert await any_store.tokens() == [new.token]
 
 
@@ -127,7 +127,7 @@ async def test_lengths_are_told_as_limits() -> None:
 
 async def test_every_space_and_no_space() -> None:
     store = FakeStore()
-    assert (await made(store, "all", spaces=("work", EVERY))).token.grant.is_everywhere
+    assert (await made(store, "all", spaces=("work", ALL_SPACES))).token.grant.allows_all_spaces
     assert (await made(store, "figures", spaces=(), access="metrics")).token.spaces == ()
 
 

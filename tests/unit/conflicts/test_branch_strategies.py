@@ -11,9 +11,8 @@ from tests.unit.write_world import SPACE, Workshop
 from scrubjay.conflicts.listing import conflicts
 from scrubjay.lookup.branches import branch_id
 from scrubjay.model.conflict import Conflict, ConflictDetails, ConflictStatus, ConflictType, Strategy
-from scrubjay.model.draft import Edit
+from scrubjay.model.draft import Edit, Selection
 from scrubjay.model.memory import Memory, Observation, State
-from scrubjay.model.selection import Selection
 from scrubjay.versions import branches
 from scrubjay.versions.merge_branch import merge_branch
 from scrubjay.versions.merge_fields import combine

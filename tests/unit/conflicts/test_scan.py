@@ -103,7 +103,9 @@ async def test_what_a_write_does_not_look_at_is_left_to_a_job(shop: Workshop) ->
 
 async def _left(shop: Workshop) -> list[object]:
     """Of which memories all is to be looked at."""
-    jobs = [Job.of(document) for document in await shop.store.documents(SPACE, COLLECTION, after="", limit=10)]
+    jobs = [
+        Job.from_document(document) for document in await shop.store.documents(SPACE, COLLECTION, after="", limit=10)
+    ]
     assert {job.kind for job in jobs} == {CONFLICTS}
     return [job.about["memory_id"] for job in jobs]
 

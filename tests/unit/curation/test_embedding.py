@@ -16,12 +16,11 @@ from scrubjay.curation import run_jobs
 from scrubjay.curation.executor import JobExecutor
 from scrubjay.engine import Engine
 from scrubjay.errors import EmbeddingUnavailable
-from scrubjay.model.draft import Caller, Draft
+from scrubjay.model.draft import Caller, Draft, Selection
 from scrubjay.model.job import CONFLICTS, EMBEDDING, JobState
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Question
-from scrubjay.model.selection import Selection
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.settings import Settings
 from scrubjay.storage.sqlite import SqliteStore

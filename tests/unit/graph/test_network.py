@@ -15,8 +15,7 @@ from scrubjay.graph.network import around, path
 from scrubjay.model.change import Action
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Merged, State
-from scrubjay.model.network import Network
-from scrubjay.model.relation import Relation
+from scrubjay.model.relation import Network, Relation
 from scrubjay.ports import Commit, Edge, Write
 
 

@@ -11,7 +11,7 @@ from scrubjay.graph.entity import Entity, Link
 from scrubjay.graph.jsonl import entity_line, is_graph, parse_line, relation_line, require_format
 from scrubjay.graph.transfer import export_graph, import_graph
 from scrubjay.model.draft import Limits
-from scrubjay.model.imported import Imported
+from scrubjay.model.transfer import Imported
 from scrubjay.ports import Progress
 
 ADA = '{"type":"entity","name":"Ada","entityType":"person","observations":["likes tea",""]}'

@@ -107,13 +107,13 @@ class TestFileLeadership:
     async def test_one_leads_until_it_leaves(self, tmp_path: Path) -> None:
         path = tmp_path / "data" / "lead"
         async with asyncio.timeout(10), FileLeadership(path, seconds=0.001) as second_to_none:
-            await second_to_none.elected()
+            await second_to_none.wait_until_elected()
             async with FileLeadership(path, seconds=0.001) as other:
-                await other.dismissed()
+                await other.wait_until_dismissed()
                 assert (second_to_none.leads, other.leads) == (True, False)
                 await second_to_none.__aexit__(None, None, None)
-                await other.elected()
-                await second_to_none.dismissed()
+                await other.wait_until_elected()
+                await second_to_none.wait_until_dismissed()
                 assert (second_to_none.leads, other.leads) == (False, True)
 
     async def test_where_no_file_can_be_made_nobody_leads(self, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a caller hands in is of the kind it should be, or the error names the argument."""
+"""Arguments of the wrong type are refused, and the error names the argument."""
 
 from collections.abc import Callable
 
@@ -8,11 +8,11 @@ from tests.fakes.build import START
 from scrubjay.errors import InvalidInput
 from scrubjay.model.checks import (
     require_flag,
+    require_fraction,
+    require_integer,
     require_moment,
-    require_share,
     require_text,
     require_texts,
-    require_whole,
 )
 from scrubjay.model.draft import Caller
 
@@ -22,10 +22,10 @@ GOOD: list[tuple[Callable[..., object], object, object]] = [
     (require_texts, ["a", "b"], ("a", "b")),
     (require_texts, (), ()),
     (require_flag, False, False),
-    (require_whole, 1, 1),
-    (require_whole, (1 << 63) - 1, (1 << 63) - 1),
-    (require_share, 0, 0.0),
-    (require_share, 1, 1.0),
+    (require_integer, 1, 1),
+    (require_integer, (1 << 63) - 1, (1 << 63) - 1),
+    (require_fraction, 0, 0.0),
+    (require_fraction, 1, 1.0),
     (require_moment, None, None),
     (require_moment, START, None),
 ]
@@ -39,41 +39,41 @@ BAD: list[tuple[Callable[..., object], object]] = [
     (require_texts, ["a", 1]),
     (require_flag, 1),
     (require_flag, "true"),
-    (require_whole, 0),
-    (require_whole, True),
-    (require_whole, 1.0),
-    (require_whole, "1"),
-    (require_whole, 1 << 63),
-    (require_share, True),
-    (require_share, "0.5"),
-    (require_share, 1.01),
-    (require_share, -0.01),
-    (require_share, float("nan")),
+    (require_integer, 0),
+    (require_integer, True),
+    (require_integer, 1.0),
+    (require_integer, "1"),
+    (require_integer, 1 << 63),
+    (require_fraction, True),
+    (require_fraction, "0.5"),
+    (require_fraction, 1.01),
+    (require_fraction, -0.01),
+    (require_fraction, float("nan")),
     (require_moment, "2026-01-01"),
     (require_moment, START.replace(tzinfo=None)),
 ]
 
 
-@pytest.mark.parametrize(("require", "value", "kept"), GOOD)
-def test_what_is_right_is_taken(require: Callable[..., object], value: object, kept: object) -> None:
-    assert require(value, field="argument") == kept
+@pytest.mark.parametrize(("require", "value", "expected"), GOOD)
+def test_a_valid_value_is_accepted(require: Callable[..., object], value: object, expected: object) -> None:
+    assert require(value, field="argument") == expected
 
 
 @pytest.mark.parametrize(("require", "value"), BAD)
-def test_what_is_wrong_is_refused_by_name(require: Callable[..., object], value: object) -> None:
+def test_an_invalid_value_is_refused_by_name(require: Callable[..., object], value: object) -> None:
     with pytest.raises(InvalidInput, match="argument") as caught:
         require(value, field="argument")
     assert caught.value.fields["field"] == "argument"
 
 
-def test_bounds_are_told() -> None:
+def test_the_error_states_the_bounds() -> None:
     with pytest.raises(InvalidInput, match="at least 1, not 0"):
-        require_whole(0, field="limit")
+        require_integer(0, field="limit")
     with pytest.raises(InvalidInput, match="at most 10, not 11"):
-        require_whole(11, field="limit", most=10)
+        require_integer(11, field="limit", most=10)
 
 
-def test_a_surrogate_is_told_with_its_place() -> None:
+def test_the_error_gives_the_place_of_a_surrogate() -> None:
     with pytest.raises(InvalidInput, match="character 2"):
         require_text("ab\ud800", field="text")
 

@@ -1,4 +1,4 @@
-"""Ids are UUIDv7: unique, and in the order in which they were made."""
+"""Ids are UUIDv7: unique, and in order of creation."""
 
 import time
 import uuid
@@ -11,11 +11,11 @@ from scrubjay.model.identity import is_id, new_id
 
 
 def test_an_id_is_a_uuid_of_version_7() -> None:
-    made = uuid.UUID(new_id())
-    assert (made.version, made.variant) == (7, uuid.RFC_4122)
+    new = uuid.UUID(new_id())
+    assert (new.version, new.variant) == (7, uuid.RFC_4122)
 
 
-def test_an_id_tells_when_it_was_made() -> None:
+def test_an_id_contains_its_creation_time() -> None:
     before = time.time_ns() // 1_000_000
     millisecond = uuid.UUID(new_id()).int >> 80
     # Ids made in a burst run a little ahead of the clock, never behind it.
@@ -30,8 +30,8 @@ def test_ids_sort_in_the_order_they_were_made() -> None:
 
 def test_ids_of_many_threads_are_unique() -> None:
     with ThreadPoolExecutor(8) as pool:
-        batches = list(pool.map(_some_ids, [500] * 8))
-    made = [one for batch in batches for one in batch]
+        batches = list(pool.map(_new_ids, [500] * 8))
+    made = [id_ for batch in batches for id_ in batch]
     assert len(set(made)) == len(made)
     assert all(batch == sorted(batch) for batch in batches)
 
@@ -41,7 +41,7 @@ def test_a_clock_that_steps_back_changes_nothing(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(time, "time_ns", lambda: 1_000_000_000_000)
     after = [new_id() for _ in range(50)]
     assert [first, *after] == sorted({first, *after})
-    assert all(uuid.UUID(one).version == 7 for one in after)
+    assert all(uuid.UUID(id_).version == 7 for id_ in after)
 
 
 def test_a_used_up_tail_moves_on_to_the_next_millisecond(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,7 @@ def test_a_used_up_tail_moves_on_to_the_next_millisecond(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("text", ["", "note", "1234", "0" * 31, "{" + "0" * 32 + "}", "urn:uuid:" + "0" * 32, "0" * 32])
-def test_what_is_not_spelled_like_an_id_is_none(text: str) -> None:
+def test_a_text_without_the_form_of_an_id_is_no_id(text: str) -> None:
     assert not is_id(text)
 
 
@@ -64,5 +64,5 @@ def test_an_id_is_known_in_either_case() -> None:
     assert is_id(made.upper())
 
 
-def _some_ids(count: int) -> list[str]:
+def _new_ids(count: int) -> list[str]:
     return [new_id() for _ in range(count)]

@@ -1,4 +1,4 @@
-"""A filter and a memory speak of the same facets."""
+"""Filters and memories use the same facets."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from tests.unit.drawing import memories, some
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json, Memory, Source, State, Tier, Trust
-from scrubjay.model.query import Filter, facet, facets_of, lineage, names_of
+from scrubjay.model.query import Filter, category_lineage, facet, facets_of, names_of
 
 FULL = a_memory(
     "text", entity="Sarah", kind="fact", category="Work", project="Jay", scope="team", tier=Tier.SEMANTIC, group="g1",
@@ -19,12 +19,12 @@ FULL = a_memory(
 )  # fmt: skip
 
 
-def asks(filter: Filter, memory: Memory) -> bool:
+def matches(filter: Filter, memory: Memory) -> bool:
     return all(set(facets_of(memory)).intersection(group) for group in filter.facet_groups)
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    "filter",
     [
         Filter(entity="SARAH"),
         Filter(kind="Fact"),
@@ -45,12 +45,12 @@ def asks(filter: Filter, memory: Memory) -> bool:
         Filter(metadata={"count": 3.0, "price": 2, "place": "KÖLN"}),
     ],
 )
-def test_a_field_is_asked_for_whatever_its_case(filter: Filter) -> None:
-    assert asks(filter, FULL)
+def test_a_field_matches_in_any_case(filter: Filter) -> None:
+    assert matches(filter, FULL)
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    "filter",
     [
         Filter(entity="Sara"),
         Filter(kind="sarah"),
@@ -64,34 +64,34 @@ def test_a_field_is_asked_for_whatever_its_case(filter: Filter) -> None:
     ],
 )
 def test_every_field_must_match(filter: Filter) -> None:
-    assert not asks(filter, FULL)
+    assert not matches(filter, FULL)
 
 
 def test_empty_fields_of_a_memory_are_no_facets() -> None:
     assert facets_of(a_memory("x")) == ("kind=note", "tier=working", "trust=unknown")
 
 
-def test_a_tag_that_was_imported_with_its_hash_is_found_all_the_same() -> None:
-    assert asks(Filter(tags=("tea",)), a_memory("x", tags=("#Tea",)))
-    assert asks(Filter(tags=("#Tea",)), a_memory("x", tags=("#Tea",)))
+def test_a_tag_that_was_imported_with_its_hash_sign_matches() -> None:
+    assert matches(Filter(tags=("tea",)), a_memory("x", tags=("#Tea",)))
+    assert matches(Filter(tags=("#Tea",)), a_memory("x", tags=("#Tea",)))
 
 
-def test_a_category_is_asked_for_by_each_above_it() -> None:
+def test_a_category_matches_each_of_its_ancestors() -> None:
     memory = a_memory("x", category=" Work // Meetings /weekly/")
-    assert lineage(memory.category) == ("Work/Meetings/weekly", "Work/Meetings", "Work")
+    assert category_lineage(memory.category) == ("Work/Meetings/weekly", "Work/Meetings", "Work")
     for category in ("work", "Work/", "work/meetings", "WORK / MEETINGS/Weekly"):
-        assert asks(Filter(category=category), memory)
+        assert matches(Filter(category=category), memory)
     for category in ("meetings", "wor", "work/meet", "work/meetings/weekly/x", "weekly"):
-        assert not asks(Filter(category=category), memory)
-    assert (lineage(""), lineage("/"), lineage("a")) == ((), ("/",), ("a",))
-    assert asks(Filter(category="/"), a_memory("x", category="/"))
+        assert not matches(Filter(category=category), memory)
+    assert (category_lineage(""), category_lineage("/"), category_lineage("a")) == ((), ("/",), ("a",))
+    assert matches(Filter(category="/"), a_memory("x", category="/"))
     deep = "/".join("abcdefghijklmnopqrst")
-    assert len(lineage(deep)) == 16
-    assert lineage(deep)[0] == deep
-    assert lineage(deep)[-1] == "a"
+    assert len(category_lineage(deep)) == 16
+    assert category_lineage(deep)[0] == deep
+    assert category_lineage(deep)[-1] == "a"
 
 
-def test_a_facet_stands_once() -> None:
+def test_a_facet_occurs_once() -> None:
     assert facets_of(a_memory("x", tags=("tea", "TEA"))).count("tag=tea") == 1
 
 
@@ -101,30 +101,30 @@ def test_nothings_and_pages_are_no_facets() -> None:
 
 def test_of_a_list_each_value_is_a_facet() -> None:
     memory = a_memory("text", metadata={"langs": ["Python", 3, True, None, ["deep"], "x" * 300, *range(100)]})
-    found = [facet for facet in facets_of(memory) if facet.startswith("meta.")]
-    assert found[:3] == ["meta.langs=python", "meta.langs=3", "meta.langs=true"]
-    assert len(found) <= 64
-    assert asks(Filter(metadata={"langs": "PYTHON"}), memory)
+    facets = [facet for facet in facets_of(memory) if facet.startswith("meta.")]
+    assert facets[:3] == ["meta.langs=python", "meta.langs=3", "meta.langs=true"]
+    assert len(facets) <= 64
+    assert matches(Filter(metadata={"langs": "PYTHON"}), memory)
 
 
-def test_one_with_aliases_is_asked_for_by_each_of_its_names() -> None:
+def test_a_memory_with_aliases_matches_each_of_its_names() -> None:
     memory = a_memory("text", title="Acme Corp", name="acme", entity="Acme", metadata={"aliases": ["ACM", 7, " "]})
     for name in ("acme corp", "ACME", "acm"):
-        assert asks(Filter(alias=name), memory)
-    assert not asks(Filter(alias="7"), memory)
+        assert matches(Filter(alias=name), memory)
+    assert not matches(Filter(alias="7"), memory)
     assert names_of(a_memory("text", title="Acme")) == ()
 
 
 @given(memories)
 @some
 def test_a_memory_is_found_by_each_of_its_own_fields(memory: Memory) -> None:
-    wanted = Filter(
+    own_fields = Filter(
         entity=memory.entity, kind=memory.kind, category=memory.category, project=memory.project, scope=memory.scope,
         tier=memory.tier.value, tags=memory.tags, any_tags=memory.tags[:1], session=memory.source.session,
         agent=memory.source.agent, trust=memory.source.trust.value, group=memory.group,
         metadata={name: value for name, value in memory.metadata.items() if isinstance(value, str | int | float)},
     )  # fmt: skip
-    assert asks(wanted, memory)
+    assert matches(own_fields, memory)
 
 
 @given(st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False))
@@ -133,12 +133,12 @@ def test_a_value_is_spelled_in_one_way(value: Json) -> None:
     assert facet("meta.k", value) == facet("meta.k", value).casefold()
 
 
-def test_an_empty_filter_asks_for_nothing_but_the_state() -> None:
+def test_an_empty_filter_sets_no_condition_but_the_state() -> None:
     assert Filter().is_empty
     assert Filter(state=State.TRASHED).is_empty
     assert Filter().facet_groups == ()
-    for wanted in (Filter(since=START), Filter(until=START), Filter(kind="fact"), Filter(any_tags=("x",))):
-        assert not wanted.is_empty
+    for condition in (Filter(since=START), Filter(until=START), Filter(kind="fact"), Filter(any_tags=("x",))):
+        assert not condition.is_empty
 
 
 @pytest.mark.parametrize(

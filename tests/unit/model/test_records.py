@@ -1,4 +1,4 @@
-"""What the records say about themselves."""
+"""Properties of the records."""
 
 from datetime import timedelta
 
@@ -7,11 +7,11 @@ from tests.fakes.build import START, a_memory
 from scrubjay.model.memory import Source
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, passage_id
 from scrubjay.model.relation import LINK, Relation
-from scrubjay.model.results import Check, Examination
+from scrubjay.model.results import Check, DoctorReport
 from scrubjay.model.version import Version
 
 
-def test_a_memory_is_dated_by_what_it_tells_of() -> None:
+def test_the_date_of_a_memory_is_that_of_its_source() -> None:
     earlier = START - timedelta(days=3)
     assert a_memory("x", created_at=START, source=Source(at=earlier)).date == earlier
     assert a_memory("x", created_at=START).date == START
@@ -35,13 +35,13 @@ def test_a_version_is_on_the_branch_of_its_memory() -> None:
     assert Version(number=1, memory=memory, parent=None, action="created", created_at=START).branch == "draft"
 
 
-def test_an_examination_is_well_when_every_check_is() -> None:
-    well, ill = Check(name="store", ok=True, detail=""), Check(name="index", ok=False, detail="")
-    assert Examination().ok
-    assert Examination(checks=(well,)).ok
-    assert not Examination(checks=(well, ill)).ok
+def test_a_doctor_report_is_ok_when_every_check_is() -> None:
+    passing, failing = Check(name="store", ok=True, detail=""), Check(name="index", ok=False, detail="")
+    assert DoctorReport().ok
+    assert DoctorReport(checks=(passing,)).ok
+    assert not DoctorReport(checks=(passing, failing)).ok
 
 
-def test_a_passages_number_tells_its_memory_and_its_place() -> None:
+def test_the_number_of_a_passage_gives_its_memory_and_its_place() -> None:
     assert divmod(passage_id(7, 3), PASSAGES_PER_MEMORY) == (7, 3)
     assert passage_id(7, PASSAGES_PER_MEMORY - 1) < passage_id(8, 0)

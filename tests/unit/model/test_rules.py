@@ -1,4 +1,4 @@
-"""The rules of a space: what can be set, and what is refused."""
+"""The rules of a space: valid and invalid values."""
 
 import pytest
 
@@ -8,23 +8,23 @@ from scrubjay.model.rules import Rules
 
 
 def test_rules_are_read_from_a_setting() -> None:
-    rules = Rules.parsed("gate=report, density=reject,least_characters=40,same=.9")
+    rules = Rules.parse("gate=report, density=reject,least_characters=40,same=.9")
     assert (rules.gate, rules.density, rules.least_characters, rules.same) == ("report", "reject", 40, 0.9)
-    assert Rules.parsed("") == Rules()
+    assert Rules.parse("") == Rules()
 
 
 def test_null_takes_a_rule_back_to_its_default() -> None:
-    changed = Rules().changed({"gate": "off", "never": ["salary of *"]})
-    assert changed.changed({"gate": None}) == Rules(never=("salary of *",))
+    changed = Rules().with_changes({"gate": "off", "never": ["salary of *"]})
+    assert changed.with_changes({"gate": None}) == Rules(never=("salary of *",))
 
 
-def test_what_is_told_can_be_set_again() -> None:
+def test_rules_as_json_can_be_set_again() -> None:
     rules = Rules(never=("a b",), window_days=3, review="agents")
-    assert Rules().changed(rules.as_json) == rules
+    assert Rules().with_changes(rules.as_json) == rules
 
 
 def test_patterns_are_tidied_and_those_that_mean_everything_are_dropped() -> None:
-    assert Rules().changed({"never": ["  two   words ", "*", "", "two words"]}).never == ("two words",)
+    assert Rules().with_changes({"never": ["  two   words ", "*", "", "two words"]}).never == ("two words",)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_patterns_are_tidied_and_those_that_mean_everything_are_dropped() -> Non
         ("least_tags", 9),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_name(name: str, value: Json) -> None:
+def test_an_invalid_rule_is_refused_by_name(name: str, value: Json) -> None:
     with pytest.raises(InvalidInput) as error:
-        Rules().changed({name: value})
+        Rules().with_changes({name: value})
     assert error.value.fields["field"] == name

@@ -1,4 +1,4 @@
-"""A memory survives the way into JSON and back, and a body of the wrong shape is refused by name."""
+"""Memories survive a round trip through JSON, and malformed bodies are refused by field name."""
 
 import json
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ from tests.unit.drawing import memories, some, sources
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Flag, Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust
-from scrubjay.model.snapshot import BESIDE_BODY, from_body, source_from_json, source_to_json, to_body
+from scrubjay.model.snapshot import OUTSIDE_BODY, from_body, source_from_json, source_to_json, to_body
 
 WHEN = "2026-01-01T12:00:00Z"
-NEEDED: dict[str, Json] = {"name": "n", "created_at": WHEN, "updated_at": WHEN}
+REQUIRED: dict[str, Json] = {"name": "n", "created_at": WHEN, "updated_at": WHEN}
 
 
 def read(body: Mapping[str, Json]) -> Memory:
@@ -25,17 +25,17 @@ def read(body: Mapping[str, Json]) -> Memory:
 @some
 def test_every_field_comes_back_through_json(memory: Memory) -> None:
     body = json.loads(json.dumps(to_body(memory)))
-    beside = {name: getattr(memory, name) for name in BESIDE_BODY if name != "id"}
-    assert from_body(body, memory_id=memory.id, **beside) == memory
+    outside = {name: getattr(memory, name) for name in OUTSIDE_BODY if name != "id"}
+    assert from_body(body, memory_id=memory.id, **outside) == memory
 
 
 @given(memories)
 @some
-def test_what_is_kept_beside_is_not_in_the_body(memory: Memory) -> None:
-    assert not set(to_body(memory)) & set(BESIDE_BODY)
+def test_fields_outside_the_body_are_not_in_it(memory: Memory) -> None:
+    assert not set(to_body(memory)) & set(OUTSIDE_BODY)
 
 
-def test_every_field_is_kept_somewhere() -> None:
+def test_every_field_is_stored_somewhere() -> None:
     every = {field.name for field in fields(Memory)}
     observed = Observation(text="o", recorded_at=START)
     full = a_memory(
@@ -46,23 +46,23 @@ def test_every_field_is_kept_somewhere() -> None:
         last_confirmed=START, last_reviewed=START, observations=(observed,), flags=(Flag.THIN,),
         merged=(Merged(id="m", at=START),),
     )  # fmt: skip
-    assert set(to_body(full)) | set(BESIDE_BODY) == every
+    assert set(to_body(full)) | set(OUTSIDE_BODY) == every
 
 
 def test_defaults_are_left_out() -> None:
     assert set(to_body(a_memory(""))) == {"name", "created_at", "updated_at"}
 
 
-def test_unknown_fields_of_a_later_release_are_passed_over() -> None:
-    assert read(NEEDED | {"mood": "sunny"}) == read(NEEDED)
+def test_unknown_fields_of_a_later_release_are_ignored() -> None:
+    assert read(REQUIRED | {"mood": "sunny"}) == read(REQUIRED)
 
 
-@pytest.mark.parametrize("needed", sorted(NEEDED))
-def test_what_a_memory_cannot_be_without_is_named(needed: str) -> None:
-    body = {name: value for name, value in NEEDED.items() if name != needed}
-    with pytest.raises(InvalidInput, match=needed) as caught:
+@pytest.mark.parametrize("required", sorted(REQUIRED))
+def test_a_missing_required_field_is_named(required: str) -> None:
+    body = {name: value for name, value in REQUIRED.items() if name != required}
+    with pytest.raises(InvalidInput, match=required) as caught:
         read(body)
-    assert caught.value.fields["field"] == needed
+    assert caught.value.fields["field"] == required
 
 
 WRONG: list[tuple[str, Json]] = [
@@ -103,18 +103,18 @@ WRONG: list[tuple[str, Json]] = [
 @pytest.mark.parametrize(("name", "value"), WRONG, ids=[f"{name}={value}" for name, value in WRONG])
 def test_a_wrong_shape_is_refused_by_name(name: str, value: Json) -> None:
     with pytest.raises(InvalidInput, match=name) as caught:
-        read(NEEDED | {name: value})
+        read(REQUIRED | {name: value})
     assert str(caught.value.fields["field"]).startswith(name)
 
 
 def test_an_error_does_not_repeat_a_whole_text() -> None:
     with pytest.raises(InvalidInput) as caught:
-        read(NEEDED | {"pinned": "x" * 10_000})
+        read(REQUIRED | {"pinned": "x" * 10_000})
     assert len(caught.value.message) < 200
 
 
 def test_no_moment_is_none() -> None:
-    assert read(NEEDED | {"expires_at": None}).expires_at is None
+    assert read(REQUIRED | {"expires_at": None}).expires_at is None
 
 
 @given(sources)

@@ -1,4 +1,4 @@
-"""Times are UTC everywhere, exact to the microsecond, and written as ISO 8601."""
+"""Times are UTC, exact to the microsecond, and written as ISO 8601."""
 
 import time
 from datetime import UTC, datetime, timedelta, timezone
@@ -36,7 +36,7 @@ def test_other_zones_are_written_in_utc() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "expected"),
     [
         ("2026-05-31", datetime(2026, 5, 31, tzinfo=UTC)),
         ("2026-05-31T12:00:00", NOON),
@@ -46,11 +46,11 @@ def test_other_zones_are_written_in_utc() -> None:
         ("  20260531T120000Z\n", NOON),
     ],
 )
-def test_what_people_write_is_understood(text: str, meant: datetime) -> None:
-    assert parse_moment(text, field="since") == meant
+def test_common_forms_are_understood(text: str, expected: datetime) -> None:
+    assert parse_moment(text, field="since") == expected
 
 
-def test_no_zone_means_utc_wherever_the_machine_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_zone_means_utc_in_any_local_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("TZ", "Asia/Tokyo")
         time.tzset()
@@ -62,7 +62,7 @@ def test_no_zone_means_utc_wherever_the_machine_stands(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     "text", ["", "tomorrow", "31.05.2026", "2026-13-01", "2026-02-30", "1748692800", "0001-01-01T00:00+14:00"]
 )
-def test_what_is_no_time_is_refused_with_an_example(text: str) -> None:
+def test_a_text_that_is_no_time_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(InvalidInput, match="since") as caught:
         parse_moment(text, field="since")
     assert caught.value.fields["field"] == "since"

@@ -10,12 +10,11 @@ from tests.unit.notes.files import png
 from tests.unit.notes.rooms import PLAIN, WHO, open_room
 
 from scrubjay.errors import InvalidInput, StoreError
-from scrubjay.model.draft import Edit
+from scrubjay.model.draft import Edit, Selection
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
 from scrubjay.model.rules import Rules
-from scrubjay.model.selection import Selection
 from scrubjay.notes.attachments.results import EMBEDS
 from scrubjay.notes.import_.link_index import Atlas
 from scrubjay.notes.import_.parse import inline_tags, understood

@@ -11,11 +11,10 @@ from tests.fakes.build import START, a_commit, a_memory
 from scrubjay.app.indexes import make_index
 from scrubjay.engine import Engine
 from scrubjay.errors import NotFound
-from scrubjay.model.draft import Caller, Edit
+from scrubjay.model.draft import Caller, Edit, Selection
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.relation import Relation
-from scrubjay.model.selection import Selection
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.queries.categories import Branch, category_tree
 from scrubjay.notes.queries.links import backlinks, broken_links

@@ -18,11 +18,10 @@ from scrubjay.app import open_engine
 from scrubjay.app.notes import open_notes
 from scrubjay.engine import Engine
 from scrubjay.errors import InvalidInput, NotFound, ScrubjayError, TooLarge
-from scrubjay.model.draft import Caller, Draft, Edit
+from scrubjay.model.draft import Caller, Draft, Edit, Selection
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import Json, Memory, Trust
 from scrubjay.model.query import Filter, Question
-from scrubjay.model.selection import Selection
 from scrubjay.notes.attachments.images import NotesGallery
 from scrubjay.notes.attachments.service import Attachments
 from scrubjay.notes.files.folder import Folder

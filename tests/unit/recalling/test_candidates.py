@@ -130,14 +130,14 @@ async def test_candidates_come_with_what_stands_beside_them(shop: Workshop) -> N
     (passage,) = found.passages
     assert passage.memory_id == told[1].id
     assert [one.memory_id for one in found.beside] == [told[0].id, told[2].id]
-    shop.ranking = Ranking.parsed(without="context")
+    shop.ranking = Ranking.parse(without="context")
     assert (await gathered(shop, "tea")).beside == ()
 
 
 async def test_words_or_meaning_can_be_left_out(shop: Workshop) -> None:
     tea, _ = await shop.kept("green tea"), await shop.kept("a scrub jay")
-    shop.ranking = Ranking.parsed(without="meaning")
+    shop.ranking = Ranking.parse(without="meaning")
     found = await gathered(shop, "tea")
     assert ([passage.memory_id for passage in found.passages], found.near.degraded) == ([tea.id], ())
-    shop.ranking = Ranking.parsed(without="words,meaning")
+    shop.ranking = Ranking.parse(without="words,meaning")
     assert (await gathered(shop, "tea")).passages == ()

@@ -8,10 +8,10 @@ from tests.fakes.build import a_commit, a_memory
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.conflict import ConflictDetails, ConflictStatus, ConflictType, Side, Strategy
-from scrubjay.model.context import Context
+from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictStatus, ConflictType, Strategy
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import Source
+from scrubjay.model.results import Context
 from scrubjay.model.rules import Rules
 from scrubjay.recalling.context import context
 from scrubjay.text.cost import estimate_tokens
@@ -41,8 +41,12 @@ async def said(shop: Workshop, text: str, *, session: str = "", project: str = "
 
 
 def a_conflict() -> ConflictDetails:
-    one = Side(id="a", name="sarah-lives", statement="Sarah lives in\nParis", date=datetime(2026, 5, 2, tzinfo=UTC))
-    other = Side(id="b", name="sarah-lived", statement="Sarah lives in Rome", date=datetime(2026, 5, 1, tzinfo=UTC))
+    one = ConflictSide(
+        id="a", name="sarah-lives", statement="Sarah lives in\nParis", date=datetime(2026, 5, 2, tzinfo=UTC)
+    )
+    other = ConflictSide(
+        id="b", name="sarah-lived", statement="Sarah lives in Rome", date=datetime(2026, 5, 1, tzinfo=UTC)
+    )
     return ConflictDetails(
         id="c-0123456789abcdef", type=ConflictType.CONTRADICTION, confidence=0.9, status=ConflictStatus.PENDING,
         suggested_action=Strategy.SUPERSEDE, memory=one, other=other, detected_at=datetime(2026, 5, 2, tzinfo=UTC),

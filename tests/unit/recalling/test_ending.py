@@ -7,8 +7,7 @@ from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Memory, Observation
-from scrubjay.model.query import Question
-from scrubjay.model.text_search import SearchText, TextsFound
+from scrubjay.model.query import Question, SearchText, TextsFound
 from scrubjay.recalling.fulltext import search_text
 from scrubjay.recalling.substring import contained, stands_in
 from scrubjay.recalling.text_cache import TextCaches

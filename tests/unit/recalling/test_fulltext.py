@@ -11,8 +11,7 @@ from tests.unit.write_world import SPACE
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Memory, Observation, State
-from scrubjay.model.query import Filter
-from scrubjay.model.text_search import SearchText, TextsFound
+from scrubjay.model.query import Filter, SearchText, TextsFound
 from scrubjay.ports import RecordStore
 from scrubjay.recalling.fulltext import search_text
 from scrubjay.recalling.text_cache import TextCaches

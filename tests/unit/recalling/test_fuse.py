@@ -37,7 +37,7 @@ def scored(
     total: int = 100,
     without: str = PLAIN,
 ) -> list[Scored]:
-    ranking = Ranking.parsed(without=without)
+    ranking = Ranking.parse(without=without)
     asked = understand(Question(query=query), limits=Limits(), ranking=ranking, now=START)
     statistics = TermStatistics(passages=total, total_length=total * 5, frequencies=frequencies or {})
     sought = QueryTerms(worth=dict.fromkeys(asked.terms, 1.0), statistics=statistics)

@@ -375,7 +375,7 @@ async def test_misspelt_and_partial_words_find_what_was_meant(shop: Workshop) ->
         assert ids(found) == [receipt.id], query
         assert any("taken for receipt" in why for why in found.hits[0].why)
         assert found.hits[0].why[0].endswith(": receipt")
-    shop.ranking = Ranking.parsed(without="typos")
+    shop.ranking = Ranking.parse(without="typos")
     assert (await shop.recall("reciept")).hits == ()
 
 
@@ -388,7 +388,7 @@ async def test_one_who_has_several_names_is_found_by_each(shop: Workshop) -> Non
     shop.embedder.failing = True
     for query in ("what of awc?", "and Acme Corporation?"):
         assert {short.id, long.id} <= set(ids(await shop.recall(query))), query
-    shop.ranking = Ranking.parsed(without="names")
+    shop.ranking = Ranking.parse(without="names")
     assert long.id not in ids(await shop.recall("what of awc?"))
 
 
@@ -431,7 +431,7 @@ async def test_a_second_opinion_orders_the_best_anew(shop: Workshop) -> None:
     first = (await shop.recall(Question(query="tea", limit=4, explain=True))).hits
     assert [hit.passage for hit in first] == sorted((hit.passage for hit in first), reverse=True)
     assert all("reranked by" in hit.why[-1] for hit in first)
-    shop.ranking = Ranking.parsed(without="rerank")
+    shop.ranking = Ranking.parse(without="rerank")
     shop.reranker.read.clear()
     await shop.recall("tea again")
     assert shop.reranker.read == []

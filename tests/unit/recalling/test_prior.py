@@ -37,7 +37,7 @@ def prior(
     passage = StoredPassage(
         id=1, memory_id="m", observation=None, start=0, end=1, hash=b"", terms=terms, date=to_micros(NOW)
     )._replace(**fields, **(given or {}))
-    ranking = Ranking.parsed(without=without)
+    ranking = Ranking.parse(without=without)
     asked = understand(Question(query=query), limits=Limits(), ranking=ranking, now=NOW)
     return Prior(*(float(part[0]) for part in priors_of(lay_out([passage], []), asked=asked, ranking=ranking, now=NOW)))
 

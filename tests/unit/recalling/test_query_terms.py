@@ -13,7 +13,7 @@ from scrubjay.recalling.understand import understand
 
 
 async def sought(shop: Workshop, query: str, *, without: str = "", filter: Filter | None = None) -> QueryTerms:
-    ranking = Ranking.parsed(without=without)
+    ranking = Ranking.parse(without=without)
     question = Question(query=query, filter=filter or Filter())
     asked = understand(question, limits=Limits(), ranking=ranking, now=START)
     return await seek(asked, space=SPACE, store=shop.store, ranking=ranking)

@@ -9,9 +9,9 @@ from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.change import Change
+from scrubjay.model.draft import Selection
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
-from scrubjay.model.selection import Selection
 from scrubjay.recalling.text_cache import TextCaches, View
 
 CONTENTS = View(Filter(), lambda memory: memory.content)

@@ -60,7 +60,7 @@ def test_days_are_counted_from_the_day_that_is_given() -> None:
 def test_a_stage_can_be_left_out(stage: str, field: str) -> None:
     question = Question(query='was it "green tea" yesterday?')
     whole = understand(question, limits=LIMITS, ranking=Ranking(), now=START)
-    less = understand(question, limits=LIMITS, ranking=Ranking.parsed(without=stage), now=START)
+    less = understand(question, limits=LIMITS, ranking=Ranking.parse(without=stage), now=START)
     assert getattr(whole, field)
     assert replace(whole, **{field: ()}) == less
 

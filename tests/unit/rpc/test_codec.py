@@ -9,15 +9,14 @@ import pytest
 from tests.fakes.build import START, a_memory
 
 from scrubjay.errors import CODES, InvalidInput, NotFound, ScrubjayError
-from scrubjay.model.draft import Caller, Draft, Edit
-from scrubjay.model.imported import Imported
+from scrubjay.model.draft import Caller, Draft, Edit, Selection
 from scrubjay.model.memory import Json, Memory, Observation, Source, State, Trust
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.relation import Relation
 from scrubjay.model.results import (
     Check,
     Decision,
-    Examination,
+    DoctorReport,
     History,
     Hit,
     Missing,
@@ -32,7 +31,7 @@ from scrubjay.model.results import (
     Undone,
     Written,
 )
-from scrubjay.model.selection import Selection
+from scrubjay.model.transfer import Imported
 from scrubjay.model.version import FieldDiff, Version
 from scrubjay.rpc.codec import error_from, error_to_json, from_json, to_json, to_json_without_defaults
 
@@ -79,7 +78,7 @@ VALUES = [
         space="s", version="1", data="/d", memories={"live": 1}, versions=1, relations=0, store={"wal": True},
         embedding={}, index={}, compression={"saved": 0.5},
     ),
-    Examination(checks=(Check(name="store", ok=False, detail="d", fix="f"),)),
+    DoctorReport(checks=(Check(name="store", ok=False, detail="d", fix="f"),)),
     Imported(imported=1, known=2, relations=3, renamed=("x",)),
     Draft(text="t", tags=("a",), metadata={"k": [1]}, expires_at=AT, source=Source(session="s")),
     Question(query="q", filter=FILTER, limit=3),

@@ -84,9 +84,9 @@ async def test_what_moved_is_found_and_no_request_happens_twice(street: Street, 
     again = await target.commit(a_commit(a_memory(), once=IdempotencyRecord(key="made", digest=b"d", answer="twice")))
     assert again.answer == '{"id": 1}'
     with pytest.raises(KeyReused):
-        await target.answered("дом", "made", b"d")
+        await target.find_answer("дом", "made", b"d")
     await target.purge("default", [jay.id], origin=an_origin())
-    assert await target.answered("default", "made", b"d") is None
+    assert await target.find_answer("default", "made", b"d") is None
 
 
 async def test_the_log_has_one_entry_a_memory_and_nobody_undoes_it(street: Street) -> None:

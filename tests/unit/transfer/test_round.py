@@ -10,9 +10,9 @@ from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Draft
-from scrubjay.model.imported import Imported
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
+from scrubjay.model.transfer import Imported
 from scrubjay.model.version import Version
 from scrubjay.ports import MemoryHistory
 from scrubjay.transfer import export, import_

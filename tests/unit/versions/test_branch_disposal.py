@@ -8,10 +8,9 @@ from tests.unit.write_world import SPACE, Overtaken, Workshop
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound, WrongState
 from scrubjay.lookup.branches import COLLECTION, branch_id
-from scrubjay.model.draft import Draft
+from scrubjay.model.draft import Draft, Selection
 from scrubjay.model.memory import MAIN, State
 from scrubjay.model.query import Filter
-from scrubjay.model.selection import Selection
 
 OF_PROJECT = Filter(project="tearoom")
 

@@ -9,7 +9,7 @@ from tests.unit.versions.orchard import TEA, Orchard
 from tests.unit.write_world import SPACE
 
 from scrubjay.errors import NotFound, StaleVersion
-from scrubjay.idempotency import asking
+from scrubjay.idempotency import idempotent_request
 from scrubjay.model.draft import Edit, Limits
 from scrubjay.model.memory import MAIN, Memory, Observation, Source, Trust
 from scrubjay.writing.revise import apply_edit
@@ -64,8 +64,8 @@ async def test_a_request_from_before_there_were_branches_is_still_known(small: O
     edit = Edit(fields={"title": "Tea"}, idempotency_key="k")
     first = await small.shop.revise("tea", edit)
     before = {name: value for name, value in asdict(edit).items() if name not in ("branch", "source", "at")}
-    ask = asking("k", {"verb": "revise", "ref": "tea", "edit": before})
-    assert await small.shop.store.answered(SPACE, "k", ask.digest) is not None
+    ask = idempotent_request("k", {"verb": "revise", "ref": "tea", "edit": before})
+    assert await small.shop.store.find_answer(SPACE, "k", ask.digest) is not None
     assert first.version == 2
 
 

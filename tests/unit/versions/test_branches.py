@@ -13,11 +13,10 @@ from scrubjay.errors import InvalidInput, KeyReused, NameTaken, NotFound, TooLar
 from scrubjay.lookup.branches import LINES, branch_id, current_branch, presented
 from scrubjay.model.change import Action
 from scrubjay.model.document import Document
-from scrubjay.model.draft import Draft
+from scrubjay.model.draft import Draft, Selection
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import MAIN, State
 from scrubjay.model.query import Filter
-from scrubjay.model.selection import Selection
 from scrubjay.model.version import Version
 
 

@@ -10,10 +10,9 @@ from tests.unit.write_world import PLAIN, SPACE, Workshop
 from scrubjay.conflicts.scan import scan_memory
 from scrubjay.jobs.queue import Queue
 from scrubjay.model.conflict import PENDING_COLLECTION, ConflictDetails, ConflictType
-from scrubjay.model.draft import Draft, Edit
+from scrubjay.model.draft import Draft, Edit, Selection
 from scrubjay.model.job import CONFLICTS, Job
 from scrubjay.model.memory import MAIN, Method, Source
-from scrubjay.model.selection import Selection
 from scrubjay.writing.review import approve
 
 TUESDAY, THURSDAY = "The release meeting is on Tuesday at 10:00", "The release meeting is on Thursday at 10:00"

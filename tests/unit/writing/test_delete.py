@@ -8,10 +8,9 @@ from tests.fakes.build import START, a_commit, a_memory, a_rewrite, an_origin, r
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound, StaleVersion, WrongState
-from scrubjay.model.draft import Draft
+from scrubjay.model.draft import Draft, Selection
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
-from scrubjay.model.selection import Selection
 from scrubjay.ports import Commit, Committed
 from scrubjay.writing import delete
 

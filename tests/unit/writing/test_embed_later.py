@@ -32,7 +32,9 @@ def shop(shop: Workshop) -> Workshop:
 
 async def left(shop: Workshop) -> set[str]:
     """The memories that jobs are to embed."""
-    jobs = [Job.of(document) for document in await shop.store.documents(SPACE, COLLECTION, after="", limit=100)]
+    jobs = [
+        Job.from_document(document) for document in await shop.store.documents(SPACE, COLLECTION, after="", limit=100)
+    ]
     return {str(job.about["memory_id"]) for job in jobs if job.kind == EMBEDDING}
 
 

@@ -8,11 +8,10 @@ from tests.unit.write_world import PLAIN, SPACE, Workshop
 
 from scrubjay.errors import InvalidInput, KeyReused, WrongState
 from scrubjay.model.change import Action
-from scrubjay.model.draft import Draft, Limits
+from scrubjay.model.draft import Draft, Limits, Selection
 from scrubjay.model.memory import Memory, Method, Source, State
 from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
-from scrubjay.model.selection import Selection
 from scrubjay.ports import Commit, Committed
 from scrubjay.versions.revert import revert
 from scrubjay.versions.undo import undo

@@ -19,8 +19,8 @@ class Overtaken(FakeStore):
 
     faster: Callable[[], Awaitable[object]] | None = None
 
-    async def answered(self, space: str, key: str, digest: bytes) -> str | None:
-        answer = await super().answered(space, key, digest)
+    async def find_answer(self, space: str, key: str, digest: bytes) -> str | None:
+        answer = await super().find_answer(space, key, digest)
         if (faster := self.faster) is not None:
             self.faster = None
             await faster()

@@ -7,10 +7,9 @@ from tests.fakes.build import a_commit, a_memory
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import WrongState
-from scrubjay.model.draft import Draft
+from scrubjay.model.draft import Draft, Selection
 from scrubjay.model.memory import Memory, Method, Source, State
 from scrubjay.model.rules import Rules
-from scrubjay.model.selection import Selection
 from scrubjay.versions.revert import revert
 from scrubjay.versions.undo import undo
 from scrubjay.writing.review import approve, decline, inbox, must_wait

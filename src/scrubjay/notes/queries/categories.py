@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from scrubjay.engine import Engine
 from scrubjay.model.memory import State
-from scrubjay.model.query import lineage
+from scrubjay.model.query import category_lineage
 
 __all__ = ["Branch", "category_tree"]
 
@@ -36,7 +36,7 @@ async def category_tree(*, engine: Engine, space: str) -> tuple[Branch, ...]:
 
 def _above(path: str) -> tuple[str, ...]:
     parts = path.split("/")
-    return tuple(dict.fromkeys((*lineage(path)[1:], *("/".join(parts[:end]) for end in range(1, len(parts))))))
+    return tuple(dict.fromkeys((*category_lineage(path)[1:], *("/".join(parts[:end]) for end in range(1, len(parts))))))
 
 
 def _branches(path: str, below: Mapping[str, set[str]], counted: Mapping[str, int]) -> tuple[Branch, ...]:

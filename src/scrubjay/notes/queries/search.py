@@ -5,12 +5,11 @@ from dataclasses import replace
 
 from scrubjay.engine import Engine
 from scrubjay.lookup.references import SoundReader
-from scrubjay.model.checks import require_whole
+from scrubjay.model.checks import require_integer
 from scrubjay.model.draft import Caller
 from scrubjay.model.media import ATTACHMENT
-from scrubjay.model.query import Filter, Question
+from scrubjay.model.query import Filter, Question, SearchText, TextHit, TextsFound
 from scrubjay.model.results import Hit
-from scrubjay.model.text_search import SearchText, TextHit, TextsFound
 from scrubjay.notes.requests import NoteSearch
 from scrubjay.notes.results import NoteHit, NotesFound
 from scrubjay.recalling.field_scores import has_any
@@ -35,7 +34,7 @@ async def search(asked: NoteSearch, *, engine: Engine, who: Caller, offset: int 
     if not asked.semantic:
         found = await engine.search_text(words, who=who)
         return NotesFound(results=tuple(map(_told, found.hits)), more=found.more, degraded=found.degraded)
-    end = offset + require_whole(asked.limit, field="limit")
+    end = offset + require_integer(asked.limit, field="limit")
     count = min(end, engine.limits.results)
     found = await engine.search_text(replace(words, limit=count, offset=0), who=who)
     if not found.words:

@@ -11,7 +11,7 @@ from scrubjay.conflicts.repository import counterpart, discard, is_decided
 from scrubjay.conflicts.statement import End, both_hold
 from scrubjay.errors import StaleVersion
 from scrubjay.lookup.branches import branch_id, branches_of
-from scrubjay.model.conflict import PENDING_COLLECTION, Conflict, ConflictType, Strategy, sound
+from scrubjay.model.conflict import PENDING_COLLECTION, Conflict, ConflictType, Strategy, parse_conflict
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.timestamps import from_micros
@@ -30,7 +30,7 @@ async def is_open(memory: Memory, line: Memory, *, store: RecordStore) -> bool:
     """Whether it is still to be decided what becomes of a branch that a file shows."""
     if line.state is not State.BRANCHED:
         return False
-    waiting = sound(await store.document(memory.space, PENDING_COLLECTION, _conflict(memory, line).id))
+    waiting = parse_conflict(await store.document(memory.space, PENDING_COLLECTION, _conflict(memory, line).id))
     if waiting is None:
         return False
     settled = await counterpart(waiting, documents=store)
@@ -49,7 +49,7 @@ async def settle_up(memory: Memory, branch: str, *, store: RecordStore) -> None:
     line = (await store.get(memory.space, [place])).get(place)
     if line is None:
         return
-    waiting = sound(await store.document(memory.space, PENDING_COLLECTION, _conflict(memory, line).id))
+    waiting = parse_conflict(await store.document(memory.space, PENDING_COLLECTION, _conflict(memory, line).id))
     if waiting is not None:
         await discard(waiting, documents=store)
 

@@ -14,9 +14,8 @@ from scrubjay.errors import (
     StoreError,
     VaultUnavailable,
 )
-from scrubjay.model.draft import Edit
+from scrubjay.model.draft import Edit, Selection
 from scrubjay.model.memory import MAIN, State
-from scrubjay.model.selection import Selection
 from scrubjay.notes.files.ledger import LedgerEntry
 from scrubjay.notes.markdown.naming import link_target
 from scrubjay.notes.sync.conflicts import settle_up

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from scrubjay.lookup.branches import presented
 from scrubjay.lookup.references import SoundReader
-from scrubjay.model.branch_name import spelled
+from scrubjay.model.branch import normalize_branch_name
 from scrubjay.model.change import Action
 from scrubjay.model.memory import MAIN, Memory, State
 from scrubjay.model.query import Filter, Question
@@ -37,7 +37,7 @@ async def open_reader(
     most: int = _MOST_READ,
 ) -> OverlayReader:
     """Whoever reads one space as a question wants it told; no more than `most` memories otherwise than they are."""
-    branch = spelled(question.branch) if question.filter.state is State.LIVE else MAIN
+    branch = normalize_branch_name(question.branch) if question.filter.state is State.LIVE else MAIN
     if question.as_of is None and branch in (MAIN, ""):
         return OverlayReader(store, space=space)
     # On a branch of now, what is told ends with time; what was told then does not.

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from scrubjay.errors import InvalidInput
 from scrubjay.lookup.branches import branch_id, on_branch, presented, trunk_of, version_of
-from scrubjay.model.checks import require_moment, require_text, require_whole
+from scrubjay.model.checks import require_integer, require_moment, require_text
 from scrubjay.model.memory import MAIN, Memory, State
 from scrubjay.model.timestamps import to_iso
 from scrubjay.ports import RecordStore
@@ -34,7 +34,7 @@ class Standing:
         require_moment(self.as_of, field="as_of")
         if self.version is None:
             return
-        require_whole(self.version, field="version")
+        require_integer(self.version, field="version")
         if self.as_of is not None:
             raise InvalidInput("version and as_of cannot be had together", hint="Leave one of them out", field="as_of")
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from scrubjay.model.change import Origin
-from scrubjay.model.idempotency import StoredAnswer
 from scrubjay.model.timestamps import from_micros, to_micros
 from scrubjay.model.version import MemoryHistory, Version
+from scrubjay.ports.commit import StoredAnswer
 from scrubjay.storage.body_cache import history_of
 from scrubjay.storage.postgres.bodies import Bodies
 from scrubjay.storage.postgres.commit.ids import reserve, sizes_of

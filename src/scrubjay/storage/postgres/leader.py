@@ -33,7 +33,7 @@ class Leader(LeadershipCandidate):
         self._seconds = seconds
         self._silence = silence
 
-    async def stand(self) -> None:
+    async def campaign(self) -> None:
         """Stand as long as there is a database to stand at."""
         while True:
             # Without the database there is nothing to lead.
@@ -52,7 +52,7 @@ class Leader(LeadershipCandidate):
     async def _lead(self, connection: psycopg.AsyncConnection) -> None:
         silence = f"SET LOCAL idle_in_transaction_session_timeout = {int(1000 * self._silence)}"
         await connection.execute(cast("LiteralString", silence))
-        with self.leading():
+        with self.lead():
             while True:
                 await asyncio.sleep(self._seconds)
                 async with asyncio.timeout(self._seconds):

@@ -110,7 +110,7 @@ async def similar_terms(
     return [(str(similar), int(passages)) for similar, passages in rows]
 
 
-async def passing(database: Database, space: str, filter: Filter) -> list[int]:
+async def matching_passages(database: Database, space: str, filter: Filter) -> list[int]:
     """Return the numbers of all passages that pass a filter."""
     test = passing_test(space, filter)
     if filter.facet_groups:

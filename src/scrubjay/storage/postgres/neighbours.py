@@ -44,7 +44,9 @@ async def passage_numbers(database: Database, space: str, memory_ids: Sequence[s
     return [int(row[0]) for row in rows]
 
 
-async def beside(database: Database, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Neighbours]:
+async def session_neighbours(
+    database: Database, space: str, memory_ids: Sequence[str], *, each: int
+) -> dict[str, Neighbours]:
     """Return the memories before and after each in its session."""
     statement = "SELECT * FROM scrubjay.neighbouring_memories(%s::uuid[], %s)"
     rows = await database.rows(statement, plain_ids(memory_ids), max(each, 0), space=space)

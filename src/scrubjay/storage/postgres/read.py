@@ -31,7 +31,7 @@ _MOST_NAMES = 200
 _HERE = "m.space_no = scrubjay.current_space()"
 
 
-async def answered(database: Database, space: str, key: str, digest: bytes) -> str | None:
+async def find_answer(database: Database, space: str, key: str, digest: bytes) -> str | None:
     """Return the answer under an idempotency key."""
     rows = await database.rows(
         """SELECT request_digest, answer FROM scrubjay.idempotency_keys

@@ -10,7 +10,6 @@ from typing import Self
 from scrubjay.errors import StoreError
 from scrubjay.model.change import Change, Origin
 from scrubjay.model.document import Document
-from scrubjay.model.idempotency import StoredAnswer
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
 from scrubjay.model.query import Facet, Filter
@@ -31,6 +30,7 @@ from scrubjay.ports import (
     TermStatistics,
 )
 from scrubjay.ports.cluster import Lease
+from scrubjay.ports.commit import StoredAnswer
 from scrubjay.storage.lru import Recent
 from scrubjay.storage.postgres import (
     backup,
@@ -103,8 +103,8 @@ class PostgresStore:
         seq = await self.last_seq() if applied.seq is None else applied.seq
         return Committed(seq=seq, answer=applied.answer)
 
-    async def answered(self, space: str, key: str, digest: bytes) -> str | None:
-        return await read.answered(self.database, space, key, digest)
+    async def find_answer(self, space: str, key: str, digest: bytes) -> str | None:
+        return await read.find_answer(self.database, space, key, digest)
 
     async def adopt(self, space: str, histories: Sequence[MemoryHistory], *, origin: Origin) -> tuple[str, ...]:
         prepared = await asyncio.to_thread(_with_passages, histories)
@@ -185,8 +185,8 @@ class PostgresStore:
     async def passage_numbers(self, space: str, memory_ids: Sequence[str]) -> list[int]:
         return await neighbours.passage_numbers(self.database, space, memory_ids) if memory_ids else []
 
-    async def beside(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Neighbours]:
-        return await neighbours.beside(self.database, space, memory_ids, each=each) if memory_ids else {}
+    async def session_neighbours(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Neighbours]:
+        return await neighbours.session_neighbours(self.database, space, memory_ids, each=each) if memory_ids else {}
 
     async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
         return await lexicon.similar_terms(self.database, space, term, state=state, limit=limit) if limit > 0 else []
@@ -205,8 +205,8 @@ class PostgresStore:
     async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
         return await lexicon.known_facets(self.database, space, facets, state=state) if facets else {}
 
-    async def passing(self, space: str, filter: Filter) -> Sequence[int]:
-        return await lexicon.passing(self.database, space, filter)
+    async def matching_passages(self, space: str, filter: Filter) -> Sequence[int]:
+        return await lexicon.matching_passages(self.database, space, filter)
 
     # ---- vectors ----
 
@@ -317,7 +317,7 @@ class PostgresStore:
     async def add_token(self, token: Token, digest: bytes) -> None:
         await tokens.add(self.database, token, digest)
 
-    async def token_by(self, digest: bytes) -> Token | None:
+    async def token_by_digest(self, digest: bytes) -> Token | None:
         return await tokens.by_digest(self.database, digest)
 
     async def token(self, token_id: str) -> Token | None:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import apsw
 
 from scrubjay.model.change import Origin
-from scrubjay.model.idempotency import StoredAnswer
 from scrubjay.model.timestamps import from_micros, to_micros
 from scrubjay.model.version import MemoryHistory, Version
+from scrubjay.ports.commit import StoredAnswer
 from scrubjay.storage.body_cache import history_of
 from scrubjay.storage.rows import first_within, id_bytes, id_text
 from scrubjay.storage.sqlite.bodies import Bodies

@@ -144,7 +144,7 @@ def facet_values(
     return [(str(value)[len(start) :], int(count)) for value, count in rows]
 
 
-def passing(connection: apsw.Connection, space: str, filter: Filter) -> list[int]:
+def matching_passages(connection: apsw.Connection, space: str, filter: Filter) -> list[int]:
     """Return the ids of all passages that pass a filter."""
     space_no = space_number(connection, space)
     if space_no is None:

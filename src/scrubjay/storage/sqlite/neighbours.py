@@ -72,7 +72,9 @@ def passage_numbers(connection: apsw.Connection, space: str, memory_ids: Sequenc
     return [int(number) for (number,) in rows]
 
 
-def beside(connection: apsw.Connection, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Neighbours]:
+def session_neighbours(
+    connection: apsw.Connection, space: str, memory_ids: Sequence[str], *, each: int
+) -> dict[str, Neighbours]:
     """Return the neighbours of each memory in its session, in the order of their first passages."""
     space_no = space_number(connection, space)
     rows = connection.execute(

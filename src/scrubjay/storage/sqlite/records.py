@@ -9,7 +9,6 @@ import apsw
 
 from scrubjay.errors import KeyReused, NameTaken, NotFound, StaleVersion
 from scrubjay.model.change import Action, Origin
-from scrubjay.model.idempotency import key_digest
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage
 from scrubjay.model.query import facets_of
@@ -17,6 +16,7 @@ from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import from_micros, to_micros
 from scrubjay.model.version import Version
 from scrubjay.ports import Commit, Committed, Edge, MemoryHistory, Write
+from scrubjay.ports.commit import key_digest
 from scrubjay.storage.rows import (
     STATE_NUMBERS,
     STATES,
@@ -59,7 +59,7 @@ def apply_commit(connection: apsw.Connection, commit: Commit, *, bodies: Bodies)
     """Apply all of a commit, or raise an error and apply nothing."""
     space_no = make_space(connection, commit.space)
     if commit.once is not None:
-        result = answered(connection, commit.space, commit.once.key, commit.once.digest)
+        result = find_answer(connection, commit.space, commit.once.key, commit.once.digest)
         if result is not None:
             return Committed(seq=last_seq(connection), answer=result)
     for memory_id, version in commit.expected:
@@ -83,7 +83,7 @@ def apply_commit(connection: apsw.Connection, commit: Commit, *, bodies: Bodies)
     return Committed(seq=seq or last_seq(connection))
 
 
-def answered(connection: apsw.Connection, space: str, key: str, digest: bytes) -> str | None:
+def find_answer(connection: apsw.Connection, space: str, key: str, digest: bytes) -> str | None:
     """Return the result of the first request with an idempotency key."""
     row = connection.execute(_SQL["find_result"], (space, key, key_digest(key))).fetchone()
     if row is None:

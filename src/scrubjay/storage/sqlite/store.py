@@ -12,7 +12,6 @@ import apsw
 
 from scrubjay.errors import StoreError
 from scrubjay.model.change import Change, Origin
-from scrubjay.model.idempotency import StoredAnswer
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, Point, StoredPassage, Vector
 from scrubjay.model.query import Facet, Filter
@@ -31,6 +30,7 @@ from scrubjay.ports import (
     StoreStatistics,
     TermStatistics,
 )
+from scrubjay.ports.commit import StoredAnswer
 from scrubjay.storage.codec import Encoding, train
 from scrubjay.storage.lru import Recent
 from scrubjay.storage.sqlite import (
@@ -137,8 +137,8 @@ class SqliteStore(HistoryReads, DocumentAccess, PrefixSearch):
         self._train_soon(commit.space, due=due)
         return committed
 
-    async def answered(self, space: str, key: str, digest: bytes) -> str | None:
-        return self._glance(records.answered, space, key, digest)
+    async def find_answer(self, space: str, key: str, digest: bytes) -> str | None:
+        return self._glance(records.find_answer, space, key, digest)
 
     async def adopt(self, space: str, histories: Sequence[MemoryHistory], *, origin: Origin) -> tuple[str, ...]:
         prepared = await asyncio.to_thread(_with_passages, histories)
@@ -221,8 +221,10 @@ class SqliteStore(HistoryReads, DocumentAccess, PrefixSearch):
         rows = _PASSAGES_PER_MEMORY * len(memory_ids)
         return await self._look(neighbours.passage_numbers, space, memory_ids, rows=rows)
 
-    async def beside(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Neighbours]:
-        return await self._look(neighbours.beside, space, memory_ids, each=each, rows=len(memory_ids) * (1 + 2 * each))
+    async def session_neighbours(self, space: str, memory_ids: Sequence[str], *, each: int) -> dict[str, Neighbours]:
+        return await self._look(
+            neighbours.session_neighbours, space, memory_ids, each=each, rows=len(memory_ids) * (1 + 2 * each)
+        )
 
     async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
         # A larger vocabulary has thousands of terms that share a trigram.
@@ -236,8 +238,8 @@ class SqliteStore(HistoryReads, DocumentAccess, PrefixSearch):
     async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
         return self._glance(lexicon.known_facets, space, facets, state=state)
 
-    async def passing(self, space: str, filter: Filter) -> Sequence[int]:
-        return await self._read(lexicon.passing, space, filter)
+    async def matching_passages(self, space: str, filter: Filter) -> Sequence[int]:
+        return await self._read(lexicon.matching_passages, space, filter)
 
     # ---- vectors ----
 
@@ -302,7 +304,7 @@ class SqliteStore(HistoryReads, DocumentAccess, PrefixSearch):
     async def add_token(self, token: Token, digest: bytes) -> None:
         await self._writer.run(partial(tokens.add, token=token, digest=digest))
 
-    async def token_by(self, digest: bytes) -> Token | None:
+    async def token_by_digest(self, digest: bytes) -> Token | None:
         return self._glance(tokens.by_digest, digest)
 
     async def token(self, token_id: str) -> Token | None:

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import NotFound
-from scrubjay.model.conflict import ConflictDetails, ConflictStatus, Resolved, Scan, Side
+from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictStatus, Resolved, Scan
 from scrubjay.surfaces.cli.command import verb
 from scrubjay.surfaces.cli.jobs import Told
 from scrubjay.surfaces.cli.progress import progress
@@ -172,7 +172,7 @@ def _sides(one: ConflictDetails, *, longest: int | None) -> Iterator[str]:
         yield f"  differs: {'; '.join(one.differs)}"
 
 
-def _told(side: Side, *, longest: int | None) -> str:
+def _told(side: ConflictSide, *, longest: int | None) -> str:
     words = " ".join(side.statement.split())
     cut = words if longest is None or len(words) <= longest else words[:longest].rstrip() + "…"
     whose = ", ".join(part for part in (side.trust, side.agent) if part)

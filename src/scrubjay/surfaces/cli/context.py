@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from scrubjay.client import MemoryClient
-from scrubjay.model.context import Context
+from scrubjay.model.results import Context
 from scrubjay.surfaces.cli.command import verb
 
 app = typer.Typer()

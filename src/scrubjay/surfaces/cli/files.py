@@ -10,8 +10,8 @@ import typer
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
 from scrubjay.graph.jsonl import FORMATS, require_format
-from scrubjay.model.imported import Imported
 from scrubjay.model.results import Restored
+from scrubjay.model.transfer import Imported
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.command import bare, verb
 from scrubjay.surfaces.cli.progress import progress

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from scrubjay.client import MemoryClient
-from scrubjay.model.network import Network
+from scrubjay.model.relation import Network
 from scrubjay.surfaces.cli.command import verb
 from scrubjay.surfaces.cli.render_graph import Tree, Way
 

@@ -6,7 +6,7 @@ import typer
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
-from scrubjay.model.branch_name import version_or_branch
+from scrubjay.model.branch import parse_version_or_branch
 from scrubjay.model.results import History, Written
 from scrubjay.surfaces.cli.command import verb
 
@@ -28,7 +28,7 @@ async def history(
 ) -> History:
     """Show the versions of a memory, the newest first: when, by whom, what was done and why."""
     if diff is not None:
-        return await client.history(id, diff=[version_or_branch(one) for one in diff], branch=branch)
+        return await client.history(id, diff=[parse_version_or_branch(one) for one in diff], branch=branch)
     return await client.history(id, limit=limit, before=before, branch=branch)
 
 
@@ -53,11 +53,11 @@ async def diff(
 ) -> History:
     """Show how one version of a memory became another, field by field; a branch stands for its newest version."""
     if a and b:
-        return await client.history(id, diff=[version_or_branch(a), version_or_branch(b)], branch=branch)
+        return await client.history(id, diff=[parse_version_or_branch(a), parse_version_or_branch(b)], branch=branch)
     newest = (await client.history(id, limit=1, branch=branch)).versions[0]
     if not a and newest.parent is None:
         raise InvalidInput(f"{newest.memory.name!r} has one version only", hint="There is nothing to compare it with")
-    first = version_or_branch(a) if a else newest.parent or newest.number
+    first = parse_version_or_branch(a) if a else newest.parent or newest.number
     return await client.history(id, diff=[first, newest.number], branch=branch)
 
 

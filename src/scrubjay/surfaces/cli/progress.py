@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from scrubjay.model.progress import Progress as Report
+from scrubjay.model.transfer import Progress as Report
 
 __all__ = ["progress"]
 

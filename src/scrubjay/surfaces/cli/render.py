@@ -5,12 +5,11 @@ from typing import TypeVar
 
 from scrubjay.model.branch import Branches, BranchMerged
 from scrubjay.model.conflict import ConflictDetails
-from scrubjay.model.context import Context
 from scrubjay.model.fact import Extracted
-from scrubjay.model.imported import Imported
 from scrubjay.model.memory import MAIN
 from scrubjay.model.results import (
-    Examination,
+    Context,
+    DoctorReport,
     History,
     Hit,
     Missing,
@@ -25,6 +24,7 @@ from scrubjay.model.results import (
     Written,
 )
 from scrubjay.model.rules import Rules
+from scrubjay.model.transfer import Imported
 from scrubjay.surfaces.cli.console import say, say_warnings
 from scrubjay.surfaces.cli.render_facts import show_extracted
 from scrubjay.surfaces.cli.render_graph import Tree, Way, show_tree, show_way
@@ -181,7 +181,7 @@ def _status(answer: Status) -> None:
         say(f"note: {note}")
 
 
-def _examination(answer: Examination) -> None:
+def _examination(answer: DoctorReport) -> None:
     for check in answer.checks:
         say(f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}")
         if check.fix:
@@ -230,7 +230,7 @@ _PRINTERS: list[tuple[type, Callable[..., None]]] = [
     (Extracted, show_extracted),
     (Undone, _undone),
     (Status, _status),
-    (Examination, _examination),
+    (DoctorReport, _examination),
     (Imported, _imported),
     (Rules, _rules),
 ]

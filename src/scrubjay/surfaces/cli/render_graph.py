@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scrubjay.model.network import Network, Node
-from scrubjay.model.relation import LINK, Relation
+from scrubjay.model.relation import LINK, Network, NetworkNode, Relation
 from scrubjay.surfaces.cli.console import Span, paint, say
 
 _NO_WAY = "no way leads there"
@@ -25,7 +24,7 @@ class _Branch:
     """A memory in the tree, and the relation that leads to it."""
 
     relation: Relation
-    node: Node
+    node: NetworkNode
     is_outward: bool
 
 
@@ -85,7 +84,7 @@ def _lines(memory_id: str, below: dict[str, list[_Branch]], *, lead: str = "") -
         yield from _lines(branch.node.id, below, lead=lead + ("   " if is_last else "│  "))
 
 
-def _named(node: Node) -> list[Span]:
+def _named(node: NetworkNode) -> list[Span]:
     title = f"  {node.title}" if node.title and node.title != node.name else ""
     pinned = " *" if node.pinned else ""
     return [(node.name, "bold"), (f"{pinned}  ({node.kind}){title}", ""), (f"  {node.id}", "dim")]

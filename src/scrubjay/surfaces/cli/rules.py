@@ -50,7 +50,7 @@ async def reset(
 
 async def _set(client: MemoryClient, changes: dict[str, Json]) -> Rules:
     # A name that no rule has is said before it is taken for an argument of something else.
-    Rules().changed(dict.fromkeys(changes))
+    Rules().with_changes(dict.fromkeys(changes))
     return await client.set_rules(**changes)
 
 

@@ -13,7 +13,7 @@ from scrubjay.model.memory import MAIN, Json, Trust
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import (
-    Examination,
+    DoctorReport,
     Outcome,
     ReadResult,
     Recalled,
@@ -323,7 +323,7 @@ async def doctor(
     *,
     deep: Annotated[bool, typer.Option("--deep", help="Read every page and every body.")] = False,
     repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
-) -> Examination:
+) -> DoctorReport:
     """Look at everything and say what to do about what is not well."""
     return await client.doctor(deep=deep, repair=repair)
 

@@ -81,7 +81,7 @@ def _require_open(verb: str, grant: Grant) -> None:
             hint="Run it on the machine itself: `scrubjay --help`",
             verb=verb,
         )
-    if verb in WHOLE and not grant.is_everywhere:
+    if verb in WHOLE and not grant.allows_all_spaces:
         raise NotAllowed(
             f"{verb} is about the whole store, and not all spaces are open to you",
             hint="Ask for a token that opens every space",

@@ -100,7 +100,7 @@ class McpSessions:
         name = wishes.agent or (grant.name if grant.id else _client_name(ctx))
         who = grant.caller(space=wishes.space, agent=name, default=self.space)
         # Whoever was configured with a space stays in it.
-        own = grant.within(wishes.space) if wishes.space else grant
+        own = grant.limited_to(wishes.space) if wishes.space else grant
         return ToolContext(engine=self.engine, who=who, project=wishes.project, grant=own, notes=self.notes)
 
 

@@ -78,15 +78,15 @@ class Counter:
             options["lines"] = spool.lines
         context = (self.notes or Notes(engine=self.engine)) if call.verb in BY_NOTES else self.engine
         answer = await getattr(context, call.verb)(**options)
-        if call.verb == "import_" and not call.grant.is_everywhere:
+        if call.verb == "import_" and not call.grant.allows_all_spaces:
             # Its caller may not ask for it: how much there is to embed tells of other spaces.
             await self.engine.embed_missing()
-        if call.verb == "get_memory_status" and not call.grant.is_everywhere:
+        if call.verb == "get_memory_status" and not call.grant.allows_all_spaces:
             answer = of_space(answer)
         return to_json_without_defaults(self._status(answer, call.grant) if isinstance(answer, Status) else answer)
 
     def _status(self, answer: Status, grant: Grant) -> Status:
-        return replace(answer, daemon=self._itself()) if grant.is_everywhere else answer.of_space
+        return replace(answer, daemon=self._itself()) if grant.allows_all_spaces else answer.limited_to_space
 
     def _itself(self) -> dict[str, str | int]:
         """What `status` tells of the daemon that answers it."""

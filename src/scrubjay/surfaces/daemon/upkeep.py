@@ -33,7 +33,7 @@ async def keep_up(engine: Engine, *, seconds: float = _SECONDS) -> None:
         with ExitStack() as stack:
             stack.callback(telemetry.gauge("leading", lambda: float(leader.leads)))
             while True:
-                await leader.elected()
+                await leader.wait_until_elected()
                 _log.info("leads", extra={"fields": {"work": _NAME}})
                 works = (_rounds(engine, seconds=seconds), workroom_of(engine).work(seconds=_LOOK_FOR_JOBS))
                 await _while_leading(works, leader)
@@ -85,7 +85,7 @@ async def _tried(work: Coroutine[object, object, None], *, what: str) -> None:
 
 async def _while_leading(works: Sequence[Coroutine[object, object, None]], leader: Leadership) -> None:
     """Work until somebody else leads."""
-    tasks = {asyncio.create_task(work) for work in (*works, leader.dismissed())}
+    tasks = {asyncio.create_task(work) for work in (*works, leader.wait_until_dismissed())}
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Header, Query, Response
 
-from scrubjay.model.context import Context
+from scrubjay.model.results import Context
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import Watching
 from scrubjay.surfaces.rest.fields import Count, Label

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from fastapi import Query, Response
 
-from scrubjay.model.network import Network
+from scrubjay.model.relation import Network
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import Reading
 from scrubjay.surfaces.rest.fields import WHOLE, Label, Name

@@ -55,7 +55,7 @@ async def ready(request: Request) -> Response:
 async def metrics(request: Request, accept: Annotated[str, Header(include_in_schema=False)] = "") -> Response:
     """What is counted, of all spaces together: for a token with the access `metrics`, or one that opens every space."""
     grant = grant_of(request.scope)
-    if grant.access is not Access.METRICS and not grant.is_everywhere:
+    if grant.access is not Access.METRICS and not grant.allows_all_spaces:
         raise NotAllowed(
             "the figures tell of all spaces, and not all are open to you",
             hint="Ask for a token with the access `metrics`",

@@ -7,9 +7,9 @@ from urllib.parse import quote
 from fastapi import Header, Query, Response
 
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion
+from scrubjay.model.draft import Selection
 from scrubjay.model.memory import Json, Memory
 from scrubjay.model.results import Missing, Outcome, ReadResult, Remembered, Written
-from scrubjay.model.selection import Selection
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import Reading, RequestContext, Writing
 from scrubjay.surfaces.rest.fields import LONGEST_LABEL, Label

@@ -10,8 +10,8 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import Busy, InvalidInput
-from scrubjay.model.imported import Imported
 from scrubjay.model.results import Status
+from scrubjay.model.transfer import Imported
 from scrubjay.surfaces.http.body import HungUp
 from scrubjay.surfaces.http.upload import UploadBuffer, lines_of
 from scrubjay.surfaces.rest import examples
@@ -30,7 +30,7 @@ _BODY = {"requestBody": {"required": True, "content": {_LINES: {"schema": _TEXT,
 async def status(context: Watching) -> Response:
     """Health and sizes of a space; of the whole store for whoever may read all of it."""
     found = await context.read("status", context.memory.status())
-    return answer(found if context.grant.is_everywhere else found.of_space)
+    return answer(found if context.grant.allows_all_spaces else found.limited_to_space)
 
 
 @routes.get(

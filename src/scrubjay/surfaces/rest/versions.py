@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Query, Response
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.branch_name import version_or_branch
+from scrubjay.model.branch import parse_version_or_branch
 from scrubjay.model.results import History, Undone, Written
 from scrubjay.surfaces.rest import examples
 from scrubjay.surfaces.rest.deps import Reading, Writing
@@ -42,7 +42,9 @@ async def diff(
     branch: OnBranch = "",
 ) -> Response:
     """How one version became another."""
-    work = context.memory.history(ref, diff=[version_or_branch(first), version_or_branch(second)], branch=branch)
+    work = context.memory.history(
+        ref, diff=[parse_version_or_branch(first), parse_version_or_branch(second)], branch=branch
+    )
     return answer(await context.read("diff", work))
 
 

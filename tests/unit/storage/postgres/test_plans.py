@@ -83,7 +83,7 @@ class Counted:
             "find by slug": lambda: store.find("default", "the jay 900"),
             "find nobody": lambda: store.find("default", "nobody"),
             "same content": lambda: store.same_content("default", other.content),
-            "answered": lambda: store.answered("default", "key", b"digest"),
+            "find_answer": lambda: store.find_answer("default", "key", b"digest"),
             "versions": lambda: store.versions("default", memory.id, limit=9),
             "versions at": lambda: store.versions_at("default", [memory.id, other.id], at=moment(1e6)),
             "relations": lambda: store.relations("default", [memory.id]),
@@ -98,7 +98,7 @@ class Counted:
             "statistics": lambda: store.term_statistics("default", terms_of("jay acorn700"), state=State.LIVE),
             "neighbours": lambda: store.stored_passages("default", [700 << 16, 900 << 16], around=4),
             "passage numbers": lambda: store.passage_numbers("default", [memory.id, other.id]),
-            "beside": lambda: store.beside("default", [memory.id, other.id], each=3),
+            "session_neighbours": lambda: store.session_neighbours("default", [memory.id, other.id], each=3),
             "similar terms": lambda: store.similar_terms("default", "qjay", state=State.LIVE, limit=5),
             "terms beginning": lambda: store.terms_with_prefix("default", "acorn70", state=State.LIVE, limit=5),
             "memories having": lambda: store.memories_matching("default", [rare[:1], rare[1:]], Filter(), limit=9),
@@ -113,7 +113,7 @@ class Counted:
             "changes in": lambda: store.changes_in("default", after=MANY - 5, limit=9),
             "last seq": store.last_seq,
             "last run": lambda: store.last_run("default", agent="tester"),
-            "token": lambda: store.token_by(b"digest"),
+            "token": lambda: store.token_by_digest(b"digest"),
         }
 
 

@@ -56,7 +56,7 @@ async def test_few_outdated_memories_are_re_indexed_when_the_store_is_opened(par
             assert len(passage.before) == 1
             assert len(passage.after) == 2
             assert {near.id for near in neighbours} == {*passage.before, *passage.after}
-            assert await store.beside("default", [memories[4].id], each=2) == {memories[4].id: Neighbours()}
+            assert await store.session_neighbours("default", [memories[4].id], each=2) == {memories[4].id: Neighbours()}
             assert [term for term, _ in await store.similar_terms("default", "alnoe", state=State.LIVE, limit=1)]
             assert await store.database.rows(_OUT_OF_STEP, keeper=True) == [(0,)]
             assert (await store.statistics("default")).details["partitions"] == partitions
@@ -150,5 +150,7 @@ async def test_a_backup_holds_the_vocabulary(store: PostgresStore, empty: str, t
         assert [term for term, _ in await one.similar_terms("default", "numbr2", state=State.LIVE, limit=1)] == [
             "number2"
         ]
-        assert (await one.beside("default", ids, each=1))[ids[1]] == Neighbours(before=(ids[0],), after=(ids[2],))
+        assert (await one.session_neighbours("default", ids, each=1))[ids[1]] == Neighbours(
+            before=(ids[0],), after=(ids[2],)
+        )
     await restored.close()

@@ -106,7 +106,7 @@ def test_a_reading_walks_nothing(traced: Traced) -> None:
     for around in (0, 4):
         neighbours.stored_passages(connection, "default", [passage_id(1, 0)], around=around)
     neighbours.passage_numbers(connection, "default", [memory.id])
-    neighbours.beside(connection, "default", [memory.id], each=3)
+    neighbours.session_neighbours(connection, "default", [memory.id], each=3)
     spelling.similar_terms(connection, "default", "acron", state=State.LIVE, limit=5)
     prefix_search.terms_with_prefix(connection, "default", "aco", state=State.LIVE, limit=5)
     groups = [("jay", "jackdaw"), ("acorn",)]

@@ -85,7 +85,7 @@ async def test_any_number_of_memories_may_be_asked_for(store: SqliteStore) -> No
     # More than a statement may have values.
     asked = [*(f"{number:032x}" for number in range(40_000)), second, "nobody", first, first]
     assert await store.passage_numbers("default", asked) == [passage_id(1, 0), passage_id(2, 0)]
-    around = await store.beside("default", asked, each=1)
+    around = await store.session_neighbours("default", asked, each=1)
     assert around == {first: Neighbours(after=(second,)), second: Neighbours(before=(first,))}
     assert await store.passage_numbers("elsewhere", asked) == []
 

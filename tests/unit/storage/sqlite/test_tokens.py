@@ -31,9 +31,9 @@ async def test_another_process_knows_at_once(store: SqliteStore, path: Path) -> 
     try:
         new = await create(WISH, tokens=store, now=NOW)
         digest = digest_of(new.secret)
-        assert await other.token_by(digest) == new.token
+        assert await other.token_by_digest(digest) == new.token
         revoked = await revoke("laptop", tokens=other, now=NOW)
-        assert await store.token_by(digest) == revoked
+        assert await store.token_by_digest(digest) == revoked
         assert revoked.revoked_at == NOW
     finally:
         await other.close()
@@ -48,7 +48,7 @@ async def test_tokens_outlive_their_process_and_a_backup_has_them(
     verify_backup(tmp_path / "copy.db", key="")
     for file in (path, tmp_path / "copy.db"):
         again = await SqliteStore.open(file, readers=1)
-        assert await again.token_by(digest_of(new.secret)) == new.token
+        assert await again.token_by_digest(digest_of(new.secret)) == new.token
         await again.close()
 
 

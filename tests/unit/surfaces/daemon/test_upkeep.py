@@ -56,8 +56,8 @@ class SharedStore(FakeStore):
 class Winner(LeadershipCandidate):
     """Leads at once and for good."""
 
-    async def stand(self) -> None:
-        with self.leading():
+    async def campaign(self) -> None:
+        with self.lead():
             await asyncio.Event().wait()
 
 

@@ -99,7 +99,7 @@ async def test_two_authorizations_are_shown_as_what_nobody_takes() -> None:
 async def test_some_things_are_told_to_anyone_but_not_to_any_page(path: str) -> None:
     world = World(authenticator=Doorman(error=NotAdmitted("no", reason="missing")))
     assert (await world.ask(scope_of("GET", path))).status == 200
-    assert not grant_of(world.scopes[0]).opens("work")
+    assert not grant_of(world.scopes[0]).allows("work")
     assert world.authenticator.shown == []
     assert (await world.ask(scope_of("GET", path, ("origin", "null")))).status == 403
 

@@ -61,7 +61,7 @@ async def get_memory_status(context: ToolContext, arguments: Mapping[str, Json])
     """Counts and sizes."""
     del arguments
     found = await context.memory.get_memory_status()
-    return within_budget(found if context.grant.is_everywhere else of_space(found))
+    return within_budget(found if context.grant.allows_all_spaces else of_space(found))
 
 
 def _by_id(result: dict[str, Json]) -> dict[str, Json]:

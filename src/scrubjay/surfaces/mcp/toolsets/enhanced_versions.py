@@ -7,8 +7,7 @@ from scrubjay.errors import NameTaken
 from scrubjay.graph.entity import name_of
 from scrubjay.graph.node_json import conflict_json, naive, said_at
 from scrubjay.lookup.branches import branch_id
-from scrubjay.model.branch import Branch, Branches, BranchMerged, MergeConflict
-from scrubjay.model.branch_name import spelled
+from scrubjay.model.branch import Branch, Branches, BranchMerged, MergeConflict, normalize_branch_name
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import MAIN, Json, Memory
 from scrubjay.surfaces.mcp.arguments import Given
@@ -76,7 +75,7 @@ async def memory_branch(context: ToolContext, arguments: Mapping[str, Json]) -> 
     """Begin a branch and stand on it; one that there is already is switched to."""
     given = Given(arguments)
     entity = await entity_of(context, given)
-    name = spelled(given.text("branch_name"))
+    name = normalize_branch_name(given.text("branch_name"))
     begun = await _begun(context, entity, name, description=given.text("description"))
     found = begun or await context.memory.switch(entity.id, name)
     line = next(branch for branch in found.branches if branch.name == found.current)
@@ -132,7 +131,11 @@ async def memory_drop_branch(context: ToolContext, arguments: Mapping[str, Json]
     name = given.text("branch_name")
     found = await context.memory.drop_branch(entity.id, name)
     left: list[Json] = [branch.name for branch in found.branches]
-    told: dict[str, Json] = {"action": "dropped", "branch_name": spelled(name), "current_branch": found.current}
+    told: dict[str, Json] = {
+        "action": "dropped",
+        "branch_name": normalize_branch_name(name),
+        "current_branch": found.current,
+    }
     return _done(entity, {**told, "branches": left, "run": context.who.run}, lists=("branches",))
 
 

@@ -6,7 +6,7 @@ from typing import cast
 from scrubjay.graph.entity import Entity, Link
 from scrubjay.graph.knowledge import KnowledgeGraph
 from scrubjay.graph.mutations import Texts
-from scrubjay.model.checks import require_text, require_texts, wrong
+from scrubjay.model.checks import require_text, require_texts, wrong_type
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.tool import Answer, Tool, ToolContext
 from scrubjay.surfaces.mcp.toolsets.kg_pages import Page, echo, entity_json, link_json
@@ -111,10 +111,10 @@ def _objects(arguments: Mapping[str, Json], name: str) -> Sequence[tuple[str, Ma
     """A list of objects, each with the path that leads to it."""
     given = arguments.get(name)
     if not isinstance(given, list):
-        raise wrong(name, "a list of objects", given)
+        raise wrong_type(name, "a list of objects", given)
     for at, one in enumerate(given):
         if not isinstance(one, dict):
-            raise wrong(f"{name}[{at}]", "an object", one)
+            raise wrong_type(f"{name}[{at}]", "an object", one)
     return [(f"{name}[{at}].", cast("Mapping[str, Json]", one)) for at, one in enumerate(given)]
 
 

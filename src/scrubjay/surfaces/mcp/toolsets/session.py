@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from scrubjay.model.conflict import ConflictDetails
-from scrubjay.model.context import Context, ContextEntry
 from scrubjay.model.memory import Json
+from scrubjay.model.results import Context, ContextEntry
 from scrubjay.model.timestamps import to_iso
 from scrubjay.surfaces.mcp.arguments import Given
 from scrubjay.surfaces.mcp.budget import LEAST_TOKENS, cost_of, lean, room_for

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from scrubjay.errors import ScrubjayError
-from scrubjay.model.conflict import ConflictDetails, ConflictType, Side
+from scrubjay.model.conflict import ConflictDetails, ConflictSide, ConflictType
 from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.arguments import Given
 from scrubjay.surfaces.mcp.budget import DEFAULT_TOKENS, Entry, beginning, cost_of, fit, room_for
@@ -74,7 +74,7 @@ def _entry(one: ConflictDetails, done: dict[str, Json]) -> Entry:
     )
 
 
-def _side(side: Side) -> dict[str, Json]:
+def _side(side: ConflictSide) -> dict[str, Json]:
     return {"id": side.id, "name": side.name, "says": beginning(side.statement, tokens=_LONGEST)}
 
 

@@ -1,4 +1,4 @@
-"""What a branch may be called."""
+"""Names of branches."""
 
 import unicodedata
 
@@ -8,14 +8,26 @@ from hypothesis import strategies as st
 from tests.unit.drawing import some
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.branch_name import LONGEST, require_branch_name
+from scrubjay.model.branch import MAX_BRANCH_NAME, require_branch_name
 
 
 @pytest.mark.parametrize(
     "name",
-    ["draft", "Draft", "a", "sarah/2026-plan", "v1.2", "a_b", "entwurf-ä", "черновик", "हिन्दी", "草稿", "x" * LONGEST],
+    [
+        "draft",
+        "Draft",
+        "a",
+        "sarah/2026-plan",
+        "v1.2",
+        "a_b",
+        "entwurf-ä",
+        "черновик",
+        "हिन्दी",
+        "草稿",
+        "x" * MAX_BRANCH_NAME,
+    ],
 )
-def test_words_and_what_joins_them_are_names(name: str) -> None:
+def test_words_with_separators_are_names(name: str) -> None:
     assert require_branch_name(name) == name
 
 
@@ -25,7 +37,7 @@ def test_words_and_what_joins_them_are_names(name: str) -> None:
         ("", "no name"),
         ("main", "every memory has"),
         ("MAIN", "every memory has"),
-        ("x" * (LONGEST + 1), "101 characters"),
+        ("x" * (MAX_BRANCH_NAME + 1), "101 characters"),
         ("two words", "' ' is neither"),
         ("tab\there", "neither"),
         ("line\nbreak", "neither"),
@@ -44,7 +56,7 @@ def test_words_and_what_joins_them_are_names(name: str) -> None:
         ("\ud800", "surrogate"),
     ],
 )
-def test_anything_else_is_refused_in_words(name: str, why: str) -> None:
+def test_an_invalid_name_is_refused_with_a_reason(name: str, why: str) -> None:
     with pytest.raises(InvalidInput, match=why) as caught:
         require_branch_name(name)
     assert caught.value.fields["field"] == "branch"
@@ -57,11 +69,11 @@ def test_two_spellings_of_one_name_are_one() -> None:
 
 @given(st.text(max_size=12))
 @some
-def test_what_is_accepted_stays_as_it_is(name: str) -> None:
+def test_an_accepted_name_does_not_change_again(name: str) -> None:
     try:
-        kept = require_branch_name(name)
+        accepted = require_branch_name(name)
     except InvalidInput:
         return
-    assert require_branch_name(kept) == kept == unicodedata.normalize("NFC", name)
-    assert kept.isprintable()
-    assert not kept.isdecimal()
+    assert require_branch_name(accepted) == accepted == unicodedata.normalize("NFC", name)
+    assert accepted.isprintable()
+    assert not accepted.isdecimal()
