@@ -30,8 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name, price in asdict(Prices()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=float, default=price, help="price of a month")
     parser.add_argument("--into", type=Path, metavar="PAGE", help="write the tables between the marks of a page")
-    given = vars(parser.parse_args(arguments))
-    what, into = cast("list[str]", given.pop("what")), cast("Path | None", given.pop("into"))
+    inputs = vars(parser.parse_args(arguments))
+    what, into = cast("list[str]", inputs.pop("what")), cast("Path | None", inputs.pop("into"))
     if what[:1] == ["fill"]:
         # It needs the server that the tests use, which comes in a wheel.
         from benchmarks.capacity_filling import fill  # noqa: PLC0415
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         keep(Sample(weights=weigh_database(what[1])))
     elif what:
         parser.error(f"{what[0]!r} is neither fill nor weigh")
-    tables = page(kept(), Assumed(prices=Prices(**given)))
+    tables = page(kept(), Assumed(prices=Prices(**inputs)))
     if into is None:
         print(tables)
     else:

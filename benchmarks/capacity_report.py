@@ -48,12 +48,12 @@ def _weights(samples: Sequence[Sample]) -> str:
 
 def _indexes(sample: Sample) -> str:
     """The indexes that count."""
-    found = [
+    results = [
         (f"`{one.index}`", one.kind, f"{one.size / sample.weights.memories:,.0f}")
         for one in sorted(sample.weights.relations, key=lambda one: -one.size)
         if one.index and one.size / sample.weights.memories >= _SMALL
     ]
-    return f"### Indexes\n\n{_markdown(('index', 'kind', f'bytes a memory at {sample.size:,}'), found)}"
+    return f"### Indexes\n\n{_markdown(('index', 'kind', f'bytes a memory at {sample.size:,}'), results)}"
 
 
 def _efforts(samples: Sequence[Sample]) -> str:
@@ -61,13 +61,15 @@ def _efforts(samples: Sequence[Sample]) -> str:
     rows: list[tuple[str, ...]] = []
     for verb in ("recall", "remember"):
         for part, name in (("wall", "waits"), ("server", "server computes"), ("database", "database computes")):
-            values = [getattr(getattr(one, verb), part) for one in whole]
+            values = [getattr(getattr(item, verb), part) for item in whole]
             rows.append((f"{verb}, {name}, ms", *(f"{value:.1f}" for value in values)))
-    rows.append(("embedding a question, ms of a core", *(f"{one.embedding:.1f}" for one in whole)))
-    rows.append(("texts embedded in batches, a second", *(f"{one.embedded_per_second:,.0f}" for one in whole)))
-    rows.append(("64 remembering at once, memories a second", *(f"{one.remembered_per_second:,.0f}" for one in whole)))
-    rows.append(("HNSW built, vectors a second", *(f"{one.indexed_per_second:,.0f}" for one in whole)))
-    return f"### Work\n\n{_markdown(('', *(f'{one.size:,}' for one in whole)), rows)}"
+    rows.append(("embedding a question, ms of a core", *(f"{item.embedding:.1f}" for item in whole)))
+    rows.append(("texts embedded in batches, a second", *(f"{item.embedded_per_second:,.0f}" for item in whole)))
+    rows.append(
+        ("64 remembering at once, memories a second", *(f"{item.remembered_per_second:,.0f}" for item in whole))
+    )
+    rows.append(("HNSW built, vectors a second", *(f"{item.indexed_per_second:,.0f}" for item in whole)))
+    return f"### Work\n\n{_markdown(('', *(f'{item.size:,}' for item in whole)), rows)}"
 
 
 def _assumptions(assumed: Assumed) -> str:

@@ -39,8 +39,8 @@ def kept(path: Path = KEPT) -> tuple[Sample, ...]:
 
 def keep(sample: Sample, path: Path = KEPT) -> None:
     """Keep what was measured, in the place of what was known of the same size."""
-    found = {one.size: one for one in kept(path)} | {sample.size: sample}
-    ordered = [asdict(found[size]) for size in sorted(found)]
+    results = {item.size: item for item in kept(path)} | {sample.size: sample}
+    ordered = [asdict(results[size]) for size in sorted(results)]
     path.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
 

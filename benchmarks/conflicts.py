@@ -27,7 +27,7 @@ from scrubjay.text.claims.compare import Finding, compare
 
 _BATCH = 64
 _NONE = "none"
-_COLUMNS = (*(one.value for one in ConflictType), _NONE)
+_COLUMNS = (*(item.value for item in ConflictType), _NONE)
 _NEIGHBOURS = 4
 # From this confidence on `auto` acts.
 _SURE = 0.6
@@ -61,8 +61,8 @@ class Verdicts:
         contradicts = found is not None and found.type is ConflictType.CONTRADICTION
         self.sure[pair.kind] += found is not None and contradicts and found.confidence >= _SURE
         if contradicts != (pair.kind.removeprefix(_REMEMBERED) in _LEAST):
-            told = f" ({'; '.join(found.differs)}, {found.confidence})" if found else ""
-            self.wrong[pair.kind].append(f"- {pair.kind}{told}: {pair.first} / {pair.second}")
+            reported = f" ({'; '.join(found.differs)}, {found.confidence})" if found else ""
+            self.wrong[pair.kind].append(f"- {pair.kind}{reported}: {pair.first} / {pair.second}")
 
     def table(self, title: str) -> Table:
         """As a table, a row for each kind."""
@@ -99,8 +99,8 @@ async def measure(options: Options) -> tuple[str, Verdicts]:
             verdicts.note(pair, compare(pair.first, pair.second, cosine=cosine))
     finally:
         await embedder.close()
-    for kind, first, second, told in await _remembered():
-        verdicts.note(Pair(kind=kind, first=first, second=second), told)
+    for kind, first, second, reported in await _remembered():
+        verdicts.note(Pair(kind=kind, first=first, second=second), reported)
     return f"What is said of two statements, {profile.model}", verdicts
 
 
@@ -121,8 +121,8 @@ async def _with_cosines(options: Options, *, embedder: Embedder) -> list[tuple[P
 async def _remembered() -> list[tuple[str, str, str, ConflictDetails | None]]:
     """The same short facts from end to end: candidates must be found before they can be compared."""
     return [
-        (f"{_REMEMBERED}{kind}", first, second, told)
-        for (kind, first, second), told in await remembered(list(everyday_pairs()))
+        (f"{_REMEMBERED}{kind}", first, second, reported)
+        for (kind, first, second), reported in await remembered(list(everyday_pairs()))
     ]
 
 
@@ -135,8 +135,8 @@ def _neighbours(facts: Sequence[str], vectors: dict[str, Vector]) -> list[Pair]:
     np.fill_diagonal(cosines, -1)
     chosen = {frozenset((at, int(near))) for at, row in enumerate(cosines) for near in np.argsort(-row)[:_NEIGHBOURS]}
     return [
-        Pair(kind="unrelated, nearest", first=facts[one], second=facts[other])
-        for one, other in sorted(sorted(pair) for pair in chosen)
+        Pair(kind="unrelated, nearest", first=facts[item], second=facts[other])
+        for item, other in sorted(sorted(pair) for pair in chosen)
     ]
 
 
@@ -144,8 +144,8 @@ async def _embedded(texts: Sequence[str], *, embedder: Embedder) -> dict[str, Ve
     distinct = list(dict.fromkeys(texts))
     vectors: dict[str, Vector] = {}
     for start in range(0, len(distinct), _BATCH):
-        some = distinct[start : start + _BATCH]
-        vectors.update(zip(some, await embedder.embed(some), strict=True))
+        items = distinct[start : start + _BATCH]
+        vectors.update(zip(items, await embedder.embed(items), strict=True))
     return vectors
 
 
@@ -167,9 +167,9 @@ def _options(arguments: Sequence[str]) -> Options:
     parser.add_argument("--latency", type=int, nargs="+", default=(), help="measure detection at these sizes")
     parser.add_argument("--scan", type=int, nargs="+", default=(), help="measure a whole store at these sizes")
     parser.add_argument("--examples", type=int, default=0, help="print so many wrong ones of each kind")
-    given = parser.parse_args(arguments)
-    given.latency, given.scan = tuple(given.latency), tuple(given.scan)
-    return Options(**vars(given))
+    inputs = parser.parse_args(arguments)
+    inputs.latency, inputs.scan = tuple(inputs.latency), tuple(inputs.scan)
+    return Options(**vars(inputs))
 
 
 if __name__ == "__main__":

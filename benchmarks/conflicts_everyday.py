@@ -116,15 +116,15 @@ def _filled(kind: str, forms: Sequence[str], values: tuple[str, str], *, random:
 
 async def remembered(pairs: Sequence[EverydayPair]) -> list[tuple[EverydayPair, ConflictDetails | None]]:
     """What is told of each pair when its statements are remembered one after the other, in a space of their own."""
-    found: list[tuple[EverydayPair, ConflictDetails | None]] = []
+    results: list[tuple[EverydayPair, ConflictDetails | None]] = []
     with tempfile.TemporaryDirectory() as folder:
         async with open_engine(Settings.load(environment={}, home=str(Path(folder)))) as engine:
             for number, pair in enumerate(pairs):
                 who = Caller(space=f"pair-{number}", agent=CALLER.agent)
                 await engine.remember(Draft(text=pair.first), who=who)
                 answer = await engine.remember(Draft(text=pair.second), who=who)
-                found.append((pair, max(answer.conflicts, key=_weight, default=None)))
-    return found
+                results.append((pair, max(answer.conflicts, key=_weight, default=None)))
+    return results
 
 
 def _weight(told: ConflictDetails) -> tuple[bool, float]:

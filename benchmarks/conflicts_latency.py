@@ -70,8 +70,8 @@ async def measure_scan(sizes: Sequence[int]) -> Table:
             async with opened(ground.settings, ground.embedder) as engine:
                 await _fill(engine, drafts(corpus))
                 began = time.perf_counter()
-                found = await engine.scan_conflicts(who=CALLER, limit=1)
-                rows.append((f"{size:,}", f"{time.perf_counter() - began:.1f}", f"{found.count:,}"))
+                results = await engine.scan_conflicts(who=CALLER, limit=1)
+                rows.append((f"{size:,}", f"{time.perf_counter() - began:.1f}", f"{results.count:,}"))
                 # The largest takes minutes: who waits for it sees the others already.
                 print(f"looked through {size:,} memories in {rows[-1][1]} s", file=sys.stderr, flush=True)
     return Table(title="Looking through a whole store", head=("memories", "seconds", "conflicts"), rows=tuple(rows))
@@ -79,12 +79,12 @@ async def measure_scan(sizes: Sequence[int]) -> Table:
 
 def _changed(sentences: Sequence[str], count: int) -> list[str]:
     random, names = Random(_SEED), names_in(sentences[:1_000])
-    found: list[str] = []
+    results: list[str] = []
     for sentence in sentences:
-        found += [text for _, text in swaps_of(sentence, names=names, random=random)][:1]
-        if len(found) >= count:
+        results += [text for _, text in swaps_of(sentence, names=names, random=random)][:1]
+        if len(results) >= count:
             break
-    return found
+    return results
 
 
 async def _ground(sentences: Sequence[str], *, home: Path) -> Ground:
@@ -122,7 +122,7 @@ async def _looks(engine: Engine, some: Sequence[Draft]) -> _Told:
     profile = await engine.embedder.profile()
     now = datetime.now(UTC)
     seconds, computed = list[float](), list[float]()
-    found = 0
+    results = 0
     for draft in some:
         memory = compose(draft, space=CALLER.space, now=now)[0]
         passages = await slice_memory(memory)
@@ -135,11 +135,11 @@ async def _looks(engine: Engine, some: Sequence[Draft]) -> _Told:
         )
         seconds.append(time.perf_counter() - began)
         computed.append(time.process_time() - busy)
-        found += bool(conflicts)
-    return _Told(seconds=tuple(seconds), computed=tuple(computed), found=found)
+        results += bool(conflicts)
+    return _Told(seconds=tuple(seconds), computed=tuple(computed), found=results)
 
 
 def _row(size: str, what: str, told: _Told) -> tuple[str, ...]:
     times, computing = spread(told.seconds), spread(told.computed)
-    figures = (f"{one:.1f}" for one in (times.p50, times.p95, times.p99, computing.p50))
+    figures = (f"{item:.1f}" for item in (times.p50, times.p95, times.p99, computing.p50))
     return (size, what, *figures, f"{told.found:,} of {times.count:,}")

@@ -47,19 +47,19 @@ class Pair:
 def facts_in(file: Path) -> list[str]:
     """The facts of LoCoMo's conversations, each once; of one speaker they stand together."""
     conversations = cast("list[dict[str, dict[str, dict[str, list[list[str]]]]]]", json.loads(file.read_bytes()))
-    told = [
+    reported = [
         (number, speaker, fact[0])
         for number, conversation in enumerate(conversations)
         for session in conversation["observation"].values()
         for speaker, facts in session.items()
         for fact in facts
     ]
-    return list(dict.fromkeys(fact for _, _, fact in sorted(told)))
+    return list(dict.fromkeys(fact for _, _, fact in sorted(reported)))
 
 
 def made_pairs() -> Iterator[Pair]:
     """All kinds of pairs, where no data is at hand."""
-    yield from (Pair(kind="paraphrase, judged", first=one, second=other) for one, other in made_paraphrases())
+    yield from (Pair(kind="paraphrase, judged", first=item, second=other) for item, other in made_paraphrases())
     facts = made_facts()
     yield from (pair for pair in pairs_of_facts(facts) if not pair.kind.startswith(_UNRELATED))
     # Those of one person only: the others are told the same.
@@ -77,7 +77,9 @@ def pairs_of_facts(facts: Sequence[str]) -> Iterator[Pair]:
                     yield Pair(kind=kind, first=fact, second=text)
     for at, fact in enumerate(facts):
         yield Pair(kind=f"{_UNRELATED}, by chance", first=fact, second=random.choice([*facts[:at], *facts[at + 1 :]]))
-        same = [one for one in facts[max(0, at - 60) : at + 60] if one != fact and one.split()[0] == fact.split()[0]]
+        same = [
+            item for item in facts[max(0, at - 60) : at + 60] if item != fact and item.split()[0] == fact.split()[0]
+        ]
         if same:
             yield Pair(kind=f"{_UNRELATED}, same speaker", first=fact, second=random.choice(same))
         for text in _in_other_words(fact):
@@ -101,14 +103,14 @@ def paraphrases_in(sts: Path | None, mrpc: Path | None) -> Iterator[Pair]:
 def _in_other_words(fact: str) -> Iterator[str]:
     """A fact with one word replaced, with its time first, in the passive voice, and shortened."""
     for word, other in _SYNONYMS.items():
-        for one, by in ((word, other), (other, word)):
-            if re.search(rf"\b{one}\b", fact):
-                yield re.sub(rf"\b{one}\b", by, fact, count=1)
-    if found := _TIME.match(fact):
-        yield f"{found['when'].capitalize()}, {found['what']}."
-    if found := _ACTIVE.match(fact):
-        what = found["what"][0].upper() + found["what"][1:]
-        yield f"{what} was {found['did']} by {found['who']}{found['rest'] or ''}."
+        for item, by in ((word, other), (other, word)):
+            if re.search(rf"\b{item}\b", fact):
+                yield re.sub(rf"\b{item}\b", by, fact, count=1)
+    if results := _TIME.match(fact):
+        yield f"{results['when'].capitalize()}, {results['what']}."
+    if results := _ACTIVE.match(fact):
+        what = results["what"][0].upper() + results["what"][1:]
+        yield f"{what} was {results['did']} by {results['who']}{results['rest'] or ''}."
     for long, short in (
         (" is not ", " isn't "),
         (" does not ", " doesn't "),

@@ -40,17 +40,17 @@ def load_corpus(*, sentences: int, questions: int, environment: Mapping[str, str
             sentences=_distinct(sentences, lambda: invented_sentence(source)),
             questions=_distinct(questions, lambda: invented_question(asking)),
         )
-    real, asked = _read(paths)
+    real, request = _read(paths)
     source.shuffle(real)
-    source.shuffle(asked)
+    source.shuffle(request)
     count = len(real)
-    if len(asked) < questions:
+    if len(request) < questions:
         # Held-out sentences ask for what is near them.
-        real, asked = real[questions:], asked + real[:questions]
+        real, request = real[questions:], request + real[:questions]
     origin = f"{count:,} distinct sentences of {', '.join(path.name for path in paths)}"
     if len(real) < sentences:
         origin += ", and two of them joined where more were needed"
-    return Corpus(origin=origin, sentences=_enough(real, sentences, source), questions=tuple(asked[:questions]))
+    return Corpus(origin=origin, sentences=_enough(real, sentences, source), questions=tuple(request[:questions]))
 
 
 def _read(paths: Iterable[Path]) -> tuple[list[str], list[str]]:
@@ -92,16 +92,16 @@ def _enough(real: list[str], count: int, source: random.Random) -> tuple[str, ..
     """The real ones first; when they run out, two that somebody might have said together."""
     if len(real) >= count:
         return tuple(real[:count])
-    found = dict.fromkeys(real)
-    while len(found) < count:
+    results = dict.fromkeys(real)
+    while len(results) < count:
         joined = f"{source.choice(real)} {source.choice(real)}"
         if len(joined) <= LONGEST:
-            found[joined] = None
-    return tuple(found)
+            results[joined] = None
+    return tuple(results)
 
 
 def _distinct(count: int, make: Callable[[], str]) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    while len(found) < count:
-        found[make()] = None
-    return tuple(found)
+    results: dict[str, None] = {}
+    while len(results) < count:
+        results[make()] = None
+    return tuple(results)

@@ -69,6 +69,6 @@ def database_seconds(postmaster: int) -> float:
     children = Path(f"/proc/{postmaster}/task/{postmaster}/children")
     if not children.exists():
         return 0.0
-    told = Path(f"/proc/{postmaster}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    ended = (int(told[13]) + int(told[14])) / os.sysconf("SC_CLK_TCK")
+    reported = Path(f"/proc/{postmaster}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    ended = (int(reported[13]) + int(reported[14])) / os.sysconf("SC_CLK_TCK")
     return ended + sum(busy_seconds(int(pid)) for pid in children.read_text(encoding="utf-8").split())

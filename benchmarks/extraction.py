@@ -42,13 +42,13 @@ def main() -> None:
 
 def figures(conversations: Sequence[Labelled], finder: Finder) -> tuple[float, float, float]:
     """Precision, recall and F1 over the turns of all conversations."""
-    right = found = wanted = 0
+    right = results = expected = 0
     for conversation in conversations:
-        told = frozenset[str]().union(*(finder(session) for session in conversation.sessions))
-        right += len(told & conversation.telling)
-        found += len(told)
-        wanted += len(conversation.telling)
-    precision, recall = right / max(1, found), right / max(1, wanted)
+        reported = frozenset[str]().union(*(finder(session) for session in conversation.sessions))
+        right += len(reported & conversation.telling)
+        results += len(reported)
+        expected += len(conversation.telling)
+    precision, recall = right / max(1, results), right / max(1, expected)
     return precision, recall, 2 * precision * recall / max(1e-9, precision + recall)
 
 

@@ -34,10 +34,12 @@ def labelled(path: Path | None) -> list[Labelled]:
 
 
 def _of_sample(sample: Mapping[str, object]) -> Labelled:
-    told = cast("Mapping[str, Sequence[Mapping[str, str]]]", sample["conversation"])
+    reported = cast("Mapping[str, Sequence[Mapping[str, str]]]", sample["conversation"])
     sessions: list[tuple[Turn, ...]] = []
-    while (name := f"session_{len(sessions) + 1}") in told:
-        sessions.append(tuple(Turn(speaker=one["speaker"], text=one["text"], id=one["dia_id"]) for one in told[name]))
+    while (name := f"session_{len(sessions) + 1}") in reported:
+        sessions.append(
+            tuple(Turn(speaker=item["speaker"], text=item["text"], id=item["dia_id"]) for item in reported[name])
+        )
     return Labelled(tuple(sessions), frozenset(_IDS.findall(json.dumps(sample["observation"]))))
 
 

@@ -60,24 +60,24 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--data", type=Path, required=True, help="a file in LoCoMo's form")
     options.add_argument("--recall", type=float, default=0.77, help="the share of turns to be found")
-    asked = options.parse_args()
-    table = tabled(labelled(asked.data))
+    request = options.parse_args()
+    table = tabled(labelled(request.data))
     every = range(int(table.conversation.max()) + 1)
     halves: Chosen = table.conversation % 2 == 0
     half = fit(table, halves)
-    _report("fitted on half, on that half ", half.scores(table)[halves], table.label[halves], asked.recall)
-    _report("fitted on half, on the other ", half.scores(table)[~halves], table.label[~halves], asked.recall)
+    _report("fitted on half, on that half ", half.scores(table)[halves], table.label[halves], request.recall)
+    _report("fitted on half, on the other ", half.scores(table)[~halves], table.label[~halves], request.recall)
     left = np.zeros(len(table.label))
-    for one in every:
-        here: Chosen = table.conversation == one
+    for item in every:
+        here: Chosen = table.conversation == item
         left[here] = fit(table, ~here).scores(table)[here]
-    _report("each by those fitted on others", left, table.label, asked.recall)
+    _report("each by those fitted on others", left, table.label, request.recall)
     taken = (left >= ENOUGH) | table.outright
     right = float(table.label[taken].sum())
     precision, recall = right / taken.sum(), right / table.label.sum()
     print(f"  with what is said outright  : precision {precision:.3f} at recall {recall:.3f}")
     best = fit(table, np.ones(len(table.label), dtype=bool))
-    _report("fitted on all, on all         ", best.scores(table), table.label, asked.recall)
+    _report("fitted on all, on all         ", best.scores(table), table.label, request.recall)
     print(f"\nBIAS = {best.bias:.3f}")
     for name, weight in zip(table.names, best.weights, strict=True):
         print(f'    "{name}": {weight:.3f},')
@@ -90,19 +90,19 @@ def tabled(conversations: Sequence[Labelled]) -> Table:
     conversation: list[int] = []
     label: list[bool] = []
     outright: list[bool] = []
-    for number, one in enumerate(conversations):
-        names = names_of(one.turns)
-        for session in one.sessions:
+    for number, item in enumerate(conversations):
+        names = names_of(item.turns)
+        for session in item.sessions:
             for before, turn in pairwise((None, *session)):
                 if turn is None:
                     continue
                 answers = before is not None and before.text.rstrip().endswith("?")
-                found = candidates_in(turn, names=names, answers=answers)
-                of_turn += [len(label)] * len(found)
-                rows += [each.marks for each in found]
-                outright.append(any(each.explicit for each in found))
+                results = candidates_in(turn, names=names, answers=answers)
+                of_turn += [len(label)] * len(results)
+                rows += [each.marks for each in results]
+                outright.append(any(each.explicit for each in results))
                 conversation.append(number)
-                label.append(turn.id in one.telling)
+                label.append(turn.id in item.telling)
     names_of_marks = sorted({name for row in rows for name in row})
     marks = np.array([[row.get(name, 0.0) for name in names_of_marks] for row in rows])
     return Table(
@@ -142,9 +142,9 @@ def _together(scores: Numbers, table: Table) -> Numbers:
 
 def _report(name: str, scores: Numbers, label: Numbers, recall: float) -> None:
     order = np.argsort(-scores)
-    found = np.cumsum(label[order])
-    at = int(np.argmax(found / label.sum() >= recall))
-    precision, reached, least = found[at] / (at + 1), found[at] / label.sum(), scores[order[at]]
+    results = np.cumsum(label[order])
+    at = int(np.argmax(results / label.sum() >= recall))
+    precision, reached, least = results[at] / (at + 1), results[at] / label.sum(), scores[order[at]]
     print(f"{name}: precision {precision:.3f} at recall {reached:.3f}, taking what comes to {least:+.2f} or more")
 
 

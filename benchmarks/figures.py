@@ -107,7 +107,7 @@ class ColdStarts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ways:
+class TransportFigures:
     """One operation, without embedding, in this process, over the socket, over HTTP and by REST.
 
     What a way adds, in milliseconds, is the median of the differences, operation by operation.
@@ -123,7 +123,7 @@ class Ways:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Crowd:
+class ConcurrentClients:
     """Clients that ask and remember without a pause; `busy` is in cores, of the daemon and of all clients."""
 
     clients: int
@@ -157,7 +157,7 @@ class Requests:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Residence:
+class MemoryUse:
     """What a daemon with the bundled model holds, in MB: with clients of the socket, then with agents over MCP."""
 
     one_client: float
@@ -173,12 +173,12 @@ class Serving:
     size: int
     bridges: Bridges
     cold_starts: ColdStarts
-    recall: Ways
-    remember: Ways
-    alone: Crowd
-    crowd: Crowd
+    recall: TransportFigures
+    remember: TransportFigures
+    alone: ConcurrentClients
+    crowd: ConcurrentClients
     requests: Requests
-    residence: Residence
+    residence: MemoryUse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,11 +68,11 @@ async def measure(memories: int) -> tuple[Table, Table]:
             finals = [(await engine.store.get(CALLER.space, [id_]))[id_] for id_ in ids]
         async with opened(short.settings, embedder) as engine:
             await _all_at_once(replace(engine, default_rules=_QUIET), [_as_draft(memory) for memory in finals])
-        many, one = _weigh(long), _weigh(short)
+        many, item = _weigh(long), _weigh(short)
         async with opened(long.settings, embedder) as engine:
             latency = await _latency(engine, ids)
         await inner.close()
-    return _weights(one, many, memories=memories), latency
+    return _weights(item, many, memories=memories), latency
 
 
 # ---- lives ----
@@ -82,15 +82,15 @@ async def _live(engine: Engine, memories: int) -> list[str]:
     """Remember so many and take each through its edits, as long as it has fewer than ten versions."""
     corpus = load_corpus(sentences=memories * _SENTENCES, questions=1).sentences
     portions = [corpus[at : at + _SENTENCES] for at in range(0, len(corpus), _SENTENCES)]
-    born = [_born(one, number) for number, one in enumerate(portions)]
+    born = [_born(item, number) for number, item in enumerate(portions)]
     ids = await _all_at_once(engine, born)
-    lives = [_edits(draft, one, number) for number, (draft, one) in enumerate(zip(born, portions, strict=True))]
+    lives = [_edits(draft, item, number) for number, (draft, item) in enumerate(zip(born, portions, strict=True))]
     # Round by round, as time goes by: what follows one another in the file is not of one memory.
     for edits in zip(*lives, strict=True):
         for start in range(0, len(ids), _AT_ONCE):
             pairs = zip(ids[start : start + _AT_ONCE], edits[start : start + _AT_ONCE], strict=True)
-            done = await asyncio.gather(*(engine.revise(one, edit, who=CALLER) for one, edit in pairs))
-            if any(one.action != "updated" for one in done):
+            done = await asyncio.gather(*(engine.revise(item, edit, who=CALLER) for item, edit in pairs))
+            if any(item.action != "updated" for item in done):
                 raise SystemExit("an edit changed nothing")
     return ids
 
@@ -159,7 +159,7 @@ async def _all_at_once(engine: Engine, waiting: Sequence[Draft]) -> list[str]:
     ids: list[str] = []
     for start in range(0, len(waiting), _AT_ONCE):
         batch = (engine.remember(draft, who=CALLER) for draft in waiting[start : start + _AT_ONCE])
-        ids += [one.id for one in await asyncio.gather(*batch)]
+        ids += [item.id for item in await asyncio.gather(*batch)]
     return ids
 
 
@@ -184,8 +184,8 @@ def _weights(one: Mapping[str, int], many: Mapping[str, int], *, memories: int) 
     rows = [_row(label, one, many, names, memories=memories) for label, names in parts.items()]
     whole = _row("the file", one, many, ("",), memories=memories)
     added = 100 * (many[""] / one[""] - 1)
-    promise, kept = at_most("history adds", added, _MOST_PERCENT, "%")
-    print(f"{'' if kept else 'MISS '}{promise}\n")
+    promise, stored = at_most("history adds", added, _MOST_PERCENT, "%")
+    print(f"{'' if stored else 'MISS '}{promise}\n")
     return Table(
         title=f"{memories:,} memories with one version and with {VERSIONS}",
         head=("part", "one, KB", f"{VERSIONS}, KB", "added, % of the file", "added bytes a version"),
@@ -204,8 +204,8 @@ def _row(
 async def _latency(engine: Engine, ids: Sequence[str]) -> Table:
     source = random.Random(SEED)
     chosen = [(source.choice(ids), sorted(source.sample(range(1, VERSIONS + 1), 2))) for _ in range(_TIMED)]
-    compared = [await _seconds(engine.diff(one, who=CALLER, versions=pair)) for one, pair in chosen]
-    reverted = [await _seconds(engine.revert(one, who=CALLER, to=first)) for one, (first, _) in chosen]
+    compared = [await _seconds(engine.diff(item, who=CALLER, versions=pair)) for item, pair in chosen]
+    reverted = [await _seconds(engine.revert(item, who=CALLER, to=first)) for item, (first, _) in chosen]
     rows = (_promised("diff of two versions", spread(compared)), _promised("revert", spread(reverted)))
     head = ("what", "p50, ms", "p95, ms", "p99, ms")
     return Table(title="Comparing versions and going back", head=head, rows=rows)
@@ -218,8 +218,8 @@ async def _seconds(doing: Awaitable[object]) -> float:
 
 
 def _promised(label: str, taken: Spread) -> tuple[str, ...]:
-    promise, kept = at_most(f"{label}, p50", taken.p50, _MOST_MS, "ms")
-    print(f"{'' if kept else 'MISS '}{promise}\n")
+    promise, stored = at_most(f"{label}, p50", taken.p50, _MOST_MS, "ms")
+    print(f"{'' if stored else 'MISS '}{promise}\n")
     return label, ms(taken.p50), ms(taken.p95), ms(taken.p99)
 
 

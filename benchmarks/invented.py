@@ -66,9 +66,9 @@ def invented_question(source: random.Random) -> str:
 
 def invented_pair(source: random.Random) -> tuple[str, str]:
     """Something that somebody might want remembered, and a question that it answers, more or less."""
-    frame, asked = source.choice(_FRAMES), source.choice(_ASKED[:-1])
+    frame, request = source.choice(_FRAMES), source.choice(_ASKED[:-1])
     values = _values(source)
-    return _written(frame, values), _written(asked, values)
+    return _written(frame, values), _written(request, values)
 
 
 def _filled(frame: str, source: random.Random) -> str:

@@ -53,8 +53,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.latency_table", description="How long each takes.")
     parser.add_argument("--entities", type=int, default=10_000, help="so many entities (default: 10,000)")
     parser.add_argument("--times", type=int, default=_TIMED, help=f"so often each (default: {_TIMED})")
-    given = parser.parse_args()
-    table = asyncio.run(measure(given.entities, times=given.times))
+    inputs = parser.parse_args()
+    table = asyncio.run(measure(inputs.entities, times=inputs.times))
     print(f"## {table.title}\n")
     print("\n".join(rows_of(table)))
 
@@ -70,10 +70,10 @@ async def measure(entities: int, *, times: int) -> Table:
         async with opened(ground.settings, embedder) as engine:
             await _fill(engine, sentences[: entities * _EACH])
             bench = _Bench(replace(engine, embedder=inner), sentences[entities * _EACH :])
-            found = {name: await bench.time(name, times) for name in DESCRIBED}
+            results = {name: await bench.time(name, times) for name in DESCRIBED}
         await inner.close()
-    head = ("operation", *(f"described {one}" for one in ("p50", "p95", "p99")), "p50", "p95", "p99", "times")
-    rows = tuple(_row(name, found[name]) for name in DESCRIBED)
+    head = ("operation", *(f"described {item}" for item in ("p50", "p95", "p99")), "p50", "p95", "p99", "times")
+    rows = tuple(_row(name, results[name]) for name in DESCRIBED)
     return Table(title=f"Milliseconds at {entities:,} entities, embedding included", head=head, rows=rows)
 
 
@@ -82,8 +82,8 @@ async def _fill(engine: Engine, sentences: Sequence[str]) -> None:
     quiet = replace(engine, default_rules=replace(PLAIN, conflicts="off"))
     records = [_record(f"entity {at}", sentences[at * _EACH :]) for at in range(len(sentences) // _EACH)]
     for first in range(0, len(records), _AT_ONCE):
-        some = records[first : first + _AT_ONCE]
-        await asyncio.gather(*(quiet.create_entities([one], who=CALLER) for one in some))
+        items = records[first : first + _AT_ONCE]
+        await asyncio.gather(*(quiet.create_entities([item], who=CALLER) for item in items))
     await engine.index.rebuild()
 
 
@@ -112,8 +112,8 @@ class _Bench:
         engine = self._engine
         match name:
             case "create_entities (1)":
-                one = self._new()
-                return lambda: engine.create_entities([one], who=CALLER)
+                item = self._new()
+                return lambda: engine.create_entities([item], who=CALLER)
             case "create_entities (10)":
                 ten = [self._new() for _ in range(10)]
                 return lambda: engine.create_entities(ten, who=CALLER)
@@ -145,9 +145,9 @@ class _Bench:
         first = self._new()
         second = first | {"name": f"twin {next(self._numbers)}"}
         await self._engine.create_entities([first, second], who=CALLER)
-        for told in await self._engine.conflicts(who=CALLER, ref=str(second["name"])):
-            if told.other.name == first["name"] or told.memory.name == first["name"]:
-                return told.id
+        for reported in await self._engine.conflicts(who=CALLER, ref=str(second["name"])):
+            if reported.other.name == first["name"] or reported.memory.name == first["name"]:
+                return reported.id
         raise AssertionError
 
     async def _revised(self) -> str:
@@ -163,7 +163,7 @@ def _record(name: str, sentences: Sequence[str]) -> dict[str, Json]:
 
 
 def _row(name: str, measured: Spread) -> tuple[str, ...]:
-    described = (f"{one}" for one in DESCRIBED[name])
+    described = (f"{item}" for item in DESCRIBED[name])
     return (name, *described, ms(measured.p50), ms(measured.p95), ms(measured.p99), f"{measured.count}")
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.stations import Clock, Station
+from benchmarks.simulation import Clock, Station
 
 Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
 Places = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -72,25 +72,25 @@ def simulate(scenario: Scenario) -> Outcome:
     counts: Places = source.poisson(rates * seconds)
     arrivals = np.concatenate([(np.sort(source.random(n)) + hour) * seconds for hour, n in enumerate(counts.tolist())])
     sizes = space_sizes(scenario.spaces, scenario.tail)
-    asked = np.minimum(np.searchsorted(np.cumsum(sizes), source.random(len(arrivals))), scenario.spaces - 1)
+    request = np.minimum(np.searchsorted(np.cumsum(sizes), source.random(len(arrivals))), scenario.spaces - 1)
     homes = shard_of(np.arange(scenario.spaces), scenario.shards)
     is_write = source.random(len(arrivals)) < scenario.writes
     busiest = int(np.argmax(rates))
     marks = (busiest * seconds, (busiest + 1) * seconds)
-    house = _House(scenario, marks=marks, taken=_drawn(scenario, is_write, source))
-    ends = house.run(arrivals, homes=homes[asked], asked=asked, is_write=is_write)
+    store_ = _House(scenario, marks=marks, taken=_drawn(scenario, is_write, source))
+    ends = store_.run(arrivals, homes=homes[request], asked=request, is_write=is_write)
     chosen = (arrivals >= marks[0]) & (arrivals < marks[1])
     latencies = (ends - arrivals) * 1000
-    by_shard = np.bincount(homes[asked], minlength=scenario.shards)
+    by_shard = np.bincount(homes[request], minlength=scenario.shards)
     stored = np.bincount(homes, weights=sizes, minlength=scenario.shards)
-    shards = house.busy(house.shards)
+    shards = store_.busy(store_.shards)
     return Outcome(
         recall_p50=_percentile(latencies[chosen & ~is_write], 50),
         recall_p99=_percentile(latencies[chosen & ~is_write], 99),
         remember_p50=_percentile(latencies[chosen & is_write], 50),
         remember_p99=_percentile(latencies[chosen & is_write], 99),
-        embedding_busy=float(np.mean(house.busy(house.embedders))),
-        server_busy=float(np.mean(house.busy(house.servers))),
+        embedding_busy=float(np.mean(store_.busy(store_.embedders))),
+        server_busy=float(np.mean(store_.busy(store_.servers))),
         shard_busy=float(np.mean(shards)),
         hottest_shard_busy=max(shards),
         hottest_shard_requests=float(by_shard.max() / by_shard.mean()),
@@ -106,21 +106,21 @@ def ceilings(scenario: Scenario, *, machine_cores: int = 0) -> dict[str, float]:
     """
     share = scenario.writes
     embedding, server, database = (
-        ((1 - share) * asked + share * written) / 1000
-        for asked, written in (
+        ((1 - share) * request + share * written) / 1000
+        for request, written in (
             (scenario.recall.embedding, scenario.remember.embedding),
             (scenario.recall.server, scenario.remember.server),
             (scenario.recall.database, scenario.remember.database),
         )
     )
-    found = {
+    results = {
         "embedding": scenario.servers * scenario.embedding_lanes / embedding if embedding else float("inf"),
         "server": scenario.servers / server,
         "database": scenario.shards * scenario.shard_cores / database,
     }
     if machine_cores:
-        found["machine"] = machine_cores / (embedding + server + database)
-    return found
+        results["machine"] = machine_cores / (embedding + server + database)
+    return results
 
 
 def hourly(peak: float) -> Numbers:

@@ -18,16 +18,16 @@ _FEW, _MANY = 10, 100
 async def compare_with_scan(engine: Engine, questions: Sequence[str]) -> Nearness:
     """The share of the truly nearest that the index finds, of all passages and of those that pass a filter."""
     profile = await engine.embedder.profile()
-    asked = [await engine.embedder.embed_query(question) for question in questions]
+    request = [await engine.embedder.embed_query(question) for question in questions]
     points = await _all_points(engine, profile.model)
-    wanted = FILTERS["14 %"]
-    (facet,) = wanted.facet_groups[0]
+    expected = FILTERS["14 %"]
+    (facet,) = expected.facet_groups[0]
     passing = [point for point in points if facet in point.facets]
     return Nearness(
-        questions=len(asked),
-        at_10=await _share(engine, asked, points, Filter(), count=_FEW),
-        at_100=await _share(engine, asked, points, Filter(), count=_MANY),
-        filtered_at_10=await _share(engine, asked, passing, wanted, count=_FEW),
+        questions=len(request),
+        at_10=await _share(engine, request, points, Filter(), count=_FEW),
+        at_100=await _share(engine, request, points, Filter(), count=_MANY),
+        filtered_at_10=await _share(engine, request, passing, expected, count=_FEW),
     )
 
 
@@ -49,6 +49,6 @@ async def _share(
     for vector in asked:
         cosines = matrix @ vector
         truth = {int(number) for number in numbers[np.argpartition(-cosines, count - 1)[:count]]}
-        found = {number for number, _ in await engine.index.search(CALLER.space, vector, filter, limit=count)}
-        shares.append(len(truth & found) / count)
+        results = {number for number, _ in await engine.index.search(CALLER.space, vector, filter, limit=count)}
+        shares.append(len(truth & results) / count)
     return sum(shares) / len(shares)

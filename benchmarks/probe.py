@@ -74,12 +74,14 @@ async def probe(job: Job) -> Probe:
         engine = replace(product, embedder=clock, answers=AnswerCache(0))
         ((first, first_embedding),) = await _recalls(engine, job.questions[:1], clock=clock)
         resident_loaded = resident_mb()
-        asked = await _recalls(engine, job.questions, clock=clock)
+        request = await _recalls(engine, job.questions, clock=clock)
         # The same questions again, answered by vectors that are known: what recall takes besides embedding. It looks
         # words up while it embeds, so the difference of the two times would not be it.
         knowing = replace(engine, embedder=KnowingEmbedder(product.embedder, clock.heard))
         rest = await _rests(knowing, job.questions, Filter())
-        filtered = {name: await _rests(knowing, job.questions[:_FILTERED], wanted) for name, wanted in FILTERS.items()}
+        filtered = {
+            name: await _rests(knowing, job.questions[:_FILTERED], expected) for name, expected in FILTERS.items()
+        }
         resident_after = resident_mb()
         written = await _remembers(engine, drafts(job.sentences, first=job.first), clock=clock)
         described = await engine.index.describe()
@@ -88,8 +90,8 @@ async def probe(job: Job) -> Probe:
         open_store=open_store * 1000,
         first_recall=first * 1000,
         first_recall_embedding=first_embedding * 1000,
-        recall=spread([total for total, _ in asked]),
-        recall_embedding=spread([embedding for _, embedding in asked]),
+        recall=spread([total for total, _ in request]),
+        recall_embedding=spread([embedding for _, embedding in request]),
         recall_rest=rest,
         recall_filtered=filtered,
         remember=spread([total for total, _ in written]),
@@ -135,27 +137,27 @@ async def _remembers(engine: Engine, waiting: Sequence[Draft], *, clock: TimedEm
 
 
 def _job_from(text: str) -> Job:
-    given: dict[str, Any] = json.loads(text)
+    inputs: dict[str, Any] = json.loads(text)
     return Job(
-        settings=Settings(**given["settings"]),
-        questions=tuple(given["questions"]),
-        sentences=tuple(given["sentences"]),
-        first=given["first"],
+        settings=Settings(**inputs["settings"]),
+        questions=tuple(inputs["questions"]),
+        sentences=tuple(inputs["sentences"]),
+        first=inputs["first"],
     )
 
 
 def _probe_from(answer: bytes) -> Probe:
-    given: dict[str, Any] = json.loads(answer)
+    inputs: dict[str, Any] = json.loads(answer)
     for name in _SPREADS:
-        given[name] = Spread(**given[name])
-    given["recall_filtered"] = {name: Spread(**value) for name, value in given["recall_filtered"].items()}
-    return Probe(**given)
+        inputs[name] = Spread(**inputs[name])
+    inputs["recall_filtered"] = {name: Spread(**value) for name, value in inputs["recall_filtered"].items()}
+    return Probe(**inputs)
 
 
 def main() -> None:
     """Do the job that comes in, and print what was measured."""
-    found = asyncio.run(probe(_job_from(sys.stdin.read())))
-    json.dump(asdict(found), sys.stdout)
+    results = asyncio.run(probe(_job_from(sys.stdin.read())))
+    json.dump(asdict(results), sys.stdout)
 
 
 if __name__ == "__main__":

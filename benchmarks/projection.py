@@ -140,13 +140,13 @@ def on_disk_bytes(dimension: int) -> float:
 
 def _scenario(measured: Measured, assumed: Assumed, *, memories: int, disk_gb: float) -> Scenario:
     spaces = max(1, memories // assumed.memories_per_space)
-    asked, written = assumed.recalls_per_day, assumed.remembers_per_day
-    rate = spaces * (asked + written) / DAY
+    request, written = assumed.recalls_per_day, assumed.remembers_per_day
+    rate = spaces * (request + written) / DAY
     shards = max(1, math.ceil(disk_gb / assumed.shard_disk_gb))
     tenfolds = max(0.0, math.log10(memories / shards / measured.memories))
     recall = _work(measured.recall, assumed, growth=1 + assumed.growth * tenfolds)
     remember = _work(measured.remember, assumed, growth=1 + assumed.growth * tenfolds)
-    share = written / (asked + written)
+    share = written / (request + written)
     lane = max(
         (1 - share) * recall.server + share * remember.server,
         ((1 - share) * recall.embedding + share * remember.embedding) / assumed.embedding_cores,

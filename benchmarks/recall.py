@@ -23,7 +23,7 @@ from benchmarks.recall_metrics import DEPTH, Answer, answer_of, by_category, qua
 from benchmarks.recall_plot import plot
 from benchmarks.recall_report import page
 from benchmarks.recall_sources import LOADERS, MADE, Dataset, choose
-from benchmarks.recall_store import House, KeptEmbedder, answers_of, fill, moved_in, sessions_of, time_recalls
+from benchmarks.recall_store import CachingEmbedder, Store, answers_of, fill, moved_in, sessions_of, time_recalls
 from benchmarks.timing import spread
 from scrubjay.app import make_embedder
 from scrubjay.errors import ScrubjayError
@@ -85,8 +85,8 @@ class Bench:
         model = self._make(settings)
         try:
             profile = await model.profile()
-            kept = KeptEmbedder(model, profile, folder=self._options.cache)
-            measured = [await self._measure(dataset, settings=settings, kept=kept) for dataset in datasets]
+            stored = CachingEmbedder(model, profile, folder=self._options.cache)
+            measured = [await self._measure(dataset, settings=settings, kept=stored) for dataset in datasets]
         finally:
             await model.close()
         return RecallResults(
@@ -97,21 +97,21 @@ class Bench:
             datasets=tuple(measured),
         )
 
-    async def _measure(self, one: Dataset, *, settings: Settings, kept: KeptEmbedder) -> Measured:
+    async def _measure(self, one: Dataset, *, settings: Settings, kept: CachingEmbedder) -> Measured:
         one = replace(one, collections=one.collections[: self._options.collections])
-        with self._bar(f"{one.name}: embedding what is not in the cache") as told:
-            await kept.learn(one.collections, progress=told)
+        with self._bar(f"{one.name}: embedding what is not in the cache") as reported:
+            await kept.learn(one.collections, progress=reported)
         backends, paces = dict[str, list[Answer]](), dict[str, Pace]()
         ways: list[Way] = []
         sessions: list[Answer] = []
         async with aclosing(self._houses(one, settings=settings, kept=kept)) as houses:
-            async for name, house in houses:
-                backends[name] = await self._answers(house, f"{one.name}: asking, {name}")
-                paces[name] = await self._pace(house, settings=settings)
+            async for name, store_ in houses:
+                backends[name] = await self._answers(store_, f"{one.name}: asking, {name}")
+                paces[name] = await self._pace(store_, settings=settings)
                 if name == _EMBEDDED:
-                    ways = await self._ways(one, house, backends[name])
-                    with self._bar(f"{one.name}: asking for sessions") as told:
-                        sessions = await sessions_of(house, progress=told)
+                    ways = await self._transports(one, store_, backends[name])
+                    with self._bar(f"{one.name}: asking for sessions") as reported:
+                        sessions = await sessions_of(store_, progress=reported)
         return Measured(
             dataset=one.name,
             origin=one.origin,
@@ -125,46 +125,46 @@ class Bench:
         )
 
     async def _houses(
-        self, one: Dataset, *, settings: Settings, kept: KeptEmbedder
-    ) -> AsyncGenerator[tuple[str, House]]:
+        self, one: Dataset, *, settings: Settings, kept: CachingEmbedder
+    ) -> AsyncGenerator[tuple[str, Store]]:
         """The same memories in each store, in folders that are gone afterwards."""
         async with _databases(self._options) as places:
             for name, url in places.items():
                 with tempfile.TemporaryDirectory(prefix="scrubjay-recall-") as folder:
                     there = replace(settings, home=folder, database_url=url)
-                    async with moved_in(there, one.collections, embedder=kept) as house:
-                        with self._bar(f"{one.name}: remembering, {name}") as told:
-                            await fill(house, progress=told)
-                        yield name, house
+                    async with moved_in(there, one.collections, embedder=kept) as store_:
+                        with self._bar(f"{one.name}: remembering, {name}") as reported:
+                            await fill(store_, progress=reported)
+                        yield name, store_
 
-    async def _ways(self, one: Dataset, house: House, product: list[Answer]) -> list[Way]:
-        found = [Way(name="Scrubjay", quality=quality(product)), Way(name="BM25 alone", quality=quality(_bm25(one)))]
+    async def _transports(self, one: Dataset, store_: Store, product: list[Answer]) -> list[Way]:
+        results = [Way(name="Scrubjay", quality=quality(product)), Way(name="BM25 alone", quality=quality(_bm25(one)))]
         others = [(f"{stage} alone", tuple(each for each in STAGES if each != stage)) for stage in ("words", "meaning")]
         if self._options.ablate:
-            left = [stage for stage in _ABLATED if house.engine.ranking.uses(stage)]
+            left = [stage for stage in _ABLATED if store_.engine.ranking.uses(stage)]
             others += [(f"without {stage}", (stage,)) for stage in left]
         for name, without in others:
-            answers = await self._answers(house, f"{one.name}: asking, {name}", without=without)
-            found.append(Way(name=name, quality=quality(answers)))
-        return found
+            answers = await self._answers(store_, f"{one.name}: asking, {name}", without=without)
+            results.append(Way(name=name, quality=quality(answers)))
+        return results
 
-    async def _answers(self, house: House, what: str, *, without: Sequence[str] = ()) -> list[Answer]:
-        with self._bar(what) as told:
-            return await answers_of(house, progress=told, without=without)
+    async def _answers(self, store_: Store, what: str, *, without: Sequence[str] = ()) -> list[Answer]:
+        with self._bar(what) as reported:
+            return await answers_of(store_, progress=reported, without=without)
 
-    async def _pace(self, house: House, *, settings: Settings) -> Pace:
-        with self._bar("asking as users do") as told:
-            rest = await time_recalls(house, embedder=house.engine.embedder, progress=told)
+    async def _pace(self, store_: Store, *, settings: Settings) -> Pace:
+        with self._bar("asking as users do") as reported:
+            rest = await time_recalls(store_, embedder=store_.engine.embedder, progress=reported)
         # One that has not heard the questions: embedders keep the vectors of the last ones.
         model = self._make(settings)
         try:
             await model.embed_query("Is the model loaded?")
-            with self._bar("the same, embedding the questions") as told:
-                anew = await time_recalls(house, embedder=model, progress=told, most=_EMBEDDED_ANEW)
+            with self._bar("the same, embedding the questions") as reported:
+                again = await time_recalls(store_, embedder=model, progress=reported, most=_EMBEDDED_ANEW)
         finally:
             await model.close()
         return Pace(
-            recall=spread(anew.seconds),
+            recall=spread(again.seconds),
             recall_rest=spread(rest.seconds),
             tokens_mean=sum(rest.tokens) / max(1, len(rest.tokens)),
             tokens_most=max(rest.tokens, default=0),
@@ -179,14 +179,14 @@ class Bench:
 
 
 def _bm25(one: Dataset) -> list[Answer]:
-    found: list[Answer] = []
+    results: list[Answer] = []
     for collection in one.collections:
         index = Bm25(collection.memories)
-        found += [
-            answer_of(asked.category, index.first(asked.text, count=DEPTH), gold=asked.gold)
-            for asked in collection.questions
+        results += [
+            answer_of(request.category, index.first(request.text, count=DEPTH), gold=request.gold)
+            for request in collection.questions
         ]
-    return found
+    return results
 
 
 @asynccontextmanager
@@ -235,8 +235,8 @@ def _options(arguments: Sequence[str]) -> Options:
     where.add_argument("--database", default="", help="also in this PostgreSQL database, in spaces of its own")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     parser.add_argument("--plot", type=Path, help="draw them into this SVG file")
-    given = parser.parse_args(arguments)
-    return Options(**vars(given))
+    inputs = parser.parse_args(arguments)
+    return Options(**vars(inputs))
 
 
 if __name__ == "__main__":

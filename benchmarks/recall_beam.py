@@ -35,15 +35,17 @@ def load_beam(path: Path) -> list[Collection]:
     """The chats of a file of rows, or of the repository's folders."""
     chats = [path] if (path.parent / _QUESTIONS).exists() and path.is_file() else _chats(path)
     if chats or path.is_dir():
-        found = [_collection(chat.parent.name, read_json(chat), read_json(chat.parent / _QUESTIONS)) for chat in chats]
+        results = [
+            _collection(chat.parent.name, read_json(chat), read_json(chat.parent / _QUESTIONS)) for chat in chats
+        ]
     else:
-        found = [
+        results = [
             _collection(text_of(row.get("conversation_id")) or str(number), row.get("chat"), _unfolded(row))
             for number, row in enumerate(tables_of(read_json(path)), 1)
         ]
-    if not any(one.questions for one in found):
+    if not any(item.questions for item in results):
         raise BadData(f"{path} is not of BEAM: expected {EXPECTED}")
-    return found
+    return results
 
 
 def _collection(name: str, chat: object, asked: object) -> Collection:
@@ -86,9 +88,9 @@ def _turns(chat: object) -> Iterator[Turn]:
 
 def _messages(value: object, session: str) -> Iterator[tuple[str, Table]]:
     if isinstance(value, list):
-        for place, one in enumerate(cast("list[object]", value), 1):
+        for place, item in enumerate(cast("list[object]", value), 1):
             # The outermost list is that of the sessions, unless its batches have numbers.
-            yield from _messages(one, session or (f"batch {place}" if isinstance(one, list | dict) else ""))
+            yield from _messages(item, session or (f"batch {place}" if isinstance(item, list | dict) else ""))
     elif isinstance(value, dict):
         table = cast("Table", value)
         if "role" in table and "content" in table:
@@ -103,25 +105,25 @@ def _numbers(value: object) -> Iterator[str]:
     if isinstance(value, dict):
         value = list(cast("Table", value).values())
     if isinstance(value, list):
-        for one in cast("list[object]", value):
-            yield from _numbers(one)
+        for item in cast("list[object]", value):
+            yield from _numbers(item)
     elif text := text_of(value):
         yield text
 
 
 def _unfolded(row: Table) -> object:
     """The questions of a row, which is written as a Python value."""
-    asked = row.get("probing_questions")
-    if not isinstance(asked, str):
-        return asked
+    request = row.get("probing_questions")
+    if not isinstance(request, str):
+        return request
     try:
-        return ast.literal_eval(asked)
+        return ast.literal_eval(request)
     except (ValueError, SyntaxError) as error:
         raise BadData(f"`probing_questions` cannot be read: {error}") from error
 
 
 def _chats(path: Path) -> list[Path]:
     """The chat of a folder, or those of the folders in it, that questions were written for."""
-    found = [*path.glob("chat.json"), *path.glob("*/chat.json")]
-    asked = [one for one in found if (one.parent / _QUESTIONS).exists()]
-    return sorted(asked, key=lambda one: by_number(one.parent))
+    results = [*path.glob("chat.json"), *path.glob("*/chat.json")]
+    request = [item for item in results if (item.parent / _QUESTIONS).exists()]
+    return sorted(request, key=lambda one: by_number(one.parent))

@@ -55,9 +55,9 @@ class Collection:
 
 def collection(name: str, memories: list[Turn], questions: list[Asked]) -> Collection:
     """A collection: evidence that is not among the memories is dropped, and questions that have no other."""
-    known = frozenset(turn.id for turn in memories)
-    sought = [replace(asked, gold=asked.gold & known) for asked in questions if asked.text]
-    return Collection(name=name, memories=tuple(memories), questions=tuple(one for one in sought if one.gold))
+    existing = frozenset(turn.id for turn in memories)
+    query = [replace(request, gold=request.gold & existing) for request in questions if request.text]
+    return Collection(name=name, memories=tuple(memories), questions=tuple(item for item in query if item.gold))
 
 
 def read_json(path: Path) -> object:
@@ -79,13 +79,13 @@ def files_of(path: Path) -> list[Path]:
     """A file, or the JSON files of a folder in the order of their names."""
     if not path.is_dir():
         return [path]
-    return sorted((one for one in path.iterdir() if one.suffix in (".json", ".jsonl")), key=by_number)
+    return sorted((item for item in path.iterdir() if item.suffix in (".json", ".jsonl")), key=by_number)
 
 
 def tables_of(value: object) -> Iterator[Table]:
     """The objects of a list, or the one object there is; anything else is left out."""
     several = cast("list[object]", value) if isinstance(value, list) else [value]
-    yield from (cast("Table", one) for one in several if isinstance(one, dict))
+    yield from (cast("Table", item) for item in several if isinstance(item, dict))
 
 
 def list_of(value: object) -> list[object]:

@@ -30,14 +30,14 @@ _TURN = re.compile(r"D:?\s*(\d+)\s*:\s*(\d+)")
 
 def load_locomo(path: Path) -> list[Collection]:
     """The conversations of locomo10.json, or of a part of it."""
-    found = [
-        chat(text_of(one.get("sample_id")) or f"conversation {number}", talk, one.get("qa"), categories=CATEGORIES)
-        for number, one in enumerate(tables_of(read_json(path)), 1)
-        for talk in tables_of(one.get("conversation"))
+    results = [
+        chat(text_of(item.get("sample_id")) or f"conversation {number}", talk, item.get("qa"), categories=CATEGORIES)
+        for number, item in enumerate(tables_of(read_json(path)), 1)
+        for talk in tables_of(item.get("conversation"))
     ]
-    if not any(one.questions for one in found):
+    if not any(item.questions for item in results):
         raise BadData(f"{path} is no LoCoMo file: expected {EXPECTED}")
-    return found
+    return results
 
 
 def chat(name: str, talk: Table, asked: object, *, categories: Mapping[str, str]) -> Collection:
@@ -59,18 +59,18 @@ def chat(name: str, talk: Table, asked: object, *, categories: Mapping[str, str]
 
 def _sessions(talk: Table) -> Iterator[int]:
     for name, value in talk.items():
-        if (found := _SESSION.fullmatch(name)) and isinstance(value, list):
-            yield int(found[1])
+        if (results := _SESSION.fullmatch(name)) and isinstance(value, list):
+            yield int(results[1])
 
 
 def _turns(talk: Table, number: int) -> Iterator[Turn]:
     at = moment_of(talk.get(f"session_{number}_date_time"))
-    for place, said in enumerate(tables_of(talk[f"session_{number}"]), 1):
-        text = _said(said)
+    for place, spoken in enumerate(tables_of(talk[f"session_{number}"]), 1):
+        text = _said(spoken)
         if text:
-            speaker = text_of(said.get("speaker"))
+            speaker = text_of(spoken.get("speaker"))
             yield Turn(
-                id=next(_turn_ids(said.get("dia_id")), f"D{number}:{place}"),
+                id=next(_turn_ids(spoken.get("dia_id")), f"D{number}:{place}"),
                 text=f"{speaker}: {text}" if speaker else text,
                 session=f"session {number}",
                 at=at,
@@ -85,5 +85,5 @@ def _said(said: Table) -> str:
 
 
 def _turn_ids(value: object) -> Iterator[str]:
-    named = " ".join([text_of(value), *(text_of(one) for one in list_of(value))])
+    named = " ".join([text_of(value), *(text_of(item) for item in list_of(value))])
     yield from (f"D{int(session)}:{int(turn)}" for session, turn in _TURN.findall(named))

@@ -28,8 +28,8 @@ def load_longmemeval(path: Path) -> list[Collection]:
     questions: list[Asked] = []
     for entry in tables_of(read_json(path)):
         gold: set[str] = set()
-        for session, at, said in _sessions(entry):
-            for place, turn in enumerate(said):
+        for session, at, spoken in _sessions(entry):
+            for place, turn in enumerate(spoken):
                 text = text_of(turn.get("content"))
                 if turn.get("role") != "user" or not text:
                     continue
@@ -47,10 +47,10 @@ def load_longmemeval(path: Path) -> list[Collection]:
                 today=moment_of(entry.get("question_date")),
             )
         )
-    found = collection(path.stem, list(turns.values()), questions)
-    if not found.questions:
+    results = collection(path.stem, list(turns.values()), questions)
+    if not results.questions:
         raise BadData(f"{path} is no LongMemEval file: expected {EXPECTED}")
-    return [found]
+    return [results]
 
 
 def _sessions(entry: Table) -> list[tuple[str, object, list[Table]]]:
@@ -61,4 +61,4 @@ def _sessions(entry: Table) -> list[tuple[str, object, list[Table]]]:
             f"{text_of(entry.get('question_id')) or 'a question'} has {len(sessions)} sessions, {len(names)} ids and "
             f"{len(dates)} dates: expected as many of each"
         )
-    return [(text_of(name), at, list(tables_of(said))) for name, at, said in zip(names, dates, sessions, strict=True)]
+    return [(text_of(name), at, list(tables_of(text))) for name, at, text in zip(names, dates, sessions, strict=True)]

@@ -28,14 +28,14 @@ def _conversation(speakers: tuple[str, str], source: random.Random) -> Collectio
     for number in range(_SESSIONS * _TURNS):
         session, place = divmod(number, _TURNS)
         speaker = speakers[place % 2]
-        said, question = invented_sentence(source), ""
+        text, question = invented_sentence(source), ""
         if number % _ASKED_EVERY == 0:
-            said, question = invented_pair(source)
+            text, question = invented_pair(source)
         name = f"{session + 1}:{place + 1}"
         memories.append(
             Turn(
                 id=name,
-                text=f"{speaker}: {said}",
+                text=f"{speaker}: {text}",
                 session=f"session {session + 1}",
                 at=_BEGIN + session * _A_WEEK,
                 speaker=speaker,

@@ -31,7 +31,7 @@ class Quality:
 
 def answer_of(category: str, found: Sequence[str], *, gold: Collection[str]) -> Answer:
     """Where what was sought stands among the first ten that were found."""
-    places = tuple(place for place, one in enumerate(found[:DEPTH], 1) if one in gold)
+    places = tuple(place for place, item in enumerate(found[:DEPTH], 1) if item in gold)
     return Answer(category=category, sought=len(gold), places=places)
 
 

@@ -23,9 +23,9 @@ def plot(results: RecallResults) -> str:
         f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
     ]
     top = _MARGIN
-    for one in results.datasets:
-        parts += _chart(one, top)
-        top += _height(one)
+    for item in results.datasets:
+        parts += _chart(item, top)
+        top += _height(item)
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 

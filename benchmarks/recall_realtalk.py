@@ -14,13 +14,13 @@ EXPECTED = (
 
 def load_realtalk(path: Path) -> list[Collection]:
     """One chat, or all chats of a folder."""
-    found = [
+    results = [
         chat(file.stem, talk, talk.get("qa"), categories=CATEGORIES)
         for file in files_of(path)
         for talk in tables_of(read_json(file))
     ]
     # A folder may hold more than the chats that questions were written for.
-    found = [one for one in found if one.questions]
-    if not found:
+    results = [item for item in results if item.questions]
+    if not results:
         raise BadData(f"{path} is no REALTALK file: expected {EXPECTED}")
-    return found
+    return results

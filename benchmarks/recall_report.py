@@ -23,32 +23,34 @@ def page(results: RecallResults) -> str:
             lines += ["", f"### {table.title}", "", *rows_of(table)]
         promises = verdicts(dataset)
         if promises:
-            lines += ["", *(f"- {'kept' if kept else '**missed**'}: {promise}" for promise, kept in promises)]
+            lines += ["", *(f"- {'kept' if stored else '**missed**'}: {promise}" for promise, stored in promises)]
     return "\n".join(lines) + "\n"
 
 
 def tables(one: Measured) -> list[Table]:
     """All tables of a data set."""
-    found = [
+    results = [
         _table("Recall", [(way.name, way.quality) for way in one.ways], beside=one.product),
         _table("By category", list(one.categories.items()), counted=True),
     ]
     if one.sessions is not None:
-        found.append(_table("By session", [("sessions, each where its first turn stands", one.sessions)], counted=True))
+        results.append(
+            _table("By session", [("sessions, each where its first turn stands", one.sessions)], counted=True)
+        )
     if len(one.backends) > 1:
-        found.append(_table("By backend", list(one.backends.items()), beside=one.product))
-    return [*found, _pace(one)]
+        results.append(_table("By backend", list(one.backends.items()), beside=one.product))
+    return [*results, _pace(one)]
 
 
 def verdicts(one: Measured) -> list[Verdict]:
     """Whether the backends find the same."""
     first, *others = one.backends.values()
-    found: list[Verdict] = []
+    results: list[Verdict] = []
     for name, other in zip(list(one.backends)[1:], others, strict=True):
         for what, here, there in (("R@5", first.r5, other.r5), ("R@10", first.r10, other.r10)):
             away = 100 * abs(here - there)
-            found.append(at_most(f"{what} on {name}", away, _POINTS_APART, "points from the embedded store"))
-    return found
+            results.append(at_most(f"{what} on {name}", away, _POINTS_APART, "points from the embedded store"))
+    return results
 
 
 def _facts(one: Measured) -> list[str]:
@@ -69,11 +71,11 @@ def _table(
         rows=tuple(
             (
                 name,
-                *((f"{found.questions:,}",) if counted else ()),
-                *(_share(value) for value in (found.r5, found.r10, found.all10, found.mrr, found.ndcg10)),
-                *((_points(found.r10 - beside.r10) if found is not beside else "",) if beside else ()),
+                *((f"{results.questions:,}",) if counted else ()),
+                *(_share(value) for value in (results.r5, results.r10, results.all10, results.mrr, results.ndcg10)),
+                *((_points(results.r10 - beside.r10) if results is not beside else "",) if beside else ()),
             )
-            for name, found in rows
+            for name, results in rows
         ),
     )
 

@@ -41,11 +41,11 @@ def choose(dataset: str, data: Path | None, *, environment: Mapping[str, str] | 
         return [_load(dataset, data)]
     named = (os.environ if environment is None else environment).get(DATA_VARIABLE, "")
     paths = [Path(part).expanduser() for part in named.split(os.pathsep) if part]
-    wanted = [dataset] if dataset else list(LOADERS)
-    found = [one for path in paths for one in _recognised(wanted, path)]
-    if not found and dataset:
+    expected = [dataset] if dataset else list(LOADERS)
+    results = [item for path in paths for item in _recognised(expected, path)]
+    if not results and dataset:
         raise BadData(f"no file of {dataset}: name one with --data, or in {DATA_VARIABLE}")
-    return found or [_made()]
+    return results or [_made()]
 
 
 def _made() -> Dataset:

@@ -31,7 +31,7 @@ _WARM_UP = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class House:
+class Store:
     """A filled store that is open: the spaces of the collections, and which memory is which turn."""
 
     engine: Engine
@@ -40,7 +40,7 @@ class House:
     turns: dict[str, Turn] = field(default_factory=dict[str, Turn])
 
 
-class KeptEmbedder:
+class CachingEmbedder:
     """The product's embedder, with the vectors of texts and of questions kept apart between runs."""
 
     def __init__(self, inner: Embedder, profile: Profile, *, folder: Path = FOLDER) -> None:
@@ -80,48 +80,48 @@ class KeptEmbedder:
 @asynccontextmanager
 async def moved_in(
     settings: Settings, collections: Sequence[Collection], *, embedder: Embedder
-) -> AsyncGenerator[House]:
+) -> AsyncGenerator[Store]:
     """A house with a fresh space for each collection, and nothing in them yet."""
     spaces = tuple(f"bench-{new_id()}" for _ in collections)
     async with opened(settings, embedder) as engine:
         unseen = replace(engine, access_log=_Unseen(engine.store, clock=engine.clock))
-        yield House(engine=unseen, collections=tuple(collections), spaces=spaces)
+        yield Store(engine=unseen, collections=tuple(collections), spaces=spaces)
 
 
-async def fill(house: House, *, progress: Progress) -> None:
+async def fill(store_: Store, *, progress: Progress) -> None:
     """Remember every turn, in the order in which they were said, and have the index ready."""
-    total = sum(len(collection.memories) for collection in house.collections)
-    for space, one in zip(house.spaces, house.collections, strict=True):
-        memory = MemoryClient.over(house.engine, Caller(space=space, agent="bench"))
-        for turn in one.memories:
-            house.turns.update(dict.fromkeys(await _remember(memory, turn), turn))
-            progress(len(house.turns), total)
-    await house.engine.index.rebuild()
+    total = sum(len(collection.memories) for collection in store_.collections)
+    for space, item in zip(store_.spaces, store_.collections, strict=True):
+        memory = MemoryClient.over(store_.engine, Caller(space=space, agent="bench"))
+        for turn in item.memories:
+            store_.turns.update(dict.fromkeys(await _remember(memory, turn), turn))
+            progress(len(store_.turns), total)
+    await store_.engine.index.rebuild()
 
 
-async def answers_of(house: House, *, progress: Progress, without: Sequence[str] = ()) -> list[Answer]:
+async def answers_of(store_: Store, *, progress: Progress, without: Sequence[str] = ()) -> list[Answer]:
     """Every question answered, by the turns that are found first; without some stages if they are named."""
-    ranking = house.engine.ranking
+    ranking = store_.engine.ranking
     left_out = replace(ranking, without=ranking.without.union(without))
-    questions = _questions(house, replace(house.engine, ranking=left_out))
-    found: list[Answer] = []
-    for memory, asked in questions:
-        turns = await _recall(house, memory, asked, limit=DEPTH)
-        found.append(answer_of(asked.category, [turn.id for turn in turns], gold=asked.gold))
-        progress(len(found), len(questions))
-    return found
+    questions = _questions(store_, replace(store_.engine, ranking=left_out))
+    results: list[Answer] = []
+    for memory, request in questions:
+        turns = await _recall(store_, memory, request, limit=DEPTH)
+        results.append(answer_of(request.category, [turn.id for turn in turns], gold=request.gold))
+        progress(len(results), len(questions))
+    return results
 
 
-async def sessions_of(house: House, *, progress: Progress) -> list[Answer]:
+async def sessions_of(store_: Store, *, progress: Progress) -> list[Answer]:
     """Every question that knows its sessions answered by sessions: each stands where its first turn does."""
-    questions = [(memory, asked) for memory, asked in _questions(house, house.engine) if asked.sessions]
-    found: list[Answer] = []
-    for memory, asked in questions:
-        turns = await _recall(house, memory, asked, limit=_TURNS_FOR_SESSIONS)
+    questions = [(memory, request) for memory, request in _questions(store_, store_.engine) if request.sessions]
+    results: list[Answer] = []
+    for memory, request in questions:
+        turns = await _recall(store_, memory, request, limit=_TURNS_FOR_SESSIONS)
         names = in_order(turn.session for turn in turns)
-        found.append(answer_of(asked.category, names, gold=asked.sessions))
-        progress(len(found), len(questions))
-    return found
+        results.append(answer_of(request.category, names, gold=request.sessions))
+        progress(len(results), len(questions))
+    return results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,15 +132,15 @@ class Timed:
     tokens: tuple[int, ...]
 
 
-async def time_recalls(house: House, *, embedder: Embedder, progress: Progress, most: int | None = None) -> Timed:
+async def time_recalls(store_: Store, *, embedder: Embedder, progress: Progress, most: int | None = None) -> Timed:
     """Ask as users do, with the defaults; `most` questions at most, taken from everywhere."""
-    questions = _questions(house, replace(house.engine, embedder=embedder))
+    questions = _questions(store_, replace(store_.engine, embedder=embedder))
     questions = questions[:: max(1, len(questions) // most)][:most] if most else questions
     seconds: list[float] = []
     tokens: list[int] = []
-    for number, (memory, asked) in enumerate(questions, 1):
+    for number, (memory, request) in enumerate(questions, 1):
         began = time.perf_counter()
-        answer = await memory.recall(asked.text, today=asked.today)
+        answer = await memory.recall(request.text, today=request.today)
         seconds.append(time.perf_counter() - began)
         tokens.append(answer.tokens)
         progress(number, len(questions))
@@ -155,12 +155,12 @@ class _Unseen(AccessLog):
         """Leave no trace."""
 
 
-def _questions(house: House, engine: Engine) -> list[tuple[MemoryClient, Asked]]:
+def _questions(store_: Store, engine: Engine) -> list[tuple[MemoryClient, Asked]]:
     return [
-        (memory, asked)
-        for space, one in zip(house.spaces, house.collections, strict=True)
+        (memory, request)
+        for space, item in zip(store_.spaces, store_.collections, strict=True)
         for memory in (MemoryClient.over(engine, Caller(space=space, agent="bench")),)
-        for asked in one.questions
+        for request in item.questions
     ]
 
 
@@ -178,6 +178,6 @@ async def _remember(memory: MemoryClient, turn: Turn) -> tuple[str, ...]:
     return done.ids
 
 
-async def _recall(house: House, memory: MemoryClient, asked: Asked, *, limit: int) -> list[Turn]:
-    found = await memory.recall(asked.text, limit=limit, max_tokens=_PLENTY, today=asked.today)
-    return [house.turns[hit.id] for hit in found.hits]
+async def _recall(store_: Store, memory: MemoryClient, asked: Asked, *, limit: int) -> list[Turn]:
+    results = await memory.recall(asked.text, limit=limit, max_tokens=_PLENTY, today=asked.today)
+    return [store_.turns[hit.id] for hit in results.hits]

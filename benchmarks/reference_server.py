@@ -19,7 +19,7 @@ async def measure(
     filled, timed = sentences[:-operations], sentences[-operations:]
     async with session(program, file=file) as server:
         for start in range(0, len(filled), _PORTION):
-            batch = [_entity(one, number) for number, one in enumerate(filled[start : start + _PORTION], start=start)]
+            batch = [_entity(item, number) for number, item in enumerate(filled[start : start + _PORTION], start=start)]
             await _done(server, "create_entities", {"entities": batch})
         entities = [_entity(sentence, number) for number, sentence in enumerate(timed, start=len(filled))]
         create = await _timed(

@@ -23,13 +23,13 @@ def tables(results: Results) -> tuple[Table, ...]:
     """All tables of a run."""
     measured = results.sizes
     makers = [("Writing and asking", _speed), ("Filling and opening", _bulk), ("Size and memory", _weight)]
-    found = [_table(title, measured, rows) for title, rows in makers]
-    compared = [one for one in measured if one.reference]
+    matches = [_table(title, measured, rows) for title, rows in makers]
+    compared = [item for item in measured if item.reference]
     if compared:
-        found.append(_table("Beside the reference knowledge-graph server", compared, _reference))
+        matches.append(_table("Beside the reference knowledge-graph server", compared, _reference))
     if results.serving is not None:
-        found += serving_tables(results.serving)
-    return tuple(found)
+        matches += serving_tables(results.serving)
+    return tuple(matches)
 
 
 def facts(results: Results) -> tuple[str, ...]:
@@ -59,26 +59,26 @@ def verdicts(results: Results) -> tuple[Verdict, ...]:
     first, last = results.sizes[0], results.sizes[-1]
     growth = last.probe.remember_rest.p50 / first.probe.remember_rest.p50
     at = f"at {last.size:,}"
-    found = [
+    matches = [
         at_most("store and index a memory, p50", size.probe.remember_rest.p50, MOST_WRITE_MS, f"ms at {size.size:,}")
         for size in results.sizes
     ]
     if last is not first:
-        found.append(at_most(f"its growth from {first.size:,} to {last.size:,}", growth, MOST_WRITE_GROWTH, "times"))
-    found.append(at_most("recall without embedding, p50", last.probe.recall_rest.p50, MOST_RECALL_MS, f"ms {at}"))
+        matches.append(at_most(f"its growth from {first.size:,} to {last.size:,}", growth, MOST_WRITE_GROWTH, "times"))
+    matches.append(at_most("recall without embedding, p50", last.probe.recall_rest.p50, MOST_RECALL_MS, f"ms {at}"))
     saving = _saving(last)
-    found.append(
+    matches.append(
         (f"bodies beside JSON: {saving:.0%} smaller {at}, {LEAST_SAVING:.0%} at least", saving >= LEAST_SAVING)
     )
     if last.size >= _FULL_SIZE:
         folder = (last.sizes.store + last.sizes.index) / _MB
-        found.append(at_most("data folder", folder, MOST_FOLDER_MB, f"MB {at}"))
-        found.append(at_most("data folder, as aimed for", folder, FOLDER_AIM_MB, f"MB {at}"))
+        matches.append(at_most("data folder", folder, MOST_FOLDER_MB, f"MB {at}"))
+        matches.append(at_most("data folder, as aimed for", folder, FOLDER_AIM_MB, f"MB {at}"))
     if results.serving is not None:
-        found += serving_verdicts(results.serving)
+        matches += serving_verdicts(results.serving)
     if results.watching is not None:
-        found.append(at_most("a scrape of the metrics, p50", results.watching.scrape.p50, MOST_SCRAPE_MS, "ms"))
-    return tuple(found)
+        matches.append(at_most("a scrape of the metrics, p50", results.watching.scrape.p50, MOST_SCRAPE_MS, "ms"))
+    return tuple(matches)
 
 
 def markdown(results: Results) -> str:
@@ -87,7 +87,7 @@ def markdown(results: Results) -> str:
     for table in tables(results):
         lines += ["", f"### {table.title}", "", *rows_of(table)]
     lines += ["", "### Promises", ""]
-    lines += [f"- {'kept' if kept else '**missed**'}: {promise}" for promise, kept in verdicts(results)]
+    lines += [f"- {'kept' if stored else '**missed**'}: {promise}" for promise, stored in verdicts(results)]
     return "\n".join(lines) + "\n"
 
 
@@ -97,33 +97,33 @@ Row = tuple[str, Callable[[Measured], str]]
 def _table(title: str, measured: Sequence[Measured], rows: Sequence[Row]) -> Table:
     return Table(
         title=title,
-        head=("", *(f"{one.size:,}" for one in measured)),
-        rows=tuple((name, *(show(one) for one in measured)) for name, show in rows),
+        head=("", *(f"{item.size:,}" for item in measured)),
+        rows=tuple((name, *(show(item) for item in measured)) for name, show in rows),
     )
 
 
 def _watching(results: Results) -> tuple[str, ...]:
-    if (one := results.watching) is None:
+    if (item := results.watching) is None:
         return ()
-    scrape = f"a scrape of {one.lines:,} lines of metrics {both(one.scrape)} ms"
-    adds = f"counting adds {one.recall_adds * 1000:.0f} µs to a recall ({one.recall_adds / one.recall:+.1%})"
+    scrape = f"a scrape of {item.lines:,} lines of metrics {both(item.scrape)} ms"
+    adds = f"counting adds {item.recall_adds * 1000:.0f} µs to a recall ({item.recall_adds / item.recall:+.1%})"
     return (f"Watching: {scrape}; {adds}",)
 
 
 def _steadiness(results: Results) -> tuple[str, ...]:
     """Embedding the same texts takes the same at every size: what differs is how busy the machine was."""
-    found: list[str] = []
+    matches: list[str] = []
     for name, times in (
         ("sentences", [size.probe.remember_embedding.p50 for size in results.sizes]),
         ("questions", [size.probe.recall_embedding.p50 for size in results.sizes]),
     ):
         if max(times) > min(times) * UNSTEADY:
             shown = ", ".join(ms(time) for time in times)
-            found.append(
+            matches.append(
                 f"Not a steady machine: embedding the same {name} took {shown} ms (p50) at these sizes, which has "
                 "nothing to do with the store; do not compare the columns more closely than that"
             )
-    return tuple(found)
+    return tuple(matches)
 
 
 def _saving(one: Measured) -> float:

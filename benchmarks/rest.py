@@ -49,11 +49,11 @@ class RestClient:
 
     async def remember(self, draft: Draft) -> object:
         """Remember a draft."""
-        asked = {
+        request = {
             "text": draft.text, "kind": draft.kind, "entities": draft.entities, "tags": draft.tags,
             "project": draft.project, "scope": draft.scope,
         }  # fmt: skip
-        return await self._ask(f"POST /api/v1/memories?space={self._space}", json.dumps(asked).encode())
+        return await self._ask(f"POST /api/v1/memories?space={self._space}", json.dumps(request).encode())
 
     async def _ask(self, line: str, body: bytes = b"") -> object:
         assert self._streams is not None
@@ -92,8 +92,8 @@ class Shift:
 
 async def measure_requests(running: Daemon, questions: Sequence[str]) -> Requests:
     """Recalls without a pause over several connections, from a process of its own; every question is known before."""
-    asked = tuple(questions[:_QUESTIONS])
-    job = Job(url=running.url, space=running.settings.space, questions=asked, is_repeated=False)
+    request = tuple(questions[:_QUESTIONS])
+    job = Job(url=running.url, space=running.settings.space, questions=request, is_repeated=False)
     async with RestClient(job.url, space=job.space) as client:
         for question in job.questions:
             await client.recall(question)
@@ -121,12 +121,14 @@ async def load(job: Job) -> Shift:
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     try:
-        told, _ = await asyncio.wait_for(child.communicate(json.dumps(to_json(job)).encode()), job.seconds + _LEAVING)
+        reported, _ = await asyncio.wait_for(
+            child.communicate(json.dumps(to_json(job)).encode()), job.seconds + _LEAVING
+        )
     finally:
         if child.returncode is None:
             child.kill()
             await child.wait()
-    return cast("Shift", from_json(Shift, json.loads(told)))
+    return cast("Shift", from_json(Shift, json.loads(reported)))
 
 
 async def _work(job: Job) -> Shift:
@@ -134,7 +136,7 @@ async def _work(job: Job) -> Shift:
     clients = [await RestClient(job.url, space=job.space).__aenter__() for _ in range(job.connections)]
     began, busy = time.perf_counter(), time.process_time()
     await asyncio.gather(
-        *(_client(one, number, job, shift, until=began + job.seconds) for number, one in enumerate(clients))
+        *(_client(item, number, job, shift, until=began + job.seconds) for number, item in enumerate(clients))
     )
     shift.seconds, shift.busy = time.perf_counter() - began, time.process_time() - busy
     for client in clients:

@@ -23,12 +23,12 @@ from benchmarks.embedders import KnowingEmbedder
 from benchmarks.figures import Filling, Measured, Reference, Results, Serving, Watching
 from benchmarks.filling import Ground, fill, opened, share_commits
 from benchmarks.nearest import compare_with_scan
+from benchmarks.observing_cost import measure_watching
 from benchmarks.probe import Job, probe_in_child
 from benchmarks.report import facts, markdown, tables, verdicts
 from benchmarks.serving import Job as ServingJob
 from benchmarks.serving import serve_in_child
 from benchmarks.size import weigh
-from benchmarks.watching import measure_watching
 from scrubjay.app import make_embedder
 from scrubjay.ports import Embedder
 from scrubjay.ports import Progress as Told
@@ -212,8 +212,8 @@ class Bench:
             self._console.print(grid)
         for fact in facts(results):
             self._console.print(f"- {fact}", highlight=False)
-        for promise, kept in verdicts(results):
-            self._console.print(f"[green]PASS[/green] {promise}" if kept else f"[red]MISS[/red] {promise}")
+        for promise, stored in verdicts(results):
+            self._console.print(f"[green]PASS[/green] {promise}" if stored else f"[red]MISS[/red] {promise}")
 
 
 async def _embedding_rate(embedder: Embedder, texts: Sequence[str]) -> float:

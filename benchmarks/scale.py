@@ -47,10 +47,10 @@ def main() -> None:
     sizes = sorted({int(size.replace(",", "").replace("_", "")) for size in sys.argv[1:]})
     if not sizes:
         raise SystemExit("usage: python -m benchmarks.scale SIZE…")
-    found = asyncio.run(_measure(sizes))
-    (FOLDER / "scale.json").write_text(json.dumps(asdict(found), indent=1) + "\n", encoding="utf-8")
-    (FOLDER / "scale.md").write_text(page(found), encoding="utf-8")
-    print(page(found))
+    results = asyncio.run(_measure(sizes))
+    (FOLDER / "scale.json").write_text(json.dumps(asdict(results), indent=1) + "\n", encoding="utf-8")
+    (FOLDER / "scale.md").write_text(page(results), encoding="utf-8")
+    print(page(results))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,11 +149,11 @@ async def _indexed(settings: Settings, embedder: KnowingEmbedder) -> tuple[str, 
     async with opened(settings, embedder) as engine:
         began = time.perf_counter()
         await engine.index.open()
-        told = await engine.index.describe()
-        while told.get("building") and time.perf_counter() - began < _LONGEST:
+        reported = await engine.index.describe()
+        while reported.get("building") and time.perf_counter() - began < _LONGEST:
             await asyncio.sleep(0.1)
-            told = await engine.index.describe()
-        return str(told["kind"]), time.perf_counter() - began
+            reported = await engine.index.describe()
+        return str(reported["kind"]), time.perf_counter() - began
 
 
 async def _servers(bench: _Bench, size: int, *, servers: int) -> Throughput:

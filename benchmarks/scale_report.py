@@ -37,21 +37,21 @@ def page(scale: Scale) -> str:
     lines = [f"- Memories: {scale.corpus}", ""]
     for table in (_sizes(scale.sizes), _throughput(scale)):
         lines += [f"### {table.title}", "", *rows_of(table), ""]
-    lines += [f"- {'kept' if kept else 'missed'}: {promise}" for promise, kept in verdicts(scale)]
+    lines += [f"- {'kept' if stored else 'missed'}: {promise}" for promise, stored in verdicts(scale)]
     return "\n".join(lines) + "\n"
 
 
 def verdicts(scale: Scale) -> list[Verdict]:
     """What was promised, what was measured, and whether it holds."""
-    found: list[Verdict] = []
+    results: list[Verdict] = []
     for size in scale.sizes:
         at = f"at {size.size:,}"
-        found += [
+        results += [
             at_most(f"recall on PostgreSQL {at}", size.turns.recall.times, _RECALL_AT_MOST, "times embedded"),
             at_most(f"remember on PostgreSQL {at}", size.turns.remember.times, _REMEMBER_AT_MOST, "times embedded"),
             at_most(f"results on PostgreSQL {at}", 100 * (1 - size.turns.same), _POINTS_AT_MOST, "points away"),
         ]
-    return found
+    return results
 
 
 def _sizes(sizes: Sequence[Size]) -> Table:
@@ -75,7 +75,7 @@ def _sizes(sizes: Sequence[Size]) -> Table:
         ("- built in, s", lambda one: f"{one.index_seconds:.1f}"),
     ]
     head = ("", *(f"{size.size:,}" for size in sizes))
-    cells = tuple((name, *(told(size) for size in sizes)) for name, told in rows + more)
+    cells = tuple((name, *(reported(size) for size in sizes)) for name, reported in rows + more)
     return Table(title="Embedded and PostgreSQL", head=head, rows=cells)
 
 
@@ -97,6 +97,6 @@ def _throughput(scale: Scale) -> Table:
         ("what runs out", lambda one: one.bottleneck),
         ("errors", lambda one: str(len(one.errors))),
     ]
-    head = ("", *(f"{one.servers} server{'s' if one.servers > 1 else ''}" for one in scale.throughput))
-    cells = tuple((name, *(told(one) for one in scale.throughput)) for name, told in rows)
+    head = ("", *(f"{item.servers} server{'s' if item.servers > 1 else ''}" for item in scale.throughput))
+    cells = tuple((name, *(reported(item) for item in scale.throughput)) for name, reported in rows)
     return Table(title=f"20 connections at {scale.served:,} memories", head=head, rows=cells)

@@ -39,16 +39,16 @@ async def measure_servers(
     folder: Path, url: str, questions: Sequence[str], *, servers: int, postmaster: int
 ) -> Throughput:
     """Ask so many servers at once, the connections shared among them; only the embeddings are known before."""
-    asked = tuple(questions[:_QUESTIONS])
+    request = tuple(questions[:_QUESTIONS])
     async with AsyncExitStack() as stack:
         homes = [folder / f"{servers}-{number}" for number in range(servers)]
         each = [replace(settings_for(home), database_url=url) for home in homes]
         running = [await stack.enter_async_context(daemon(settings)) for settings in each]
-        for one in running:
-            await _warm(one, asked)
-        busy, database = sum(one.busy for one in running), database_seconds(postmaster)
-        shifts = await asyncio.gather(*(load(_job(one, asked, servers=servers)) for one in running))
-        busy, database = sum(one.busy for one in running) - busy, database_seconds(postmaster) - database
+        for entry in running:
+            await _warm(entry, request)
+        busy, database = sum(item.busy for item in running), database_seconds(postmaster)
+        shifts = await asyncio.gather(*(load(_job(item, request, servers=servers)) for item in running))
+        busy, database = sum(item.busy for item in running) - busy, database_seconds(postmaster) - database
     return _told(shifts, busy=busy, database=database)
 
 

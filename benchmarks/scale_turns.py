@@ -49,7 +49,7 @@ async def measure_turns(
     same = await _agreement(embedded, postgres, questions)
     return Turns(
         recall=await _pair(both, _asking(questions, Filter()), len(questions)),
-        filtered={name: await _pair(both, _asking(questions, one), _FILTERED) for name, one in FILTERS.items()},
+        filtered={name: await _pair(both, _asking(questions, item), _FILTERED) for name, item in FILTERS.items()},
         remember=await _pair(both, lambda engine, number: engine.remember(waiting[number], who=CALLER), len(waiting)),
         same=same,
     )
@@ -75,7 +75,7 @@ async def _pair(both: tuple[Engine, Engine], do: Do, many: int) -> Pair:
 async def _agreement(one: Engine, other: Engine, questions: Sequence[str]) -> float:
     shares: list[float] = []
     for question in questions:
-        asked = Question(query=question, limit=_HITS, max_tokens=100_000)
-        first, second = [{hit.name for hit in (await each.recall(asked, who=CALLER)).hits} for each in (one, other)]
+        request = Question(query=question, limit=_HITS, max_tokens=100_000)
+        first, second = [{hit.name for hit in (await each.recall(request, who=CALLER)).hits} for each in (one, other)]
         shares.append(len(first & second) / max(1, len(first)))
     return sum(shares) / len(shares)

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
-from benchmarks.crowd import Job as CrowdJob
-from benchmarks.crowd import measure_crowd
+from benchmarks.concurrent_clients import Job as CrowdJob
+from benchmarks.concurrent_clients import measure_crowd
 from benchmarks.daemons import Daemon, copy_store, daemon, settings_for
-from benchmarks.figures import Crowd, Residence, Serving
+from benchmarks.figures import ConcurrentClients, MemoryUse, Serving
+from benchmarks.memory_use import weigh_agents, weigh_clients
 from benchmarks.npm_server import Program
-from benchmarks.residence import weigh_agents, weigh_clients
 from benchmarks.rest import measure_requests
 from benchmarks.starting import time_bridges, time_cold_starts
-from benchmarks.ways import compare_ways
+from benchmarks.transports import compare_transports
 from scrubjay.rpc.codec import from_json, to_json
 
 _ROOT = Path(__file__).parent.parent
@@ -74,13 +74,13 @@ async def measure_serving(job: Job) -> Serving:
     """Weigh and crowd a daemon with the product's defaults, compare the ways to one, and start some from nothing."""
     settings = settings_for(copy_store(job.store, job.folder / "served"))
     async with daemon(settings) as running:
-        one, many = await weigh_clients(running, job.questions, clients=_CLIENTS)
+        item, many = await weigh_clients(running, job.questions, clients=_CLIENTS)
         agents = await weigh_agents(running, job.questions, agents=_CLIENTS)
         bridges = await time_bridges(settings, job.program, file=job.folder / "reference.graph")
         requests = await measure_requests(running, job.questions)
         alone, crowd = await _crowds(running, job)
-        residence = Residence(one_client=one, clients=many, agents=agents, after_crowd=running.resident)
-    recall, remember = await compare_ways(
+        residence = MemoryUse(one_client=item, clients=many, agents=agents, after_crowd=running.resident)
+    recall, remember = await compare_transports(
         job.store, job.questions[:_RECALLS], job.sentences[:_REMEMBERS], folder=job.folder, first=job.size
     )
     return Serving(
@@ -96,7 +96,7 @@ async def measure_serving(job: Job) -> Serving:
     )
 
 
-async def _crowds(running: Daemon, job: Job) -> tuple[Crowd, Crowd]:
+async def _crowds(running: Daemon, job: Job) -> tuple[ConcurrentClients, ConcurrentClients]:
     """One client, then many."""
     alone = CrowdJob(
         settings=running.settings,

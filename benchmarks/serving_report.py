@@ -1,6 +1,6 @@
 """What was measured of the daemon and its clients, as tables, and whether the promises are kept."""
 
-from benchmarks.figures import Crowd, Serving
+from benchmarks.figures import ConcurrentClients, Serving
 from benchmarks.tables import Table, Verdict, at_most, both, ms
 from benchmarks.timing import Spread
 
@@ -14,7 +14,7 @@ _NONE = ""
 
 def serving_tables(serving: Serving) -> tuple[Table, ...]:
     """The tables of the part about serving."""
-    return _starts(serving), _ways(serving), _requests(serving), _clients(serving)
+    return _starts(serving), _transports(serving), _requests(serving), _clients(serving)
 
 
 def serving_facts(serving: Serving) -> tuple[str, ...]:
@@ -36,28 +36,28 @@ def serving_facts(serving: Serving) -> tuple[str, ...]:
 def serving_verdicts(serving: Serving) -> tuple[Verdict, ...]:
     """The promises about serving, and whether this run keeps them."""
     bridges, crowd = serving.bridges, serving.crowd
-    found = [at_most("a bridge until tools/list is answered, p50", bridges.start.p50, MOST_BRIDGE_MS, "ms")]
+    results = [at_most("a bridge until tools/list is answered, p50", bridges.start.p50, MOST_BRIDGE_MS, "ms")]
     if bridges.reference is not None:
         share = bridges.start.p50 / bridges.reference.p50
-        found.append(
+        results.append(
             (
                 f"beside the reference server's start: {share:.2f} of it, a third at most",
                 share <= MOST_BRIDGE_SHARE,
             )
         )
     for verb, ways in (("recall", serving.recall), ("remember", serving.remember)):
-        found.append(at_most(f"the socket adds to a {verb}, p50", ways.socket_adds, MOST_WAY_MS, "ms"))
-        found.append(at_most(f"REST adds to a {verb}, p50", ways.rest_adds, MOST_REST_MS, "ms"))
+        results.append(at_most(f"the socket adds to a {verb}, p50", ways.socket_adds, MOST_WAY_MS, "ms"))
+        results.append(at_most(f"REST adds to a {verb}, p50", ways.rest_adds, MOST_REST_MS, "ms"))
     requests = serving.requests
-    found.append(
+    results.append(
         (
             f"recalls by REST a second: {requests.per_second:,.0f}, {LEAST_REQUESTS:,.0f} at least, without an error",
             requests.per_second >= LEAST_REQUESTS and not requests.errors,
         )
     )
     wrong = len(crowd.errors) + crowd.lost
-    found.append((f"{crowd.clients} clients at once: {wrong} errors or lost writes, 0 at most", wrong == 0))
-    return tuple(found)
+    results.append((f"{crowd.clients} clients at once: {wrong} errors or lost writes, 0 at most", wrong == 0))
+    return tuple(results)
 
 
 def _starts(serving: Serving) -> Table:
@@ -76,7 +76,7 @@ def _starts(serving: Serving) -> Table:
     return Table(title="Starting", head=("", "ms"), rows=tuple(rows))
 
 
-def _ways(serving: Serving) -> Table:
+def _transports(serving: Serving) -> Table:
     ways = (serving.recall, serving.remember)
     return Table(
         title="The way to the daemon, without embedding",
@@ -94,17 +94,17 @@ def _ways(serving: Serving) -> Table:
 
 
 def _requests(serving: Serving) -> Table:
-    one = serving.requests
+    item = serving.requests
     return Table(
-        title=f"Recalls by REST over {one.connections} connections, {one.questions} questions that are embedded",
+        title=f"Recalls by REST over {item.connections} connections, {item.questions} questions that are embedded",
         head=("", ""),
         rows=(
-            ("recalls a second", f"{one.per_second:,.0f}"),
-            ("a recall, p50 / p99, ms", _ends(one.recall)),
-            ("the same where the answers are known too, a second", f"{one.repeated_per_second:,.0f}"),
-            ("- p50 / p99, ms", _ends(one.repeated)),
-            ("errors", str(len(one.errors))),
-            ("cores used by the daemon / by the client", f"{one.daemon_busy:.1f} / {one.clients_busy:.1f}"),
+            ("recalls a second", f"{item.per_second:,.0f}"),
+            ("a recall, p50 / p99, ms", _ends(item.recall)),
+            ("the same where the answers are known too, a second", f"{item.repeated_per_second:,.0f}"),
+            ("- p50 / p99, ms", _ends(item.repeated)),
+            ("errors", str(len(item.errors))),
+            ("cores used by the daemon / by the client", f"{item.daemon_busy:.1f} / {item.clients_busy:.1f}"),
         ),
     )
 
@@ -135,5 +135,5 @@ def _ends(spread: Spread) -> str:
     return f"{ms(spread.p50)} / {ms(spread.p99)}"
 
 
-def _cores(one: Crowd) -> str:
+def _cores(one: ConcurrentClients) -> str:
     return f"{one.daemon_busy:.1f} / {one.clients_busy:.1f}"

@@ -37,8 +37,8 @@ def resident_mb(pid: int | None = None) -> float:
     if sys.platform == "win32":
         return 0.0
     if pid is not None:
-        told = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, check=False, text=True)
-        return int(told.stdout or 0) / 1024
+        reported = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, check=False, text=True)
+        return int(reported.stdout or 0) / 1024
     import resource  # noqa: PLC0415 - not on every platform
 
     # macOS counts bytes here.
@@ -49,7 +49,7 @@ def busy_seconds(pid: int) -> float:
     """Seconds that a process has computed so far, on all cores; 0 where the system does not tell."""
     try:
         # Behind its name, which may hold anything, come its state and numbers: the 12th and 13th are what is wanted.
-        told = (_PROCESSES / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        reported = (_PROCESSES / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+    return (int(reported[11]) + int(reported[12])) / os.sysconf("SC_CLK_TCK")

@@ -66,13 +66,13 @@ class Weights:
 
     def by_table(self) -> Mapping[str, tuple[int, int]]:
         """Bytes of each table and of all its indexes, the largest first."""
-        found: dict[str, tuple[int, int]] = {}
+        results: dict[str, tuple[int, int]] = {}
         for relation in self.relations:
-            rows, indexes = found.get(relation.table, (0, 0))
-            found[relation.table] = (
+            rows, indexes = results.get(relation.table, (0, 0))
+            results[relation.table] = (
                 (rows, indexes + relation.size) if relation.index else (rows + relation.size, indexes)
             )
-        return dict(sorted(found.items(), key=lambda item: -sum(item[1])))
+        return dict(sorted(results.items(), key=lambda item: -sum(item[1])))
 
 
 def weigh_database(url: str) -> Weights:

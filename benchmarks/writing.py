@@ -97,13 +97,13 @@ async def measure(options: Options) -> list[Table]:
     embedder = make_embedder(Settings.load())
     try:
         profile = await embedder.profile()
-        found = [
+        results = [
             (f"{title}, {profile.model}, same from {profile.same:g}", await _merges(pairs, embedder=embedder))
             for title, pairs in _chosen(options)
         ]
     finally:
         await embedder.close()
-    return [merges.table(title) for title, merges in found]
+    return [merges.table(title) for title, merges in results]
 
 
 def _chosen(options: Options) -> list[tuple[str, list[Pair]]]:
@@ -115,7 +115,7 @@ def _chosen(options: Options) -> list[tuple[str, list[Pair]]]:
     if options.locomo is not None:
         chosen.append(("Facts with one thing swapped", _swapped(_observations(options.locomo))))
     if not chosen:
-        made = [Pair(kind="duplicate", first=one, second=other) for one, other in made_pairs()]
+        made = [Pair(kind="duplicate", first=item, second=other) for item, other in made_pairs()]
         chosen = [("Made pairs", made), ("Made facts with one thing swapped", _swapped(made_facts()))]
     return chosen
 
@@ -123,19 +123,19 @@ def _chosen(options: Options) -> list[tuple[str, list[Pair]]]:
 async def _merges(pairs: Sequence[Pair], *, embedder: Embedder) -> Merges:
     same = (await embedder.profile()).same
     vectors = await _embedded([text for pair in pairs for text in (pair.first, pair.second)], embedder=embedder)
-    found = Merges()
+    results = Merges()
     for pair in pairs:
         cosine = float(np.dot(vectors[pair.first], vectors[pair.second]))
-        found.note(pair.kind, sameness(pair.first, pair.second, cosine=cosine), same=same)
-    return found
+        results.note(pair.kind, sameness(pair.first, pair.second, cosine=cosine), same=same)
+    return results
 
 
 async def _embedded(texts: Sequence[str], *, embedder: Embedder) -> dict[str, Vector]:
     distinct = list(dict.fromkeys(texts))
     vectors: dict[str, Vector] = {}
     for start in range(0, len(distinct), _BATCH):
-        some = distinct[start : start + _BATCH]
-        vectors.update(zip(some, await embedder.embed(some), strict=True))
+        items = distinct[start : start + _BATCH]
+        vectors.update(zip(items, await embedder.embed(items), strict=True))
     return vectors
 
 
@@ -143,8 +143,8 @@ def _sts(file: Path) -> list[Pair]:
     rows = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
     scored = [(float(row[4]), row[5], row[6]) for row in rows if len(row) >= _STS_COLUMNS]
     return [
-        Pair(kind="duplicate" if score >= _DUPLICATE else "distinct", first=one, second=other)
-        for score, one, other in scored
+        Pair(kind="duplicate" if score >= _DUPLICATE else "distinct", first=item, second=other)
+        for score, item, other in scored
         if score >= _DUPLICATE or score <= _DISTINCT
     ]
 
@@ -165,21 +165,21 @@ def _observations(file: Path) -> list[str]:
         fact[0]
         for conversation in conversations
         for session in conversation["observation"].values()
-        for told in session.values()
-        for fact in told
+        for reported in session.values()
+        for fact in reported
     ]
     return list(dict.fromkeys(facts))
 
 
 def _swapped(facts: Sequence[str]) -> list[Pair]:
     random, names = Random(_SEED), names_in(facts)
-    found = [
+    results = [
         Pair(kind=kind, first=fact, second=changed)
         for fact in facts
         for kind, changed in swaps_of(fact, names=names, random=random)
         if changed != fact
     ]
-    return sorted(found, key=lambda pair: KINDS.index(pair.kind))
+    return sorted(results, key=lambda pair: KINDS.index(pair.kind))
 
 
 def _options(arguments: Sequence[str]) -> Options:

@@ -64,13 +64,13 @@ async def _row(ground: Ground, sentences: Sequence[str], *, size: int) -> tuple[
         await _timed(engine, fresh[:20])
         bare, full, merged = list[float](), list[float](), 0
         # By turns, since the machine has good moments and bad ones.
-        for one, other in zip(fresh[20::2], fresh[21::2], strict=False):
-            bare.append((await _timed(plain, [one]))[0])
+        for entry, other in zip(fresh[20::2], fresh[21::2], strict=False):
+            bare.append((await _timed(plain, [entry]))[0])
             seconds, count = await _timed(engine, [other])
             full.append(seconds)
             merged += count
     low, high, worst = np.median(bare), np.median(full), np.percentile(full, 95)
-    milliseconds = tuple(f"{float(one) * 1000:.1f}" for one in (low, high, high - low, worst))
+    milliseconds = tuple(f"{float(item) * 1000:.1f}" for item in (low, high, high - low, worst))
     return (f"{size:,}", *milliseconds, f"{merged:,} of {len(full):,}")
 
 

@@ -29,8 +29,8 @@ _NOT_NAMES = frozenset((*_DAYS, *_MONTHS, "The", "This", "That", "They", "She", 
 
 def names_in(texts: Iterable[str]) -> tuple[str, ...]:
     """What is written with a capital letter in the middle of a sentence, in order of its first use."""
-    found = dict.fromkeys(name for text in texts for name in _NAME.findall(text))
-    return tuple(name for name in found if name not in _NOT_NAMES)
+    results = dict.fromkeys(name for text in texts for name in _NAME.findall(text))
+    return tuple(name for name in results if name not in _NOT_NAMES)
 
 
 def swaps_of(text: str, *, names: Sequence[str], random: Random) -> Iterator[tuple[str, str]]:
@@ -54,7 +54,7 @@ def made_facts() -> tuple[str, ...]:
         "In June {0} will start a course in pottery at the school in Graz.",
         "The service that {0} runs was down for 40 minutes yesterday.",
     )
-    return tuple(one.format(name) for name in who for one in what)
+    return tuple(item.format(name) for name in who for item in what)
 
 
 def made_pairs() -> tuple[tuple[str, str], ...]:
@@ -78,24 +78,24 @@ def _other(choices: Sequence[str], than: str, random: Random) -> str:
 
 
 def _numbers(text: str, random: Random) -> Iterator[str]:
-    for found in _NUMBER.finditer(text):
-        if found[0].isdigit():
-            yield _replaced(text, found, str(int(found[0]) + random.choice((1, 2, 7, 10))))
+    for results in _NUMBER.finditer(text):
+        if results[0].isdigit():
+            yield _replaced(text, results, str(int(results[0]) + random.choice((1, 2, 7, 10))))
         else:
-            word = _other(_WORDS, found[0], random)
-            yield _replaced(text, found, word.capitalize() if found[0][0].isupper() else word)
+            word = _other(_WORDS, results[0], random)
+            yield _replaced(text, results, word.capitalize() if results[0][0].isupper() else word)
 
 
 def _dates(text: str, random: Random) -> Iterator[str]:
     for pattern, choices in ((_WEEKDAY, _DAYS), (_MONTH, _MONTHS)):
-        yield from (_replaced(text, found, _other(choices, found[0], random)) for found in pattern.finditer(text))
-    for found in _YEAR.finditer(text):
-        yield _replaced(text, found, str(int(found[0]) + random.choice((-2, -1, 1, 3))))
-    for found in _RELATIVE.finditer(text):
-        yield _replaced(text, found, f"{_other(('last', 'next'), found[1], random)} {found[2]}")
-        yield _replaced(text, found, f"{found[1]} {_other(_UNITS, found[2], random)}")
-    for found in _NEAR.finditer(text):
-        yield _replaced(text, found, _other(("yesterday", "today", "tomorrow"), found[0], random))
+        yield from (_replaced(text, results, _other(choices, results[0], random)) for results in pattern.finditer(text))
+    for results in _YEAR.finditer(text):
+        yield _replaced(text, results, str(int(results[0]) + random.choice((-2, -1, 1, 3))))
+    for results in _RELATIVE.finditer(text):
+        yield _replaced(text, results, f"{_other(('last', 'next'), results[1], random)} {results[2]}")
+        yield _replaced(text, results, f"{results[1]} {_other(_UNITS, results[2], random)}")
+    for results in _NEAR.finditer(text):
+        yield _replaced(text, results, _other(("yesterday", "today", "tomorrow"), results[0], random))
 
 
 def _names(text: str, names: Sequence[str], random: Random) -> Iterator[str]:
@@ -103,20 +103,20 @@ def _names(text: str, names: Sequence[str], random: Random) -> Iterator[str]:
         if name not in names or len(names) == 1:
             continue
         places = list(re.finditer(rf"\b{name}\b", text))
-        for found in places:
-            yield _replaced(text, found, _other(names, name, random))
+        for results in places:
+            yield _replaced(text, results, _other(names, name, random))
         if len(places) > 1:
             yield re.sub(rf"\b{name}\b", _other(names, name, random), text)
 
 
 def _negations(text: str) -> Iterator[str]:
-    for found in _AUXILIARY.finditer(text):
-        yield text[: found.end()] + " not" + text[found.end() :]
-        if found[0] in ("is", "are", "was", "were", "has", "does", "did"):
-            yield text[: found.end()] + "n't" + text[found.end() :]
-    if found := _VERB.match(text):
-        yield f"{found[1]} never {found[2]}{text[found.end() :]}"
-        if found[2].endswith("s"):
-            yield f"{found[1]} does not {found[2][:-1]}{text[found.end() :]}"
-    for found in _NEGATED.finditer(text):
-        yield text[: found.start()] + text[found.end() :]
+    for results in _AUXILIARY.finditer(text):
+        yield text[: results.end()] + " not" + text[results.end() :]
+        if results[0] in ("is", "are", "was", "were", "has", "does", "did"):
+            yield text[: results.end()] + "n't" + text[results.end() :]
+    if results := _VERB.match(text):
+        yield f"{results[1]} never {results[2]}{text[results.end() :]}"
+        if results[2].endswith("s"):
+            yield f"{results[1]} does not {results[2][:-1]}{text[results.end() :]}"
+    for results in _NEGATED.finditer(text):
+        yield text[: results.start()] + text[results.end() :]

@@ -64,12 +64,12 @@ async def measure_tags(path: Path, *, most: int | None = None) -> TagFigures:
     try:
         async with _filled(targets) as store:
             began = time.perf_counter()
-            found = [await _after(source, store=store, embedder=embedder) for source, _ in pairs]
+            results = [await _after(source, store=store, embedder=embedder) for source, _ in pairs]
             took = (time.perf_counter() - began) / len(pairs)
-        others = [one for half in (0, 1) for one in await _of_half(targets, half, embedder=embedder)]
+        others = [item for half in (0, 1) for item in await _of_half(targets, half, embedder=embedder)]
     finally:
         await embedder.close()
-    graded = [_grade(pair, after) for pair, after in zip(pairs, found, strict=True)]
+    graded = [_grade(pair, after) for pair, after in zip(pairs, results, strict=True)]
     right, wrong = _shares(graded)
     return TagFigures(
         sources=len(pairs),
@@ -108,8 +108,8 @@ async def _filled(tags: Sequence[str]) -> AsyncGenerator[RecordStore]:
 
 
 async def _after(tag: str, *, store: RecordStore, embedder: Embedder) -> tuple[str, ...]:
-    found = await preview([tag], text="", space=_SPACE, rules=_RULES, store=store, embedder=embedder)
-    return found.after
+    results = await preview([tag], text="", space=_SPACE, rules=_RULES, store=store, embedder=embedder)
+    return results.after
 
 
 def _grade(pair: _Pair, after: Sequence[str]) -> str:
@@ -117,7 +117,7 @@ def _grade(pair: _Pair, after: Sequence[str]) -> str:
     source, target = pair
     if target in after:
         return "right"
-    return "wrong" if any(one != source for one in after) else ""
+    return "wrong" if any(item != source for item in after) else ""
 
 
 def _shares(graded: Sequence[str]) -> tuple[float, float]:

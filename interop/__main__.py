@@ -12,7 +12,7 @@ from pathlib import Path
 from interop import conformance, inspector, openapi, sdks
 from interop.checks import Check, Stage, run_all
 from interop.fixture import TOOLSET
-from interop.places import Workshop
+from interop.paths import Workshop
 from interop.processes import Failed
 from interop.servers import serving
 

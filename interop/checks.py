@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from interop.places import Workshop
+from interop.paths import Workshop
 from interop.processes import Failed
 from interop.servers import Served
 
@@ -40,12 +40,12 @@ async def _run(check: Check, turn: asyncio.Semaphore) -> int:
     async with turn:
         began = time.monotonic()
         try:
-            told, failed = await check.run(), 0
+            reported, failed = await check.run(), 0
         except (Failed, OSError, LookupError, TypeError, ValueError) as error:
             # What a client prints is taken apart as if it were right; where it is not, that is the failure.
-            told, failed = _complaint(error), 1
+            reported, failed = _complaint(error), 1
         seconds = time.monotonic() - began
-        print(f"{'FAIL' if failed else 'ok':4} {seconds:6.1f} s  {check.name}: {told}", flush=True)
+        print(f"{'FAIL' if failed else 'ok':4} {seconds:6.1f} s  {check.name}: {reported}", flush=True)
     return failed
 
 

@@ -101,8 +101,8 @@ class _Suite:
     async def _run(self) -> Results:
         job_runner = self.stage.job_runner
         folder = job_runner.folder / f"conformance-{self.name}-{self.era}"
-        asked = ("--url", self.server.mcp, "--suite", "all", "--spec-version", self.era, "--output-dir", folder)
-        done = await job_runner.run_package(_SUITE, "server", *asked, seconds=_RUNNING)
+        request = ("--url", self.server.mcp, "--suite", "all", "--spec-version", self.era, "--output-dir", folder)
+        done = await job_runner.run_package(_SUITE, "server", *request, seconds=_RUNNING)
         # It exits with 1 for any failure; only its summary tells that it came to the end.
         if "=== SUMMARY ===" not in done.out:
             raise Failed(f"the suite stopped: {(done.errors or done.out)[-1_000:]}")
@@ -113,13 +113,13 @@ def results_from(files: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> Re
     """What is in the suite's files: the name of each one's folder, and its checks."""
     passed: Counter[str] = Counter()
     findings: list[Finding] = []
-    for folder, found in files:
+    for folder, results in files:
         named = _FOLDER.fullmatch(folder)
         if named is None:
             raise Failed(f"{folder} is no folder of results")
         scenario = named["scenario"]
-        passed[scenario] += sum(one["status"] == "SUCCESS" for one in found)
-        findings += [_finding(scenario, one) for one in found if one["status"] not in _FINE]
+        passed[scenario] += sum(item["status"] == "SUCCESS" for item in results)
+        findings += [_finding(scenario, item) for item in results if item["status"] not in _FINE]
     return Results(passed=passed, findings=tuple(sorted(findings)))
 
 
@@ -128,21 +128,21 @@ def expected_failures(text: str, *, era: str) -> dict[tuple[str, str], str]:
     expected: dict[tuple[str, str], str] = {}
     for entry in tomllib.loads(text)["failure"]:
         for line in entry["checks"]:
-            found = _EXPECTED.fullmatch(line)
-            if found is None:
+            results = _EXPECTED.fullmatch(line)
+            if results is None:
                 raise Failed(f"{_LIST.name} has a line that says nothing: {line}")
-            if found["era"] in (era, "*"):
-                expected[found["scenario"], found["check"]] = entry["reason"]
+            if results["era"] in (era, "*"):
+                expected[results["scenario"], results["check"]] = entry["reason"]
     return expected
 
 
 def disagreements(results: Results, expected: Mapping[tuple[str, str], str]) -> list[str]:
     """What failed and should not have, and what should have failed and did not."""
-    found = {finding.key for finding in results.findings}
+    matches = {finding.key for finding in results.findings}
     unexpected = [finding for finding in results.findings if finding.key not in expected]
     return [
-        *(f"{one.scenario}/{one.check}: {one.status} {one.message[:300]}" for one in unexpected),
-        *(f"{'/'.join(key)}: passes now, take it off {_LIST.name}" for key in expected if key not in found),
+        *(f"{item.scenario}/{item.check}: {item.status} {item.message[:300]}" for item in unexpected),
+        *(f"{'/'.join(key)}: passes now, take it off {_LIST.name}" for key in expected if key not in matches),
     ]
 
 

@@ -40,8 +40,12 @@ class Known:
         body = self.shown_by.get("body")
         headers = {"content-type": self.shown_by.get("kind", "application/json")} if body is not None else {}
         headers |= dict(line.split(": ", 1) for line in self.shown_by.get("headers", "").splitlines())
-        told = self._asked(self.finding.operation, url, headers=headers, body=None if body is None else body.encode())
-        return told if "then" not in self.shown_by else self._asked(self.shown_by["then"], url, headers={}, body=None)
+        reported = self._asked(
+            self.finding.operation, url, headers=headers, body=None if body is None else body.encode()
+        )
+        return (
+            reported if "then" not in self.shown_by else self._asked(self.shown_by["then"], url, headers={}, body=None)
+        )
 
     def _asked(self, operation: str, url: str, *, headers: Mapping[str, str], body: bytes | None) -> str:
         method, _, path = operation.partition(" ")
@@ -63,8 +67,8 @@ def known_findings(text: str | None = None) -> Iterator[Known]:
 def problem_of(answer: bytes) -> str:
     """What an answer says is wrong: the code, and the field if it names one; nothing, if it is no problem."""
     try:
-        told = json.loads(answer)
-        return "/".join(filter(None, (told["code"], told.get("field", ""))))
+        reported = json.loads(answer)
+        return "/".join(filter(None, (reported["code"], reported.get("field", ""))))
     except (ValueError, LookupError, TypeError, AttributeError):
         return ""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interop.checks import Check, Stage
-from interop.places import NO_DAEMON
+from interop.paths import NO_DAEMON
 from interop.processes import Failed
 from interop.servers import ERAS, HTTP, NEWER, OLDER, WAYS
 
@@ -47,9 +47,9 @@ class _Inspector:
         _require("recall" in _names(tools["tools"]), "recall is not listed", tools)
         text = f"The inspector came by {self.way} and spoke {self.era}."
         made = await self._ask("tools/call", "--tool-name", "remember", "--tool-args-json", json.dumps({"text": text}))
-        asked = json.dumps({"query": text, "limit": 1})
-        found = await self._ask("tools/call", "--tool-name", "recall", "--tool-args-json", asked)
-        _require(found["structuredContent"]["hits"][0]["passage"] == text, "recall finds something else", found)
+        request = json.dumps({"query": text, "limit": 1})
+        results = await self._ask("tools/call", "--tool-name", "recall", "--tool-args-json", request)
+        _require(results["structuredContent"]["hits"][0]["passage"] == text, "recall finds something else", results)
         await self._read(f"memory://default/{made['structuredContent']['name']}", text)
         prompts = await self._ask("prompts/list")
         _require("what_do_you_know_about" in _names(prompts["prompts"]), "a prompt is not listed", prompts)
@@ -68,14 +68,14 @@ class _Inspector:
         templates = await self._ask("resources/templates/list")
         _require(templates["resourceTemplates"][0]["uriTemplate"].startswith("memory://"), "no template", templates)
         listed = await self._ask("resources/list")
-        _require(uri in [one["uri"] for one in listed["resources"]], f"{uri} is not listed", listed)
+        _require(uri in [item["uri"] for item in listed["resources"]], f"{uri} is not listed", listed)
         read = await self._ask("resources/read", "--uri", uri)
         _require(text in read["contents"][0]["text"], f"{uri} says something else", read)
 
     async def _ask(self, method: str, *options: str) -> dict[str, Any]:
         """What one command prints; any complaint on standard error is a failure, also when the exit code is 0."""
-        asked = ("--protocol-era", _ERAS[self.era], "--method", method, "--format", "json", *options)
-        done = await self.stage.job_runner.run_package(_CLI, *self._target(), *asked)
+        request = ("--protocol-era", _ERAS[self.era], "--method", method, "--format", "json", *options)
+        done = await self.stage.job_runner.run_package(_CLI, *self._target(), *request)
         printed = done.must_succeed()
         if done.errors.strip():
             raise Failed(f"{method}: {done.errors.strip()[:1_000]}")
@@ -98,4 +98,4 @@ def _require(is_so: bool, complaint: str, seen: Mapping[str, object]) -> None:
 
 
 def _names(listed: list[dict[str, Any]]) -> list[str]:
-    return [one["name"] for one in listed]
+    return [item["name"] for item in listed]

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from interop.checks import Check, Stage
 from interop.exceptions import LIST, asked, known_findings
-from interop.invented import Report, disagreements, report_from, require_complete
 from interop.processes import Failed, run
+from interop.schemathesis_results import Report, disagreements, report_from, require_complete
 from interop.servers import Served, serving
 
 _CONFIG = Path(__file__).with_name("schemathesis.toml")
@@ -54,10 +54,8 @@ class _Trial:
         # Whoever has one space only meets less of what there is.
         if complaints := disagreements(report, list(known_findings()), must_meet=not self.people):
             raise Failed("\n".join(complaints))
-        known = sum(report.findings.values())
-        return (
-            f"{operations} operations, {report.requests:,} requests, {known} refused as the list of exceptions has it"
-        )
+        existing = sum(report.findings.values())
+        return f"{operations} operations, {report.requests:,} requests, {existing} refused as the exceptions list says"
 
     async def _token(self, server: Served, person: str) -> str:
         """A token for a space of one's own, which may be used as often as it is needed here."""
@@ -127,5 +125,5 @@ def _answer(
 def _require_shown(server: Served) -> None:
     """Raises Failed where a request of the list is not refused as the list has it."""
     for finding in known_findings():
-        if finding.shown_by and (told := finding.shown(server.url)) != finding.finding.problem:
-            raise Failed(f"{finding.finding}: is {told} now, take it off {LIST.name}")
+        if finding.shown_by and (reported := finding.shown(server.url)) != finding.finding.problem:
+            raise Failed(f"{finding.finding}: is {reported} now, take it off {LIST.name}")

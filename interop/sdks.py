@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from interop.checks import Check, Stage
-from interop.places import OLD_SDK
+from interop.paths import OLD_SDK
 from interop.processes import run
 from interop.servers import ERAS, OLDER, WAYS
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from interop.places import Workshop
+from interop.paths import Workshop
 from interop.processes import Failed, in_background
 from scrubjay.paths import socket_file
 

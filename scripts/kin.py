@@ -34,15 +34,15 @@ def main() -> None:
     np.fill_diagonal(near, 0.0)
     best = np.argsort(-near, axis=1)[:, :_MOST]
     closeness = np.take_along_axis(near, best, axis=1)
-    kept = closeness >= _LEAST
+    stored = closeness >= _LEAST
     np.savez_compressed(
         TARGET,
         terms=np.frombuffer("\n".join(words).encode(), dtype=np.uint8),
-        counts=kept.sum(axis=1).astype(np.uint8),
-        kin=best[kept].astype(np.uint16),
-        closeness=np.round(closeness[kept] * 255).astype(np.uint8),
+        counts=stored.sum(axis=1).astype(np.uint8),
+        kin=best[stored].astype(np.uint16),
+        closeness=np.round(closeness[stored] * 255).astype(np.uint8),
     )
-    print(f"{len(words):,} words, {int(kept.sum()):,} pairs, {TARGET.stat().st_size:,} bytes")
+    print(f"{len(words):,} words, {int(stored.sum()):,} pairs, {TARGET.stat().st_size:,} bytes")
 
 
 async def _embedded(words: list[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:

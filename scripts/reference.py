@@ -102,7 +102,7 @@ def rest_page() -> str:
 
 def errors_page() -> str:
     """Every error, with what it means on each surface."""
-    meanings = {found["name"]: found["meaning"] or "" for found in _BRANCH.finditer(inspect.getdoc(errors) or "")}
+    meanings = {results["name"]: results["meaning"] or "" for results in _BRANCH.finditer(inspect.getdoc(errors) or "")}
     rows = [
         (
             f"`{error.__name__}`",
@@ -142,11 +142,11 @@ def _command(command: TyperCommand, *, path: str) -> str:
 
 
 def _tool(tool: Tool) -> str:
-    given = cast("dict[str, dict[str, Json]]", tool.input.get("properties", {}))
+    inputs = cast("dict[str, dict[str, Json]]", tool.input.get("properties", {}))
     needed = cast("list[str]", tool.input.get("required", []))
     rows = [
         (f"`{name}`" + (" (needed)" if name in needed else ""), _type(schema), str(schema.get("description", "")))
-        for name, schema in given.items()
+        for name, schema in inputs.items()
     ]
     table = _table(("argument", "type", "meaning"), rows) if rows else "It takes no arguments."
     answer = ", ".join(f"`{name}`" for name in cast("dict[str, Json]", tool.output.get("properties", {})))
@@ -155,7 +155,7 @@ def _tool(tool: Tool) -> str:
 
 def _operation(call: str, operation: dict[str, Json]) -> str:
     parts = [f"### {operation['operationId']}", f"`{call}`: {operation['description']}"]
-    parameters = [cast("dict[str, Json]", one) for one in cast("list[Json]", operation.get("parameters", []))]
+    parameters = [cast("dict[str, Json]", item) for item in cast("list[Json]", operation.get("parameters", []))]
     rows = [
         (
             f"`{parameter['name']}`" + (" (needed)" if parameter.get("required") else ""),
@@ -179,16 +179,16 @@ def _operation(call: str, operation: dict[str, Json]) -> str:
 def _content(told: dict[str, Json]) -> str:
     kinds = cast("_Parts", told.get("content", {}))
     return " or ".join(
-        _type(cast("dict[str, Json]", one["schema"])) if kind == "application/json" else f"`{kind}`"
-        for kind, one in kinds.items()
+        _type(cast("dict[str, Json]", item["schema"])) if kind == "application/json" else f"`{kind}`"
+        for kind, item in kinds.items()
     )
 
 
 def _schema(name: str, schema: dict[str, Json]) -> str:
     needed = cast("list[str]", schema.get("required", []))
     rows = [
-        (f"`{field}`" + (" (needed)" if field in needed else ""), _type(one), str(one.get("description", "")))
-        for field, one in cast("_Parts", schema["properties"]).items()
+        (f"`{field}`" + (" (needed)" if field in needed else ""), _type(item), str(item.get("description", "")))
+        for field, item in cast("_Parts", schema["properties"]).items()
     ]
     return f"### {name} in JSON\n\n{schema.get('description', '')}\n\n{_table(('field', 'type', 'meaning'), rows)}"
 
@@ -198,13 +198,13 @@ def _type(schema: dict[str, Json]) -> str:
         name = str(schema["$ref"]).rpartition("/")[2]
         return "any" if name == "JsonValue" else f"[{name}](#{name.lower()}-in-json)"
     if "anyOf" in schema:
-        return " or ".join(_type(cast("dict[str, Json]", one)) for one in cast("list[Json]", schema["anyOf"]))
+        return " or ".join(_type(cast("dict[str, Json]", item)) for item in cast("list[Json]", schema["anyOf"]))
     if "enum" in schema:
-        return "one of " + ", ".join(f"`{one}`" for one in cast("list[Json]", schema["enum"]))
+        return "one of " + ", ".join(f"`{item}`" for item in cast("list[Json]", schema["enum"]))
     if schema.get("format") == "date-time":
         return "time"
     kind = schema.get("type", "any")
-    shown = "or ".join(f"{one} " for one in kind).strip() if isinstance(kind, list) else str(kind)
+    shown = "or ".join(f"{item} " for item in kind).strip() if isinstance(kind, list) else str(kind)
     items = schema.get("items")
     return f"{shown} of {_type(items)}" if isinstance(items, dict) else shown
 

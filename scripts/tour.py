@@ -89,10 +89,10 @@ def run(command: str, *, folder: Path) -> subprocess.CompletedProcess[str]:
 def first_missing(shown: tuple[str, ...], output: str) -> str:
     """The first shown line that the output does not have after the lines before it; empty when all are there."""
     lines = iter(_STYLE.sub("", output).splitlines())
-    for wanted in shown:
-        pattern = re.compile(".*".join(re.escape(part.strip()) for part in wanted.split("…")))
+    for expected in shown:
+        pattern = re.compile(".*".join(re.escape(part.strip()) for part in expected.split("…")))
         if not any(pattern.fullmatch(line.strip()) for line in lines):
-            return wanted
+            return expected
     return ""
 
 

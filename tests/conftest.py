@@ -9,7 +9,7 @@ import httpcore2
 import pytest
 from hypothesis import settings
 
-from tests.places import quick_place
+from tests.temp_folders import quick_place
 
 
 def pytest_configure() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from scrubjay.model.identity import new_id
 from scrubjay.storage.sqlite.connection import connect
 from scrubjay.storage.sqlite.schema import migrate
-from tests.places import quick_place
+from tests.temp_folders import quick_place
 
 
 def new_file(path: Path) -> Path:

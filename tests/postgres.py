@@ -25,7 +25,7 @@ from scrubjay.locking import FileLock
 from scrubjay.model.identity import new_id
 from scrubjay.storage.postgres.address import Address
 from scrubjay.storage.postgres.schema import prepare
-from tests.places import quick_place
+from tests.temp_folders import quick_place
 
 with warnings.catch_warnings():
     # It looks for a folder of the session, which not every machine has.

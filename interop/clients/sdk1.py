@@ -14,10 +14,10 @@ from steps import CORE, Journey, must, travel, until
 async def go(journey: Journey) -> None:
     """Connect and take one of the two journeys."""
     command, *arguments = journey.target
-    heard: list[Any] = []
+    received: list[Any] = []
 
     async def hear(message: Any) -> None:
-        heard.append(message)
+        received.append(message)
 
     way = (
         streamablehttp_client(command)
@@ -27,7 +27,7 @@ async def go(journey: Journey) -> None:
     async with way as (read, write, *_), ClientSession(read, write, message_handler=hear) as session:
         greeting = await session.initialize()
         must((greeting.serverInfo.name, greeting.protocolVersion) == ("scrubjay", journey.era), greeting)
-        await {"memory": _memory, "fixture": _fixture}[journey.part](session, journey, heard)
+        await {"memory": _memory, "fixture": _fixture}[journey.part](session, journey, received)
 
 
 async def _memory(session: Any, journey: Journey, heard: list[Any]) -> None:
@@ -38,8 +38,8 @@ async def _memory(session: Any, journey: Journey, heard: list[Any]) -> None:
         name = (await _call(session, "remember", text=text))["name"]
     uri = AnyUrl(f"memory://default/{name}")
     async with journey.step("recall"):
-        found = await _call(session, "recall", query=text, limit=1)
-        must(found["hits"][0]["passage"] == text, found)
+        results = await _call(session, "recall", query=text, limit=1)
+        must(results["hits"][0]["passage"] == text, results)
     async with journey.step("read"):
         read = await _call(session, "read", ids=[name])
         must(text in str(read), read)
@@ -55,8 +55,8 @@ async def _memory(session: Any, journey: Journey, heard: list[Any]) -> None:
         must(text in str(worded.messages[0]), worded)
     async with journey.step("completion"):
         ref = types.ResourceTemplateReference(type="ref/resource", uri="memory://{space}/{name}")
-        found = await session.complete(ref, {"name": "name", "value": name[:-1]})
-        must(name in found.completion.values, found)
+        results = await session.complete(ref, {"name": "name", "value": name[:-1]})
+        must(name in results.completion.values, results)
     if journey.way == "stdio":
         async with journey.step("notifications"):
             await _subscribe(session, uri, name, heard)
@@ -71,7 +71,7 @@ async def _subscribe(session: Any, uri: AnyUrl, name: str, heard: list[Any]) -> 
     await _call(session, "revise", id=name, text="It changed its mind.")
 
     async def is_told() -> bool:
-        roots = [one.root for one in heard if isinstance(one, types.ServerNotification)]
+        roots = [item.root for item in heard if isinstance(item, types.ServerNotification)]
         return any(isinstance(root, types.ResourceUpdatedNotification) and root.params.uri == uri for root in roots)
 
     await until(is_told)
@@ -80,13 +80,13 @@ async def _subscribe(session: Any, uri: AnyUrl, name: str, heard: list[Any]) -> 
 
 async def _fixture(session: Any, journey: Journey, _: list[Any]) -> None:
     async with journey.step("progress"):
-        told: list[tuple[float, float | None]] = []
+        reported: list[tuple[float, float | None]] = []
 
         async def note(progress: float, total: float | None, _: str | None) -> None:
-            told.append((progress, total))
+            reported.append((progress, total))
 
         await session.call_tool("test_tool_with_progress", {}, progress_callback=note)
-        must(told == [(10, 100), (50, 100), (100, 100)], told)
+        must(reported == [(10, 100), (50, 100), (100, 100)], reported)
     async with journey.step("what nobody foresaw"):
         must((await session.call_tool("test_error_handling", {})).isError, "it worked")
         must((await _call(session, "test_simple_text"))["said"] == "a few words", "other words")

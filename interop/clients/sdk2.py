@@ -22,15 +22,15 @@ async def go(journey: Journey) -> None:
         if journey.way == "http"
         else stdio_client(StdioServerParameters(command=command, args=arguments, env=dict(os.environ)))
     )
-    heard: list[IncomingMessage] = []
+    received: list[IncomingMessage] = []
 
     async def hear(message: IncomingMessage) -> None:
-        heard.append(message)
+        received.append(message)
 
     mode = "auto" if journey.era == NEWER else "legacy"
     async with Client(server, mode=mode, message_handler=hear) as client:
         must(client.protocol_version == journey.era, client.protocol_version)
-        await {"memory": _memory, "fixture": _fixture}[journey.part](client, journey, heard)
+        await {"memory": _memory, "fixture": _fixture}[journey.part](client, journey, received)
 
 
 async def _memory(client: Client, journey: Journey, heard: list[IncomingMessage]) -> None:
@@ -43,8 +43,8 @@ async def _memory(client: Client, journey: Journey, heard: list[IncomingMessage]
         name = (await _call(client, "remember", text=text))["name"]
     uri = f"memory://default/{name}"
     async with journey.step("recall"):
-        found = await _call(client, "recall", query=text, limit=1)
-        must(found["hits"][0]["passage"] == text, found)
+        results = await _call(client, "recall", query=text, limit=1)
+        must(results["hits"][0]["passage"] == text, results)
     async with journey.step("read"):
         read = await _call(client, "read", ids=[name])
         must(text in str(read), read)
@@ -92,7 +92,7 @@ async def _subscribe(client: Client, uri: str, name: str, heard: list[IncomingMe
     await _call(client, "revise", id=name, text="It changed its mind.")
 
     async def is_told() -> bool:
-        return any(isinstance(one, ResourceUpdatedNotification) and str(one.params.uri) == uri for one in heard)
+        return any(isinstance(item, ResourceUpdatedNotification) and str(item.params.uri) == uri for item in heard)
 
     await until(is_told)
     await client.unsubscribe_resource(uri)  # pyright: ignore[reportDeprecated]
@@ -100,14 +100,14 @@ async def _subscribe(client: Client, uri: str, name: str, heard: list[IncomingMe
 
 async def _fixture(client: Client, journey: Journey, _: list[IncomingMessage]) -> None:
     async with journey.step("progress"):
-        told: list[tuple[float, float | None]] = []
+        reported: list[tuple[float, float | None]] = []
 
         async def note(progress: float, total: float | None, message: str | None) -> None:
             must(message is None, message)
-            told.append((progress, total))
+            reported.append((progress, total))
 
         await client.call_tool("test_tool_with_progress", {}, progress_callback=note)
-        must(told == [(10, 100), (50, 100), (100, 100)], told)
+        must(reported == [(10, 100), (50, 100), (100, 100)], reported)
     if journey.era == NEWER or journey.way == "stdio":
         async with journey.step("cancellation"):
             await _give_up(client, f"python-{journey.era}")

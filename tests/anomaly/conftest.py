@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.anomaly.nursery import Nursery
-from tests.scenarios.conftest import home, house, memory
+from tests.anomaly.process_pool import ProcessPool
+from tests.scenarios.conftest import home, memory, wiring
 
-__all__ = ["home", "house", "memory", "nursery"]
+__all__ = ["home", "memory", "process_pool", "wiring"]
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    with Nursery() as opened:
+def process_pool() -> Iterator[ProcessPool]:
+    with ProcessPool() as opened:
         yield opened

@@ -11,8 +11,8 @@ import pytest
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import DiskFull
-from tests.anomaly.nursery import Nursery
-from tests.scenarios.house import ROOT, House, environment, open_house
+from tests.anomaly.process_pool import ProcessPool
+from tests.scenarios.wiring import ROOT, Wiring, environment, open_wiring
 
 SOMEBODY_ELSE = 65534
 SMALL_DISK = 'mount -t tmpfs -o size=8m none "$1" && shift && exec "$@"'
@@ -35,12 +35,12 @@ def test_a_full_disk_refuses_the_write_and_loses_nothing(home: Path) -> None:
     assert OWN_MOUNTS is not None
     disk, answer = home.parent / "disk", home.parent / "answer"
     disk.mkdir()
-    deed = (
+    task = (
         "import asyncio; from pathlib import Path; from tests.anomaly import deeds; "
         f"asyncio.run(deeds.fill_disk(Path({str(disk / 'data')!r}), answer={str(answer)!r}))"
     )
     done = subprocess.run(
-        [*OWN_MOUNTS, "sh", "-c", SMALL_DISK, "sh", str(disk), sys.executable, "-c", deed],
+        [*OWN_MOUNTS, "sh", "-c", SMALL_DISK, "sh", str(disk), sys.executable, "-c", task],
         env=environment(disk / "data"),
         cwd=ROOT,
         capture_output=True,
@@ -49,53 +49,53 @@ def test_a_full_disk_refuses_the_write_and_loses_nothing(home: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(answer.read_text(encoding="utf-8"))
-    assert told["class"] == "DiskFull"
-    assert "Free some space" in told["hint"]
-    assert "too little room" in told["index"]
-    assert told["found when full"]
-    assert (told["there when full"], told["there"], told["problems"]) == (True, True, [])
+    reported = json.loads(answer.read_text(encoding="utf-8"))
+    assert reported["class"] == "DiskFull"
+    assert "Free some space" in reported["hint"]
+    assert "too little room" in reported["index"]
+    assert reported["found when full"]
+    assert (reported["there when full"], reported["there"], reported["problems"]) == (True, True, [])
 
 
 async def test_a_full_database_refuses_the_write_and_takes_the_next_that_fits(
-    house: House, memory: MemoryClient
+    wiring: Wiring, memory: MemoryClient
 ) -> None:
     """SQLite's own limit, for machines that allow no small disk."""
-    kept = [(await memory.remember(f"bird number {number}")).id for number in range(20)]
-    connection = house.store._connection
+    stored = [(await memory.remember(f"bird number {number}")).id for number in range(20)]
+    connection = wiring.store._connection
     connection.pragma("max_page_count", connection.pragma("page_count") + 3)
     with pytest.raises(DiskFull) as caught:
         await memory.remember("x" * 100 + os.urandom(50_000).hex())
     assert caught.value.hint
     assert (await memory.status()).memories == {"live": 20}
     connection.pragma("max_page_count", 1_000_000)
-    kept.append((await memory.remember("there is room again")).id)
-    assert len((await memory.read(kept)).memories) == 21
+    stored.append((await memory.remember("there is room again")).id)
+    assert len((await memory.read(stored)).memories) == 21
     assert (await memory.doctor(deep=True)).ok
 
 
-async def test_the_others_of_a_commit_hear_of_a_full_disk_too(house: House, memory: MemoryClient) -> None:
+async def test_the_others_of_a_commit_hear_of_a_full_disk_too(wiring: Wiring, memory: MemoryClient) -> None:
     import asyncio
 
     await memory.remember("there before")
-    connection = house.store._connection
+    connection = wiring.store._connection
     connection.pragma("max_page_count", connection.pragma("page_count") + 3)
     calls = [memory.remember(f"bird {number} {os.urandom(4_000).hex()}") for number in range(30)]
     done = await asyncio.gather(*calls, return_exceptions=True)
     connection.pragma("max_page_count", 1_000_000)
-    refused = [one for one in done if isinstance(one, BaseException)]
-    kept = [one.id for one in done if not isinstance(one, BaseException)]
+    refused = [item for item in done if isinstance(item, BaseException)]
+    stored = [item.id for item in done if not isinstance(item, BaseException)]
     assert refused
-    assert all(isinstance(one, DiskFull) for one in refused)
-    assert (await memory.status()).memories == {"live": 1 + len(kept)}
-    assert not kept or len((await memory.read(kept)).memories) == len(kept)
+    assert all(isinstance(item, DiskFull) for item in refused)
+    assert (await memory.status()).memories == {"live": 1 + len(stored)}
+    assert not stored or len((await memory.read(stored)).memories) == len(stored)
     assert (await memory.doctor(deep=True)).ok
 
 
 @pytest.mark.parametrize("what", ["folder", "files", "database"])
-async def test_a_folder_that_may_not_be_written_to(home: Path, nursery: Nursery, what: str) -> None:
-    async with open_house(home) as house:
-        await house.client().remember("written by its owner")
+async def test_a_folder_that_may_not_be_written_to(home: Path, process_pool: ProcessPool, what: str) -> None:
+    async with open_wiring(home) as wiring:
+        await wiring.client().remember("written by its owner")
     answer = home.parent / "answer"
     answer.touch(mode=0o666)
     answer.chmod(0o666)
@@ -107,29 +107,29 @@ async def test_a_folder_that_may_not_be_written_to(home: Path, nursery: Nursery,
             file.chmod(0o444 if what == "files" or file.name == "memory.db" else 0o666)
     before = (home / "memory.db").read_bytes()
     uid = SOMEBODY_ELSE if os.geteuid() == 0 else 0
-    assert nursery.run("write_once", home, uid=uid, answer=str(answer)) == 0
-    told = json.loads(answer.read_text(encoding="utf-8"))
-    assert told["class"] == "StoreReadOnly"
-    assert "SCRUBJAY_HOME" in told["hint"]
-    assert str(home) in told["message"]
+    assert process_pool.run("write_once", home, uid=uid, answer=str(answer)) == 0
+    reported = json.loads(answer.read_text(encoding="utf-8"))
+    assert reported["class"] == "StoreReadOnly"
+    assert "SCRUBJAY_HOME" in reported["hint"]
+    assert str(home) in reported["message"]
     assert (home / "memory.db").read_bytes() == before
     home.chmod(0o700)
     for file in home.iterdir():
         if file.is_file():
             file.chmod(0o600)
-    async with open_house(home) as house:
-        assert (await house.client().read("written-by-its-owner")).memories
-        await house.client().remember("and again")
+    async with open_wiring(home) as wiring:
+        assert (await wiring.client().read("written-by-its-owner")).memories
+        await wiring.client().remember("and again")
 
 
-async def test_a_new_folder_where_none_may_be_made(home: Path, nursery: Nursery) -> None:
+async def test_a_new_folder_where_none_may_be_made(home: Path, process_pool: ProcessPool) -> None:
     answer = home.parent / "answer"
     answer.touch()
     answer.chmod(0o666)
     home.parent.chmod(0o555)
     uid = SOMEBODY_ELSE if os.geteuid() == 0 else 0
-    assert nursery.run("write_once", home, uid=uid, answer=str(answer)) == 0
+    assert process_pool.run("write_once", home, uid=uid, answer=str(answer)) == 0
     home.parent.chmod(0o700)
-    told = json.loads(answer.read_text(encoding="utf-8"))
-    assert told["class"] == "StoreReadOnly"
+    reported = json.loads(answer.read_text(encoding="utf-8"))
+    assert reported["class"] == "StoreReadOnly"
     assert not home.exists()

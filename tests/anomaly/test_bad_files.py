@@ -13,8 +13,8 @@ from scrubjay.client import MemoryClient
 from scrubjay.errors import CODES, ScrubjayError, StoreDamaged, StoreError, StoreTooNew, WrongKey
 from scrubjay.settings import Settings
 from scrubjay.storage.sqlite.schema import FIRST_SCHEMA
-from tests.places import quick_place
-from tests.scenarios.house import open_house, run_command
+from tests.scenarios.wiring import open_wiring, run_command
+from tests.temp_folders import quick_place
 from tests.unit.storage.sqlite.scribbling import write_old_store
 
 MANY = 40
@@ -25,9 +25,9 @@ def finished() -> bytes:
     """A closed store with some memories in it, made once."""
 
     async def make(home: Path) -> None:
-        async with open_house(home) as house:
+        async with open_wiring(home) as wiring:
             for number in range(MANY):
-                await house.client().remember(f"bird number {number} " + "x" * 300, name=f"b{number}")
+                await wiring.client().remember(f"bird number {number} " + "x" * 300, name=f"b{number}")
 
     with tempfile.TemporaryDirectory(dir=quick_place()) as folder:
         asyncio.run(make(Path(folder) / "data"))
@@ -65,8 +65,8 @@ async def test_a_truncated_database(database: Path, keep: int) -> None:
     assert "backup" in error.hint
     # Nothing was lost that was not lost already: with its tail back the store is as it was.
     database.write_bytes(whole)
-    async with open_house(database.parent) as house:
-        assert (await house.client().status()).memories == {"live": MANY}
+    async with open_wiring(database.parent) as wiring:
+        assert (await wiring.client().status()).memories == {"live": MANY}
 
 
 @pytest.mark.parametrize("keep", [16, 100, 4096, 20_000, -1])
@@ -169,37 +169,37 @@ async def test_a_place_where_no_folder_can_be(home: Path, place: str) -> None:
 
 
 async def test_a_log_left_behind_by_a_killed_process_is_taken_in(home: Path) -> None:
-    async with open_house(home, index=False) as house:
+    async with open_wiring(home, index=False) as wiring:
         for number in range(MANY):
-            await house.client().remember(f"bird number {number}", name=f"b{number}")
+            await wiring.client().remember(f"bird number {number}", name=f"b{number}")
         # As a process that is killed leaves it: the newest writes are in the log only.
         copy = home.parent / "copy"
         copy.mkdir(mode=0o700)
         for name in ("memory.db", "memory.db-wal"):
             shutil.copyfile(home / name, copy / name)
         assert (copy / "memory.db-wal").stat().st_size
-    async with open_house(copy) as house:
-        assert (await house.client().status()).memories == {"live": MANY}
-        assert (await house.client().doctor(deep=True)).ok
+    async with open_wiring(copy) as wiring:
+        assert (await wiring.client().status()).memories == {"live": MANY}
+        assert (await wiring.client().doctor(deep=True)).ok
 
 
 @pytest.mark.parametrize("keep", [0, 31, 1000, 20_000, -1])
 async def test_a_truncated_log_costs_only_what_was_in_its_tail(home: Path, keep: int) -> None:
-    async with open_house(home, index=False) as house:
+    async with open_wiring(home, index=False) as wiring:
         for number in range(MANY):
-            await house.client().remember(f"bird number {number}", name=f"b{number}")
+            await wiring.client().remember(f"bird number {number}", name=f"b{number}")
         copy = home.parent / "copy"
         copy.mkdir(mode=0o700)
         for name in ("memory.db", "memory.db-wal"):
             shutil.copyfile(home / name, copy / name)
     log = copy / "memory.db-wal"
     log.write_bytes(log.read_bytes()[:keep])
-    async with open_house(copy, index=False) as house:
-        assert await house.store.check(deep=True) == []
-        found = (await house.client().status()).memories.get("live", 0)
+    async with open_wiring(copy, index=False) as wiring:
+        assert await wiring.store.check(deep=True) == []
+        results = (await wiring.client().status()).memories.get("live", 0)
         # What is there is the beginning of what was written, without a gap.
         names = [f"b{number}" for number in range(MANY)]
-        assert not (await house.client().read(names[:found])).missing if found else keep < 20_000
+        assert not (await wiring.client().read(names[:results])).missing if results else keep < 20_000
 
 
 async def test_the_command_line_says_it_in_one_line_and_by_its_exit_code(database: Path) -> None:

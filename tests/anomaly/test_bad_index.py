@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from scrubjay.client import MemoryClient
-from tests.scenarios.house import House, furnished, open_house
+from tests.scenarios.wiring import Wiring, furnished, open_wiring
 
 MANY = 60
 
 
-async def fill(house: House) -> None:
+async def fill(wiring: Wiring) -> None:
     for number in range(MANY):
-        await house.client().remember(f"bird number {number}", name=f"b{number}")
-    await house.client().recall("bird")
+        await wiring.client().remember(f"bird number {number}", name=f"b{number}")
+    await wiring.client().recall("bird")
 
 
 @pytest.fixture(scope="module")
@@ -33,17 +33,17 @@ def home(home: Path, birds: Path) -> Path:
     return home
 
 
-async def everything_is_found(house: House, *, many: int = MANY) -> None:
-    memory = house.client()
-    found = await memory.recall("bird", limit=200, max_tokens=100_000)
-    assert len(found.hits) == many
-    assert found.degraded == ()
+async def everything_is_found(wiring: Wiring, *, many: int = MANY) -> None:
+    memory = wiring.client()
+    results = await memory.recall("bird", limit=200, max_tokens=100_000)
+    assert len(results.hits) == many
+    assert results.degraded == ()
 
 
-async def healed(house: House, *, many: int = MANY) -> None:
-    await everything_is_found(house, many=many)
-    await house.keeper.settle()
-    index = (await house.client().status()).index
+async def healed(wiring: Wiring, *, many: int = MANY) -> None:
+    await everything_is_found(wiring, many=many)
+    await wiring.keeper.settle()
+    index = (await wiring.client().status()).index
     assert (index["kind"], index["points"], index["problem"], index["lag"]) == ("edge", many, "", 0)
 
 
@@ -54,12 +54,12 @@ async def test_damaged_index_files_are_noticed_or_harmless(home: Path, seed: int
     for file in sorted(path for path in (home / "index").rglob("*") if path.is_file() and path.name != "lock"):
         if chance.random() < 0.35:
             spoil(file, chance)
-    async with open_house(home) as house:
-        await everything_is_found(house)
-        done = await house.client().remember("one more bird")
-        assert done.id in [hit.id for hit in (await house.client().recall("one more bird")).hits]
-        assert (await house.client().doctor(repair=True)).ok
-        await healed(house, many=MANY + 1)
+    async with open_wiring(home) as wiring:
+        await everything_is_found(wiring)
+        done = await wiring.client().remember("one more bird")
+        assert done.id in [hit.id for hit in (await wiring.client().recall("one more bird")).hits]
+        assert (await wiring.client().doctor(repair=True)).ok
+        await healed(wiring, many=MANY + 1)
 
 
 @pytest.mark.parametrize("name", ["CURRENT", "scrubjay.json", "shard"])
@@ -69,23 +69,23 @@ async def test_what_the_index_says_of_itself_is_not_trusted(home: Path, name: st
         shutil.rmtree(path) if path.is_dir() else path.unlink()
         if content is not None:
             path.write_bytes(content)
-    async with open_house(home) as house:
-        await healed(house)
+    async with open_wiring(home) as wiring:
+        await healed(wiring)
 
 
 async def test_an_index_deleted_before_the_start_is_built_anew(home: Path) -> None:
     shutil.rmtree(home / "index")
-    async with open_house(home) as house:
-        await healed(house)
+    async with open_wiring(home) as wiring:
+        await healed(wiring)
 
 
 @pytest.mark.parametrize("whole", [True, False])
-async def test_an_index_deleted_under_a_running_memory(house: House, memory: MemoryClient, whole: bool) -> None:
-    await everything_is_found(house)
-    index = house.home / "index"
+async def test_an_index_deleted_under_a_running_memory(wiring: Wiring, memory: MemoryClient, whole: bool) -> None:
+    await everything_is_found(wiring)
+    index = wiring.home / "index"
     for path in [index] if whole else [path for path in index.iterdir() if path.is_dir()]:
         shutil.rmtree(path)
-    await everything_is_found(house)
+    await everything_is_found(wiring)
     done = await memory.remember("one more bird")
     assert done.id in [hit.id for hit in (await memory.recall("one more bird")).hits]
     await memory.revise("b7", text="a fish, not a bird")
@@ -96,39 +96,39 @@ async def test_an_index_deleted_under_a_running_memory(house: House, memory: Mem
     assert (await memory.purge("b9")).done
     assert (await memory.status()).memories == {"live": MANY}
     assert (await memory.doctor(repair=True)).checks[0].ok
-    await everything_is_found(house, many=MANY)
+    await everything_is_found(wiring, many=MANY)
 
 
 async def test_after_such_a_run_the_next_one_has_an_index_again(home: Path) -> None:
-    async with open_house(home) as house:
-        await everything_is_found(house)
+    async with open_wiring(home) as wiring:
+        await everything_is_found(wiring)
         shutil.rmtree(home / "index")
-        await house.client().remember("one more bird")
-        await house.client().recall("bird")
-    async with open_house(home) as house:
-        await healed(house, many=MANY + 1)
+        await wiring.client().remember("one more bird")
+        await wiring.client().recall("bird")
+    async with open_wiring(home) as wiring:
+        await healed(wiring, many=MANY + 1)
 
 
 async def test_a_file_in_place_of_the_index_folder(home: Path) -> None:
     shutil.rmtree(home / "index")
     (home / "index").write_text("not a folder", encoding="utf-8")
-    async with open_house(home) as house:
-        await everything_is_found(house)
-        status = await house.client().status()
+    async with open_wiring(home) as wiring:
+        await everything_is_found(wiring)
+        status = await wiring.client().status()
         assert status.index["kind"] == "scan"
     assert (home / "index").read_text(encoding="utf-8") == "not a folder"
 
 
 async def test_the_index_of_another_store_is_not_used(home: Path) -> None:
     other = home.parent / "other"
-    async with open_house(other) as house:
+    async with open_wiring(other) as wiring:
         for number in range(MANY):
-            await house.client().remember(f"fish number {number}")
-        await house.client().recall("fish")
+            await wiring.client().remember(f"fish number {number}")
+        await wiring.client().recall("fish")
     shutil.rmtree(home / "index")
     shutil.copytree(other / "index", home / "index")
-    async with open_house(home) as house:
-        await healed(house)
+    async with open_wiring(home) as wiring:
+        await healed(wiring)
 
 
 def spoil(file: Path, chance: random.Random) -> None:

@@ -11,7 +11,7 @@ from scrubjay.client import MemoryClient
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound, StaleVersion, TooLarge
 from scrubjay.model.query import Filter
 from scrubjay.settings import Settings
-from tests.scenarios.house import House, run_command
+from tests.scenarios.wiring import Wiring, run_command
 
 Verb = Callable[..., Awaitable[object]]
 
@@ -20,10 +20,10 @@ TEXT: list[object] = [*NEVER_RIGHT, None, 5, True, []]
 TEXTS = [*NEVER_RIGHT, None, 5, True, "text"]
 FLAG = [*NEVER_RIGHT, None, 0, 1, "yes", ""]
 WHOLE = [*NEVER_RIGHT, None, True, "1", 0, -1, 10**30, float("nan")]
-MAYBE_WHOLE = [one for one in WHOLE if one is not None]
+MAYBE_WHOLE = [item for item in WHOLE if item is not None]
 MOMENT = [*NEVER_RIGHT, 5, True, "yesterday", datetime(2026, 1, 1), datetime(2026, 1, 1).time()]  # noqa: DTZ001
 SHARE = [*NEVER_RIGHT, None, True, "0.5", -0.1, 1.1, float("nan")]
-OBJECT = [one for one in NEVER_RIGHT if not isinstance(one, dict)]
+OBJECT = [item for item in NEVER_RIGHT if not isinstance(item, dict)]
 
 
 def each(arguments: tuple[str, ...], refused: list[object]) -> dict[str, list[object]]:
@@ -45,9 +45,9 @@ REFUSED: dict[str, dict[str, list[object]]] = {
     },
     "recall": {
         **each(("entity", "kind", "category", "project", "scope", "tier", "session", "agent", "trust", "cursor"), TEXT),
-        "query": [one for one in TEXT if one != "\ud800"],
+        "query": [item for item in TEXT if item != "\ud800"],
         **each(("tags", "any_tags"), TEXTS),
-        **each(("limit", "max_tokens"), [one for one in WHOLE if one != 10**30]),
+        **each(("limit", "max_tokens"), [item for item in WHOLE if item != 10**30]),
         **each(("since", "until"), MOMENT),
         "metadata": OBJECT,
         "state": [*TEXT, "gone"],
@@ -55,7 +55,7 @@ REFUSED: dict[str, dict[str, list[object]]] = {
         "explain": FLAG,
     },
     "read": {
-        "ids": [one for one in TEXT if one != []] + [[]],
+        "ids": [item for item in TEXT if item != []] + [[]],
         "format": [*TEXT, "html"],
         "version": MAYBE_WHOLE,
     },
@@ -73,8 +73,8 @@ REFUSED: dict[str, dict[str, list[object]]] = {
     },
     **{
         verb: {
-            "ids": [one for one in TEXT if one is not None],
-            "filter": [one for one in [*TEXT, Filter()] if one is not None],
+            "ids": [item for item in TEXT if item is not None],
+            "filter": [item for item in [*TEXT, Filter()] if item is not None],
             "group": FLAG,
             "dry_run": FLAG,
             "reason": TEXT,
@@ -99,18 +99,18 @@ REFUSED: dict[str, dict[str, list[object]]] = {
     "undo": {"run": TEXT},
     "write_note": {
         **each(("title", "content", "category", "project", "idempotency_key"), TEXT),
-        "template": [one for one in TEXT if one not in (None, [])],
+        "template": [item for item in TEXT if item not in (None, [])],
         "tags": TEXTS,
         "source": OBJECT,
     },
     "edit_note": {
-        **each(("title", "content", "category"), [one for one in TEXT if one is not None]),
+        **each(("title", "content", "category"), [item for item in TEXT if item is not None]),
         **each(("id", "message", "idempotency_key"), TEXT),
         "tags": [text for text in TEXTS if text is not None],
         "expected_version": MAYBE_WHOLE,
     },
     "search_notes": {
-        "query": [one for one in TEXT if one != "\ud800"],
+        "query": [item for item in TEXT if item != "\ud800"],
         "limit": WHOLE,
         "category": TEXT,
         "tags": TEXTS,
@@ -137,11 +137,11 @@ SOUND: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("verb", REFUSED)
-async def test_arguments_of_the_wrong_kind_are_refused(house: House, memory: MemoryClient, verb: str) -> None:
+async def test_arguments_of_the_wrong_kind_are_refused(wiring: Wiring, memory: MemoryClient, verb: str) -> None:
     await memory.remember("bird number one", name="one")
     await memory.remember("bird number two", name="two")
     call = cast("Verb", getattr(memory, verb))
-    for argument, wrong in [(name, one) for name, several in REFUSED[verb].items() for one in several]:
+    for argument, wrong in [(name, item) for name, several in REFUSED[verb].items() for item in several]:
         options = {**SOUND[verb], argument: wrong}
         if argument == "filter":
             options.pop("ids")
@@ -152,7 +152,7 @@ async def test_arguments_of_the_wrong_kind_are_refused(house: House, memory: Mem
         else:
             pytest.fail(f"{verb} took {wrong!r} as its {argument}")
     assert (await memory.status()).memories == {"live": 2}
-    assert [one.version for one in (await memory.read(["one", "two"])).memories] == [1, 1]
+    assert [item.version for item in (await memory.read(["one", "two"])).memories] == [1, 1]
 
 
 # ---- sizes ----------------------------------------------------------------------------------------
@@ -238,11 +238,11 @@ async def test_an_unknown_reference_suggests_the_nearest_names(memory: MemoryCli
         assert "sarah-phone-number" in caught.value.hint
     done = await memory.forget(["q4-goal", "nobody at all"])
     assert done.done == ()
-    assert [one.ref for one in done.missing] == ["q4-goal", "nobody at all"]
+    assert [item.ref for item in done.missing] == ["q4-goal", "nobody at all"]
 
 
-async def test_the_suggestions_stay_in_their_space(house: House, memory: MemoryClient) -> None:
-    await house.client(space="elsewhere").remember("secret", name="sarah-phone-number")
+async def test_the_suggestions_stay_in_their_space(wiring: Wiring, memory: MemoryClient) -> None:
+    await wiring.client(space="elsewhere").remember("secret", name="sarah-phone-number")
     await memory.remember("nothing to do with it", name="other")
     (missing,) = (await memory.read("sarah-phone-numbe")).missing
     assert missing.suggestions == ()
@@ -302,8 +302,8 @@ def test_naive_times_are_of_no_use() -> None:
 
 
 @pytest.mark.parametrize(("verb", "field"), [("revise", "message"), ("forget", "reason"), ("revert", "message")])
-async def test_a_remark_as_long_as_a_page_is_refused(house: House, verb: str, field: str) -> None:
-    client = house.client()
+async def test_a_remark_as_long_as_a_page_is_refused(wiring: Wiring, verb: str, field: str) -> None:
+    client = wiring.client()
     done = await client.remember("a jay")
     options = {"to": 1} if verb == "revert" else {}
     call = cast("Verb", getattr(client, verb))
@@ -314,7 +314,7 @@ async def test_a_remark_as_long_as_a_page_is_refused(house: House, verb: str, fi
 
 
 @pytest.mark.parametrize("field", ["tier", "trust"])
-async def test_a_filter_by_what_does_not_exist_names_what_does(house: House, field: str) -> None:
-    recall = cast("Verb", house.client().recall)
+async def test_a_filter_by_what_does_not_exist_names_what_does(wiring: Wiring, field: str) -> None:
+    recall = cast("Verb", wiring.client().recall)
     with pytest.raises(InvalidInput, match="must be one of"):
         await recall("a jay", **{field: "gold"})

@@ -12,8 +12,8 @@ import pytest
 
 from scrubjay.model.query import Filter
 from scrubjay.vectors.scan import ScanIndex
-from tests.anomaly.nursery import Nursery
-from tests.scenarios.house import House, open_house
+from tests.anomaly.process_pool import ProcessPool
+from tests.scenarios.wiring import Wiring, open_wiring
 
 KILLS = 100
 LANES = 2
@@ -34,23 +34,23 @@ async def test_every_acknowledged_write_outlives_a_hundred_kills(home: Path) -> 
         assert len(killed) == KILLS
         acknowledged = {key: text for file in Path(notes).glob("notes-*") for key, text in read_notes(file)}
     assert len(acknowledged) > KILLS
-    async with open_house(home) as house:
-        await every_write_is_there(house, acknowledged)
-        assert await house.store.check(deep=True) == []
-        await the_index_agrees(house)
-        assert (await house.client().doctor(deep=True)).ok
+    async with open_wiring(home) as wiring:
+        await every_write_is_there(wiring, acknowledged)
+        assert await wiring.store.check(deep=True) == []
+        await the_index_agrees(wiring)
+        assert (await wiring.client().doctor(deep=True)).ok
 
 
 def kill_many(home: Path, notes: Path, lane: int) -> None:
     """Start a writer, let it write a little or not at all, kill it; and again."""
     chance = random.Random(lane)
-    with Nursery() as nursery:
+    with ProcessPool() as process_pool:
         for number in range(lane, KILLS, LANES):
             file = notes / f"notes-{number}"
-            child = nursery.start("write", home, acknowledgements=str(file), seed=number)
+            child = process_pool.start("write", home, acknowledgements=str(file), seed=number)
             wait_for(file, lines=chance.randrange(12))
             time.sleep(chance.random() * 0.03)
-            nursery.kill(child)
+            process_pool.kill(child)
             (notes / f"killed-{number}").touch()
 
 
@@ -68,25 +68,25 @@ def read_notes(file: Path) -> Iterator[tuple[tuple[str, int], str]]:
         yield (memory_id, version), text
 
 
-async def every_write_is_there(house: House, acknowledged: Acknowledged) -> None:
-    found = await house.store.get("default", [memory_id for memory_id, _ in acknowledged])
+async def every_write_is_there(wiring: Wiring, acknowledged: Acknowledged) -> None:
+    results = await wiring.store.get("default", [memory_id for memory_id, _ in acknowledged])
     for (memory_id, number), text in acknowledged.items():
-        assert found[memory_id].version >= number
-        version = await house.store.version("default", memory_id, number)
+        assert results[memory_id].version >= number
+        version = await wiring.store.version("default", memory_id, number)
         assert version is not None
         assert version.memory.content == text
 
 
-async def the_index_agrees(house: House) -> None:
+async def the_index_agrees(wiring: Wiring) -> None:
     """The index that so many processes were torn away from holds exactly what the store does."""
-    points = await house.store.points(MODEL, after=-1, limit=1_000_000)
-    scan = ScanIndex(house.store, MODEL, dimension=64)
+    points = await wiring.store.points(MODEL, after=-1, limit=1_000_000)
+    scan = ScanIndex(wiring.store, MODEL, dimension=64)
     everything = len(points) + 10
     for point in points[:: max(1, len(points) // 20)]:
         exact = await scan.search("default", point.vector, Filter(), limit=everything)
-        found = await house.keeper.search("default", point.vector, Filter(), limit=everything)
-        assert {number for number, _ in found} == {number for number, _ in exact}
+        results = await wiring.keeper.search("default", point.vector, Filter(), limit=everything)
+        assert {number for number, _ in results} == {number for number, _ in exact}
         cosines = dict(exact)
-        assert all(cosine == pytest.approx(cosines[number], abs=0.02) for number, cosine in found)
-    index = await house.keeper.describe()
+        assert all(cosine == pytest.approx(cosines[number], abs=0.02) for number, cosine in results)
+    index = await wiring.keeper.describe()
     assert (index["kind"], index["points"], index["lag"], index["problem"]) == ("edge", len(points), 0, "")

@@ -12,9 +12,9 @@ import pytest
 
 from scrubjay.app.restore import restore_backup
 from scrubjay.settings import Settings
-from tests.anomaly.deeds import FILLER
-from tests.anomaly.nursery import Nursery
-from tests.scenarios.house import House, files_with, furnished, open_house
+from tests.anomaly.child_tasks import FILLER
+from tests.anomaly.process_pool import ProcessPool
+from tests.scenarios.wiring import Wiring, files_with, furnished, open_wiring
 
 WORD = "qzvorplax"
 SECRET = [WORD.encode()[:8]]
@@ -22,7 +22,7 @@ MANY = 205
 KILLED = -signal.SIGKILL
 
 
-async def fill(house: House, *, many: int = MANY, secret_every: int = 2) -> list[str]:
+async def fill(wiring: Wiring, *, many: int = MANY, secret_every: int = 2) -> list[str]:
     """So many memories, some of them secret; returns the names of those."""
     secrets: list[str] = []
     for number in range(many):
@@ -30,57 +30,57 @@ async def fill(house: House, *, many: int = MANY, secret_every: int = 2) -> list
         name = f"{'secret' if is_secret else 'plain'}-{number}"
         words = f"{WORD} it is, {WORD} it was, {WORD} for ever" if is_secret else "nothing of note"
         tags = [WORD] if is_secret else []
-        await house.client().remember(f"{words} {FILLER} {number}", name=name, tags=tags, intent="new")
+        await wiring.client().remember(f"{words} {FILLER} {number}", name=name, tags=tags, intent="new")
         secrets += [name] if is_secret else []
-    await house.client().recall("anything")
-    await asyncio.gather(*house.store._training)
+    await wiring.client().recall("anything")
+    await asyncio.gather(*wiring.store._training)
     return secrets
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("trained", [False, True])
 async def test_a_purge_cut_off_after_any_step_is_finished_at_the_next_opening(
-    home: Path, nursery: Nursery, trained: bool
+    home: Path, process_pool: ProcessPool, trained: bool
 ) -> None:
     """With and without a dictionary of the space's own, which takes steps of its own to replace."""
-    async with open_house(home) as house:
-        secrets = await fill(house, many=MANY if trained else 40)
-        await house.client().forget(secrets)
-        assert any(WORD in word for word in words_of_dictionaries(house)) is trained
+    async with open_wiring(home) as wiring:
+        secrets = await fill(wiring, many=MANY if trained else 40)
+        await wiring.client().forget(secrets)
+        assert any(WORD in word for word in words_of_dictionaries(wiring)) is trained
     ends: list[int] = []
     while 0 not in ends:
         place = home.parent / f"after-{len(ends) + 1}"
         shutil.copytree(home, place)
-        ends.append(nursery.run("purge", place, names=secrets, steps=len(ends) + 1))
-        async with open_house(place) as house:
-            memory = house.client()
+        ends.append(process_pool.run("purge", place, names=secrets, steps=len(ends) + 1))
+        async with open_wiring(place) as wiring:
+            memory = wiring.client()
             await memory.recall("anything")
-            await house.keeper.settle()
+            await wiring.keeper.settle()
             assert files_with(place, SECRET) == []
             assert not (await memory.read(secrets)).memories
             assert "nothing of note" in (await memory.read("plain-1")).memories[0].content
-            assert await house.store.check(deep=True) == []
+            assert await wiring.store.check(deep=True) == []
     assert ends[:-1] == [KILLED] * (len(ends) - 1)
     assert len(ends) > 4
 
 
-async def test_a_backup_cut_off_is_no_backup_and_the_next_one_is(home: Path, nursery: Nursery) -> None:
-    async with open_house(home, index=False) as house:
+async def test_a_backup_cut_off_is_no_backup_and_the_next_one_is(home: Path, process_pool: ProcessPool) -> None:
+    async with open_wiring(home, index=False) as wiring:
         for number in range(40):
-            await house.client().remember(os.urandom(30_000).hex(), name=f"m{number}", intent="new")
+            await wiring.client().remember(os.urandom(30_000).hex(), name=f"m{number}", intent="new")
     target = home.parent / "backup.db"
     for step in (1, 2):
-        assert nursery.run("back_up", home, target=str(target), steps=step) == KILLED
+        assert process_pool.run("back_up", home, target=str(target), steps=step) == KILLED
         assert not target.exists()
-    async with open_house(home, index=False) as house:
-        assert (await house.client().doctor(deep=True)).checks[0].ok
-        await house.client().backup(target)
+    async with open_wiring(home, index=False) as wiring:
+        assert (await wiring.client().doctor(deep=True)).checks[0].ok
+        await wiring.client().backup(target)
     assert [path.name for path in home.parent.iterdir() if "partial" in path.name] == []
     assert restore_backup(Settings(home=str(home.parent / "other")), target).memories == 40
 
 
-async def test_an_import_cut_off_is_completed_by_importing_again(home: Path, nursery: Nursery) -> None:
-    async with open_house(home.parent / "source", index=False) as source:
+async def test_an_import_cut_off_is_completed_by_importing_again(home: Path, process_pool: ProcessPool) -> None:
+    async with open_wiring(home.parent / "source", index=False) as source:
         memory = source.client()
         for number in range(450):
             await memory.remember(f"bird number {number}", name=f"b{number}", intent="new")
@@ -91,10 +91,10 @@ async def test_an_import_cut_off_is_completed_by_importing_again(home: Path, nur
     file.write_text("\n".join(lines), encoding="utf-8")
     for step in (1, 2):
         place = home.parent / f"after-{step}"
-        assert nursery.run("take_in", place, file=str(file), steps=step) == KILLED
-        async with open_house(place) as house:
-            memory = house.client()
-            assert await house.store.check(deep=True) == []
+        assert process_pool.run("take_in", place, file=str(file), steps=step) == KILLED
+        async with open_wiring(place) as wiring:
+            memory = wiring.client()
+            assert await wiring.store.check(deep=True) == []
             before = sum((await memory.status()).memories.values())
             assert before == 200 * step
             done = await memory.import_lines(file)
@@ -104,20 +104,20 @@ async def test_an_import_cut_off_is_completed_by_importing_again(home: Path, nur
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.01])
-async def test_a_training_cut_off_is_done_later(home: Path, nursery: Nursery, delay: float) -> None:
-    assert nursery.run("train", home, delay=delay) == KILLED
-    async with open_house(home, index=False) as house:
-        assert await house.store.check(deep=True) == []
-        await house.client().remember("one more to set it off")
-        while house.store._training:
-            await next(iter(house.store._training))
-        assert words_of_dictionaries(house)
-        assert await house.store.check(deep=True) == []
+async def test_a_training_cut_off_is_done_later(home: Path, process_pool: ProcessPool, delay: float) -> None:
+    assert process_pool.run("train", home, delay=delay) == KILLED
+    async with open_wiring(home, index=False) as wiring:
+        assert await wiring.store.check(deep=True) == []
+        await wiring.client().remember("one more to set it off")
+        while wiring.store._training:
+            await next(iter(wiring.store._training))
+        assert words_of_dictionaries(wiring)
+        assert await wiring.store.check(deep=True) == []
 
 
-async def settle_birds(house: House) -> None:
+async def settle_birds(wiring: Wiring) -> None:
     for number in range(300):
-        await house.client().remember(f"bird number {number}", name=f"b{number}", intent="new")
+        await wiring.client().remember(f"bird number {number}", name=f"b{number}", intent="new")
 
 
 @pytest.fixture(scope="module")
@@ -129,28 +129,28 @@ def birds() -> Iterator[Path]:
 @pytest.mark.slow
 @pytest.mark.parametrize("inline", [True, False])
 async def test_a_build_of_the_index_cut_off_at_any_point_is_begun_anew(
-    home: Path, nursery: Nursery, birds: Path, inline: bool
+    home: Path, process_pool: ProcessPool, birds: Path, inline: bool
 ) -> None:
     shutil.copytree(birds, home)
     shutil.rmtree(home / "index", ignore_errors=True)
     for delay in (0.0, 0.02, 0.05, 0.1, 0.2):
-        assert nursery.run("build", home, delay=delay, inline=inline) == KILLED
-    async with open_house(home) as house:
-        memory = house.client()
+        assert process_pool.run("build", home, delay=delay, inline=inline) == KILLED
+    async with open_wiring(home) as wiring:
+        memory = wiring.client()
         assert len((await memory.recall("bird", limit=100, max_tokens=100_000)).hits) == 100
-        await house.keeper.settle()
+        await wiring.keeper.settle()
         index = (await memory.status()).index
         assert (index["kind"], index["points"], index["problem"]) == ("edge", 300, "")
         assert len([path for path in (home / "index").iterdir() if path.is_dir()]) == 1
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finding a child's children needs /proc")
-async def test_no_builder_outlives_the_process_that_started_it(home: Path, nursery: Nursery) -> None:
-    async with open_house(home, index=False) as house:
+async def test_no_builder_outlives_the_process_that_started_it(home: Path, process_pool: ProcessPool) -> None:
+    async with open_wiring(home, index=False) as wiring:
         for number in range(20):
-            await house.client().remember(f"bird number {number}")
+            await wiring.client().remember(f"bird number {number}")
     note = home.parent / "builder"
-    assert nursery.run("build", home, delay=0.0, inline=False, builder=str(note)) == KILLED
+    assert process_pool.run("build", home, delay=0.0, inline=False, builder=str(note)) == KILLED
     builder = Path("/proc") / note.read_text(encoding="ascii")
     await asyncio.to_thread(wait_for_end, builder)
     assert not is_running(builder)
@@ -169,6 +169,6 @@ def is_running(process: Path) -> bool:
         return False
 
 
-def words_of_dictionaries(house: House) -> set[str]:
-    rows = house.store._connection.execute("SELECT data FROM dictionaries").fetchall()
+def words_of_dictionaries(wiring: Wiring) -> set[str]:
+    rows = wiring.store._connection.execute("SELECT data FROM dictionaries").fetchall()
     return {word for (data,) in rows for word in data.decode("latin-1").split()}

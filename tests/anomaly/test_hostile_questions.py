@@ -10,14 +10,14 @@ import pytest
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.query import Filter
-from tests.scenarios.house import House, furnished, open_house
+from tests.scenarios.wiring import Wiring, furnished, open_wiring
 
 MANY = 30
 
 
-async def fill(house: House) -> None:
+async def fill(wiring: Wiring) -> None:
     for number in range(MANY):
-        await house.client().remember(
+        await wiring.client().remember(
             f"bird number {number} sits on the wire", name=f"b{number}", tags=["odd" if number % 2 else "even"],
             kind="fact" if number % 3 else "plan", metadata={"n": number},
         )  # fmt: skip
@@ -32,15 +32,15 @@ def birds() -> Iterator[Path]:
 @pytest.fixture
 async def full(home: Path, birds: Path) -> AsyncIterator[MemoryClient]:
     shutil.copytree(birds, home)
-    async with open_house(home) as house:
-        yield house.client()
+    async with open_wiring(home) as wiring:
+        yield wiring.client()
 
 
 async def test_a_question_of_a_hundred_kilobytes(full: MemoryClient) -> None:
     words = " ".join(f"word{number}" for number in range(20_000))
-    found = await full.recall(("bird wire " + words)[:100_000])
-    assert len(found.hits) == 8
-    assert found.degraded == ()
+    results = await full.recall(("bird wire " + words)[:100_000])
+    assert len(results.hits) == 8
+    assert results.degraded == ()
     assert (await full.recall("a" * 100_000)).degraded == ()
     assert (await full.recall("bird " * 20_000)).hits
 
@@ -68,10 +68,10 @@ async def test_a_hundred_kilobytes_of_anything(memory: MemoryClient) -> None:
 async def test_no_question_gives_what_is_pinned_and_what_is_recent(full: MemoryClient) -> None:
     await full.revise("b3", pinned=True)
     for query in ("", "  \n", "?!", "\u200b"):
-        found = await full.recall(query, limit=3)
-        assert [hit.name for hit in found.pinned] == ["b3"], query
-        assert [hit.name for hit in found.hits] == [f"b{number}" for number in (MANY - 1, MANY - 2, MANY - 3)], query
-        assert found.degraded == ()
+        results = await full.recall(query, limit=3)
+        assert [hit.name for hit in results.pinned] == ["b3"], query
+        assert [hit.name for hit in results.hits] == [f"b{number}" for number in (MANY - 1, MANY - 2, MANY - 3)], query
+        assert results.degraded == ()
 
 
 async def test_a_longer_one_is_refused_by_name(full: MemoryClient) -> None:
@@ -98,9 +98,9 @@ async def test_a_longer_one_is_refused_by_name(full: MemoryClient) -> None:
     ],
 )
 async def test_questions_without_a_word_to_look_for(full: MemoryClient, query: str) -> None:
-    found = await full.recall(query)
-    assert len(found.hits) <= 8
-    assert found.degraded == ()
+    results = await full.recall(query)
+    assert len(results.hits) <= 8
+    assert results.degraded == ()
 
 
 async def test_a_memory_of_stop_words_or_emoji_is_kept_and_listed(memory: MemoryClient) -> None:
@@ -146,9 +146,9 @@ async def test_filters_that_contradict_each_other_find_nothing(full: MemoryClien
         {"metadata": {"n": None}},
         {"state": "archived"},
     ):
-        found = await full.recall("bird", **filters)  # type: ignore[arg-type]
-        assert found.hits == ()
-        assert found.cursor == ""
+        results = await full.recall("bird", **filters)  # type: ignore[arg-type]
+        assert results.hits == ()
+        assert results.cursor == ""
         assert (await full.recall("", **filters)).hits == ()  # type: ignore[arg-type]
 
 
@@ -169,9 +169,9 @@ async def test_a_date_that_does_not_exist_is_refused_by_name(memory: MemoryClien
 
 async def test_a_question_may_name_a_date_that_does_not_exist(full: MemoryClient) -> None:
     for when in ("on 31 February", "on 2026-02-30", "in 99999", "99999999999 days ago", "since 7 May 0000"):
-        found = await full.recall(f"which bird sat on the wire {when}?", explain=True)
-        assert len(found.hits) == 8
-        assert found.degraded == ()
+        results = await full.recall(f"which bird sat on the wire {when}?", explain=True)
+        assert len(results.hits) == 8
+        assert results.degraded == ()
 
 
 async def test_a_question_asked_at_the_ends_of_time(full: MemoryClient) -> None:
@@ -216,6 +216,6 @@ async def test_forgetting_by_a_filter_that_says_nothing(full: MemoryClient) -> N
 
 async def test_thousands_of_references_at_once(full: MemoryClient) -> None:
     refs = [f"b{number}" for number in range(MANY)] * 40 + [f"nobody-{number}" for number in range(200)]
-    found = await full.read(refs)
-    assert len(found.memories) == MANY
-    assert len(found.missing) == 200
+    results = await full.read(refs)
+    assert len(results.memories) == MANY
+    assert len(results.missing) == 200

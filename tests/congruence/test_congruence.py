@@ -7,8 +7,8 @@ from itertools import count, zip_longest
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from tests.congruence.houses import House, every_house
-from tests.congruence.lives import Deed, Life, deeds, questions
+from tests.congruence.backends import Backend, every_backend
+from tests.congruence.operations import Deed, OperationSequence, deeds, questions
 
 from scrubjay.model.draft import Caller
 from scrubjay.model.query import Question
@@ -25,10 +25,10 @@ def runner() -> Iterator[asyncio.Runner]:
 
 
 @pytest.fixture(scope="module")
-def houses(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[House]]:
-    context = every_house(tmp_path_factory.mktemp("houses"))
-    found = runner.run(context.__aenter__())
-    yield found
+def backends(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Backend]]:
+    context = every_backend(tmp_path_factory.mktemp("houses"))
+    results = runner.run(context.__aenter__())
+    yield results
     runner.run(context.__aexit__(None, None, None))
 
 
@@ -46,33 +46,33 @@ def houses(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> 
     later=st.lists(deeds, max_size=5),
 )
 def test_every_house_tells_the_same(
-    houses: list[House], runner: asyncio.Runner, lived: list[Deed], asked: list[Question], later: list[Deed]
+    backends: list[Backend], runner: asyncio.Runner, lived: list[Deed], asked: list[Question], later: list[Deed]
 ) -> None:
-    runner.run(_compare(houses, lived, asked, later))
+    runner.run(_compare(backends, lived, asked, later))
 
 
-async def _compare(houses: list[House], lived: list[Deed], asked: list[Question], later: list[Deed]) -> None:
+async def _compare(backends: list[Backend], lived: list[Deed], asked: list[Question], later: list[Deed]) -> None:
     who = Caller(space=f"life-{next(_SPACES)}", agent="tester")
-    lives = [Life(engine=house.engine, who=who, made=[]) for house in houses]
+    lives = [OperationSequence(engine=backend.engine, who=who, made=[]) for backend in backends]
     for several in (lived, later):
         for deed in several:
-            _require_same(houses, [await life.lead(deed) for life in lives], of=deed)
+            _require_same(backends, [await operations.lead(deed) for operations in lives], of=deed)
         for question in asked:
-            first, *others = [await life.found(question) for life in lives]
-            for house, other in zip(houses[1:], others, strict=True):
+            first, *others = [await operations.found(question) for operations in lives]
+            for backend, other in zip(backends[1:], others, strict=True):
                 if question.query:
-                    _require_close(first, other, of=f"{house.name}: {question}")
+                    _require_close(first, other, of=f"{backend.name}: {question}")
                 else:
-                    assert first == other, (house.name, question)
-            words = [str(await life.searched(question.query)) for life in lives]
-            _require_same(houses, words, of=f"the words of {question.query!r}")
-    for lines in zip_longest(*[await life.state() for life in lives]):
-        _require_same(houses, lines, of="the state in the end")
+                    assert first == other, (backend.name, question)
+            words = [str(await operations.searched(question.query)) for operations in lives]
+            _require_same(backends, words, of=f"the words of {question.query!r}")
+    for lines in zip_longest(*[await operations.state() for operations in lives]):
+        _require_same(backends, lines, of="the state in the end")
 
 
-def _require_same(houses: list[House], told: Sequence[str | None], *, of: object) -> None:
-    found = dict(zip([house.name for house in houses], told, strict=True))
-    assert len(set(found.values())) == 1, (of, found)
+def _require_same(backends: list[Backend], told: Sequence[str | None], *, of: object) -> None:
+    results = dict(zip([backend.name for backend in backends], told, strict=True))
+    assert len(set(results.values())) == 1, (of, results)
 
 
 def _require_close(one: list[tuple[int, str, float]], other: list[tuple[int, str, float]], *, of: str) -> None:

@@ -48,9 +48,9 @@ def postgres_program(server: Server, program: str, *arguments: str, user: str | 
 def scrubjay(*arguments: str, url: str, home: Path) -> str:
     """Run a command on a database."""
     environment = {"SCRUBJAY_DATABASE_URL": url, "SCRUBJAY_HOME": str(home), "SCRUBJAY_EMBEDDER": "none"}
-    said = invoke(arguments, env=environment)
-    assert said.code == 0, said.output
-    return said.out
+    text = invoke(arguments, env=environment)
+    assert text.code == 0, text.output
+    return text.out
 
 
 def _execute(server: Server, statement: sql.Composed) -> None:

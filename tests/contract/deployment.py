@@ -31,13 +31,13 @@ class Container:
     @property
     def environment(self) -> dict[str, Json]:
         """Its variables: a value, or where the value comes from; also those of its config maps."""
-        found: dict[str, Json] = {}
+        results: dict[str, Json] = {}
         for source in branches(self.spec.get("envFrom", [])):
             name = at(source, "configMapRef", "name")
-            found |= branch(one_of("ConfigMap", str(name))["data"])
-        for one in branches(self.spec.get("env", [])):
-            found[str(one["name"])] = one.get("value", one.get("valueFrom"))
-        return found
+            results |= branch(one_of("ConfigMap", str(name))["data"])
+        for item in branches(self.spec.get("env", [])):
+            results[str(item["name"])] = item.get("value", item.get("valueFrom"))
+        return results
 
 
 def text(name: str) -> str:
@@ -53,7 +53,7 @@ def compose(name: str = COMPOSE_FILES[0]) -> Tree:
 
 def services() -> dict[str, Tree]:
     """The services of the compose file, what they share filled in."""
-    return {name: branch(one) for name, one in branch(compose()["services"]).items()}
+    return {name: branch(item) for name, item in branch(compose()["services"]).items()}
 
 
 def compose_schema() -> Tree:
@@ -65,13 +65,15 @@ def compose_schema() -> Tree:
 @cache
 def objects() -> tuple[Tree, ...]:
     """Everything that the manifests make."""
-    return tuple(cast("Tree", one) for name in MANIFESTS for one in yaml.safe_load_all(text(name)))
+    return tuple(cast("Tree", item) for name in MANIFESTS for item in yaml.safe_load_all(text(name)))
 
 
 def one_of(kind: str, name: str) -> Tree:
     """One of them."""
-    (found,) = (object_ for object_ in objects() if object_["kind"] == kind and at(object_, "metadata", "name") == name)
-    return found
+    (results,) = (
+        object_ for object_ in objects() if object_["kind"] == kind and at(object_, "metadata", "name") == name
+    )
+    return results
 
 
 def containers() -> list[Container]:
@@ -88,8 +90,8 @@ def containers() -> list[Container]:
 
 def container(pod: str) -> Container:
     """The container of a pod."""
-    (found,) = (container for container in containers() if container.pod == pod)
-    return found
+    (results,) = (container for container in containers() if container.pod == pod)
+    return results
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -108,12 +110,12 @@ def branch(value: Json) -> Tree:
 def branches(value: Json) -> list[Tree]:
     """A value that is a list of mappings."""
     assert isinstance(value, list)
-    return [branch(one) for one in value]
+    return [branch(item) for item in value]
 
 
 def at(tree: Tree, *path: str) -> Json:
     """What lies at the end of a path; None where it ends early."""
-    found: Json = tree
+    results: Json = tree
     for name in path:
-        found = branch(found).get(name) if isinstance(found, Mapping) else None
-    return found
+        results = branch(results).get(name) if isinstance(results, Mapping) else None
+    return results

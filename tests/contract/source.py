@@ -52,8 +52,8 @@ class Module:
 @cache
 def modules(*folders: str) -> tuple[Module, ...]:
     """Every Python file under some folders of the project."""
-    found = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
-    return tuple(_read(path) for path in found)
+    results = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    return tuple(_read(path) for path in results)
 
 
 @cache

@@ -36,53 +36,53 @@ BROAD_HANDLERS = {
 
 
 def test_nothing_runs_data_as_code() -> None:
-    found = [
+    results = [
         f"{module.name}:{line} imports {name}"
         for module in modules("src", "scripts")
         for name, line in module.imports()
         if name.split(".")[0] in FORBIDDEN_IMPORTS
     ]
-    found += [
+    results += [
         f"{module.name}:{node.lineno} calls {called(node)}"
         for module, node in _calls("src", "scripts")
         if called(node) in FORBIDDEN_CALLS
     ]
-    found += [
+    results += [
         f"{module.name}:{node.lineno} sets {keyword.arg}"
         for module, node in _calls("src", "scripts")
         for keyword in node.keywords
         if keyword.arg in FORBIDDEN_OPTIONS
         and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)
     ]
-    assert not found
+    assert not results
 
 
 def test_no_tool_of_mcp_reaches_past_the_engine_into_the_store() -> None:
-    found = [
+    results = [
         f"{module.name}:{node.lineno}"
         for module in modules("src/scrubjay/surfaces/mcp/toolsets")
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Attribute) and dotted(node).endswith("engine.store")
     ]
-    assert not found
+    assert not results
 
 
 def test_only_settings_and_paths_read_the_environment() -> None:
-    found = [
+    results = [
         f"{module.name}:{node.lineno}"
         for module in modules("src")
         if module.name not in MAY_READ_ENVIRONMENT
         for node in module.nodes()
         if isinstance(node, ast.Attribute) and ENVIRONMENT.fullmatch(dotted(node))
     ]
-    found += [
+    results += [
         f"{module.name}:{line}"
         for module in modules("src")
         if module.name not in MAY_READ_ENVIRONMENT
         for name, line in module.imports()
         if ENVIRONMENT.fullmatch(name)
     ]
-    assert not found
+    assert not results
 
 
 def test_broad_handlers_stand_only_where_listed() -> None:
@@ -91,43 +91,43 @@ def test_broad_handlers_stand_only_where_listed() -> None:
 
 
 def test_nothing_is_left_for_later() -> None:
-    found = [
+    results = [
         f"{module.name}:{number} {line.strip()}"
         for module in modules("src", "scripts")
         for number, line in enumerate(module.text.splitlines(), start=1)
         if re.search(r"\b(TODO|FIXME|XXX|HACK)\b|NotImplementedError", line)
     ]
-    assert not found
+    assert not results
 
 
 def test_tests_use_no_mocks() -> None:
     # Only what has the word in it is worth parsing.
     suspects = [module for module in modules("tests", "src") if "mock" in module.text]
-    found = [
+    results = [
         f"{module.name}:{line} imports {name}"
         for module in suspects
         for name, line in module.imports()
         if name.startswith(("unittest.mock", "mock", "pytest_mock"))
     ]
-    found += [
+    results += [
         f"{module.name}:{function.lineno} asks for mocker"
         for module in suspects
         if module.name.startswith("tests/")
         for function in module.functions()
         if any(argument.arg == "mocker" for argument in function.args.args)
     ]
-    assert not found
+    assert not results
 
 
 def test_a_skip_says_what_is_missing() -> None:
-    found = [
+    results = [
         f"{module.name}:{node.lineno}"
         for module, node in _calls("tests", "src", having=("skip", "xfail"))
         if called(node) in {"pytest.skip", "pytest.mark.skip", "pytest.mark.skipif", "pytest.mark.xfail"}
         and not any(keyword.arg == "reason" for keyword in node.keywords)
         and not (called(node) == "pytest.skip" and node.args)
     ]
-    assert not found
+    assert not results
 
 
 def _calls(*folders: str, having: tuple[str, ...] = ("",)) -> list[tuple[Module, ast.Call]]:

@@ -64,11 +64,11 @@ def test_a_manifest_fits_kubernetes(one: Tree, kubernetes: str) -> None:
 
 
 def test_every_variable_of_ours_is_a_setting() -> None:
-    known = {one.metadata["env"] for one in Settings.__dataclass_fields__.values()}
+    existing = {item.metadata["env"] for item in Settings.__dataclass_fields__.values()}
     files = [path for path in DEPLOY.rglob("*") if path.is_file()]
     used = {name for path in files for name in re.findall(r"SCRUBJAY_[A-Z_]*[A-Z]", path.read_text(encoding="utf-8"))}
     assert used
-    assert used - known == set()
+    assert used - existing == set()
 
 
 def test_what_the_servers_are_told_can_be_understood() -> None:
@@ -87,7 +87,7 @@ def test_every_image_is_pinned_and_the_same_everywhere() -> None:
 
 
 def test_qdrant_and_its_client_fit_each_other() -> None:
-    (image,) = {str(one["image"]) for name, one in services().items() if name == "qdrant"}
+    (image,) = {str(item["image"]) for name, item in services().items() if name == "qdrant"}
     served = re.search(r":v1\.(\d+)\.", image)
     assert served is not None
     # More than one minor version apart the client does not promise anything.
@@ -96,17 +96,17 @@ def test_qdrant_and_its_client_fit_each_other() -> None:
 
 def test_no_secret_stands_in_any_file() -> None:
     assert not [object_ for object_ in objects() if object_["kind"] == "Secret"]
-    for name, one in services().items():
-        for variable, value in branch(one.get("environment", {})).items():
+    for name, item in services().items():
+        for variable, value in branch(item.get("environment", {})).items():
             if SECRETS.search(variable) or variable.endswith("_URL"):
                 assert _has_no_password(str(value), given=r"\$\{[A-Z_]+:\?[^}]+\}"), f"{name}: {variable}"
-    for one in containers():
-        for variable, value in one.environment.items():
+    for item in containers():
+        for variable, value in item.environment.items():
             if isinstance(value, str) and (SECRETS.search(variable) or variable.endswith("_URL")):
-                assert _has_no_password(value, given=r"\$\([A-Z_]+\)"), f"{one.pod}: {variable}"
-    given = dict(line.split("=", 1) for line in text("env.example").splitlines() if line and line[0] != "#")
-    assert {name for name in given if SECRETS.search(name)} == set(_asked_for())
-    assert not any(value for name, value in given.items() if SECRETS.search(name))
+                assert _has_no_password(value, given=r"\$\([A-Z_]+\)"), f"{item.pod}: {variable}"
+    inputs = dict(line.split("=", 1) for line in text("env.example").splitlines() if line and line[0] != "#")
+    assert {name for name in inputs if SECRETS.search(name)} == set(_asked_for())
+    assert not any(value for name, value in inputs.items() if SECRETS.search(name))
 
 
 def test_every_variable_of_compose_is_in_the_example() -> None:
@@ -120,18 +120,18 @@ def test_the_probes_ask_what_the_program_answers() -> None:
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
         assert at(server, probe, "httpGet", "path") in paths
         assert at(server, probe, "httpGet", "port") == "http"
-    asked = re.search(r"http://127\.0\.0\.1:(\d+)(/\w+)", str(at(services()["scrubjay-1"], "healthcheck", "test")))
-    assert asked is not None
-    assert (int(asked[1]), asked[2] in paths) == (PORT, True)
+    request = re.search(r"http://127\.0\.0\.1:(\d+)(/\w+)", str(at(services()["scrubjay-1"], "healthcheck", "test")))
+    assert request is not None
+    assert (int(request[1]), request[2] in paths) == (PORT, True)
     balanced = re.search(r"health_uri (\S+)", text("Caddyfile"))
     assert balanced is not None
     assert balanced[1] in paths
 
 
 def test_all_speak_of_the_same_port() -> None:
-    said = dict(instructions())
-    assert said["EXPOSE"] == str(PORT)
-    assert said["CMD"] == f'["serve", "--http", "0.0.0.0:{PORT}"]'
+    spoken = dict(instructions())
+    assert spoken["EXPOSE"] == str(PORT)
+    assert spoken["CMD"] == f'["serve", "--http", "0.0.0.0:{PORT}"]'
     (port,) = branches(container("scrubjay").spec["ports"])
     assert port == {"name": "http", "containerPort": PORT}
     (served,) = branches(at(one_of("Service", "scrubjay"), "spec", "ports"))
@@ -173,12 +173,12 @@ def test_a_container_of_a_pod_can_do_little(one: Container) -> None:
 
 @pytest.mark.parametrize("name", services())
 def test_a_container_of_compose_can_do_little(name: str) -> None:
-    one = services()[name]
-    assert one["read_only"] is True
-    assert one["cap_drop"] == ["ALL"]
-    assert one["security_opt"] == ["no-new-privileges:true"]
-    assert int(str(one["user"]).split(":")[0]) > 0
-    assert one.get("ports", [LOOPBACK_PORT]) == [LOOPBACK_PORT]
+    item = services()[name]
+    assert item["read_only"] is True
+    assert item["cap_drop"] == ["ALL"]
+    assert item["security_opt"] == ["no-new-privileges:true"]
+    assert int(str(item["user"]).split(":")[0]) > 0
+    assert item.get("ports", [LOOPBACK_PORT]) == [LOOPBACK_PORT]
 
 
 def test_what_was_accepted_is_finished_before_the_end() -> None:
@@ -198,11 +198,11 @@ def test_the_database_has_connections_for_all_servers() -> None:
 
 def test_the_balancer_lets_through_what_the_servers_take() -> None:
     limit = re.search(r"max_size (\d+)GiB", text("Caddyfile"))
-    kept = re.search(r"keepalive (\d+)s", text("Caddyfile"))
+    stored = re.search(r"keepalive (\d+)s", text("Caddyfile"))
     assert limit is not None
-    assert kept is not None
+    assert stored is not None
     assert int(limit[1]) * 1024**3 >= max(_LARGEST_STREAM, Settings().max_body_bytes)
-    assert int(kept[1]) < Patience().kept_seconds
+    assert int(stored[1]) < Patience().kept_seconds
 
 
 def test_the_image_is_made_of_files_that_are_there_and_runs_as_nobody_special() -> None:
@@ -212,15 +212,15 @@ def test_the_image_is_made_of_files_that_are_there_and_runs_as_nobody_special() 
             for source in rest.split()[:-1]:
                 assert (ROOT / source).exists(), source
                 assert any(fnmatch(source, line[1:]) for line in ignored if line.startswith("!")), source
-    said = dict(instructions())
-    assert int(said["USER"].split(":")[0]) == at(container("scrubjay").pod_spec, "securityContext", "runAsUser")
-    assert services()["scrubjay-1"]["user"] == said["USER"]
+    spoken = dict(instructions())
+    assert int(spoken["USER"].split(":")[0]) == at(container("scrubjay").pod_spec, "securityContext", "runAsUser")
+    assert services()["scrubjay-1"]["user"] == spoken["USER"]
     assert all("--require-hashes" in part for _, rest in instructions() for part in rest.split("&&") if " -r " in part)
 
 
 def _compose_settings(name: str) -> dict[str, str]:
-    found = branch(services()[name]["environment"])
-    return {one: re.sub(r"\$\{\w+:[?-][^}]*\}", "x1", str(value)) for one, value in found.items()}
+    results = branch(services()[name]["environment"])
+    return {item: re.sub(r"\$\{\w+:[?-][^}]*\}", "x1", str(value)) for item, value in results.items()}
 
 
 def _pod_settings() -> tuple[dict[str, str], ...]:

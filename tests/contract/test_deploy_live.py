@@ -23,7 +23,7 @@ from scrubjay.paths import daemon_file
 from tests.contract.deployed import LONGEST, a_database, make_roles, scrubjay
 from tests.contract.deployment import DEPLOY, container, services
 from tests.postgres import shared_server
-from tests.surfaces.serving import Daemon
+from tests.surfaces.daemon_process import Daemon
 
 SPACE = "work"
 # The balancer under the name that others know it by.
@@ -67,12 +67,12 @@ def house(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[H
         url=url, home=folder / "desk",
     )  # fmt: skip
     settings = {"SCRUBJAY_DATABASE_URL": url, "SCRUBJAY_HOSTS": NAME, "SCRUBJAY_REQUIRE_TOKEN": "true"}
-    one, two = Daemon(folder / "one", **settings), Daemon(folder / "two", **settings)
+    item, two = Daemon(folder / "one", **settings), Daemon(folder / "two", **settings)
     with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
-        for starting in [pool.submit(stack.enter_context, server) for server in (one, two)]:
+        for starting in [pool.submit(stack.enter_context, server) for server in (item, two)]:
             starting.result(LONGEST)
-        address = stack.enter_context(balancing([_address(one), _address(two)], log=folder / "caddy.log"))
-        yield House(url=address, token=json.loads(made)["secret"], servers=(one, two))
+        address = stack.enter_context(balancing([_address(item), _address(two)], log=folder / "caddy.log"))
+        yield House(url=address, token=json.loads(made)["secret"], servers=(item, two))
 
 
 @contextmanager
@@ -131,8 +131,8 @@ def test_a_stream_of_events_is_passed_on_as_it_comes(house: House) -> None:
         lines = stream.iter_lines()
         assert next(lines) == ": hello"
         other.post("/api/v1/memories", json={"text": "Events come while the stream is open"})
-        told = next(line for line in lines if line.startswith("data:"))
-        assert json.loads(told.removeprefix("data:"))["action"] == "created"
+        reported = next(line for line in lines if line.startswith("data:"))
+        assert json.loads(reported.removeprefix("data:"))["action"] == "created"
 
 
 def test_a_websocket_is_passed_on(house: House) -> None:

@@ -85,8 +85,8 @@ def _recover(server: Server, *, archive: Path, moment: str) -> None:
 def _texts(server: Server, database: str, *, folder: Path) -> list[str]:
     """What the servers' login finds in a database."""
     url = server.url(database, user="memory")
-    found = scrubjay("recall", "acorn base backup mistake", "--json", url=url, home=folder / "other")
-    return sorted(line for line in _KNOWN if line in found)
+    results = scrubjay("recall", "acorn base backup mistake", "--json", url=url, home=folder / "other")
+    return sorted(line for line in _KNOWN if line in results)
 
 
 _KNOWN = ("Before the base backup", "After the base backup", "A mistake", "The jay hid an acorn")

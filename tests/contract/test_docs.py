@@ -23,7 +23,7 @@ DECISIONS = sorted((ROOT / "docs" / "adr").glob("*.md"))
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_internal_link_leads_somewhere(page: Path) -> None:
     text = _FENCED.sub("", page.read_text(encoding="utf-8"))
-    broken = [found["target"] for found in _LINK.finditer(text) if not _resolves(found["target"], page)]
+    broken = [results["target"] for results in _LINK.finditer(text) if not _resolves(results["target"], page)]
     assert not broken
 
 
@@ -54,7 +54,7 @@ def test_a_decision_is_complete_and_under_a_page(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     number = int(path.name[:4])
     assert text.startswith(f"# {number}. ")
-    assert [found["title"] for found in _HEADING.finditer(text)][1:] == ["Context", "Decision", "Consequences"]
+    assert [results["title"] for results in _HEADING.finditer(text)][1:] == ["Context", "Decision", "Consequences"]
     assert re.search(r"^Status: (proposed|accepted|superseded by \[)", text, re.MULTILINE)
     assert len(text.split()) <= 450
 
@@ -75,13 +75,13 @@ def _resolves(target: str, page: Path) -> bool:
 
 def _anchors(path: Path) -> set[str]:
     text = _FENCED.sub("", path.read_text(encoding="utf-8"))
-    titles = (found["title"].replace("`", "").lower() for found in _HEADING.finditer(text))
+    titles = (results["title"].replace("`", "").lower() for results in _HEADING.finditer(text))
     return {re.sub(r"[^\w\- ]", "", title).strip().replace(" ", "-") for title in titles}
 
 
 def _neighbours(page: Path) -> list[Path]:
     text = _FENCED.sub("", page.read_text(encoding="utf-8"))
-    targets = (found["target"].partition("#")[0] for found in _LINK.finditer(text))
+    targets = (results["target"].partition("#")[0] for results in _LINK.finditer(text))
     return [(page.parent / target).resolve() for target in targets if target.endswith(".md") and ":" not in target]
 
 
@@ -107,6 +107,6 @@ def test_every_rule_of_writing_is_documented_with_its_default_and_its_values() -
         default, values = documented[name]
         assert default == (f"`{usual}`" if usual != [] else "none"), name
         if name in choices:
-            assert values == ", ".join(f"`{one}`" for one in choices[name]), name
+            assert values == ", ".join(f"`{item}`" for item in choices[name]), name
         if name in bounds:
             assert values == "{} to {:,}".format(*bounds[name]), name

@@ -12,8 +12,8 @@ from tests.contract.source import PACKAGE, ROOT, modules
 
 def test_every_error_has_codes_and_lives_in_the_tree() -> None:
     # A class is known to its parent only once its module has been imported.
-    for found in pkgutil.walk_packages([str(PACKAGE)], prefix="scrubjay."):
-        importlib.import_module(found.name)
+    for results in pkgutil.walk_packages([str(PACKAGE)], prefix="scrubjay."):
+        importlib.import_module(results.name)
     ours = {error for error in _family(ScrubjayError) if error.__module__.startswith("scrubjay.")}
     assert ours == set(CODES)
     assert {error.__module__ for error in CODES} == {"scrubjay.errors"}
@@ -65,8 +65,8 @@ def _drawn() -> Iterator[tuple[str, str]]:
     """(error, parent) for each line of the tree in the docstring."""
     above: list[str] = []
     for line in (errors.__doc__ or "").splitlines():
-        found = re.match(r"(?P<branch>[│├└─ ]*)(?P<name>[A-Z]\w+)(?: {2,}\S.*)?$", line)
-        if found:
-            depth = len(found["branch"]) // 4
-            above[depth:] = [found["name"]]
-            yield found["name"], above[depth - 1] if depth else ""
+        results = re.match(r"(?P<branch>[│├└─ ]*)(?P<name>[A-Z]\w+)(?: {2,}\S.*)?$", line)
+        if results:
+            depth = len(results["branch"]) // 4
+            above[depth:] = [results["name"]]
+            yield results["name"], above[depth - 1] if depth else ""

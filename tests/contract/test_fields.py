@@ -391,8 +391,8 @@ def test_resolving_a_conflict_by_merge_loses_no_field() -> None:
             suggested=Strategy.MERGE, detected_at=at,
         )  # fmt: skip
         deed = DEEDS[Strategy.MERGE](Case(conflict=conflict, newer=End(memory=newer), older=End(memory=older), at=at))
-        (kept,) = (memory for memory in deed.changed if memory.id == older.id)
-        return replace(kept, merged=()), [(part.source, part.statements) for part in kept.merged], deed.warnings
+        (stored,) = (memory for memory in deed.changed if memory.id == older.id)
+        return replace(stored, merged=()), [(part.source, part.statements) for part in stored.merged], deed.warnings
 
     handled = {name for name in MEMORY if outcome(_varied_memory(name)) != outcome(MADE)}
     _require_all("the merge that resolves a conflict", Memory, handled, CONFLICT_MERGE)

@@ -139,9 +139,9 @@ def test_every_dependency_is_used_and_every_used_package_is_declared() -> None:
     }
     providers = packages_distributions()
     # Several distributions may share a package's name, as the parts of OpenTelemetry do.
-    known = [{_distribution(one) for one in providers.get(package, [package])} for package in used]
-    assert core - BY_NAME <= set[str]().union(*known)
-    assert all(one & (core | extra) for one in known)
+    existing = [{_distribution(item) for item in providers.get(package, [package])} for package in used]
+    assert core - BY_NAME <= set[str]().union(*existing)
+    assert all(item & (core | extra) for item in existing)
 
 
 HEAVY = {

@@ -15,7 +15,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from scripts.tour import first_missing, run, steps_of
 from tests.contract.source import ROOT, pages
-from tests.surfaces.serving import Daemon
+from tests.surfaces.daemon_process import Daemon
 
 ADDRESS = "http://127.0.0.1:7272"
 CONFIGURATIONS = [

@@ -12,7 +12,7 @@ import pytest
 from scrubjay.settings import Settings
 from scrubjay.surfaces.cli.commands import HOMES, commands_of
 from tests.contract.source import ROOT, modules
-from tests.surfaces.daemons import background_daemon
+from tests.surfaces.background_daemon import background_daemon
 
 # What only whoever has the store open needs, and what only some commands do.
 ENGINE = (
@@ -59,13 +59,13 @@ print("loaded", *sys.modules)
 
 def test_the_version_is_told_without_any_command() -> None:
     loaded = _loaded_by([["--version"]])
-    assert not [one for one in loaded if _is_of(one, (*ENGINE, *PACKAGES, "scrubjay.client", "scrubjay.model"))]
+    assert not [item for item in loaded if _is_of(item, (*ENGINE, *PACKAGES, "scrubjay.client", "scrubjay.model"))]
 
 
 def test_the_help_of_all_commands_needs_no_engine() -> None:
     loaded = _loaded_by([["--help"], ["notes", "--help"]])
     assert loaded >= {f"scrubjay.surfaces.cli.{home}" for home in HOMES}
-    assert not [one for one in loaded if _is_of(one, (*ENGINE, *PACKAGES))]
+    assert not [item for item in loaded if _is_of(item, (*ENGINE, *PACKAGES))]
 
 
 def test_what_a_daemon_answers_needs_no_engine(tmp_path: Path) -> None:
@@ -73,13 +73,13 @@ def test_what_a_daemon_answers_needs_no_engine(tmp_path: Path) -> None:
     with background_daemon(settings, http=""):
         loaded = _loaded_by(VERBS, home=settings.home)
     assert "scrubjay.rpc.socket_transport" in loaded
-    assert not [one for one in loaded if _is_of(one, (*ENGINE, *PACKAGES))]
+    assert not [item for item in loaded if _is_of(item, (*ENGINE, *PACKAGES))]
 
 
 def test_a_daemon_begins_without_what_it_loads_beside() -> None:
     loaded = _modules_after("import sys, scrubjay.surfaces.cli.serving\nprint('loaded', *sys.modules)")
     assert "scrubjay.engine" in loaded
-    assert not [one for one in loaded if _is_of(one, BESIDE)]
+    assert not [item for item in loaded if _is_of(item, BESIDE)]
 
 
 @pytest.mark.parametrize("home", HOMES)
@@ -105,9 +105,9 @@ def _loaded_by(calls: Sequence[Sequence[str]], *, home: str = "") -> set[str]:
 
 
 def _modules_after(code: str, *, home: str = "") -> set[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
+    stored = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
     done = subprocess.run(
-        [sys.executable, "-c", code], env=kept | {"SCRUBJAY_HOME": home}, cwd=ROOT / "src", capture_output=True,
+        [sys.executable, "-c", code], env=stored | {"SCRUBJAY_HOME": home}, cwd=ROOT / "src", capture_output=True,
         text=True, encoding="utf-8", check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

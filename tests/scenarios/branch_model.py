@@ -72,7 +72,7 @@ class Tree:
 
     @property
     def names(self) -> list[str]:
-        return [MAIN, *sorted(name for name, one in self.records.items() if name != MAIN and one.now.there)]
+        return [MAIN, *sorted(name for name, item in self.records.items() if name != MAIN and item.now.there)]
 
     @property
     def current(self) -> str:
@@ -86,7 +86,7 @@ class Tree:
 
     def past(self, name: str) -> list[tuple[int, Snapshot]]:
         record = self.records[name]
-        own = [(number, one) for number, one in record.versions.items() if number >= record.start]
+        own = [(number, item) for number, item in record.versions.items() if number >= record.start]
         before = [pair for pair in self.records[MAIN].versions.items() if name != MAIN and pair[0] <= record.fork]
         return sorted(before + own, reverse=True, key=lambda pair: pair[0])
 
@@ -183,8 +183,8 @@ def _together(base: Sequence[Fact], ours: tuple[Fact, ...], theirs: tuple[Fact, 
     if ours == base:
         return theirs
     before, mine, others = ({text for text, _ in side} for side in (base, ours, theirs))
-    kept = [fact for fact in ours if fact[0] in others or fact[0] not in before]
-    return (*kept, *(fact for fact in theirs if fact[0] not in mine and fact[0] not in before))
+    stored = [fact for fact in ours if fact[0] in others or fact[0] not in before]
+    return (*stored, *(fact for fact in theirs if fact[0] not in mine and fact[0] not in before))
 
 
 def _replaced(base: Sequence[Fact], ours: Sequence[Fact], theirs: Sequence[Fact]) -> list[tuple[str, str]]:

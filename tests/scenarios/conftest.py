@@ -9,9 +9,9 @@ import pytest
 from scrubjay.client import MemoryClient
 from scrubjay.paths import database_file
 from tests.new_files import new_file
-from tests.places import quick_place
-from tests.scenarios.house import House, open_house
-from tests.scenarios.worlds import Twins
+from tests.scenarios.paired_servers import Twins
+from tests.scenarios.wiring import Wiring, open_wiring
+from tests.temp_folders import quick_place
 
 
 @pytest.fixture
@@ -21,15 +21,15 @@ def home() -> Iterator[Path]:
 
 
 @pytest.fixture
-async def house(home: Path) -> AsyncIterator[House]:
+async def wiring(home: Path) -> AsyncIterator[Wiring]:
     new_file(database_file(home))
-    async with open_house(home) as opened:
+    async with open_wiring(home) as opened:
         yield opened
 
 
 @pytest.fixture
-def memory(house: House) -> MemoryClient:
-    return house.client()
+def memory(wiring: Wiring) -> MemoryClient:
+    return wiring.client()
 
 
 @pytest.fixture(scope="module")

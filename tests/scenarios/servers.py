@@ -12,9 +12,9 @@ from typing import Any, cast
 import httpx2
 
 from scrubjay.paths import daemon_file
-from tests.places import quick_place
-from tests.surfaces.serving import Daemon
+from tests.surfaces.daemon_process import Daemon
 from tests.surfaces.shell import told
+from tests.temp_folders import quick_place
 
 API = "/api/v1"
 _SECONDS = 30.0

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from websockets.sync.client import connect
 
 from scrubjay.model.memory import Json
-from tests.scenarios.asking_mcp import RPC_HEADERS
-from tests.scenarios.asking_rest import API
-from tests.scenarios.worlds import Told, World
+from tests.scenarios.mcp_calls import RPC_HEADERS
+from tests.scenarios.paired_servers import ServerPair, Told
+from tests.scenarios.rest_calls import API
 
 _SECONDS = 20.0
 _REVISION = "2026-07-28"
@@ -21,7 +21,7 @@ Act = Callable[[], str]
 """Does something while a stream is open; returns what the last event must tell of."""
 
 
-def server_sent(world: World, *, token: str, act: Act, after: int = 0) -> Told:
+def server_sent(world: ServerPair, *, token: str, act: Act, after: int = 0) -> Told:
     """Every event from a place on, as it was sent."""
     query = {"after": str(after)}
     with world.http.stream("GET", f"{API}/changes", params=query, headers=world.bearer(token)) as response:
@@ -29,23 +29,23 @@ def server_sent(world: World, *, token: str, act: Act, after: int = 0) -> Told:
         return _heard(_until(response.iter_raw(), act()))
 
 
-def by_websocket(world: World, *, token: str, act: Act, after: int = 0) -> Told:
+def by_websocket(world: ServerPair, *, token: str, act: Act, after: int = 0) -> Told:
     """The same as messages."""
     url = world.url.replace("http://", "ws://", 1) + f"{API}/changes?after={after}"
     with connect(url, additional_headers=world.bearer(token), open_timeout=_SECONDS, proxy=None) as socket:
-        last, heard = act(), b""
-        while last not in heard.decode():
+        last, received = act(), b""
+        while last not in received.decode():
             message = socket.recv(timeout=_SECONDS)
-            heard += message.encode() if isinstance(message, str) else message
-        return _heard(heard)
+            received += message.encode() if isinstance(message, str) else message
+        return _heard(received)
 
 
-def listening(world: World, *, token: str, uris: list[str], act: Act) -> Told:
+def listening(world: ServerPair, *, token: str, uris: list[str], act: Act) -> Told:
     """What an agent is told that asks for changes of the list, and of some memories."""
-    wanted: Json = {"resourcesListChanged": True, "resourceSubscriptions": [*uris]}
+    expected: Json = {"resourcesListChanged": True, "resourceSubscriptions": [*uris]}
     message: Json = {
         "jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen",
-        "params": {"notifications": wanted, "_meta": _META},
+        "params": {"notifications": expected, "_meta": _META},
     }  # fmt: skip
     headers = {
         **RPC_HEADERS, **world.bearer(token), "accept": "application/json, text/event-stream",
@@ -60,10 +60,10 @@ def listening(world: World, *, token: str, uris: list[str], act: Act) -> Told:
 
 
 def _until(pieces: Iterator[bytes], last: str) -> bytes:
-    heard = b""
-    while last not in heard.decode():
-        heard += next(pieces)
-    return heard
+    received = b""
+    while last not in received.decode():
+        received += next(pieces)
+    return received
 
 
 def _heard(heard: bytes) -> Told:

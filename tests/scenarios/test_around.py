@@ -7,13 +7,13 @@ import pytest
 from scrubjay.client import MemoryClient
 from scrubjay.model.draft import Caller
 from scrubjay.model.results import Hit
-from tests.scenarios.house import House
+from tests.scenarios.wiring import Wiring
 
 TALK = {"session": "talk"}
 
 
 def _around(hit: Hit) -> list[tuple[int, str]]:
-    return [(one.place, one.passage) for one in hit.around]
+    return [(item.place, item.passage) for item in hit.around]
 
 
 @pytest.mark.parametrize("entities", [2, 12])
@@ -33,13 +33,13 @@ async def test_what_has_expired_is_nobodys_neighbour(memory: MemoryClient) -> No
     assert _around(hit) == [(-1, "Shall we go?")]
 
 
-async def test_what_is_in_the_trash_or_in_another_space_is_no_neighbour(house: House) -> None:
-    work, home = house.client(space="work"), house.client(space="home")
+async def test_what_is_in_the_trash_or_in_another_space_is_no_neighbour(wiring: Wiring) -> None:
+    work, home = wiring.client(space="work"), wiring.client(space="home")
     await work.remember("Shall we go?", source=TALK)
     await home.remember("On Monday!", source=TALK)
     await work.remember("At ten?", source=TALK)
     await work.forget("shall-we-go")
-    both = MemoryClient.over(house.engine, Caller(space="work", also=("home",)))
+    both = MemoryClient.over(wiring.engine, Caller(space="work", also=("home",)))
     for memory in (work, home, both):
         hits = (await memory.recall("", around=10)).hits
         assert hits
@@ -52,7 +52,7 @@ async def test_what_is_in_the_trash_or_in_another_space_is_no_neighbour(house: H
 async def test_a_change_of_a_neighbour_is_seen_at_once(memory: MemoryClient) -> None:
     for text in ("Shall we go?", "On Monday!"):
         await memory.remember(text, source=TALK)
-    for said in ("Shall we stay?", "Shall we sleep?"):
-        await memory.revise("shall-we-go", text=said)
+    for spoken in ("Shall we stay?", "Shall we sleep?"):
+        await memory.revise("shall-we-go", text=spoken)
         (hit,) = (await memory.recall("", contains="monday", around=1)).hits
-        assert _around(hit) == [(-1, said)]
+        assert _around(hit) == [(-1, spoken)]

@@ -12,13 +12,13 @@ from scrubjay.client import MemoryClient
 from scrubjay.errors import Conflict, StoreDamaged, StoreError, StoreInUse
 from scrubjay.model.query import Filter
 from scrubjay.settings import Settings
-from tests.scenarios.house import House, open_house
+from tests.scenarios.wiring import Wiring, open_wiring
 from tests.unit.storage.sqlite.scribbling import scribble, write_old_store
 
 BIG = 60_000
 
 
-async def test_a_backup_is_the_store_as_it_was(house: House, memory: MemoryClient, home: Path) -> None:
+async def test_a_backup_is_the_store_as_it_was(wiring: Wiring, memory: MemoryClient, home: Path) -> None:
     for number in range(20):
         await memory.remember(f"memory number {number}", name=f"m{number}", tags=["kept"])
     await memory.relate("m1", "m2", text="see also")
@@ -30,14 +30,14 @@ async def test_a_backup_is_the_store_as_it_was(house: House, memory: MemoryClien
     other = home.parent / "other"
     done = restore_backup(Settings(home=str(other)), target)
     assert (done.memories, done.kept) == (20, "")
-    async with open_house(other) as restored:
+    async with open_wiring(other) as restored:
         reader = restored.client()
         assert await exported(reader) == before
         assert (await reader.doctor(deep=True)).ok
 
 
 async def test_writers_neither_wait_for_a_backup_nor_make_it_start_again(
-    house: House, memory: MemoryClient, home: Path
+    wiring: Wiring, memory: MemoryClient, home: Path
 ) -> None:
     for number in range(60):
         await memory.remember(os.urandom(BIG // 2).hex(), name=f"m{number}", intent="new")
@@ -59,8 +59,8 @@ async def test_writers_neither_wait_for_a_backup_nor_make_it_start_again(
 
 
 async def test_a_backup_of_an_earlier_version_is_refused_before_the_store_is_touched(home: Path) -> None:
-    async with open_house(home) as house:
-        await house.client().remember("the boat")
+    async with open_wiring(home) as wiring:
+        await wiring.client().remember("the boat")
     old = home.parent / "old.db"
     write_old_store(old, schema=9)
     scribble(old, "PRAGMA journal_mode = delete")
@@ -71,53 +71,53 @@ async def test_a_backup_of_an_earlier_version_is_refused_before_the_store_is_tou
         assert "scrubjay export" in caught.value.hint
     assert {file.name: file.read_bytes() for file in [old, *home.glob("*.db*")]} == before
     assert list((home.parent / "other").glob("*.db*")) == []
-    async with open_house(home) as house:
-        assert [hit.passage for hit in (await house.client().recall("boat")).hits] == ["the boat"]
+    async with open_wiring(home) as wiring:
+        assert [hit.passage for hit in (await wiring.client().recall("boat")).hits] == ["the boat"]
 
 
 async def test_restoring_keeps_the_store_that_was_there(home: Path) -> None:
-    async with open_house(home) as house:
-        await house.client().remember("the old boat")
-        backup = await house.client().backup(home.parent / "backup.db")
-        await house.client().remember("the new boat")
-        await house.client().recall("boat")
-        generation = (await house.client().status()).index["generation"]
+    async with open_wiring(home) as wiring:
+        await wiring.client().remember("the old boat")
+        backup = await wiring.client().backup(home.parent / "backup.db")
+        await wiring.client().remember("the new boat")
+        await wiring.client().recall("boat")
+        generation = (await wiring.client().status()).index["generation"]
     settings = Settings(home=str(home))
     with pytest.raises(Conflict, match="already") as caught:
         restore_backup(settings, backup)
     assert "--force" in caught.value.hint
     done = restore_backup(settings, backup, force=True)
-    async with open_house(home) as house:
-        memory = house.client()
+    async with open_wiring(home) as wiring:
+        memory = wiring.client()
         assert [hit.passage for hit in (await memory.recall("boat")).hits] == ["the old boat"]
         index = (await memory.status()).index
         assert (index["kind"], index["points"], index["problem"]) == ("edge", 1, "")
         assert index["generation"] != generation
         assert (await memory.doctor(deep=True)).ok
-    kept = home.parent / "kept"
-    kept.mkdir()
-    shutil.copyfile(done.kept, kept / "memory.db")
-    async with open_house(kept) as house:
-        assert len((await house.client().recall("boat")).hits) == 2
+    stored = home.parent / "kept"
+    stored.mkdir()
+    shutil.copyfile(done.kept, stored / "memory.db")
+    async with open_wiring(stored) as wiring:
+        assert len((await wiring.client().recall("boat")).hits) == 2
 
 
 async def test_a_restored_store_does_not_trust_the_index_of_the_one_before(home: Path) -> None:
     """Both stores have the same number of changes and points: only their identity tells them apart."""
-    async with open_house(home) as house:
-        backup = await house.client().backup(home.parent / "empty.db")
-        await house.client().remember("the cello is in the attic")
-        await house.client().recall("cello")
+    async with open_wiring(home) as wiring:
+        backup = await wiring.client().backup(home.parent / "empty.db")
+        await wiring.client().remember("the cello is in the attic")
+        await wiring.client().recall("cello")
     restore_backup(Settings(home=str(home)), backup, force=True)
-    async with open_house(home, index=False) as house:
-        await house.client().remember("the boat is in the harbour")
-    async with open_house(home) as house:
-        asked = await house.embedder.embed_query("boat harbour")
-        found = await house.keeper.search("default", asked, Filter(), limit=5)
-        assert len(found) == 1
-        assert found[0][1] > 0.5
+    async with open_wiring(home, index=False) as wiring:
+        await wiring.client().remember("the boat is in the harbour")
+    async with open_wiring(home) as wiring:
+        request = await wiring.embedder.embed_query("boat harbour")
+        results = await wiring.keeper.search("default", request, Filter(), limit=5)
+        assert len(results) == 1
+        assert results[0][1] > 0.5
 
 
-async def test_a_store_in_use_is_not_replaced(house: House, memory: MemoryClient, home: Path) -> None:
+async def test_a_store_in_use_is_not_replaced(wiring: Wiring, memory: MemoryClient, home: Path) -> None:
     await memory.remember("in use")
     backup = await memory.backup(home.parent / "backup.db")
     with pytest.raises(StoreInUse):
@@ -127,10 +127,10 @@ async def test_a_store_in_use_is_not_replaced(house: House, memory: MemoryClient
 
 @pytest.mark.parametrize("keep", [0, 50, 700, 5000, -1, -4096])
 async def test_a_damaged_backup_touches_nothing(home: Path, keep: int) -> None:
-    async with open_house(home) as house:
+    async with open_wiring(home) as wiring:
         for number in range(30):
-            await house.client().remember(f"memory number {number}", name=f"m{number}")
-        backup = await house.client().backup(home.parent / "backup.db")
+            await wiring.client().remember(f"memory number {number}", name=f"m{number}")
+        backup = await wiring.client().backup(home.parent / "backup.db")
     whole = backup.read_bytes()
     backup.write_bytes(whole[:keep])
     before = {path.name: path.read_bytes() for path in home.iterdir() if path.is_file()}
@@ -142,11 +142,11 @@ async def test_a_damaged_backup_touches_nothing(home: Path, keep: int) -> None:
 
 
 async def test_a_flipped_byte_in_a_backup_is_noticed(home: Path) -> None:
-    async with open_house(home) as house:
+    async with open_wiring(home) as wiring:
         text = "a rather long text, so that it is compressed and takes some room " * 20
-        await house.client().remember(text, name="long")
-        backup = await house.client().backup(home.parent / "backup.db")
-        (row,) = house.store._connection.execute("SELECT body FROM versions").fetchall()
+        await wiring.client().remember(text, name="long")
+        backup = await wiring.client().backup(home.parent / "backup.db")
+        (row,) = wiring.store._connection.execute("SELECT body FROM versions").fetchall()
     whole = bytearray(backup.read_bytes())
     at = whole.find(row[0][:40])
     whole[at + 30] ^= 0xFF

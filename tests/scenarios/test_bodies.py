@@ -9,24 +9,24 @@ import zstandard
 from scrubjay.client import MemoryClient
 from scrubjay.errors import BodyDamaged
 from scrubjay.storage.codec import Dictionary, Encoding, decode, encode, generic_dictionary
-from tests.scenarios.house import House
+from tests.scenarios.wiring import Wiring
 
 MANY = 260
 PHRASE = "the committee on harbour affairs met again and decided nothing of note"
 
 
 async def test_a_dictionary_is_trained_as_a_space_grows_and_old_bodies_stay_readable(
-    house: House, memory: MemoryClient
+    wiring: Wiring, memory: MemoryClient
 ) -> None:
     for number in range(MANY):
         await memory.remember(f"Minute {number}: {PHRASE}, item {number * 7}", name=f"minute-{number}")
-        await asyncio.gather(*house.store._training)
-    used = {dictionary for dictionary, _ in bodies(house)}
+        await asyncio.gather(*wiring.store._training)
+    used = {dictionary for dictionary, _ in bodies(wiring)}
     assert 0 in used
     assert len(used) == 2
-    contents = [one.content for one in (await memory.read([f"minute-{number}" for number in range(MANY)])).memories]
+    contents = [item.content for item in (await memory.read([f"minute-{number}" for number in range(MANY)])).memories]
     assert contents == [f"Minute {number}: {PHRASE}, item {number * 7}" for number in range(MANY)]
-    sizes = {which: [size for used_for, size in bodies(house) if used_for == which] for which in used}
+    sizes = {which: [size for used_for, size in bodies(wiring) if used_for == which] for which in used}
     own = next(which for which in used if which)
     assert sum(sizes[own]) / len(sizes[own]) < sum(sizes[0]) / len(sizes[0])
     status = await memory.status()
@@ -35,16 +35,16 @@ async def test_a_dictionary_is_trained_as_a_space_grows_and_old_bodies_stay_read
     assert (await memory.doctor(deep=True)).ok
 
 
-async def test_one_spaces_dictionary_is_not_used_for_another(house: House) -> None:
-    mine, theirs = house.client(space="mine"), house.client(space="theirs")
+async def test_one_spaces_dictionary_is_not_used_for_another(wiring: Wiring) -> None:
+    mine, theirs = wiring.client(space="mine"), wiring.client(space="theirs")
     for number in range(MANY):
         await mine.remember(f"Minute {number}: {PHRASE}", name=f"minute-{number}")
-    await asyncio.gather(*house.store._training)
+    await asyncio.gather(*wiring.store._training)
     await theirs.remember(f"Minute 1: {PHRASE} and so on and so forth for a while")
-    assert bodies(house)[-1][0] == 0
+    assert bodies(wiring)[-1][0] == 0
 
 
-async def test_small_and_incompressible_bodies_are_stored_raw(house: House, memory: MemoryClient) -> None:
+async def test_small_and_incompressible_bodies_are_stored_raw(wiring: Wiring, memory: MemoryClient) -> None:
     assert encode({"a": "short"}, dictionary=generic_dictionary()).encoding is Encoding.RAW
     noise = encode({"a": os.urandom(400).decode("latin-1").encode().hex()}, dictionary=Stubborn())
     assert noise.encoding is Encoding.RAW
@@ -52,19 +52,19 @@ async def test_small_and_incompressible_bodies_are_stored_raw(house: House, memo
     assert (await memory.status()).compression["raw_bodies"] == 0
 
 
-async def test_when_compression_fails_the_body_is_stored_raw_and_flagged(house: House, memory: MemoryClient) -> None:
+async def test_when_compression_fails_the_body_is_stored_raw_and_flagged(wiring: Wiring, memory: MemoryClient) -> None:
     body = encode({"content": PHRASE * 3}, dictionary=Broken())
     assert body.encoding is Encoding.FLAGGED
     assert decode(body, dictionary=generic_dictionary()) == {"content": PHRASE * 3}
     done = await memory.remember(PHRASE * 3)
-    house.store._bodies._dictionaries[99] = Broken()
-    house.store._connection.execute("INSERT INTO dictionaries VALUES(99, 1, x'00', 0, 1, 0)")
+    wiring.store._bodies._dictionaries[99] = Broken()
+    wiring.store._connection.execute("INSERT INTO dictionaries VALUES(99, 1, x'00', 0, 1, 0)")
     await memory.revise(done.id, text=PHRASE * 4)
     assert (await memory.read(done.id)).memories[0].content == PHRASE * 4
     assert (await memory.status()).compression["flagged_bodies"] == 1
     (check,) = [check for check in (await memory.doctor()).checks if not check.ok]
     assert (check.name, "--repair" in check.fix) == ("compression", True)
-    house.store._connection.execute("DELETE FROM dictionaries WHERE no = 99")
+    wiring.store._connection.execute("DELETE FROM dictionaries WHERE no = 99")
     assert (await memory.doctor(repair=True)).ok
     assert (await memory.status()).compression["flagged_bodies"] == 0
     assert (await memory.read(done.id)).memories[0].content == PHRASE * 4
@@ -72,31 +72,31 @@ async def test_when_compression_fails_the_body_is_stored_raw_and_flagged(house: 
 
 @pytest.mark.parametrize("at", [0, 4, 5, 9, 20, -1])
 async def test_a_damaged_body_is_named_with_its_last_good_version_and_reverting_mends_it(
-    house: House, memory: MemoryClient, at: int
+    wiring: Wiring, memory: MemoryClient, at: int
 ) -> None:
     done = await memory.remember(f"First: {PHRASE} and so on", name="minutes")
     await memory.revise("minutes", text=f"Second: {PHRASE} and so on")
     await memory.revise("minutes", text=f"Third: {PHRASE} and so on")
     await memory.remember(f"Another: {PHRASE} and so on", name="sound")
-    damage(house, 3, at)
+    damage(wiring, 3, at)
     with pytest.raises(BodyDamaged) as caught:
         await memory.read("minutes")
     assert caught.value.fields["memory_id"] == done.id
     assert caught.value.fields["last_good_version"] == 2
     assert f"revert {done.id} --to 2" in caught.value.hint
     assert not (await memory.doctor(deep=True)).ok
-    found = await memory.recall("committee on harbour affairs")
-    assert [hit.name for hit in found.hits] == ["sound"]
-    assert done.id in found.degraded[0]
+    results = await memory.recall("committee on harbour affairs")
+    assert [hit.name for hit in results.hits] == ["sound"]
+    assert done.id in results.degraded[0]
     assert (await memory.revert(done.id, to=2)).version == 4
     assert (await memory.read("minutes")).memories[0].content == f"Second: {PHRASE} and so on"
     assert {hit.name for hit in (await memory.recall("committee on harbour affairs")).hits} == {"sound", "minutes"}
 
 
-async def test_a_damaged_old_version_is_found_by_a_deep_look_and_named(house: House, memory: MemoryClient) -> None:
+async def test_a_damaged_old_version_is_found_by_a_deep_look_and_named(wiring: Wiring, memory: MemoryClient) -> None:
     done = await memory.remember(f"First: {PHRASE} and so on", name="minutes")
     await memory.revise("minutes", text=f"Second: {PHRASE} and so on")
-    damage(house, 1, 20)
+    damage(wiring, 1, 20)
     assert (await memory.read("minutes")).memories[0].content.startswith("Second")
     (check,) = [check for check in (await memory.doctor(deep=True)).checks if not check.ok]
     assert f"{done.id} (version 1)" in check.detail
@@ -108,14 +108,14 @@ async def test_a_damaged_old_version_is_found_by_a_deep_look_and_named(house: Ho
         assert caught.value.hint
 
 
-async def test_a_damaged_memory_can_still_be_purged_and_the_rest_exported(house: House, memory: MemoryClient) -> None:
+async def test_a_damaged_memory_can_still_be_purged_and_the_rest_exported(wiring: Wiring, memory: MemoryClient) -> None:
     done = await memory.remember(f"First: {PHRASE} and so on", name="minutes")
     await memory.remember(f"Another: {PHRASE} and so on", name="sound")
     await memory.forget("minutes")
-    damage(house, 2, 20)
+    damage(wiring, 2, 20)
     with pytest.raises(BodyDamaged):
         await memory.read(done.id)
-    assert await house.store.purge("default", [done.id], origin=house.engine._origin(memory._who)) == 1
+    assert await wiring.store.purge("default", [done.id], origin=wiring.engine._origin(memory._who)) == 1
     assert (await memory.doctor(deep=True)).ok
     assert len([line async for line in memory.export()]) == 2
 
@@ -140,15 +140,15 @@ class Stubborn(Dictionary):
         return plain + b"!"
 
 
-def bodies(house: House) -> list[tuple[int, int]]:
-    connection = house.store._connection
+def bodies(wiring: Wiring) -> list[tuple[int, int]]:
+    connection = wiring.store._connection
     rows = connection.execute("SELECT dictionary_no, length(body) FROM versions ORDER BY memory_no, number")
     return [(int(dictionary), int(size)) for dictionary, size in rows]
 
 
-def damage(house: House, version: int, at: int) -> None:
+def damage(wiring: Wiring, version: int, at: int) -> None:
     """Flip a byte of the body of the first memory's version, as a bad disk would."""
-    connection = house.store._connection
+    connection = wiring.store._connection
     (row,) = connection.execute("SELECT body FROM versions WHERE memory_no = 1 AND number = ?", (version,)).fetchall()
     body = bytearray(row[0])
     body[at] ^= 0xFF

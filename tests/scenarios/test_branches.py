@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from scrubjay.errors import NameTaken, NotFound
 from scrubjay.model.version import Version
-from tests.places import quick_place
 from tests.scenarios.branch_model import MAIN, Snapshot, Tree
-from tests.scenarios.house import House, open_house
+from tests.scenarios.wiring import Wiring, open_wiring
+from tests.temp_folders import quick_place
 
 AGENTS = ("alice", "bob")
 NAMES = ("draft", "Entwurf/2")
@@ -41,12 +41,12 @@ class Branching(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        opened = open_house(Path(self.folder.name), index=False)
-        self.house: House = self.runner.run(self.stack.enter_async_context(opened))
-        self.clients = {agent: self.house.client(agent=agent) for agent in AGENTS}
-        founder = self.house.client(agent="founder")
-        told = self.runner.run(founder.remember("Tea is a drink", name="tea", observations=FACTS[:2]))
-        self.id = told.id
+        opened = open_wiring(Path(self.folder.name), index=False)
+        self.wiring: Wiring = self.runner.run(self.stack.enter_async_context(opened))
+        self.clients = {agent: self.wiring.client(agent=agent) for agent in AGENTS}
+        founder = self.wiring.client(agent="founder")
+        reported = self.runner.run(founder.remember("Tea is a drink", name="tea", observations=FACTS[:2]))
+        self.id = reported.id
         self.tree = Tree(*FACTS[:2])
         self.branch("alice", NAMES[0], number=0, switch=False)
 
@@ -65,22 +65,22 @@ class Branching(RuleBasedStateMachine):
     def revise(self, agent: str, branch: str, deed: str, what: int) -> None:
         name = branch or self.tree.current
         now, fact = self.tree.records[name].now, self.pick(FACTS, what)
-        after, asked = now, dict[str, str | list[str]]()
+        after, request = now, dict[str, str | list[str]]()
         if deed == "title":
-            asked = {"title": f"Title {what % 3}"}
+            request = {"title": f"Title {what % 3}"}
             after = replace(now, title=f"Title {what % 3}")
         elif deed == "add":
-            asked = {"add_observations": [fact]}
+            request = {"add_observations": [fact]}
             if fact not in now.texts:
                 after = replace(now, facts=(*now.facts, (fact, self.tree.tick())))
         else:
-            asked = {"remove_observations": [fact]}
-            after = replace(now, facts=tuple(one for one in now.facts if one[0] != fact))
+            request = {"remove_observations": [fact]}
+            after = replace(now, facts=tuple(item for item in now.facts if item[0] != fact))
             other = self.pick(OTHERS, what)
             if deed == "swap" and fact in now.texts and other not in now.texts:
-                asked["add_observations"] = [other]
+                request["add_observations"] = [other]
                 after = replace(after, facts=(*after.facts, (other, self.tree.tick())))
-        done = self.runner.run(self.clients[agent].revise(self.id, branch=branch, **asked))  # type: ignore[arg-type]
+        done = self.runner.run(self.clients[agent].revise(self.id, branch=branch, **request))  # type: ignore[arg-type]
         if after == now:
             assert (done.action, done.version) == ("unchanged", self.tree.records[name].last)
         else:
@@ -100,14 +100,14 @@ class Branching(RuleBasedStateMachine):
         name = self.pick(self.tree.names, pick)
         to = 1 + number % (max(record.last for record in self.tree.records.values()) + 1)
         call = self.clients[agent].revert(self.id, to=to, branch=name)
-        wanted = self.tree.at(name, to)
-        if wanted is None:
+        expected = self.tree.at(name, to)
+        if expected is None:
             with pytest.raises(NotFound):
                 self.runner.run(call)
             return
         done = self.runner.run(call)
         now = self.tree.records[name].now
-        self.tree.write(agent, **{name: replace(now, title=wanted.title, facts=wanted.facts)})
+        self.tree.write(agent, **{name: replace(now, title=expected.title, facts=expected.facts)})
         assert (done.id, done.version, done.branch) == (self.id, self.tree.records[name].last, name)
 
     @precondition(lambda self: self.tree.can_undo)
@@ -119,7 +119,7 @@ class Branching(RuleBasedStateMachine):
         expected = self.tree.undo(agent)
         done = self.runner.run(self.clients[agent].undo())
         assert (len(done.done), len(done.skipped)) == expected
-        assert {one.id for one in done.done} <= {self.id}
+        assert {item.id for item in done.done} <= {self.id}
 
     # ---- branches ----
 
@@ -131,9 +131,9 @@ class Branching(RuleBasedStateMachine):
             with pytest.raises(NameTaken):
                 self.runner.run(call)
             return
-        told = self.runner.run(call)
+        reported = self.runner.run(call)
         self.tree.begin(agent, name, at=at or self.tree.records[MAIN].last, switch=switch)
-        assert {branch.name: branch.description for branch in told.branches}[name] == f"by {agent}"
+        assert {branch.name: branch.description for branch in reported.branches}[name] == f"by {agent}"
 
     @rule(agent=agents, name=st.sampled_from((MAIN, *NAMES)))
     def switch(self, agent: str, name: str) -> None:
@@ -177,27 +177,27 @@ class Branching(RuleBasedStateMachine):
 
     @invariant()
     def the_branches_are_as_the_model_says(self) -> None:
-        told = self.runner.run(self.clients["alice"].branches(self.id))
-        assert (told.id, told.current) == (self.id, self.tree.current)
-        assert [branch.name for branch in told.branches] == self.tree.names
-        for one in told.branches:
-            record = self.tree.records[one.name]
-            assert (one.version, one.forked) == (record.last, record.now.forked)
+        reported = self.runner.run(self.clients["alice"].branches(self.id))
+        assert (reported.id, reported.current) == (self.id, self.tree.current)
+        assert [branch.name for branch in reported.branches] == self.tree.names
+        for item in reported.branches:
+            record = self.tree.records[item.name]
+            assert (item.version, item.forked) == (record.last, record.now.forked)
 
     @invariant()
     def every_branch_has_the_past_that_the_model_says(self) -> None:
         for name in self.tree.names:
-            found = self.runner.run(self.clients["bob"].history(self.id, branch=name, limit=PLENTY))
-            assert [self.told(version) for version in found.versions] == [
+            results = self.runner.run(self.clients["bob"].history(self.id, branch=name, limit=PLENTY))
+            assert [self.told(version) for version in results.versions] == [
                 (number, *self.seen(snapshot)) for number, snapshot in self.tree.past(name)
             ]
-            assert {version.memory.id for version in found.versions} == {self.id}
+            assert {version.memory.id for version in results.versions} == {self.id}
 
     @invariant()
     def only_main_is_a_memory(self) -> None:
-        found = self.runner.run(self.clients["alice"].recall("", limit=9))
-        assert [hit.id for hit in found.hits] == [self.id]
-        assert found.hits[0].title == (self.tree.records[MAIN].now.title or found.hits[0].title)
+        results = self.runner.run(self.clients["alice"].recall("", limit=9))
+        assert [hit.id for hit in results.hits] == [self.id]
+        assert results.hits[0].title == (self.tree.records[MAIN].now.title or results.hits[0].title)
 
     # ---- small things ----
 

@@ -8,13 +8,13 @@ import pytest
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import NameTaken
-from tests.scenarios.house import House
+from tests.scenarios.wiring import Wiring
 
 MANY = 200
 
 
-async def test_writes_that_arrive_together_share_their_commits(house: House, memory: MemoryClient) -> None:
-    writer = house.store._writer
+async def test_writes_that_arrive_together_share_their_commits(wiring: Wiring, memory: MemoryClient) -> None:
+    writer = wiring.store._writer
     commits, jobs = writer.commits, writer.jobs
     await asyncio.gather(*(memory.remember(f"bird number {number}", name=f"b{number}") for number in range(MANY)))
     assert writer.jobs - jobs >= MANY
@@ -23,13 +23,13 @@ async def test_writes_that_arrive_together_share_their_commits(house: House, mem
     assert len((await memory.history("b7")).versions) == 1
 
 
-async def test_one_bad_write_does_not_spoil_the_commit_it_shares(house: House, memory: MemoryClient) -> None:
+async def test_one_bad_write_does_not_spoil_the_commit_it_shares(wiring: Wiring, memory: MemoryClient) -> None:
     names = [f"b{number % 50}" for number in range(MANY)]
     done = await asyncio.gather(
         *(memory.remember(f"bird number {number}", name=name) for number, name in enumerate(names)),
         return_exceptions=True,
     )
-    refused = [one for one in done if isinstance(one, NameTaken)]
+    refused = [item for item in done if isinstance(item, NameTaken)]
     assert len(refused) == MANY - 50
     assert (await memory.status()).memories == {"live": 50}
     assert (await memory.doctor(deep=True)).ok
@@ -39,8 +39,8 @@ async def test_everybody_finds_what_was_acknowledged(memory: MemoryClient) -> No
     async def write_and_look(number: int) -> None:
         word = f"zq{number}w"
         done = await memory.remember(f"Somebody said {word} once")
-        found = await memory.recall(word)
-        assert done.id in [hit.id for hit in found.hits]
+        results = await memory.recall(word)
+        assert done.id in [hit.id for hit in results.hits]
         assert (await memory.revise(done.id, tags=[word])).version == 2
         assert [hit.id for hit in (await memory.recall("somebody said", tags=[word])).hits] == [done.id]
 
@@ -50,11 +50,11 @@ async def test_everybody_finds_what_was_acknowledged(memory: MemoryClient) -> No
 async def test_edits_of_one_memory_at_once_all_happen(memory: MemoryClient) -> None:
     await memory.remember("a list", name="list")
     await asyncio.gather(*(memory.revise("list", add_observations=[f"item {number}"]) for number in range(40)))
-    (found,) = (await memory.read("list")).memories
-    assert sorted(observation.text for observation in found.observations) == sorted(
+    (results,) = (await memory.read("list")).memories
+    assert sorted(observation.text for observation in results.observations) == sorted(
         f"item {number}" for number in range(40)
     )
-    assert found.version == 41
+    assert results.version == 41
 
 
 async def test_only_one_of_many_edits_of_one_version_happens(memory: MemoryClient) -> None:
@@ -63,17 +63,17 @@ async def test_only_one_of_many_edits_of_one_version_happens(memory: MemoryClien
         *(memory.revise("list", text=f"list {number}", expected_version=1) for number in range(10)),
         return_exceptions=True,
     )
-    assert len([one for one in done if not isinstance(one, BaseException)]) == 1
+    assert len([item for item in done if not isinstance(item, BaseException)]) == 1
 
 
 async def test_one_key_makes_many_calls_one(memory: MemoryClient) -> None:
     calls = (memory.remember("said once", idempotency_key="k1", intent="new") for _ in range(20))
     done = await asyncio.gather(*calls)
-    assert len({one.id for one in done}) == 1
+    assert len({item.id for item in done}) == 1
     assert (await memory.status()).memories == {"live": 1}
 
 
-async def test_readers_go_on_while_somebody_writes_for_long(house: House, memory: MemoryClient) -> None:
+async def test_readers_go_on_while_somebody_writes_for_long(wiring: Wiring, memory: MemoryClient) -> None:
     await memory.remember("bird in the hand", name="bird")
     started, release = threading.Event(), threading.Event()
 
@@ -82,7 +82,7 @@ async def test_readers_go_on_while_somebody_writes_for_long(house: House, memory
         started.set()
         release.wait(timeout=30)
 
-    writing = asyncio.create_task(house.store._writer.run(long_write))
+    writing = asyncio.create_task(wiring.store._writer.run(long_write))
     await asyncio.to_thread(started.wait, 30)
     assert (await memory.read("bird")).memories[0].title == ""
     assert len((await memory.recall("bird in the hand")).hits) == 1
@@ -96,22 +96,22 @@ async def test_readers_go_on_while_somebody_writes_for_long(house: House, memory
     assert (await memory.status()).memories == {"live": 2}
 
 
-async def test_a_caller_who_gives_up_leaves_the_memory_sound(house: House, memory: MemoryClient) -> None:
+async def test_a_caller_who_gives_up_leaves_the_memory_sound(wiring: Wiring, memory: MemoryClient) -> None:
     calls = [asyncio.create_task(memory.remember(f"bird {number}", name=f"b{number}")) for number in range(50)]
     await asyncio.sleep(0)
     for call in calls[::2]:
         call.cancel()
     done = await asyncio.gather(*calls, return_exceptions=True)
-    kept = [one for one in done if not isinstance(one, BaseException)]
-    assert len(kept) >= 25
-    for one in kept:
-        assert (await memory.read(one.id)).memories
+    stored = [item for item in done if not isinstance(item, BaseException)]
+    assert len(stored) >= 25
+    for entry in stored:
+        assert (await memory.read(entry.id)).memories
     assert (await memory.doctor(deep=True)).ok
 
 
 @pytest.mark.parametrize("calls", [1, 20])
-async def test_closing_finishes_what_was_accepted(house: House, memory: MemoryClient, calls: int) -> None:
-    store = house.store
+async def test_closing_finishes_what_was_accepted(wiring: Wiring, memory: MemoryClient, calls: int) -> None:
+    store = wiring.store
     accepted = [asyncio.create_task(store._writer.run(_count)) for _ in range(calls)]
     await asyncio.sleep(0)
     await asyncio.to_thread(store._writer.close)

@@ -59,14 +59,14 @@ async def test_from_the_first_fact_to_contradiction_resolution_and_undo(engine: 
     later(engine, days=90)
     day = engine.clock.now()
     second = await memory.remember(PARIS, source=USER, intent="new")
-    (told,) = second.conflicts
-    assert (told.type, told.suggested_action, told.other.id) == ("contradiction", "supersede", first.id)
+    (reported,) = second.conflicts
+    assert (reported.type, reported.suggested_action, reported.other.id) == ("contradiction", "supersede", first.id)
     (waiting,) = await memory.conflicts()
-    assert (waiting.id, waiting.memory.statement, waiting.other.statement) == (told.id, PARIS, BERLIN)
+    assert (waiting.id, waiting.memory.statement, waiting.other.statement) == (reported.id, PARIS, BERLIN)
     assert await found(memory) >= {BERLIN, PARIS}
 
     later(engine, days=1)
-    done = await memory.resolve_conflict(told.id, notes="she told me that she moved")
+    done = await memory.resolve_conflict(reported.id, notes="she told me that she moved")
     assert (done.action, done.strategy, done.kept) == ("superseded", "supersede", second.id)
     assert PARIS in await found(memory)
     assert BERLIN not in await found(memory)
@@ -75,11 +75,11 @@ async def test_from_the_first_fact_to_contradiction_resolution_and_undo(engine: 
     (settled,) = await memory.conflicts(status="resolved")
     assert (settled.resolved_by, settled.notes) == ("scribe", "she told me that she moved")
     with pytest.raises(WrongState, match="supersede"):
-        await memory.resolve_conflict(told.id, strategy="merge")
+        await memory.resolve_conflict(reported.id, strategy="merge")
 
     undone = await memory.undo(run=done.run)
-    assert {one.id for one in undone.done} == {first.id, second.id}
-    assert [conflict.id for conflict in await memory.conflicts()] == [told.id]
+    assert {item.id for item in undone.done} == {first.id, second.id}
+    assert [conflict.id for conflict in await memory.conflicts()] == [reported.id]
     assert await found(memory) >= {BERLIN, PARIS}
 
 
@@ -88,13 +88,13 @@ async def test_a_document_does_not_overrule_what_a_person_said(engine: Engine) -
     first = await memory.remember(BERLIN, source=USER, intent="new")
     later(engine, days=1)
     second = await memory.remember(OSLO, source=DOCUMENT, intent="new")
-    (told,) = second.conflicts
-    done = await memory.resolve_conflict(told.id)
+    (reported,) = second.conflicts
+    done = await memory.resolve_conflict(reported.id)
     assert (done.action, done.changed) == ("left_pending", ())
     assert "the user" in done.why
-    assert [conflict.id for conflict in await memory.conflicts(id=first.id)] == [told.id]
+    assert [conflict.id for conflict in await memory.conflicts(id=first.id)] == [reported.id]
     # A person may all the same, and on a branch nobody is overruled.
-    branched = await memory.resolve_conflict(told.id, strategy="branch", branch="as-printed")
+    branched = await memory.resolve_conflict(reported.id, strategy="branch", branch="as-printed")
     assert [branch.name for branch in (await memory.branches(first.id)).branches] == ["main", "as-printed"]
     (on_main,) = (await memory.read([first.id])).memories
     (on_branch,) = (await memory.read([first.id], branch="as-printed")).memories
@@ -112,8 +112,8 @@ async def test_what_was_merged_is_reachable_by_its_old_name_and_comes_back(engin
     third = await memory.remember("Bob keeps ferns.", name="bob", source=USER, intent="new")
     second = await memory.remember(PARIS, name="paris", source=USER, intent="new")
     await memory.relate("bob", "paris", relation="visits")
-    (told,) = await memory.conflicts()
-    await memory.resolve_conflict(told.id, strategy="merge")
+    (reported,) = await memory.conflicts()
+    await memory.resolve_conflict(reported.id, strategy="merge")
     (part,) = (await memory.read(["paris"])).memories
     assert (part.id, part.state, part.merged_into) == (second.id, State.MERGED, first.id)
     (whole,) = (await memory.read(["berlin"])).memories
@@ -121,7 +121,7 @@ async def test_what_was_merged_is_reachable_by_its_old_name_and_comes_back(engin
     edges = (await memory.read(["berlin"])).relations
     assert [(edge.source, edge.type, edge.target) for edge in edges] == [(third.id, "visits", first.id)]
     await memory.undo()
-    assert [one.content for one in (await memory.read(["berlin", "paris"])).memories] == [BERLIN, PARIS]
+    assert [item.content for item in (await memory.read(["berlin", "paris"])).memories] == [BERLIN, PARIS]
     edges = (await memory.read(["paris"])).relations
     assert [(edge.source, edge.target) for edge in edges] == [(third.id, second.id)]
 
@@ -130,8 +130,8 @@ async def test_a_purge_leaves_nothing_of_a_conflict(engine: Engine) -> None:
     memory = MemoryClient.over(engine, Caller(agent="scribe"))
     first = await memory.remember(BERLIN, source=USER, intent="new")
     await memory.remember(PARIS, source=USER, intent="new")
-    (told,) = await memory.conflicts()
-    await memory.resolve_conflict(told.id, strategy="ignore")
+    (reported,) = await memory.conflicts()
+    await memory.resolve_conflict(reported.id, strategy="ignore")
     await memory.forget(first.id)
     await memory.purge(first.id)
     assert await memory.conflicts(status="all") == ()

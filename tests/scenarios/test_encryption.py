@@ -9,7 +9,7 @@ from scrubjay.app.restore import restore_backup
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, StoreError, WrongKey
 from scrubjay.settings import Settings
-from tests.scenarios.house import files_with, open_house, run_command
+from tests.scenarios.wiring import files_with, open_wiring, run_command
 from tests.unit.storage.sqlite.scribbling import write_old_store
 
 WORD = "qzvorplax"
@@ -23,8 +23,8 @@ async def fill(home: Path, **key: str) -> None:
 
 
 async def test_no_file_of_the_folder_holds_a_word_in_clear(home: Path) -> None:
-    async with open_house(home, key=KEY) as house:
-        memory = house.client()
+    async with open_wiring(home, key=KEY) as wiring:
+        memory = wiring.client()
         for number in range(40):
             await memory.remember(f"{WORD} number {number}", title=f"On {WORD}", tags=[WORD], entities=[WORD])
         assert (await memory.recall(WORD)).hits
@@ -123,8 +123,8 @@ async def test_a_key_given_twice_is_refused(home: Path) -> None:
 
 
 async def test_an_encrypted_store_purges_and_trains_as_any_other(home: Path) -> None:
-    async with open_house(home, key=KEY) as house:
-        memory = house.client()
+    async with open_wiring(home, key=KEY) as wiring:
+        memory = wiring.client()
         for number in range(230):
             await memory.remember(f"{WORD} number {number} " + "and so on " * 10, name=f"n{number}")
         names = [f"n{number}" for number in range(0, 230, 2)]

@@ -11,8 +11,8 @@ from tests.surfaces.mcp.speaking import call, house
 
 def _said(answer: Any) -> list[str]:
     """The observations of the only entity that was found."""
-    (one,) = answer["results"]
-    return list(one["observations"])
+    (item,) = answer["results"]
+    return list(item["observations"])
 
 
 async def test_from_a_first_fact_to_second_thoughts(home: Path) -> None:
@@ -69,17 +69,17 @@ async def test_from_a_first_fact_to_second_thoughts(home: Path) -> None:
 
         # It was a joke of Bob's: she takes her decision back, and both stand again.
         undone = await call(ann, "memory_undo", run=resolved["run"])
-        assert [one["name"] for one in undone["undone"]] == ["Mara Lindqvist"]
+        assert [item["name"] for item in undone["undone"]] == ["Mara Lindqvist"]
         assert first in _said(await call(ann, "search_nodes", query="Mara Lindqvist"))
         reopened = await call(ann, "detect_conflicts", entity_data={"name": "Mara Lindqvist"})
-        assert [one["conflict_id"] for one in reopened["conflicts"]] == [conflict["conflict_id"]]
+        assert [item["conflict_id"] for item in reopened["conflicts"]] == [conflict["conflict_id"]]
 
         # And then all that was Bob's; the whole story can still be read.
         back = await call(ann, "memory_revert", entity_name="Mara Lindqvist", version=1)
         assert back["success"] is True
         assert _said(await call(bob, "search_nodes", query="Mara Lindqvist")) == mara["observations"]
-        told = (await call(ann, "history", id="Mara Lindqvist"))["versions"]
-        assert [one["agent"] for one in told] == ["ann", "ann", "ann", "bob", "ann"]
-        assert [one["number"] for one in told] == [5, 4, 3, 2, 1]
+        reported = (await call(ann, "history", id="Mara Lindqvist"))["versions"]
+        assert [item["agent"] for item in reported] == ["ann", "ann", "ann", "bob", "ann"]
+        assert [item["number"] for item in reported] == [5, 4, 3, 2, 1]
         after = await call(ann, "detect_conflicts", entity_data={"name": "Mara Lindqvist"})
         assert after["conflict_count"] == 0

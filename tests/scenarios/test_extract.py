@@ -30,8 +30,8 @@ started a new job at a bakery.
 async def test_a_log_becomes_memories_once_and_can_be_taken_back(tmp_path: Path) -> None:
     async with open_engine(Settings.load(home=str(tmp_path), embedder="none", vector_index="scan")) as engine:
         memory = MemoryClient.over(engine, Caller(agent="reader"))
-        told = await memory.extract(LOG, store=False)
-        assert [fact.fact.turn for fact in told.facts] == ["2", "3", "4"]
+        reported = await memory.extract(LOG, store=False)
+        assert [fact.fact.turn for fact in reported.facts] == ["2", "3", "4"]
         done = await memory.extract(LOG)
         assert [(fact.action, fact.fact.subject) for fact in done.facts] == [
             ("created", "Ben"),
@@ -46,7 +46,7 @@ async def test_a_log_becomes_memories_once_and_can_be_taken_back(tmp_path: Path)
         assert {fact.action for fact in again.facts} == {"unchanged"}
         assert (await memory.status()).versions == before.versions
         undone = await memory.undo(run=done.run)
-        assert {one.id for one in undone.done} == {fact.id for fact in done.facts}
+        assert {item.id for item in undone.done} == {fact.id for fact in done.facts}
         assert (await memory.recall("tea")).hits == ()
         assert {fact.action for fact in (await memory.extract(LOG)).facts} == {"created"}
 
@@ -132,8 +132,8 @@ def test_the_command_reads_no_more_than_the_limit(folder: Path, monkeypatch: pyt
     monkeypatch.setattr(command, "_MOST_BYTES", len(LOG) - 1)
     log = folder / "chat.txt"
     log.write_text(LOG, encoding="utf-8")
-    for said in (invoke(["extract", str(log)]), invoke(["extract", "-"], stdin=LOG)):
-        assert (said.code != 0, f"is larger than {len(LOG) - 1} bytes" in said.output) == (True, True)
+    for text in (invoke(["extract", str(log)]), invoke(["extract", "-"], stdin=LOG)):
+        assert (text.code != 0, f"is larger than {len(LOG) - 1} bytes" in text.output) == (True, True)
     monkeypatch.setattr(command, "_MOST_BYTES", len(LOG))
     assert "3 facts" in invoke(["extract", str(log), "--dry-run"]).output
     assert "3 facts" in invoke(["extract", "-", "--dry-run"], stdin=LOG).output

@@ -5,16 +5,16 @@ import pytest
 from scrubjay.client import MemoryClient
 from scrubjay.errors import WrongState
 from scrubjay.model.query import Filter
-from tests.scenarios.house import House
+from tests.scenarios.wiring import Wiring
 
 TEXT = "Sarah of Acme Corp wants the quarterly report by voice call"
 WHOM = ("Sarah", "Acme Corp", "reports")
 
 
-async def test_one_text_for_three_entities_is_embedded_once(house: House, memory: MemoryClient) -> None:
+async def test_one_text_for_three_entities_is_embedded_once(wiring: Wiring, memory: MemoryClient) -> None:
     done = await memory.remember(TEXT, entities=WHOM)
     assert len(set(done.ids)) == 3
-    assert house.embedder.embedded == [TEXT]
+    assert wiring.embedder.embedded == [TEXT]
     records = (await memory.read(done.ids)).memories
     assert [record.entity for record in records] == list(WHOM)
     assert {record.content for record in records} == {TEXT}
@@ -22,11 +22,11 @@ async def test_one_text_for_three_entities_is_embedded_once(house: House, memory
     assert len({record.name for record in records}) == 3
 
 
-async def test_revising_a_label_embeds_nothing(house: House, memory: MemoryClient) -> None:
+async def test_revising_a_label_embeds_nothing(wiring: Wiring, memory: MemoryClient) -> None:
     done = await memory.remember(TEXT, entities=WHOM)
     for memory_id in done.ids:
         await memory.revise(memory_id, tags=["report"], kind="preference", pinned=True)
-    assert house.embedder.embedded == [TEXT]
+    assert wiring.embedder.embedded == [TEXT]
 
 
 async def test_recall_returns_the_group_once_and_lists_its_entities(memory: MemoryClient) -> None:
@@ -40,9 +40,9 @@ async def test_recall_returns_the_group_once_and_lists_its_entities(memory: Memo
 
 async def test_a_pinned_group_comes_once_too(memory: MemoryClient) -> None:
     await memory.remember(TEXT, entities=WHOM, pinned=True)
-    found = await memory.recall("quarterly report")
-    assert not found.hits
-    (pinned,) = found.pinned
+    results = await memory.recall("quarterly report")
+    assert not results.hits
+    (pinned,) = results.pinned
     assert pinned.entities == WHOM
 
 
@@ -56,7 +56,7 @@ async def test_recall_for_one_entity_returns_its_own_record(memory: MemoryClient
 
 async def test_entities_of_one_handle_and_one_given_name_stay_apart(memory: MemoryClient) -> None:
     done = await memory.remember("All of them compile", name="compilers", entities=["C", "C++", "C#"])
-    names = [one.name for one in (await memory.read(done.ids)).memories]
+    names = [item.name for item in (await memory.read(done.ids)).memories]
     assert len(set(names)) == 3
     assert all(name.startswith("compilers-c") for name in names)
 
@@ -64,13 +64,13 @@ async def test_entities_of_one_handle_and_one_given_name_stay_apart(memory: Memo
 async def test_editing_one_record_leaves_its_siblings(memory: MemoryClient) -> None:
     first, second, third = (await memory.remember(TEXT, entities=WHOM)).ids
     await memory.revise(second, text="Acme Corp closed its voice line")
-    found = {one.id: one.content for one in (await memory.read([first, second, third])).memories}
-    assert found == {first: TEXT, second: "Acme Corp closed its voice line", third: TEXT}
+    results = {item.id: item.content for item in (await memory.read([first, second, third])).memories}
+    assert results == {first: TEXT, second: "Acme Corp closed its voice line", third: TEXT}
 
 
 async def test_forgetting_one_record_leaves_the_group(memory: MemoryClient) -> None:
     first, *others = (await memory.remember(TEXT, entities=WHOM)).ids
-    assert [one.id for one in (await memory.forget(first)).done] == [first]
+    assert [item.id for item in (await memory.forget(first)).done] == [first]
     (hit,) = (await memory.recall("quarterly report")).hits
     assert hit.id in others
     assert hit.entities == WHOM[1:]
@@ -79,10 +79,10 @@ async def test_forgetting_one_record_leaves_the_group(memory: MemoryClient) -> N
 async def test_forgetting_the_group_takes_all_and_restoring_brings_all_back(memory: MemoryClient) -> None:
     first, *others = (await memory.remember(TEXT, entities=WHOM)).ids
     planned = await memory.forget(first, group=True, dry_run=True)
-    assert {one.id for one in planned.done} == {first, *others}
+    assert {item.id for item in planned.done} == {first, *others}
     assert len((await memory.recall("quarterly report")).hits) == 1
     done = await memory.forget(first, group=True, reason="asked to")
-    assert {one.action for one in done.done} == {"trashed"}
+    assert {item.action for item in done.done} == {"trashed"}
     assert not (await memory.recall("quarterly report")).hits
     await memory.restore(others[0], group=True)
     (hit,) = (await memory.recall("quarterly report")).hits
@@ -90,7 +90,7 @@ async def test_forgetting_the_group_takes_all_and_restoring_brings_all_back(memo
     assert (await memory.history(first)).versions[1].message == "asked to"
 
 
-async def test_a_group_is_purged_together_only_from_the_trash(house: House, memory: MemoryClient) -> None:
+async def test_a_group_is_purged_together_only_from_the_trash(wiring: Wiring, memory: MemoryClient) -> None:
     first, *others = (await memory.remember(TEXT, entities=WHOM)).ids
     await memory.forget(first)
     with pytest.raises(WrongState):
@@ -99,14 +99,14 @@ async def test_a_group_is_purged_together_only_from_the_trash(house: House, memo
     await memory.forget(others, group=True)
     assert len((await memory.purge(first, group=True)).done) == 3
     assert not (await memory.read([first, *others])).memories
-    assert await house.store.point_count("fake-64") == 0
+    assert await wiring.store.point_count("fake-64") == 0
 
 
-async def test_the_vector_stays_while_a_sibling_needs_it(house: House, memory: MemoryClient) -> None:
+async def test_the_vector_stays_while_a_sibling_needs_it(wiring: Wiring, memory: MemoryClient) -> None:
     first, *_ = (await memory.remember(TEXT, entities=WHOM)).ids
     await memory.forget(first)
     await memory.purge(first)
-    assert await house.store.point_count("fake-64") == 2
+    assert await wiring.store.point_count("fake-64") == 2
     assert (await memory.status()).index["points"] == 2
 
 
@@ -115,4 +115,4 @@ async def test_a_filter_forgets_whom_it_names(memory: MemoryClient) -> None:
     await memory.remember("Sarah plays the cello", entities=["Sarah"])
     gone = await memory.forget(filter=Filter(entity="sarah"))
     assert len(gone.done) == 2
-    assert {one.id for one in gone.done} & set(done.ids) == {done.ids[0]}
+    assert {item.id for item in gone.done} & set(done.ids) == {done.ids[0]}

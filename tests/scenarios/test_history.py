@@ -4,7 +4,7 @@ import pytest
 
 from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, NotFound, StaleVersion
-from tests.scenarios.house import House
+from tests.scenarios.wiring import Wiring
 
 
 async def test_every_write_makes_a_version_and_says_who_why_and_what(memory: MemoryClient) -> None:
@@ -29,19 +29,19 @@ async def test_a_long_history_is_read_page_by_page(memory: MemoryClient) -> None
         await memory.revise("count", text=f"count {number}")
     page = (await memory.history("count", limit=3)).versions
     rest = (await memory.history(done.id, limit=100, before=page[-1].number)).versions
-    assert [one.number for one in (*page, *rest)] == [7, 6, 5, 4, 3, 2, 1]
-    assert [one.memory.content for one in rest] == ["count 4", "count 3", "count 2", "count 1"]
+    assert [item.number for item in (*page, *rest)] == [7, 6, 5, 4, 3, 2, 1]
+    assert [item.memory.content for item in rest] == ["count 4", "count 3", "count 2", "count 1"]
 
 
 async def test_a_diff_shows_what_changed_line_by_line(memory: MemoryClient) -> None:
     await memory.remember("one\ntwo\nthree", name="list", tags=["a"])
     await memory.revise("list", text="one\n2\nthree", tags=["a", "b"], title="A list")
-    diff = {one.field: one for one in (await memory.history("list", diff=[1, 2])).diff}
+    diff = {item.field: item for item in (await memory.history("list", diff=[1, 2])).diff}
     assert set(diff) == {"content", "tags", "title"}
     assert "-two" in diff["content"].lines
     assert "+2" in diff["content"].lines
     assert (diff["title"].before, diff["title"].after) == ("", "A list")
-    backwards = {one.field: one for one in (await memory.history("list", diff=[2, 1])).diff}
+    backwards = {item.field: item for item in (await memory.history("list", diff=[2, 1])).diff}
     assert backwards["content"].before == diff["content"].after
 
 
@@ -78,8 +78,8 @@ async def test_a_stale_edit_is_refused_with_the_current_version(memory: MemoryCl
 async def test_undo_of_a_creation_puts_it_into_the_trash(memory: MemoryClient) -> None:
     done = await memory.remember("never mind", entities=["A", "B"])
     undone = await memory.undo()
-    assert {one.id for one in undone.done} == set(done.ids)
-    assert {one.state for one in (await memory.read(done.ids)).memories} == {"trashed"}
+    assert {item.id for item in undone.done} == set(done.ids)
+    assert {item.state for item in (await memory.read(done.ids)).memories} == {"trashed"}
     assert not (await memory.recall("never mind")).hits
 
 
@@ -106,18 +106,18 @@ async def test_undo_of_each_verb_gives_back_what_was_there(memory: MemoryClient)
 
 
 async def test_undo_of_relations(memory: MemoryClient) -> None:
-    one, two = (await memory.remember("one")).id, (await memory.remember("two")).id
-    await memory.relate(one, two, relation="knows", text="first", strength=0.25, metadata={"since": 1999})
-    (first,) = (await memory.read(one)).relations
-    await memory.relate(one, two, relation="knows", text="second", strength=0.75)
+    item, two = (await memory.remember("one")).id, (await memory.remember("two")).id
+    await memory.relate(item, two, relation="knows", text="first", strength=0.25, metadata={"since": 1999})
+    (first,) = (await memory.read(item)).relations
+    await memory.relate(item, two, relation="knows", text="second", strength=0.75)
     await memory.undo()
-    assert (await memory.read(one)).relations == (first,)
-    await memory.unrelate(one, two, relation="knows")
-    assert (await memory.read(one)).relations == ()
+    assert (await memory.read(item)).relations == (first,)
+    await memory.unrelate(item, two, relation="knows")
+    assert (await memory.read(item)).relations == ()
     await memory.undo()
-    assert (await memory.read(one)).relations == (first,)
+    assert (await memory.read(item)).relations == (first,)
     await memory.undo()
-    assert (await memory.read(one)).relations == ()
+    assert (await memory.read(item)).relations == ()
 
 
 async def test_undo_twice_goes_further_back(memory: MemoryClient) -> None:
@@ -133,24 +133,24 @@ async def test_undo_twice_goes_further_back(memory: MemoryClient) -> None:
         await memory.undo()
 
 
-async def test_undo_of_a_named_run_takes_back_several_calls_at_once(house: House, memory: MemoryClient) -> None:
-    kept = await memory.remember("kept as it is", name="kept")
-    cleaning = house.client(agent="cleaner", run="spring cleaning")
+async def test_undo_of_a_named_run_takes_back_several_calls_at_once(wiring: Wiring, memory: MemoryClient) -> None:
+    stored = await memory.remember("kept as it is", name="kept")
+    cleaning = wiring.client(agent="cleaner", run="spring cleaning")
     await cleaning.revise("kept", text="changed once")
     await cleaning.revise("kept", text="changed twice", name="renamed")
     made = await cleaning.remember("made on the way", name="kept")
-    await cleaning.relate(made.id, kept.id)
+    await cleaning.relate(made.id, stored.id)
     undone = await memory.undo(run="spring cleaning")
     assert undone.run == "spring cleaning"
-    assert {one.id for one in undone.done} == {kept.id, made.id}
-    (back,) = (await memory.read(kept.id)).memories
+    assert {item.id for item in undone.done} == {stored.id, made.id}
+    (back,) = (await memory.read(stored.id)).memories
     assert (back.content, back.name, back.version) == ("kept as it is", "kept", 4)
     assert (await memory.read(made.id)).memories[0].state == "trashed"
-    assert (await memory.read(kept.id)).relations == ()
+    assert (await memory.read(stored.id)).relations == ()
 
 
-async def test_undo_goes_by_agent(house: House) -> None:
-    alice, bob = house.client(agent="alice"), house.client(agent="bob")
+async def test_undo_goes_by_agent(wiring: Wiring) -> None:
+    alice, bob = wiring.client(agent="alice"), wiring.client(agent="bob")
     hers = await alice.remember("hers")
     his = await bob.remember("his")
     await alice.undo()
@@ -160,14 +160,14 @@ async def test_undo_goes_by_agent(house: House) -> None:
         await alice.undo()
 
 
-async def test_undo_leaves_what_others_changed_since_and_says_so(house: House) -> None:
-    alice, bob = house.client(agent="alice", run="morning"), house.client(agent="bob")
-    one, two = (await alice.remember("one", name="one")).id, (await alice.remember("two", name="two")).id
-    await alice.relate(one, two, text="hers")
+async def test_undo_leaves_what_others_changed_since_and_says_so(wiring: Wiring) -> None:
+    alice, bob = wiring.client(agent="alice", run="morning"), wiring.client(agent="bob")
+    item, two = (await alice.remember("one", name="one")).id, (await alice.remember("two", name="two")).id
+    await alice.relate(item, two, text="hers")
     await bob.revise(two, text="two, says Bob")
-    await bob.relate(one, two, text="his")
+    await bob.relate(item, two, text="his")
     undone = await alice.undo(run="morning")
-    assert [done.id for done in undone.done] == [one]
+    assert [done.id for done in undone.done] == [item]
     assert len(undone.skipped) == 2
     assert "'two' was changed since" in undone.skipped[0]
     assert "relation" in undone.skipped[1]
@@ -176,8 +176,8 @@ async def test_undo_leaves_what_others_changed_since_and_says_so(house: House) -
     assert [edge.text for edge in (await bob.read(two)).relations] == ["his"]
 
 
-async def test_undo_comes_back_under_another_name_when_its_own_was_taken(house: House) -> None:
-    alice, bob = house.client(agent="alice"), house.client(agent="bob")
+async def test_undo_comes_back_under_another_name_when_its_own_was_taken(wiring: Wiring) -> None:
+    alice, bob = wiring.client(agent="alice"), wiring.client(agent="bob")
     first = await alice.remember("the first plan", name="plan")
     await alice.forget("plan")
     second = await bob.remember("the second plan", name="plan")
@@ -188,14 +188,14 @@ async def test_undo_comes_back_under_another_name_when_its_own_was_taken(house: 
     assert (await bob.read(first.id)).memories[0].state == "live"
 
 
-async def test_undo_says_what_was_purged(house: House) -> None:
-    alice, bob = house.client(agent="alice", run="r"), house.client(agent="bob")
+async def test_undo_says_what_was_purged(wiring: Wiring) -> None:
+    alice, bob = wiring.client(agent="alice", run="r"), wiring.client(agent="bob")
     gone, stays = (await alice.remember("gone")).id, (await alice.remember("stays")).id
     await alice.relate(stays, gone)
     await bob.forget(gone)
     await bob.purge(gone)
     undone = await alice.undo(run="r")
-    assert [one.id for one in undone.done] == [stays]
+    assert [item.id for item in undone.done] == [stays]
     assert undone.skipped == (f"{gone} was purged",)
 
 

@@ -7,7 +7,7 @@ import pytest
 from scrubjay.errors import KeyReused
 from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.identity import new_id
-from tests.scenarios.house import House
+from tests.scenarios.wiring import Wiring
 
 WHO = Caller(agent="tester")
 REQUEST = Draft(text="Sarah prefers tea", id=new_id(), idempotency_key="k-1")
@@ -16,8 +16,10 @@ REQUEST = Draft(text="Sarah prefers tea", id=new_id(), idempotency_key="k-1")
 @pytest.mark.parametrize(
     "change", [{"id": new_id()}, {"relevance": 0.5}, {"fixed": True}], ids=lambda change: next(iter(change))
 )
-async def test_a_request_that_differs_in_one_field_is_another_request(house: House, change: dict[str, object]) -> None:
-    first = await house.engine.remember(REQUEST, who=WHO)
-    assert (await house.engine.remember(REQUEST, who=WHO)).id == first.id
+async def test_a_request_that_differs_in_one_field_is_another_request(
+    wiring: Wiring, change: dict[str, object]
+) -> None:
+    first = await wiring.engine.remember(REQUEST, who=WHO)
+    assert (await wiring.engine.remember(REQUEST, who=WHO)).id == first.id
     with pytest.raises(KeyReused):
-        await house.engine.remember(replace(REQUEST, **change), who=WHO)
+        await wiring.engine.remember(replace(REQUEST, **change), who=WHO)

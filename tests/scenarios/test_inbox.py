@@ -31,8 +31,8 @@ async def test_an_agent_finds_no_way_past_the_inbox(tmp_path: Path) -> None:
         await memory.undo()
         with pytest.raises(WrongState):
             await engine.knowledge_graph(who=who).create_entities([Entity(name="crane", type="thing")])
-        (kept,) = await memory.inbox()
-        assert (kept.id, kept.state) == (made.id, State.WAITING)
+        (stored,) = await memory.inbox()
+        assert (stored.id, stored.state) == (made.id, State.WAITING)
         assert (await memory.recall("harbour cranes")).hits == ()
         await memory.approve([made.id])
         assert [hit.id for hit in (await memory.recall("harbour cranes")).hits] == [made.id]
@@ -46,4 +46,4 @@ async def test_who_writes_leaves_no_secret_in_the_log(tmp_path: Path) -> None:
         (version,) = await engine.store.versions("default", made.id, limit=9)
         assert (version.agent, version.run) == (f"agent {CUT}", f"run {CUT}")
         assert await engine.outcome([f"run {KEY}"], who=who) == {f"run {KEY}": True}
-        assert [one.id for one in (await memory.undo()).done] == [made.id]
+        assert [item.id for item in (await memory.undo()).done] == [made.id]

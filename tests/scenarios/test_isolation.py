@@ -19,13 +19,13 @@ from scrubjay.rpc.names import VERBS
 from scrubjay.surfaces.daemon.limiter import KNOWN
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
 from tests.backends import BACKENDS
-from tests.scenarios.asking_mcp import METHODS, TOOLS, uri_of
-from tests.scenarios.asking_rest import OPEN, ROUTES
-from tests.scenarios.asking_verbs import CALLS
-from tests.scenarios.company import Company, note, retitled
-from tests.scenarios.parties import By, Deed, Turn, Whose
+from tests.scenarios.mcp_calls import METHODS, TOOLS, uri_of
+from tests.scenarios.paired_servers import ServerPair, Told, Twins
+from tests.scenarios.rest_calls import OPEN, ROUTES
 from tests.scenarios.streams import by_websocket, listening, server_sent
-from tests.scenarios.worlds import Told, Twins, World
+from tests.scenarios.tenant_data import By, Deed, Turn, Whose
+from tests.scenarios.tenants import Tenants, note, retitled
+from tests.scenarios.verb_calls import CALLS
 
 DEEDS: tuple[Deed, ...] = (*ROUTES, *TOOLS, *METHODS, *CALLS)
 _BY_NAME = {deed.name: deed for deed in DEEDS}
@@ -70,80 +70,80 @@ class Isolation(RuleBasedStateMachine):
 
     @initialize(number=st.integers(min_value=0, max_value=40))
     def move_in(self, number: int) -> None:
-        self.company = Company(twins=self.servers)
+        self.tenants = Tenants(twins=self.servers)
         for at in range(3):
             turn = Turn(number=number + at)
-            self.company.ann_asks(_REMEMBER, turn)
-            for party in (self.company.bob, self.company.bob, self.company.eve):
-                self.company.stranger_does(_REMEMBER, turn, party=party)
-        self.company.ann_asks(_RELATE)
-        self.company.stranger_does(_RELATE)
+            self.tenants.ann_asks(_REMEMBER, turn)
+            for tenant in (self.tenants.bob, self.tenants.bob, self.tenants.eve):
+                self.tenants.stranger_does(_REMEMBER, turn, tenant=tenant)
+        self.tenants.ann_asks(_RELATE)
+        self.tenants.stranger_does(_RELATE)
 
     @rule(several=st.lists(st.tuples(deeds, turns), min_size=3, max_size=6))
     def ann_asks_about_her_own(self, several: list[Asked]) -> None:
         for deed, turn in several:
-            self.company.ann_asks(deed, turn)
+            self.tenants.ann_asks(deed, turn)
 
     @rule(several=st.lists(st.tuples(deeds, foreign_turns), min_size=3, max_size=6))
     def ann_asks_about_what_is_not_hers(self, several: list[Asked]) -> None:
         for deed, turn in several:
-            self.company.ann_asks(deed, turn)
+            self.tenants.ann_asks(deed, turn)
 
     @rule(several=st.lists(st.tuples(deeds, foreign_turns), min_size=3, max_size=6), is_there=st.booleans())
     def ann_names_a_space_that_is_not_hers(self, several: list[Asked], is_there: bool) -> None:
         for deed, turn in several:
-            self.company.ann_asks(deed, turn, space=self.company.bob.space if is_there else "nobody's")
+            self.tenants.ann_asks(deed, turn, space=self.tenants.bob.space if is_there else "nobody's")
 
     @rule(several=st.lists(st.tuples(deeds, turns), min_size=3, max_size=6), is_eve=st.booleans())
     def others_are_busy(self, several: list[Asked], is_eve: bool) -> None:
         for deed, turn in several:
-            self.company.stranger_does(deed, turn, party=self.company.eve if is_eve else self.company.bob)
+            self.tenants.stranger_does(deed, turn, tenant=self.tenants.eve if is_eve else self.tenants.bob)
 
     @rule(several=st.lists(st.tuples(deeds, turns), min_size=3, max_size=6))
     def a_reader_of_ann_changes_nothing(self, several: list[Asked]) -> None:
-        before = [self.company.place(world) for world in self.servers.both]
+        before = [self.tenants.place(world) for world in self.servers.both]
         for deed, turn in several:
-            told = self.company.ann_asks(deed, turn, token=self.company.ann_read)
-            assert not deed.writes or all(one.is_refusal for one in told), told
-        assert [self.company.place(world) for world in self.servers.both] == before
+            reported = self.tenants.ann_asks(deed, turn, token=self.tenants.ann_read)
+            assert not deed.writes or all(item.is_refusal for item in reported), reported
+        assert [self.tenants.place(world) for world in self.servers.both] == before
 
     @rule(several=st.lists(st.tuples(deeds, turns), min_size=3, max_size=6))
     def a_reader_of_both_finds_no_third(self, several: list[Asked]) -> None:
         for deed, turn in several:
-            told = self.company.reader_of_both_asks(deed, turn)
-            assert not deed.writes or told.is_refusal, told
+            reported = self.tenants.reader_of_both_asks(deed, turn)
+            assert not deed.writes or reported.is_refusal, reported
 
     @rule(way=st.sampled_from([server_sent, by_websocket]))
     def ann_watches_while_others_write(self, way: Watch) -> None:
-        company, (word, *_) = self.company, self.company.ann.fresh()
-        heard = [
-            way(world, token=company.ann_read, act=partial(company.ann_does, world, note(word)))
+        tenants, (word, *_) = self.tenants, self.tenants.ann.fresh()
+        received = [
+            way(world, token=tenants.ann_read, act=partial(tenants.ann_does, world, note(word)))
             for world in self.servers.both
         ]
-        company.require_same_news(heard)
+        tenants.require_same_news(received)
 
     @rule()
     def an_agent_of_ann_listens_while_others_write(self) -> None:
-        company, name, (word, *_) = self.company, self.company.ann_notes(), self.company.ann.fresh()
-        theirs = self.servers.busy.knowledge(company.bob).names
-        uris = [uri_of(company.ann.space, name), *(uri_of(company.bob.space, their) for their in theirs[:1])]
+        tenants, name, (word, *_) = self.tenants, self.tenants.ann_notes(), self.tenants.ann.fresh()
+        theirs = self.servers.busy.knowledge(tenants.bob).names
+        uris = [uri_of(tenants.ann.space, name), *(uri_of(tenants.bob.space, their) for their in theirs[:1])]
 
-        def change(world: World) -> str:
-            company.ann_does(world, retitled(name, word))
+        def change(world: ServerPair) -> str:
+            tenants.ann_does(world, retitled(name, word))
             return "notifications/resources/updated"
 
-        heard = [
-            listening(world, token=company.ann_write, uris=uris, act=partial(change, world))
+        received = [
+            listening(world, token=tenants.ann_write, uris=uris, act=partial(change, world))
             for world in self.servers.both
         ]
-        company.require_same_news(heard)
+        tenants.require_same_news(received)
 
     def teardown(self) -> None:
         """All that Ann can see at once is as it would be without the others."""
         if hasattr(self, "company"):
             for name in _LOOKS:
                 for number in (0, 1):
-                    self.company.ann_asks(_BY_NAME[name], Turn(number=number))
+                    self.tenants.ann_asks(_BY_NAME[name], Turn(number=number))
 
 
 @pytest.mark.slow

@@ -1,18 +1,18 @@
 """Answers that are kept for a while are those of one space."""
 
-from tests.scenarios.asking_mcp import tool_call
-from tests.scenarios.asking_rest import API, JSON
-from tests.scenarios.company import Company, note, token_of
-from tests.scenarios.parties import WORD, Ask
-from tests.scenarios.worlds import Twins
+from tests.scenarios.mcp_calls import tool_call
+from tests.scenarios.paired_servers import Twins
+from tests.scenarios.rest_calls import API, JSON
+from tests.scenarios.tenant_data import WORD, Ask
+from tests.scenarios.tenants import Tenants, note, token_of
 
 
 def test_the_same_question_gets_no_neighbours_answer(twins: Twins) -> None:
     # As many changes in each space: nothing but the space itself tells the answers apart that are kept for a while.
-    company, world = Company(twins=twins), twins.busy
+    tenants, world = Tenants(twins=twins), twins.busy
     for _ in range(3):
-        company.ann_notes()
-        assert world.send(note(company.bob.fresh()[0]), token=token_of(company.bob, "write")).status == 201
+        tenants.ann_notes()
+        assert world.send(note(tenants.bob.fresh()[0]), token=token_of(tenants.bob, "write")).status == 201
     asks = (
         Ask(method="POST", path=f"{API}/search", headers=JSON, body={"query": "what did the jay hide?"}),
         Ask(
@@ -24,10 +24,10 @@ def test_the_same_question_gets_no_neighbours_answer(twins: Twins) -> None:
     )  # fmt: skip
     for ask in (*asks, *asks):
         for token, marks in (
-            (token_of(company.bob, "write"), [company.bob.mark]),
-            (company.ann_read, [company.ann.mark]),
-            (company.both_read, [company.ann.mark, company.bob.mark]),
+            (token_of(tenants.bob, "write"), [tenants.bob.mark]),
+            (tenants.ann_read, [tenants.ann.mark]),
+            (tenants.both_read, [tenants.ann.mark, tenants.bob.mark]),
         ):
-            told = world.send(ask, token=token)
-            assert {found[1] for found in WORD.finditer(told.text)} == set(marks), told
-        company.ann_sends([ask, ask])
+            reported = world.send(ask, token=token)
+            assert {results[1] for results in WORD.finditer(reported.text)} == set(marks), reported
+        tenants.ann_sends([ask, ask])

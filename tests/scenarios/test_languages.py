@@ -93,11 +93,11 @@ FIGURES = {
 @pytest.mark.parametrize("told", [EAST_ASIA, WEST_AND_SOUTH, EUROPE, CODE, FIGURES])
 async def test_the_right_one_of_a_dozen_is_first(home: Path, told: dict[str, tuple[str, ...]]) -> None:
     async with MemoryClient(settings=Settings(home=str(home), embedder="none")) as memory:
-        known = {(await memory.remember(text, intent="new")).id: text for text in told}
+        existing = {(await memory.remember(text, intent="new")).id: text for text in told}
         missed: list[tuple[str, list[str]]] = []
         for text, questions in told.items():
             for question in (*questions, text):
-                hits = [known[hit.id] for hit in (await memory.recall(question, limit=3)).hits]
+                hits = [existing[hit.id] for hit in (await memory.recall(question, limit=3)).hits]
                 if hits[:1] != [text]:
                     missed.append((question, hits))
         assert not missed

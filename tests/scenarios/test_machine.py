@@ -14,9 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from scrubjay.client import MemoryClient
 from scrubjay.errors import NameTaken, NotFound, StaleVersion, WrongState
 from scrubjay.model.memory import Memory
-from tests.places import quick_place
-from tests.scenarios.house import House, open_house
 from tests.scenarios.model import LINK, Model, Seen, Snapshot
+from tests.scenarios.wiring import Wiring, open_wiring
+from tests.temp_folders import quick_place
 
 AGENTS = ("alice", "bob")
 NAMES = ("", "", "plan", "diary", "who's who")
@@ -53,9 +53,9 @@ class Verbs(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        self.house: House = self.runner.run(self.stack.enter_async_context(open_house(Path(self.folder.name))))
-        self.clients = {agent: self.house.client(agent=agent) for agent in AGENTS}
-        self.stranger = self.house.client(space="elsewhere", agent="alice")
+        self.wiring: Wiring = self.runner.run(self.stack.enter_async_context(open_wiring(Path(self.folder.name))))
+        self.clients = {agent: self.wiring.client(agent=agent) for agent in AGENTS}
+        self.stranger = self.wiring.client(space="elsewhere", agent="alice")
 
     def teardown(self) -> None:
         self.runner.run(self.stack.aclose())
@@ -82,8 +82,8 @@ class Verbs(RuleBasedStateMachine):
         assert done.action == "created"
         assert len(done.ids) == max(1, len(entities))
         self.confirmations += 1
-        found = self.runner.run(self.clients[agent].read(done.ids)).memories
-        self.model.write(agent, {memory.id: self.snapshot(memory) for memory in found})
+        results = self.runner.run(self.clients[agent].read(done.ids)).memories
+        self.model.write(agent, {memory.id: self.snapshot(memory) for memory in results})
 
     @precondition(lambda self: self.model.ids("live"))
     @rule(agent=agents, pick=chosen)
@@ -102,9 +102,9 @@ class Verbs(RuleBasedStateMachine):
     def revise(self, agent: str, pick: int, field: str, version: str) -> None:
         memory_id = self.pick(self.model.ids(), pick)
         now, number = self.model.now(memory_id), len(self.model.versions[memory_id])
-        asked, changed = self.edit(field, now)
+        request, changed = self.edit(field, now)
         expected = {"": None, "right": number, "stale": number + 1}[version]
-        call = self.clients[agent].revise(memory_id, expected_version=expected, **asked)  # type: ignore[arg-type]
+        call = self.clients[agent].revise(memory_id, expected_version=expected, **request)  # type: ignore[arg-type]
         if version == "stale":
             with pytest.raises(StaleVersion) as caught:
                 self.runner.run(call)
@@ -139,7 +139,7 @@ class Verbs(RuleBasedStateMachine):
             with pytest.raises(WrongState):
                 self.runner.run(call)
         else:
-            assert [one.id for one in self.runner.run(call).done] == [memory_id]
+            assert [item.id for item in self.runner.run(call).done] == [memory_id]
             self.model.purge([memory_id])
 
     @precondition(lambda self: len(self.model.versions) > 1)
@@ -178,8 +178,8 @@ class Verbs(RuleBasedStateMachine):
                 self.runner.run(call)
         else:
             assert self.runner.run(call).version == len(past) + 1
-            kept: Kept = {"state": now["state"], "group": now["group"], "confirmed": now["confirmed"]}
-            self.model.write(agent, {memory_id: {**past[number - 1], **kept}})
+            stored: Kept = {"state": now["state"], "group": now["group"], "confirmed": now["confirmed"]}
+            self.model.write(agent, {memory_id: {**past[number - 1], **stored}})
 
     @rule(agent=agents)
     def undo(self, agent: str) -> None:
@@ -209,15 +209,15 @@ class Verbs(RuleBasedStateMachine):
         ids = self.model.ids()
         if not ids:
             return
-        found = self.runner.run(self.clients["alice"].read(ids))
-        assert not found.missing
-        for memory in found.memories:
+        results = self.runner.run(self.clients["alice"].read(ids))
+        assert not results.missing
+        for memory in results.memories:
             past = self.model.versions[memory.id]
             assert memory.version == len(past)
             assert self.told(memory) == self.model.seen(past[-1])
-        edges = {(relation.source, relation.type, relation.target): relation.text for relation in found.relations}
+        edges = {(relation.source, relation.type, relation.target): relation.text for relation in results.relations}
         assert edges == self.model.edges
-        names = [memory.name for memory in found.memories if memory.state == "live"]
+        names = [memory.name for memory in results.memories if memory.state == "live"]
         assert len(names) == len(set(names))
 
     @precondition(lambda self: self.model.versions)
@@ -227,9 +227,9 @@ class Verbs(RuleBasedStateMachine):
         memory_id = self.model.ids()[-1]
         now, past = self.model.now(memory_id), self.model.versions[memory_id]
         history = self.runner.run(client.history(memory_id, limit=len(past) + 1)).versions
-        assert [one.number for one in history] == list(range(len(past), 0, -1))
-        for one, snapshot in zip(reversed(history), past, strict=True):
-            assert self.told(one.memory) == self.model.seen(snapshot)
+        assert [item.number for item in history] == list(range(len(past), 0, -1))
+        for entry, snapshot in zip(reversed(history), past, strict=True):
+            assert self.told(entry.memory) == self.model.seen(snapshot)
         if now["state"] == "live":
             assert self.ids_of(client, str(now["name"])) == [memory_id]
         if now["title"] and not self.model.holder_of(now["title"]):
@@ -239,8 +239,8 @@ class Verbs(RuleBasedStateMachine):
 
     @invariant()
     def nobody_sees_another_space(self) -> None:
-        found = self.runner.run(self.stranger.recall("somebody said once", limit=100, max_tokens=PLENTY)).hits
-        assert all("stranger" in hit.passage for hit in found)
+        results = self.runner.run(self.stranger.recall("somebody said once", limit=100, max_tokens=PLENTY)).hits
+        assert all("stranger" in hit.passage for hit in results)
         assert self.runner.run(self.stranger.status()).memories.get("trashed", 0) == 0
         if self.model.versions:
             assert not self.runner.run(self.stranger.read(self.model.ids())).memories
@@ -294,17 +294,17 @@ class Verbs(RuleBasedStateMachine):
     def move(self, agent: str, memory_id: str, target: str, *, group: bool) -> None:
         ids = self.model.group_of(memory_id) if group else [memory_id]
         verb = self.clients[agent].forget if target == "trashed" else self.clients[agent].restore
-        done = {one.id: one for one in self.runner.run(verb(memory_id, group=group)).done}
+        done = {item.id: item for item in self.runner.run(verb(memory_id, group=group)).done}
         assert set(done) == set(ids)
         moved: dict[str, Snapshot] = {}
-        for one, told in done.items():
-            now = self.model.now(one)
+        for entry, reported in done.items():
+            now = self.model.now(entry)
             if now["state"] == target:
-                assert told.action == "unchanged"
+                assert reported.action == "unchanged"
                 continue
             free = target != "live" or self.model.holder_of(now["name"]) is None
-            assert told.name == (now["name"] if free else f"{now['name']}-{one[-6:]}")
-            moved[one] = {**now, "state": target, "name": told.name}
+            assert reported.name == (now["name"] if free else f"{now['name']}-{entry[-6:]}")
+            moved[entry] = {**now, "state": target, "name": reported.name}
         if moved:
             self.model.write(agent, moved)
 
@@ -313,21 +313,21 @@ class Verbs(RuleBasedStateMachine):
 
     def ids_titled(self, client: MemoryClient, title: str) -> list[str]:
         sharing = [id_ for id_ in self.model.ids() if self.model.now(id_)["title"] == title]
-        live = [one for one in sharing if self.model.now(one)["state"] == "live"]
+        live = [item for item in sharing if self.model.now(item)["state"] == "live"]
         # A live one answers before those at rest; two that answer alike are an error of their own.
         if len(live or sharing) == 1:
             assert self.ids_of(client, title) == (live or sharing)
         return sharing
 
     def with_word(self, client: MemoryClient, word: str) -> set[str]:
-        found = self.runner.run(client.recall(word, limit=1000, max_tokens=PLENTY, explain=True, detail="full"))
-        hits = [hit for hit in (*found.hits, *found.pinned) if hit.memory and word in hit.memory.content]
-        assert all(word in hit.why[0] for hit in found.hits if hit in hits)
+        results = self.runner.run(client.recall(word, limit=1000, max_tokens=PLENTY, explain=True, detail="full"))
+        hits = [hit for hit in (*results.hits, *results.pinned) if hit.memory and word in hit.memory.content]
+        assert all(word in hit.why[0] for hit in results.hits if hit in hits)
         return {hit.memory.content for hit in hits if hit.memory}
 
     def twins(self, now: Snapshot) -> set[str]:
         live = [self.model.now(id_) for id_ in self.model.ids("live")]
-        return {str(one["content"]) for one in live if one["content"] == now["content"]}
+        return {str(item["content"]) for item in live if item["content"] == now["content"]}
 
 
 TestVerbs = pytest.mark.slow(Verbs.TestCase)

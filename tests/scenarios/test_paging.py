@@ -6,7 +6,7 @@ from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Caller
 from scrubjay.model.results import Hit
-from tests.scenarios.house import House
+from tests.scenarios.wiring import Wiring
 
 MANY = 37
 
@@ -60,9 +60,9 @@ async def test_pages_are_of_the_first_moment_whoever_writes_meanwhile(full: Memo
         seen += [*page.pinned, *page.hits]
         cursor, turn = page.cursor, turn + 1
         await _disturb(full, shown=seen, turn=turn)
-    said = [hit.passage for hit in seen]
+    text = [hit.passage for hit in seen]
     assert len({hit.id for hit in seen}) == len(seen)
-    assert sorted(said) == sorted(f"bird number {number}" for number in range(MANY))
+    assert sorted(text) == sorted(f"bird number {number}" for number in range(MANY))
     newest = (await full.recall("bird bird", limit=100, max_tokens=100_000)).hits
     assert any(hit.passage.startswith("bird bird") for hit in newest)
 
@@ -77,20 +77,20 @@ async def _disturb(memory: MemoryClient, *, shown: list[Hit], turn: int) -> None
 
 
 @pytest.mark.parametrize("query", ["bird", ""])
-async def test_pages_over_several_spaces_are_of_the_first_moment_too(house: House, query: str) -> None:
+async def test_pages_over_several_spaces_are_of_the_first_moment_too(wiring: Wiring, query: str) -> None:
     spaces = ("work", "home")
     for number in range(12):
-        await house.client(space=spaces[number % 2]).remember(
+        await wiring.client(space=spaces[number % 2]).remember(
             f"bird number {number}", entities=["A", "B"][number % 3 :]
         )
-    both = MemoryClient.over(house.engine, Caller(space="work", also=("home",)))
+    both = MemoryClient.over(wiring.engine, Caller(space="work", also=("home",)))
     seen: list[str] = []
     cursor, turn = "", 0
     while turn == 0 or cursor:
         page = await both.recall(query, limit=3, max_tokens=100_000, cursor=cursor)
         seen += [hit.passage for hit in page.hits]
         cursor, turn = page.cursor, turn + 1
-        await house.client(space=spaces[turn % 2]).remember(f"bird bird bird {turn}", entities=["A", "B"])
+        await wiring.client(space=spaces[turn % 2]).remember(f"bird bird bird {turn}", entities=["A", "B"])
     assert sorted(seen) == sorted(f"bird number {number}" for number in range(12))
 
 

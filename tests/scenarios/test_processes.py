@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from tests.scenarios.house import command, environment, open_house
+from tests.scenarios.wiring import command, environment, open_wiring
 from tests.scenarios.worker import Worker
 
 BURST = 30
@@ -30,8 +30,8 @@ def test_four_processes_write_and_read_at_once_from_the_first_moment_on(home: Pa
                 worker.send("read", ids=written)
             for worker in workers:
                 assert len(cast("list[str]", worker.receive()["contents"])) == 4 * BURST
-        said = [finish(shell)["id"] for shell in shells]
-        assert workers[0]("read", ids=said)["contents"] == [f"shell number {number}" for number in range(4)]
+        text = [finish(shell)["id"] for shell in shells]
+        assert workers[0]("read", ids=text)["contents"] == [f"shell number {number}" for number in range(4)]
         for worker in workers:
             assert worker("status")["memories"] == {"live": TURNS * 4 * BURST + 4}
         assert workers[0]("doctor")["ok"]
@@ -47,9 +47,9 @@ def test_one_holds_the_index_the_others_scan_and_find_the_same(home: Path) -> No
         assert fresh in cast("list[str]", second("recall", query="garden robin")["ids"])
         assert (index(second)["kind"], index(second)["holder"]) == ("scan", False)
         theirs = second("remember", text="the robin left the garden")["id"]
-        found = first("recall", query="garden robin")
-        assert {fresh, theirs} <= set(cast("list[str]", found["ids"]))
-        assert found["degraded"] == []
+        results = first("recall", query="garden robin")
+        assert {fresh, theirs} <= set(cast("list[str]", results["ids"]))
+        assert results["degraded"] == []
         assert index(first)["lag"] == 0
         # The holder ends in good order, and the next search of the other takes over.
         first.end()
@@ -66,8 +66,8 @@ def test_a_holder_that_is_killed_is_followed_by_another(home: Path) -> None:
         first("burst", count=20, prefix="wren")
         first.process.kill()
         first.process.wait()
-        found = second("recall", query="wren burst", limit=50)
-        assert len(cast("list[str]", found["ids"])) >= 20
+        results = second("recall", query="wren burst", limit=50)
+        assert len(cast("list[str]", results["ids"])) >= 20
         assert (index(second)["kind"], index(second)["points"], index(second)["problem"]) == ("edge", 40, "")
         assert second("doctor")["ok"]
 
@@ -86,11 +86,11 @@ def test_an_edit_by_one_is_what_the_other_edits_next(home: Path) -> None:
 
 
 async def test_two_memories_in_one_process_share_a_folder_too(home: Path) -> None:
-    async with open_house(home) as one, open_house(home) as two:
-        done = await one.client().remember("the robin in the garden")
-        assert [hit.id for hit in (await one.client().recall("robin")).hits] == [done.id]
+    async with open_wiring(home) as item, open_wiring(home) as two:
+        done = await item.client().remember("the robin in the garden")
+        assert [hit.id for hit in (await item.client().recall("robin")).hits] == [done.id]
         assert [hit.id for hit in (await two.client().recall("robin")).hits] == [done.id]
-        assert [(await house.client().status()).index["holder"] for house in (one, two)] == [True, False]
+        assert [(await wiring.client().status()).index["holder"] for wiring in (item, two)] == [True, False]
 
 
 def index(worker: Worker) -> dict[str, object]:

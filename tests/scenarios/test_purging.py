@@ -11,7 +11,7 @@ from scrubjay.model.change import Origin
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
 from scrubjay.storage.codec import train
-from tests.scenarios.house import House, files_with, open_house, run_command
+from tests.scenarios.wiring import Wiring, files_with, open_wiring, run_command
 
 WORD = "qzvorplax"
 SECRET = [WORD.encode()[:8]]
@@ -20,8 +20,8 @@ MANY = 210
 
 
 async def test_nothing_of_a_purged_memory_is_left_in_any_file(home: Path) -> None:
-    async with open_house(home) as house:
-        memory = house.client(agent="someone", run="tuesday")
+    async with open_wiring(home) as wiring:
+        memory = wiring.client(agent="someone", run="tuesday")
         await memory.remember("a memory that stays", name="stays")
         done = await memory.remember(
             f"The secret is {WORD}", title=f"About {WORD}", name=f"{WORD}-note", kind=f"{WORD} kind", tags=[WORD],
@@ -36,25 +36,25 @@ async def test_nothing_of_a_purged_memory_is_left_in_any_file(home: Path) -> Non
         await memory.forget(done.ids, reason=f"no more {WORD}")
         await memory.purge(done.ids)
         assert files_with(home, SECRET) == []
-        assert [one.content for one in (await memory.read("stays")).memories] == ["a memory that stays"]
+        assert [item.content for item in (await memory.read("stays")).memories] == ["a memory that stays"]
         assert (await memory.read("stays")).relations == ()
         assert not (await memory.read(done.ids)).memories
         assert (await memory.doctor(deep=True)).ok
     assert files_with(home, SECRET) == []
 
 
-async def test_a_dictionary_that_learned_a_purged_word_is_replaced(house: House, memory: MemoryClient) -> None:
-    await fill(memory, house)
-    learned = dictionaries(house)
+async def test_a_dictionary_that_learned_a_purged_word_is_replaced(wiring: Wiring, memory: MemoryClient) -> None:
+    await fill(memory, wiring)
+    learned = dictionaries(wiring)
     assert any(WORD.encode() in data for data in learned.values())
     names = [f"secret-{number}" for number in range(0, MANY, 2)]
     await memory.revise("plain-1", text="A plain sentence, revised: " + "the weather was fine " * 8)
     await memory.forget(names)
     assert len((await memory.purge(names)).done) == len(names)
-    assert files_with(house.home, SECRET) == []
-    assert not set(learned) & set(dictionaries(house))
+    assert files_with(wiring.home, SECRET) == []
+    assert not set(learned) & set(dictionaries(wiring))
     plain = (await memory.read([f"plain-{number}" for number in range(1, MANY, 2)])).memories
-    assert all("the weather was fine" in one.content for one in plain)
+    assert all("the weather was fine" in item.content for item in plain)
     assert (await memory.history("plain-1")).versions[-1].memory.content.startswith("A plain sentence about number 1,")
     assert (await memory.doctor(deep=True)).ok
 
@@ -62,8 +62,8 @@ async def test_a_dictionary_that_learned_a_purged_word_is_replaced(house: House,
 async def test_the_file_is_written_anew_so_that_rows_that_moved_leave_nothing_behind(home: Path) -> None:
     """SQLite moves rows from page to page as a table grows, and overwrites only where they were last."""
     chance = random.Random(7)
-    async with open_house(home, index=False) as house:
-        memory = house.client()
+    async with open_wiring(home, index=False) as wiring:
+        memory = wiring.client()
         names = [f"{'plain' if number % 2 else 'secret'}-{number}" for number in range(190)]
         for name in names:
             filler = "".join(chance.choices("abcdefgh ", k=chance.randrange(5, 400)))
@@ -73,63 +73,63 @@ async def test_the_file_is_written_anew_so_that_rows_that_moved_leave_nothing_be
         await memory.forget(names[::2])
         await memory.purge(names[::2])
         assert files_with(home, SECRET) == []
-        assert house.store._connection.pragma("freelist_count") == 0
+        assert wiring.store._connection.pragma("freelist_count") == 0
 
 
-async def test_a_purge_in_one_space_leaves_the_dictionary_of_another(house: House) -> None:
-    mine, theirs = house.client(), house.client(space="theirs")
-    await fill(theirs, house, space="theirs")
-    kept = dictionaries(house)
+async def test_a_purge_in_one_space_leaves_the_dictionary_of_another(wiring: Wiring) -> None:
+    mine, theirs = wiring.client(), wiring.client(space="theirs")
+    await fill(theirs, wiring, space="theirs")
+    stored = dictionaries(wiring)
     done = await mine.remember("mine alone")
     await mine.forget(done.id)
     await mine.purge(done.id)
-    assert dictionaries(house) == kept
+    assert dictionaries(wiring) == stored
 
 
-async def test_a_dictionary_in_training_does_not_bring_purged_words_back(house: House, memory: MemoryClient) -> None:
+async def test_a_dictionary_in_training_does_not_bring_purged_words_back(wiring: Wiring, memory: MemoryClient) -> None:
     """The samples were read before the purge, the dictionary is kept after it."""
-    await fill(memory, house, wait=False)
-    samples, purges = await house.store._read(house.store._bodies.samples, "default")
+    await fill(memory, wiring, wait=False)
+    samples, purges = await wiring.store._read(wiring.store._bodies.samples, "default")
     trained = await asyncio.to_thread(train, samples, number=0)
     assert trained is not None
     assert WORD.encode() in trained.data
     names = [f"secret-{number}" for number in range(0, MANY, 2)]
     await memory.forget(names)
     await memory.purge(names)
-    keep = partial(house.store._bodies.keep_dictionary, space="default", data=trained.data, learned_after=purges)
-    await house.store._writer.run(keep)
-    assert files_with(house.home, SECRET) == []
+    keep = partial(wiring.store._bodies.keep_dictionary, space="default", data=trained.data, learned_after=purges)
+    await wiring.store._writer.run(keep)
+    assert files_with(wiring.home, SECRET) == []
 
 
 async def test_a_purge_on_the_command_line_cleans_the_index_too(home: Path) -> None:
-    async with open_house(home) as house:
-        done = await house.client().remember(f"The secret is {WORD}", tags=[WORD], entities=[WORD])
-        await house.client().remember("a memory that stays", tags=["kept"])
-        await house.client().recall("secret")
-    assert any("index" in found for found in files_with(home, SECRET))
+    async with open_wiring(home) as wiring:
+        done = await wiring.client().remember(f"The secret is {WORD}", tags=[WORD], entities=[WORD])
+        await wiring.client().remember("a memory that stays", tags=["kept"])
+        await wiring.client().recall("secret")
+    assert any("index" in results for results in files_with(home, SECRET))
     run_command(home, "forget", done.id, SCRUBJAY_EMBEDDER="none")
     purged = run_command(home, "purge", done.id, "--yes", "--json", SCRUBJAY_EMBEDDER="none")
     assert json.loads(purged.stdout)["done"][0]["id"] == done.id, purged.stderr
     assert files_with(home, SECRET) == []
-    async with open_house(home) as house:
-        assert [hit.passage for hit in (await house.client().recall("stays")).hits] == ["a memory that stays"]
-        assert (await house.client().status()).index["kind"] == "edge"
+    async with open_wiring(home) as wiring:
+        assert [hit.passage for hit in (await wiring.client().recall("stays")).hits] == ["a memory that stays"]
+        assert (await wiring.client().status()).index["kind"] == "edge"
 
 
-async def test_who_holds_the_index_cleans_it_after_anothers_purge(house: House, memory: MemoryClient) -> None:
+async def test_who_holds_the_index_cleans_it_after_anothers_purge(wiring: Wiring, memory: MemoryClient) -> None:
     done = await memory.remember(f"The secret is {WORD}", tags=[WORD])
     await memory.remember("a memory that stays", tags=["kept"])
     await memory.recall("secret")
-    async with open_house(house.home) as other:
+    async with open_wiring(wiring.home) as other:
         await other.client().forget(done.id)
         await other.client().purge(done.id)
     await memory.recall("anything")
-    await house.keeper.settle()
-    assert files_with(house.home, SECRET) == []
+    await wiring.keeper.settle()
+    assert files_with(wiring.home, SECRET) == []
     assert [hit.passage for hit in (await memory.recall("stays")).hits] == ["a memory that stays"]
 
 
-async def fill(memory: MemoryClient, house: House, *, space: str = "default", wait: bool = True) -> None:
+async def fill(memory: MemoryClient, wiring: Wiring, *, space: str = "default", wait: bool = True) -> None:
     """Enough memories for a dictionary, half of them with the word."""
     for number in range(MANY):
         secret = number % 2 == 0
@@ -137,26 +137,26 @@ async def fill(memory: MemoryClient, house: House, *, space: str = "default", wa
         plain = f"A plain sentence about number {number}, " + "the weather was fine " * 8
         name = f"{'secret' if secret else 'plain'}-{number}"
         await memory.remember(text if secret else plain, name=name, intent="new")
-    while wait and house.store._training:
-        await asyncio.gather(*house.store._training)
-    assert not wait or dictionaries(house)
+    while wait and wiring.store._training:
+        await asyncio.gather(*wiring.store._training)
+    assert not wait or dictionaries(wiring)
 
 
-def dictionaries(house: House) -> dict[int, bytes]:
-    rows = house.store._connection.execute("SELECT no, data FROM dictionaries").fetchall()
+def dictionaries(wiring: Wiring) -> dict[int, bytes]:
+    rows = wiring.store._connection.execute("SELECT no, data FROM dictionaries").fetchall()
     return {int(number): bytes(data) for number, data in rows}
 
 
 async def test_a_branch_that_outlived_its_memory_is_put_into_the_trash_and_nothing_of_it_is_lost(
-    house: House, memory: MemoryClient
+    wiring: Wiring, memory: MemoryClient
 ) -> None:
     tea = await memory.remember("Tea is a drink", name="tea", observations=["black"])
     await memory.branch("tea", "draft")
     await memory.revise("tea", observations=["green"], branch="draft", message="what if")
-    store = house.engine.store
+    store = wiring.engine.store
     (lost,) = await store.list_ids("default", Filter(state=State.BRANCHED), limit=9)
     # As whoever purges does who has not seen the branch.
-    await store.purge("default", [tea.id], origin=Origin(at=house.engine.clock.now(), run="race"))
+    await store.purge("default", [tea.id], origin=Origin(at=wiring.engine.clock.now(), run="race"))
     assert {check.name: check.ok for check in (await memory.doctor()).checks}["branches"] is False
     healed = await memory.doctor(repair=True)
     (check,) = [check for check in healed.checks if check.name == "branches"]
@@ -173,7 +173,7 @@ async def test_a_branch_that_outlived_its_memory_is_put_into_the_trash_and_nothi
     assert [branch.name for branch in (await memory.branch("tea", "draft")).branches] == ["main", "draft"]
     # It is in no way different from others: it is purged with its branches.
     await memory.forget(lost)
-    assert [one.id for one in (await memory.purge(lost)).done] == [lost]
+    assert [item.id for item in (await memory.purge(lost)).done] == [lost]
     (check,) = [check for check in (await memory.doctor(deep=True)).checks if check.name == "branches"]
     assert (check.ok, check.detail) == (True, "each belongs to a memory")
     assert await store.get("default", [lost]) == {}

@@ -27,11 +27,11 @@ async def test_recall_merges_what_they_have_and_every_hit_names_its_space(tmp_pa
     async with open_engine(Settings.load(home=str(tmp_path))) as engine:
         await _fill(engine)
         memory = MemoryClient.over(engine, BOTH)
-        found = await memory.recall("where did the jay hide its acorn?", limit=20, max_tokens=9_000)
-        assert {hit.space for hit in found.hits} == {"work", "home"}
-        assert len(found.hits) == 12
-        assert [hit.score for hit in found.hits] == sorted((hit.score for hit in found.hits), reverse=True)
-        assert {hit.name for hit in found.pinned} == {"likes-work", "likes-home"}
+        results = await memory.recall("where did the jay hide its acorn?", limit=20, max_tokens=9_000)
+        assert {hit.space for hit in results.hits} == {"work", "home"}
+        assert len(results.hits) == 12
+        assert [hit.score for hit in results.hits] == sorted((hit.score for hit in results.hits), reverse=True)
+        assert {hit.name for hit in results.pinned} == {"likes-work", "likes-home"}
         assert (await memory.recall("home oak", limit=1)).hits[0].space == "home"
 
 
@@ -65,7 +65,7 @@ async def test_what_is_named_is_looked_for_in_the_first_space_and_then_in_the_ot
             ("work", "acorn-1"),
             ("home", "likes-home"),
         ]
-        assert [one.ref for one in read.missing] == ["likes-elsewhere"]
+        assert [item.ref for item in read.missing] == ["likes-elsewhere"]
         assert "elsewhere" not in str(read.missing[0].suggestions)
         assert (await memory.history("likes-home")).versions[0].number == 1
         with pytest.raises(NotFound):

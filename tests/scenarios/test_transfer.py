@@ -14,7 +14,7 @@ from scrubjay.model.memory import Memory, Source, State, Trust
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
 from scrubjay.model.version import Version
-from tests.scenarios.house import House, open_house, run_command
+from tests.scenarios.wiring import Wiring, open_wiring, run_command
 
 Everything = tuple[dict[str, Memory], dict[str, list[Version]], set[tuple[object, ...]]]
 EXPORT_OF_AN_EARLIER_VERSION = Path(__file__).with_name("export_of_an_earlier_version.jsonl")
@@ -22,7 +22,7 @@ LATER = datetime(2031, 2, 3, 4, 5, 6, 789012, tzinfo=UTC)
 
 
 @pytest.fixture
-async def full(house: House, memory: MemoryClient) -> MemoryClient:
+async def full(wiring: Wiring, memory: MemoryClient) -> MemoryClient:
     """A memory in which every field of everything is used."""
     source = Source(session="s1", conversation="c1", at=LATER, agent="claude", tool="editor", trust=Trust.USER)
     await memory.remember(
@@ -41,16 +41,16 @@ async def full(house: House, memory: MemoryClient) -> MemoryClient:
     await memory.relate("plan", "long", relation="blocks", text="until May", strength=0.125, metadata={"by": "Sarah"})
     await memory.relate("plan", "gone")
     await memory.read(["plan", "long"])
-    await house.engine.access_log.flush()
+    await wiring.engine.access_log.flush()
     return memory
 
 
-async def test_an_import_gives_back_every_field_of_everything(full: MemoryClient, house: House, home: Path) -> None:
+async def test_an_import_gives_back_every_field_of_everything(full: MemoryClient, wiring: Wiring, home: Path) -> None:
     lines = [line async for line in full.export()]
-    async with open_house(home.parent / "other") as other:
+    async with open_wiring(home.parent / "other") as other:
         done = await other.client(agent="importer").import_lines(lines)
         assert (done.imported, done.known, done.relations, done.renamed) == (5, 0, 2, ())
-        assert await everything(other) == await everything(house)
+        assert await everything(other) == await everything(wiring)
         assert (await other.client().doctor(deep=True)).ok
         again = [line async for line in other.client().export()]
     assert sorted(again[1:]) == sorted(lines[1:])
@@ -58,8 +58,8 @@ async def test_an_import_gives_back_every_field_of_everything(full: MemoryClient
 
 async def test_an_export_of_an_earlier_version_is_imported_with_its_history(home: Path) -> None:
     lines = EXPORT_OF_AN_EARLIER_VERSION.read_text(encoding="utf-8").splitlines()
-    async with open_house(home) as house:
-        memory = house.client()
+    async with open_wiring(home) as wiring:
+        memory = wiring.client()
         done = await memory.import_lines(lines)
         assert (done.imported, done.relations, done.renamed) == (3, 1, ())
         assert [version.number for version in (await memory.history("plan")).versions] == [3, 2, 1]
@@ -73,7 +73,7 @@ async def test_an_export_of_an_earlier_version_is_imported_with_its_history(home
 
 async def test_what_was_imported_is_found_and_can_be_gone_back_in(full: MemoryClient, home: Path) -> None:
     lines = [line async for line in full.export()]
-    async with open_house(home.parent / "other") as other:
+    async with open_wiring(home.parent / "other") as other:
         memory = other.client()
         await memory.import_lines(lines)
         assert [hit.name for hit in (await memory.recall("first words")).pinned][:1] == ["calls-sarah"]
@@ -85,11 +85,11 @@ async def test_what_was_imported_is_found_and_can_be_gone_back_in(full: MemoryCl
         assert status.index["points"] == sum(1 for _ in await other.store.points("fake-64", after=-1, limit=100))
 
 
-async def test_an_import_into_another_space_stays_there(full: MemoryClient, house: House) -> None:
+async def test_an_import_into_another_space_stays_there(full: MemoryClient, wiring: Wiring) -> None:
     lines = [line async for line in full.export()]
-    elsewhere = house.client(space="elsewhere")
+    elsewhere = wiring.client(space="elsewhere")
     await elsewhere.import_lines(lines)
-    assert moved(await everything(house, space="elsewhere")) == moved(await everything(house))
+    assert moved(await everything(wiring, space="elsewhere")) == moved(await everything(wiring))
     await elsewhere.revise("plan", text="changed elsewhere")
     assert (await full.read("plan")).memories[0].content == "first words"
     assert [hit.passage for hit in (await elsewhere.recall("changed elsewhere")).hits] == ["changed elsewhere"]
@@ -98,7 +98,7 @@ async def test_an_import_into_another_space_stays_there(full: MemoryClient, hous
 
 async def test_an_import_into_a_store_that_has_some_of_it_adds_the_rest(full: MemoryClient, home: Path) -> None:
     lines = [line async for line in full.export()]
-    async with open_house(home.parent / "other") as other:
+    async with open_wiring(home.parent / "other") as other:
         memory = other.client()
         await memory.import_lines([line for line in lines if '"plan"' in line])
         await memory.revise("plan", text="changed since")
@@ -111,13 +111,13 @@ async def test_an_import_into_a_store_that_has_some_of_it_adds_the_rest(full: Me
 
 async def test_names_that_are_taken_get_a_suffix_and_the_answer_says_so(full: MemoryClient, home: Path) -> None:
     lines = [line async for line in full.export()]
-    async with open_house(home.parent / "other") as other:
+    async with open_wiring(home.parent / "other") as other:
         memory = other.client()
         mine = await memory.remember("my own plan", name="plan")
         done = await memory.import_lines(lines)
         theirs = (await full.read("plan")).memories[0].id
         assert done.renamed == (f"plan -> plan-{theirs[-6:]}",)
-        assert [one.id for one in (await memory.read("plan")).memories] == [mine.id]
+        assert [item.id for item in (await memory.read("plan")).memories] == [mine.id]
         (renamed,) = (await memory.read(theirs)).memories
         assert renamed.name == f"plan-{theirs[-6:]}"
         assert (await memory.history(theirs)).versions[-1].memory.name == "plan"
@@ -126,7 +126,7 @@ async def test_names_that_are_taken_get_a_suffix_and_the_answer_says_so(full: Me
 async def test_a_file_in_which_two_memories_have_one_name_is_taken_in_too(full: MemoryClient, home: Path) -> None:
     """An export made while a name passes from one memory to another looks like that."""
     lines = [line.replace('"name": "long"', '"name": "plan"') async for line in full.export()]
-    async with open_house(home.parent / "other") as other:
+    async with open_wiring(home.parent / "other") as other:
         done = await other.client().import_lines(lines)
         assert done.imported == 5
         assert len(done.renamed) == 1
@@ -149,7 +149,7 @@ async def test_nothing_is_imported_when_one_line_is_wrong(
     full: MemoryClient, home: Path, broken: str, wanted: str
 ) -> None:
     lines = [line async for line in full.export()]
-    async with open_house(home.parent / "other") as other:
+    async with open_wiring(home.parent / "other") as other:
         with pytest.raises(InvalidInput) as caught:
             await other.client().import_lines([*lines[:2], broken, *lines[2:]])
         assert wanted in str(caught.value)
@@ -162,10 +162,10 @@ async def test_nothing_is_imported_when_one_line_is_wrong(
 async def test_an_import_refuses_what_remember_would(full: MemoryClient, home: Path, field: str, text: str) -> None:
     lines = [line async for line in full.export()]
     at = next(number for number, line in enumerate(lines) if '"plan"' in line)
-    told = json.loads(lines[at])
-    told["versions"][-1]["body"][field] = "PLACE"
-    lines[at] = json.dumps(told).replace("PLACE", text)
-    async with open_house(home.parent / "other") as other:
+    reported = json.loads(lines[at])
+    reported["versions"][-1]["body"][field] = "PLACE"
+    lines[at] = json.dumps(reported).replace("PLACE", text)
+    async with open_wiring(home.parent / "other") as other:
         with pytest.raises(InvalidInput) as caught:
             await other.client().import_lines(lines)
         assert caught.value.fields["line"] == at + 1
@@ -174,7 +174,7 @@ async def test_an_import_refuses_what_remember_would(full: MemoryClient, home: P
 
 async def test_numbers_no_store_can_keep_are_refused(full: MemoryClient, home: Path) -> None:
     lines = [line async for line in full.export()]
-    async with open_house(home.parent / "other") as other:
+    async with open_wiring(home.parent / "other") as other:
         broken = [line.replace(": 4,", f": {10**30},") for line in lines]
         with pytest.raises(InvalidInput, match="must be at most"):
             await other.client().import_lines(broken)
@@ -192,25 +192,25 @@ async def test_export_and_import_on_the_command_line(full: MemoryClient, home: P
     other = home.parent / "other"
     done = run_command(other, "import", str(file), "--json", SCRUBJAY_EMBEDDER="none")
     assert json.loads(done.stdout)["imported"] == 5, done.stderr
-    found = run_command(other, "recall", "never on Fridays", "--json", SCRUBJAY_EMBEDDER="none")
-    assert json.loads(found.stdout)["pinned"][0]["name"] == "calls-sarah", found.stderr
+    results = run_command(other, "recall", "never on Fridays", "--json", SCRUBJAY_EMBEDDER="none")
+    assert json.loads(results.stdout)["pinned"][0]["name"] == "calls-sarah", results.stderr
     file.write_bytes(b"\xff\xfe not text")
     refused = run_command(other, "import", str(file), SCRUBJAY_EMBEDDER="none")
     assert refused.returncode == 2
     assert "not UTF-8" in refused.stderr
 
 
-async def everything(house: House, *, space: str = "default") -> Everything:
-    store = house.store
-    ids = [memory_id async for memory_id in all_ids(house, space)]
+async def everything(wiring: Wiring, *, space: str = "default") -> Everything:
+    store = wiring.store
+    ids = [memory_id async for memory_id in all_ids(wiring, space)]
     versions = {id_: await store.versions(space, id_, limit=1000) for id_ in ids}
     relations = {as_key(relation) for relation in await store.relations(space, ids)}
     return dict(sorted((await store.get(space, ids)).items())), versions, relations
 
 
-async def all_ids(house: House, space: str) -> AsyncIterator[str]:
+async def all_ids(wiring: Wiring, space: str) -> AsyncIterator[str]:
     for state in State:
-        for memory_id in sorted(await house.store.list_ids(space, Filter(state=state), limit=1000)):
+        for memory_id in sorted(await wiring.store.list_ids(space, Filter(state=state), limit=1000)):
             yield memory_id
 
 
@@ -221,7 +221,7 @@ def as_key(one: Relation) -> tuple[object, ...]:
 def moved(found: Everything) -> Everything:
     memories, versions, relations = found
     past = {
-        key: [replace(one, memory=replace(one.memory, space="")) for one in several]
+        key: [replace(item, memory=replace(item.memory, space="")) for item in several]
         for key, several in versions.items()
     }
-    return {key: replace(one, space="") for key, one in memories.items()}, past, relations
+    return {key: replace(item, space="") for key, item in memories.items()}, past, relations

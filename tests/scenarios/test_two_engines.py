@@ -80,7 +80,7 @@ async def test_a_key_holds_for_both_also_at_the_same_moment(ahead: Engine, behin
     for number in range(10):
         same = Draft(text=f"at once {number}", intent="new", idempotency_key=f"key-{number}")
         done = await asyncio.gather(*(engine.remember(same, who=WHO) for engine in (ahead, behind)))
-        assert len({one.id for one in done}) == 1
+        assert len({item.id for item in done}) == 1
     assert (await ahead.status(who=WHO)).memories == {"live": 11}
 
 
@@ -109,8 +109,8 @@ async def test_texts_that_are_held_in_memory_follow_what_others_write(ahead: Eng
     graphs = [engine.knowledge_graph(who=WHO) for engine in (ahead, behind)]
     for number, graph in enumerate(graphs * 2, start=1):
         await graph.create_entities([Entity(name=f"jay-{number}", type="bird", observations=("hides acorns",))])
-        for one in graphs:
-            walk, _ = await one.searched("acorns")
+        for item in graphs:
+            walk, _ = await item.searched("acorns")
             assert len(walk.ids) == number
 
 
@@ -177,16 +177,16 @@ async def under_way(engine: Engine, name: str) -> AsyncGenerator[asyncio.Task[Re
 async def test_a_listener_hears_of_a_commit_that_was_under_way_when_it_came(
     ahead: Engine, behind: Engine, name: str
 ) -> None:
-    heard: asyncio.Queue[frozenset[str]] = asyncio.Queue()
+    received: asyncio.Queue[frozenset[str]] = asyncio.Queue()
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(asyncio.timeout(30))
         changes = await stack.enter_async_context(ChangeBroadcaster(behind.store, seconds=3600))
         async with under_way(ahead, name) as slow:
             assert isinstance(behind.store, ClusterStore)
             assert await behind.store.settled_seq() < await behind.store.last_seq()
-            listening = changes.listening("slow", lambda changed: heard.put_nowait(changed.ids))
+            listening = changes.listening("slow", lambda changed: received.put_nowait(changed.ids))
             await stack.enter_async_context(listening)
-        assert (await slow).id in await heard.get()
+        assert (await slow).id in await received.get()
 
 
 async def test_a_scan_finds_what_was_under_way_when_it_first_read(ahead: Engine, behind: Engine, name: str) -> None:

@@ -30,13 +30,13 @@ def database() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def pair(database: str) -> Iterator[tuple[Server, Server]]:
-    with servers(database) as (one, two):
-        yield one, two
+    with servers(database) as (item, two):
+        yield item, two
 
 
 def test_a_token_made_at_one_opens_the_other_until_it_is_revoked_at_either(pair: tuple[Server, Server]) -> None:
-    one, two = pair
-    token = one.token(name="laptop")
+    item, two = pair
+    token = item.token(name="laptop")
     assert [server.ask("GET", f"{API}/status", token=token).status_code for server in pair] == [200, 200]
     two.revoke("laptop")
     refused = [server.ask("GET", f"{API}/status", token=token) for server in pair]
@@ -54,17 +54,17 @@ def test_half_of_what_is_too_much_passes(pair: tuple[Server, Server]) -> None:
 
 
 def test_a_write_at_one_is_found_at_the_other_at_once(pair: tuple[Server, Server]) -> None:
-    one, two = pair
-    known: list[str] = []
-    for number, (here, there) in enumerate([(one, two), (two, one)] * 5):
-        assert set(there.found("acorns", space="woods")) == set(known)
-        known.append(here.remember(f"acorns at place {number}", space="woods")["id"])
-        assert set(there.found("acorns", space="woods")) == set(known)
+    item, two = pair
+    existing: list[str] = []
+    for number, (here, there) in enumerate([(item, two), (two, item)] * 5):
+        assert set(there.found("acorns", space="woods")) == set(existing)
+        existing.append(here.remember(f"acorns at place {number}", space="woods")["id"])
+        assert set(there.found("acorns", space="woods")) == set(existing)
 
 
 def test_a_key_used_at_one_gets_the_first_answer_at_the_other(pair: tuple[Server, Server]) -> None:
-    one, two = pair
-    first = one.remember("walnuts", key="one-key", space="once")
+    item, two = pair
+    first = item.remember("walnuts", key="one-key", space="once")
     assert two.remember("walnuts", key="one-key", space="once")["id"] == first["id"]
     other = two.ask(
         "POST", f"{API}/memories", params={"space": "once"}, json={"text": "twice", "intent": "new"},
@@ -88,27 +88,27 @@ def test_pages_may_come_from_different_servers(pair: tuple[Server, Server]) -> N
 
 
 def test_a_stream_of_one_tells_of_the_other_and_goes_on_there(pair: tuple[Server, Server]) -> None:
-    one, two = pair
+    item, two = pair
     with event_stream(two, space="stream") as events:
-        first = one.remember("told at the other", space="stream")["id"]
-        heard = next(events)
-        assert heard["id"] == first
+        first = item.remember("told at the other", space="stream")["id"]
+        received = next(events)
+        assert received["id"] == first
     missed = two.remember("while nobody listens", space="stream")["id"]
-    with event_stream(one, space="stream", last=heard["seq"]) as events:
+    with event_stream(item, space="stream", last=received["seq"]) as events:
         assert next(events)["id"] == missed
         again = two.remember("told at the first", space="stream")["id"]
         assert next(events)["id"] == again
-    url = two.url.replace("http://", "ws://", 1) + f"{API}/changes?space=stream&after={heard['seq']}"
+    url = two.url.replace("http://", "ws://", 1) + f"{API}/changes?space=stream&after={received['seq']}"
     with connect(url, open_timeout=_SECONDS, proxy=None) as socket:
-        last = one.remember("by websocket", space="stream")["id"]
+        last = item.remember("by websocket", space="stream")["id"]
         assert [json.loads(socket.recv(timeout=_SECONDS))["id"] for _ in range(3)] == [missed, again, last]
 
 
 def test_agents_need_no_session_at_either(pair: tuple[Server, Server]) -> None:
-    one, two = pair
-    for number, server in enumerate((one, two, one, two)):
-        said = call_tool(server, "remember", text=f"agents said {number}")
-        assert not said.get("isError"), said
+    item, two = pair
+    for number, server in enumerate((item, two, item, two)):
+        text = call_tool(server, "remember", text=f"agents said {number}")
+        assert not text.get("isError"), text
     for server in pair:
         assert call_tool(server, "recall", query="agents said")["structuredContent"]["hits"]
 
@@ -153,8 +153,8 @@ async def test_a_database_that_is_restarted_under_load_keeps_what_was_acknowledg
     with private_server() as server:
         async with a_database(server) as name:
             database = server.url(name)
-            with servers(database) as (one, two):
-                crowd = Crowd([one.url, two.url], space="crowd")
+            with servers(database) as (item, two):
+                crowd = Crowd([item.url, two.url], space="crowd")
                 writers = [asyncio.create_task(crowd.write(number)) for number in range(4)]
                 await crowd.more(30)
                 await asyncio.to_thread(server.restart)
@@ -164,13 +164,13 @@ async def test_a_database_that_is_restarted_under_load_keeps_what_was_acknowledg
                 await require_all(crowd, database)
                 await asyncio.to_thread(server.halt, "fast")
                 # Who lives is not ready; nobody is told where the database is.
-                assert one.ask("GET", "/healthz").status_code == 200
-                away = await until(one, 503)
+                assert item.ask("GET", "/healthz").status_code == 200
+                away = await until(item, 503)
                 assert (away.json()["code"], away.headers["content-type"]) == ("store_busy", "application/problem+json")
                 assert "postgres" not in away.text
                 await asyncio.to_thread(server.start)
-                assert (await until(one, 200)).json()["store"] == "ok"
-                assert set(one.found("acknowledged", space="crowd")) <= set(crowd.kept.values())
+                assert (await until(item, 200)).json()["store"] == "ok"
+                assert set(item.found("acknowledged", space="crowd")) <= set(crowd.kept.values())
 
 
 async def require_all(crowd: Crowd, database: str) -> None:
@@ -199,8 +199,8 @@ async def eventually(look: Callable[[], T | None]) -> T:
     """What there is to see, once there is something."""
     async with asyncio.timeout(_SECONDS):
         while True:
-            if (found := await asyncio.to_thread(look)) is not None:
-                return found
+            if (results := await asyncio.to_thread(look)) is not None:
+                return results
             await asyncio.sleep(0.1)
 
 

@@ -8,16 +8,16 @@ import pytest
 from scrubjay.client import MemoryClient
 from scrubjay.settings import Settings
 from tests.fakes import FakeEmbedder
-from tests.scenarios.house import open_house, run_command
+from tests.scenarios.wiring import open_wiring, run_command
 
 
 async def test_words_alone_are_enough_and_status_says_so(home: Path) -> None:
     async with MemoryClient(settings=Settings(home=str(home), embedder="none")) as memory:
         done = await memory.remember("Sarah plays the cello on Tuesdays", title="Cello")
         assert any("found by its words only" in warning for warning in done.warnings)
-        found = await memory.recall("who plays the cello?")
-        assert [hit.id for hit in found.hits] == [done.id]
-        assert "words only" in found.degraded[0]
+        results = await memory.recall("who plays the cello?")
+        assert [hit.id for hit in results.hits] == [done.id]
+        assert "words only" in results.degraded[0]
         assert not (await memory.recall("leaking boiler")).hits
         await memory.revise(done.id, text="Sarah plays the viola on Tuesdays")
         assert [hit.id for hit in (await memory.recall("viola")).hits] == [done.id]
@@ -42,10 +42,10 @@ async def test_a_model_that_comes_later_embeds_what_is_missing(home: Path) -> No
         assert (await memory.doctor(repair=True)).ok
         status = await memory.status()
         assert (status.index["points"], status.degraded) == (2, ())
-        found = await memory.recall("string instrument music lessons", explain=True)
-        assert found.hits[0].id == cello.id
-        assert "words 0.00" in found.hits[0].why[0]
-        assert found.degraded == ()
+        results = await memory.recall("string instrument music lessons", explain=True)
+        assert results.hits[0].id == cello.id
+        assert "words 0.00" in results.hits[0].why[0]
+        assert results.degraded == ()
 
 
 def test_the_same_on_the_command_line(home: Path) -> None:
@@ -55,21 +55,21 @@ def test_the_same_on_the_command_line(home: Path) -> None:
     assert status["degraded"]
     repaired = run_command(home, "doctor", "--repair", "--json")
     assert all(check["ok"] for check in json.loads(repaired.stdout)["checks"]), repaired.stdout
-    found = json.loads(run_command(home, "recall", "music lessons", "--json").stdout)
-    assert found["hits"][0]["passage"] == "Sarah plays the cello on Tuesdays"
+    results = json.loads(run_command(home, "recall", "music lessons", "--json").stdout)
+    assert results["hits"][0]["passage"] == "Sarah plays the cello on Tuesdays"
 
 
 async def test_an_outage_of_the_model_loses_no_write_and_no_question(home: Path) -> None:
     embedder = FakeEmbedder()
-    async with open_house(home, embedder=embedder) as house:
-        memory = house.client()
+    async with open_wiring(home, embedder=embedder) as wiring:
+        memory = wiring.client()
         before = await memory.remember("the cello is in the attic")
         await memory.recall("cello")
         embedder.failing = True
         during = await memory.remember("the cello was sold")
-        found = await memory.recall("cello")
-        assert {hit.id for hit in found.hits} == {before.id, during.id}
-        assert found.degraded
+        results = await memory.recall("cello")
+        assert {hit.id for hit in results.hits} == {before.id, during.id}
+        assert results.degraded
         embedder.failing = False
         assert (await memory.recall("cello")).degraded == ()
         assert not {check.name: check.ok for check in (await memory.doctor()).checks}["vectors"]
@@ -78,19 +78,19 @@ async def test_an_outage_of_the_model_loses_no_write_and_no_question(home: Path)
 
 
 async def test_another_model_takes_over_and_the_old_vectors_harm_nobody(home: Path) -> None:
-    async with open_house(home, embedder=FakeEmbedder(model="old-32", dimension=32)) as house:
+    async with open_wiring(home, embedder=FakeEmbedder(model="old-32", dimension=32)) as wiring:
         for number in range(5):
-            await house.client().remember(f"bird number {number}")
-        assert (await house.client().recall("bird")).hits
-    async with open_house(home, embedder=FakeEmbedder(model="new-48", dimension=48)) as house:
-        memory = house.client()
+            await wiring.client().remember(f"bird number {number}")
+        assert (await wiring.client().recall("bird")).hits
+    async with open_wiring(home, embedder=FakeEmbedder(model="new-48", dimension=48)) as wiring:
+        memory = wiring.client()
         assert len((await memory.recall("bird")).hits) == 5
         assert (await memory.doctor(repair=True)).ok
         status = await memory.status()
         assert (status.embedding["model"], status.index["points"], status.index["problem"]) == ("new-48", 5, "")
-    async with open_house(home, embedder=FakeEmbedder(model="old-32", dimension=32)) as house:
-        assert len((await house.client().recall("bird")).hits) == 5
-        assert (await house.client().doctor()).ok
+    async with open_wiring(home, embedder=FakeEmbedder(model="old-32", dimension=32)) as wiring:
+        assert len((await wiring.client().recall("bird")).hits) == 5
+        assert (await wiring.client().doctor()).ok
 
 
 @pytest.mark.parametrize("name", ["nonsense", "openai"])

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self, cast
 
 from scrubjay.client import MemoryClient
-from tests.scenarios.house import ROOT, environment, open_house
+from tests.scenarios.wiring import ROOT, environment, open_wiring
 
 Answer = dict[str, object]
 
@@ -67,12 +67,12 @@ class Worker:
 async def work(home: Path, agent: str) -> None:
     """Do what each line of standard input says until it ends."""
     loop = asyncio.get_running_loop()
-    async with open_house(home) as house:
-        memory = house.client(agent=agent)
+    async with open_wiring(home) as wiring:
+        memory = wiring.client(agent=agent)
         while line := await loop.run_in_executor(None, sys.stdin.readline):
-            asked = json.loads(line)
+            request = json.loads(line)
             try:
-                answer = await do(memory, asked.pop("verb"), asked)
+                answer = await do(memory, request.pop("verb"), request)
             except Exception as error:  # noqa: BLE001 - whatever it is, the test must hear of it
                 answer = {"error": f"{type(error).__name__}: {error}"}
             sys.stdout.write(json.dumps(answer) + "\n")
@@ -85,7 +85,7 @@ async def do(memory: MemoryClient, verb: str, options: dict[str, object]) -> Ans
         done = await asyncio.gather(
             *(memory.remember(f"{prefix} burst number {number}", name=f"{prefix}-{number}") for number in range(count))
         )
-        return {"ids": [one.id for one in done]}
+        return {"ids": [item.id for item in done]}
     if verb == "status":
         return {"index": (await memory.status()).index, "memories": (await memory.status()).memories}
     if verb == "doctor":

@@ -5,8 +5,8 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from tests.surfaces.daemons import background_daemon
-from tests.surfaces.rest.asking import visiting
+from tests.surfaces.background_daemon import background_daemon
+from tests.surfaces.rest.checked_client import visiting
 from tests.surfaces.shell import run, told
 from tests.unit.notes.files import docx, png
 
@@ -22,13 +22,13 @@ def test_a_file_is_attached_on_the_command_line(tmp_path: Path) -> None:
     document = tmp_path / "Report 2026.docx"
     document.write_bytes(docx("Walnuts were plenty"))
     done = told("notes", "attach", "Harvest", str(document), "--caption", "For the board", *options)
-    kept = done["attachment"]
-    assert isinstance(kept, dict)
-    assert (done["action"], kept["caption"], kept["bytes"]) == ("created", "For the board", document.stat().st_size)
-    assert Path(str(kept["path"])).read_bytes() == document.read_bytes()
+    stored = done["attachment"]
+    assert isinstance(stored, dict)
+    assert (done["action"], stored["caption"], stored["bytes"]) == ("created", "For the board", document.stat().st_size)
+    assert Path(str(stored["path"])).read_bytes() == document.read_bytes()
     # The note shows it, and is written with it.
     read = told("notes", "read", str(note["id"]), *options)
-    embed = f"![[{str(kept['file']).partition('/')[2]}|For the board]]"
+    embed = f"![[{str(stored['file']).partition('/')[2]}|For the board]]"
     assert str(read["content"]).endswith(embed)
     assert embed in Path(str(read["file_path"])).read_text(encoding="utf-8")
     assert list(Path(str(read["file_path"])).parent.glob("*.md")) == [Path(str(read["file_path"]))]
@@ -47,7 +47,7 @@ def test_a_file_is_attached_on_the_command_line(tmp_path: Path) -> None:
     assert run("notes", "orphans", *options).out == "every attachment is embedded, and every file is known\n"
     told("forget", str(note["id"]), *options)
     assert "no note embeds it" in run("notes", "orphans", *options).out
-    assert Path(str(kept["path"])).exists()
+    assert Path(str(stored["path"])).exists()
     refused = run("notes", "attach", "Harvest", str(tmp_path / "none"), "--json", *options)
     assert (refused.code, "cannot be read" in str(refused.error()["message"])) == (2, True)
 
@@ -61,13 +61,13 @@ async def test_a_file_is_sent_and_fetched_over_http(tmp_path: Path) -> None:
         async with visiting(running.http) as visitor:
             note = await visitor.post("/notes", {"title": "Trees", "content": "All about our trees."}, status=201)
             place = f"/notes/{note['id']}/attachments"
-            given: dict[str, Any] = {"params": {"name": "Köln \u202e.svg", "caption": "A tree"}, "content": SVG}
-            made = (await visitor.ask("POST", place, status=201, **given)).json()
-            kept = made["attachment"]
-            assert (kept["media_type"], kept["title"]) == ("image/svg+xml", "Köln .svg")
-            assert (await visitor.ask("POST", place, **given)).json()["action"] == "known"
-            assert (await visitor.get(place))["attachments"] == [kept]
-            got = await visitor.ask("GET", f"/attachments/{kept['id']}")
+            inputs: dict[str, Any] = {"params": {"name": "Köln \u202e.svg", "caption": "A tree"}, "content": SVG}
+            made = (await visitor.ask("POST", place, status=201, **inputs)).json()
+            stored = made["attachment"]
+            assert (stored["media_type"], stored["title"]) == ("image/svg+xml", "Köln .svg")
+            assert (await visitor.ask("POST", place, **inputs)).json()["action"] == "known"
+            assert (await visitor.get(place))["attachments"] == [stored]
+            got = await visitor.ask("GET", f"/attachments/{stored['id']}")
             assert got.content == SVG
             assert got.headers["content-type"] == "application/octet-stream"
             assert got.headers["x-content-type-options"] == "nosniff"
@@ -77,7 +77,7 @@ async def test_a_file_is_sent_and_fetched_over_http(tmp_path: Path) -> None:
             picture = await visitor.ask("POST", place, status=201, params={"name": "a.png"}, content=png("x"))
             shown = await visitor.ask("GET", f"/attachments/{picture.json()['attachment']['id']}")
             assert shown.headers["content-type"] == "image/png"
-            head = await visitor.ask("HEAD", f"/attachments/{kept['id']}")
+            head = await visitor.ask("HEAD", f"/attachments/{stored['id']}")
             assert (head.content, head.headers["content-disposition"]) == (b"", got.headers["content-disposition"])
             await visitor.ask("HEAD", "/attachments/nothing", status=404)
             nothing = await visitor.refused("GET", "/attachments/nothing", 404, "not_found")
@@ -102,8 +102,8 @@ async def test_a_file_is_sent_and_fetched_over_http(tmp_path: Path) -> None:
                 assert problem["detail"]
             assert (await visitor.get("/attachments/orphans"))["orphans"] == []
             # Whoever comes by HTTP has no say in which files the server reads.
-            asked = {"arguments": {"note": "Trees", "path": "/etc/passwd"}}
-            assert (await visitor.web.post("/call/attach_path", json=asked)).status_code == 403
+            request = {"arguments": {"note": "Trees", "path": "/etc/passwd"}}
+            assert (await visitor.web.post("/call/attach_path", json=request)).status_code == 403
         given_file = tmp_path / "b.txt"
         given_file.write_text("Words of a file", encoding="utf-8")
         # By its socket the daemon reads the file itself; by its address it is sent what is in it.

@@ -23,8 +23,8 @@ def guarded() -> Iterator[Server]:
     with private_server() as server:
         with psycopg.connect(server.url(), autocommit=True) as connection:
             connection.execute(sql.SQL("CREATE ROLE keyed LOGIN SUPERUSER PASSWORD {}").format(sql.Literal(PASSWORD)))
-            (found,) = connection.execute("SHOW hba_file").fetchall()
-            rules = Path(str(found[0]))
+            (results,) = connection.execute("SHOW hba_file").fetchall()
+            rules = Path(str(results[0]))
             rules.write_text(f"local all keyed scram-sha-256\n{rules.read_text(encoding='utf-8')}", encoding="utf-8")
             connection.execute("SELECT pg_reload_conf()")
         yield server
@@ -43,14 +43,14 @@ def refused(monkeypatch: pytest.MonkeyPatch, url: str, *, code: int, **environme
     monkeypatch.setenv("SCRUBJAY_DATABASE_URL", url)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    told = run("status")
-    assert told.code == code, told
-    assert told.out == ""
-    assert told.err.startswith("error: ")
-    assert told.err.count("\n") == 1
-    assert "Traceback" not in told.err
-    assert PASSWORD not in told.err + run("status", "--json").err
-    return told.err
+    reported = run("status")
+    assert reported.code == code, reported
+    assert reported.out == ""
+    assert reported.err.startswith("error: ")
+    assert reported.err.count("\n") == 1
+    assert "Traceback" not in reported.err
+    assert PASSWORD not in reported.err + run("status", "--json").err
+    return reported.err
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_a_database_of_a_newer_version(home: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_an_encryption_key_is_for_files(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = refused(monkeypatch, "postgresql://me@127.0.0.1:1/memory", code=2, SCRUBJAY_KEY=PASSWORD)
-    assert "leave out SCRUBJAY_KEY" in told
+    reported = refused(monkeypatch, "postgresql://me@127.0.0.1:1/memory", code=2, SCRUBJAY_KEY=PASSWORD)
+    assert "leave out SCRUBJAY_KEY" in reported
 
 
 @pytest.mark.slow

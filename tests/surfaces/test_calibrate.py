@@ -50,7 +50,7 @@ def test_a_weight_is_found_and_written(labelled: Path, home: Path) -> None:
     assert lines[-2:] == ["weight 8; it was 4", f"written to {home / 'profiles.json'}"]
     assert json.loads((home / "profiles.json").read_bytes()) == {BUNDLED: {"weight": 8.0, "measured": ["weight"]}}
     # What was written is what is used: nothing else of the data folder has been touched.
-    assert [one.name for one in home.iterdir()] == ["profiles.json"]
+    assert [item.name for item in home.iterdir()] == ["profiles.json"]
     answer = told("calibrate", "recall", file, "--weights", "4")
     curve = cast("dict[str, Json]", answer["curve"])
     assert (answer["written"], curve["before"], curve["chosen"]) == (

@@ -14,8 +14,8 @@ from scrubjay.model.memory import Trust
 
 
 def public(kind: type) -> dict[str, Callable[..., object]]:
-    found = {name: value for base in reversed(kind.__mro__) for name, value in vars(base).items()}
-    return {name: value for name, value in found.items() if not name.startswith("_") and callable(value)}
+    results = {name: value for base in reversed(kind.__mro__) for name, value in vars(base).items()}
+    return {name: value for name, value in results.items() if not name.startswith("_") and callable(value)}
 
 
 def test_the_twin_has_every_verb_with_the_same_signature() -> None:
@@ -42,10 +42,10 @@ async def test_verbs_work_as_the_readme_says(settings: Settings) -> None:
             "Sarah of Acme prefers voice calls", entities=["Sarah", "Acme"], source={"session": "s1", "trust": "user"}
         )
         assert (done.action, len(done.ids)) == ("created", 2)
-        found = await memory.recall("how does Sarah like voice calls?", limit=5)
-        assert found.hits[0].passage == "Sarah of Acme prefers voice calls"
-        assert sorted(found.hits[0].entities) == ["Acme", "Sarah"]
-        assert (found.hits[0].trust, found.hits[0].source.agent) == ("user", "bot")
+        results = await memory.recall("how does Sarah like voice calls?", limit=5)
+        assert results.hits[0].passage == "Sarah of Acme prefers voice calls"
+        assert sorted(results.hits[0].entities) == ["Acme", "Sarah"]
+        assert (results.hits[0].trust, results.hits[0].source.agent) == ("user", "bot")
         (first, second) = (await memory.read(done.ids)).memories
         assert (first.entity, second.entity) == ("Sarah", "Acme")
         assert (await memory.revise(first.id, content="Sarah prefers mail", message="told us")).version == 2
@@ -89,7 +89,7 @@ async def test_recall_takes_a_text_that_stands_there_neighbours_and_a_date(setti
         assert (await memory.recall("an offer", contains="10% offer")).hits[0].passage == "elsewhere: on mondays"
         assert (await memory.recall("monday", contains="tuesday")).hits == ()
         (hit,) = (await memory.recall("", contains="at ten", around=2, today=datetime(2026, 5, 31, tzinfo=UTC))).hits
-        assert [(one.place, one.passage) for one in hit.around] == [
+        assert [(item.place, item.passage) for item in hit.around] == [
             (-2, "Shall we go?"),
             (-1, "On Monday!"),
             (1, "At nine."),
@@ -174,11 +174,11 @@ async def test_a_run_names_several_calls(settings: Settings) -> None:
 
 
 async def test_lines_out_and_lines_in(settings: Settings, tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     async with MemoryClient(settings=settings) as memory:
         await memory.remember("tea")
-        lines = [line async for line in memory.export(progress=lambda done, total: told.append((done, total)))]
-        assert told == [(1, 1)]
+        lines = [line async for line in memory.export(progress=lambda done, total: reported.append((done, total)))]
+        assert reported == [(1, 1)]
         made = await memory.backup(tmp_path / "copy.db")
         assert made == tmp_path / "copy.db"
     async with MemoryClient(settings=settings, space="other") as memory:

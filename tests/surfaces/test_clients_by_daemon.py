@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.surfaces.daemons import background_daemon
+from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.test_clients import *  # noqa: F403 - every test of that module, run in this one
 
 from scrubjay.settings import Settings

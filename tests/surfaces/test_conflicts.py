@@ -21,8 +21,8 @@ def test_a_conflict_from_its_beginning_to_its_end() -> None:
     scanned = told("conflicts", "scan")["scan"]
     assert isinstance(scanned, dict)
     assert scanned["memories"] == 2
-    (found,) = told("conflicts")["conflicts"]  # type: ignore[misc]
-    conflict_id = str(found["id"])  # type: ignore[index]
+    (results,) = told("conflicts")["conflicts"]  # type: ignore[misc]
+    conflict_id = str(results["id"])  # type: ignore[index]
     table = run("conflicts", "--status", "all", "-n", "3").out
     assert conflict_id in table
     assert table.index(PARIS) < table.index(BERLIN)

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from tests.surfaces.backend import IS_EMBEDDED
-from tests.surfaces.daemons import background_daemon
+from tests.surfaces.background_daemon import background_daemon
 
 from scrubjay import MemoryClient, Settings
 from scrubjay.errors import Busy, DaemonRunning, DaemonUnavailable, InvalidInput, NotAllowed, NotFound
@@ -26,8 +26,8 @@ from scrubjay.surfaces.daemon.socket_server import SocketServer
 
 @pytest.fixture
 def running(settings: Settings) -> Iterator[Running]:
-    with background_daemon(settings) as found:
-        yield found
+    with background_daemon(settings) as results:
+        yield results
 
 
 class Wire:

@@ -57,9 +57,9 @@ KNOWS = '{"type":"relation","from":"Ada","to":"Nobody","relationType":"knows"}'
 
 
 def test_the_file_of_the_reference_server_goes_in_and_comes_out_as_it_was(tmp_path: Path) -> None:
-    given, copy = tmp_path / "memory.jsonl", tmp_path / "copy.jsonl"
-    given.write_text(f"{ADA}\n\n{KNOWS}", encoding="utf-8")
-    taken = run("import", str(given))
+    inputs, copy = tmp_path / "memory.jsonl", tmp_path / "copy.jsonl"
+    inputs.write_text(f"{ADA}\n\n{KNOWS}", encoding="utf-8")
+    taken = run("import", str(inputs))
     assert taken.out == "imported 1 memories and 1 relations; 0 were there already\n"
     assert contents() == {"likes tea"}
     assert run("export", "--format", "kg").out == f"{ADA}\n{KNOWS}\n"
@@ -68,9 +68,9 @@ def test_the_file_of_the_reference_server_goes_in_and_comes_out_as_it_was(tmp_pa
 
 
 def test_what_stands_twice_in_such_a_file_is_told(tmp_path: Path) -> None:
-    given = tmp_path / "memory.jsonl"
-    given.write_text(f"{ADA}\n{ADA.replace('tea', 'jam')}\n{KNOWS}\n{KNOWS}\n", encoding="utf-8")
-    answer = run("import", str(given))
+    inputs = tmp_path / "memory.jsonl"
+    inputs.write_text(f"{ADA}\n{ADA.replace('tea', 'jam')}\n{KNOWS}\n{KNOWS}\n", encoding="utf-8")
+    answer = run("import", str(inputs))
     assert answer.out.splitlines() == [
         "imported 1 memories and 1 relations; 0 were there already",
         "  stood twice, stored once: line 2: the entity Ada",
@@ -147,8 +147,8 @@ def test_a_backup_is_restored_into_a_new_folder(tmp_path: Path) -> None:
     kept("green tea")
     file = tmp_path / "copy.db"
     run("backup", "create", str(file))
-    found = told("backup", "restore", str(file), "--data", str(tmp_path / "new"))
-    assert found == {"memories": 1, "store": str(tmp_path / "new" / "memory.db"), "kept": ""}
+    results = told("backup", "restore", str(file), "--data", str(tmp_path / "new"))
+    assert results == {"memories": 1, "store": str(tmp_path / "new" / "memory.db"), "kept": ""}
     assert contents("--data", str(tmp_path / "new")) == {"green tea"}
 
 

@@ -29,8 +29,8 @@ def test_what_is_around_a_memory_is_a_tree() -> None:
     assert run("related", "oslo").out.splitlines()[1].startswith("└─  ← sits_in acme")
     assert run("related", "oslo", "--type", "knows").out.splitlines()[1] == "nothing is related to it"
     assert run("graph", "ada", "--limit", "2").out.splitlines()[-1] == "there are more: --limit shows them"
-    found = told("graph", "ada", "--depth", "1", "--direction", "out")
-    assert [(one["name"], one["distance"]) for one in found["nodes"]] == [("ada", 0), ("acme", 1)]  # type: ignore[index, union-attr, call-overload]
+    results = told("graph", "ada", "--depth", "1", "--direction", "out")
+    assert [(item["name"], item["distance"]) for item in results["nodes"]] == [("ada", 0), ("acme", 1)]  # type: ignore[index, union-attr, call-overload]
 
 
 @pytest.mark.usefixtures("town")

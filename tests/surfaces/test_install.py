@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from tests.surfaces.serving import Daemon
+from tests.surfaces.daemon_process import Daemon
 from tests.surfaces.shell import Answer, run, told
 
 from scrubjay.errors import CODES, Conflict, InvalidInput, StoreReadOnly, TooLarge
@@ -101,7 +101,7 @@ def test_a_client_without_a_file_gets_one_that_is_the_users_alone(client: str) -
     assert answer.out.splitlines()[0] == f"scrubjay is installed for {CLIENTS[client].title} in {file}"
     assert answer.out.splitlines()[-1].startswith("  next    ")
     assert file.stat().st_mode & 0o777 == 0o600
-    assert [one.name for one in file.parent.iterdir()] == [file.name]
+    assert [item.name for item in file.parent.iterdir()] == [file.name]
     assert servers(client)["scrubjay"]["command"] == PROGRAM
     assert file.read_text() == told("install", client, "--print")["entry"]
     assert run("install", client, "--uninstall").out.startswith(f"scrubjay is removed from {file}\n")
@@ -176,7 +176,7 @@ def test_an_entry_that_was_changed_by_hand_keeps_what_is_its_own(client: str) ->
     assert entry["args"][:3] == ["mcp", "--space", "work"]
 
 
-@pytest.mark.parametrize("client", [one for one in EVERY if one != "claude-desktop"])
+@pytest.mark.parametrize("client", [item for item in EVERY if item != "claude-desktop"])
 def test_a_server_elsewhere_and_back(client: str) -> None:
     file, before = copied(client)
     answer = run("install", client, "--url", "https://memory.example.org")
@@ -300,7 +300,7 @@ def test_a_link_to_a_folder_of_dotfiles_is_written_through(tmp_path: Path) -> No
     told("install", "codex")
     assert file.is_symlink()
     assert "scrubjay" in tomllib.loads(real.read_text())["mcp_servers"]
-    assert [one.name for one in real.parent.iterdir()] == ["config.toml"]
+    assert [item.name for item in real.parent.iterdir()] == ["config.toml"]
     told("install", "codex", "--uninstall")
     assert real.read_bytes() == before
 

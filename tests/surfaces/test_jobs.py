@@ -8,7 +8,7 @@ from typing import cast
 
 import httpx2
 import pytest
-from tests.surfaces.daemons import background_daemon
+from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.shell import run, told
 from tests.unit.llm.chat_server import ChatServer, Reply, answering
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.surfaces.serving import Daemon
+from tests.surfaces.daemon_process import Daemon
 
 from scrubjay import telemetry
 from scrubjay.client import MemoryClient
@@ -41,9 +41,9 @@ def told(message: object, *arguments: object, **fields: object) -> dict[str, Any
 
 
 def test_a_line_says_when_how_bad_who_and_what() -> None:
-    found = told("listening on %s", "a socket", pid=3, share=0.5, spaces=["a"], none=None, flag=True)
-    assert found.pop("time").endswith("+00:00")
-    assert found == {
+    results = told("listening on %s", "a socket", pid=3, share=0.5, spaces=["a"], none=None, flag=True)
+    assert results.pop("time").endswith("+00:00")
+    assert results == {
         "level": "info", "logger": "scrubjay.test", "event": "listening on a socket",
         "pid": 3, "share": 0.5, "spaces": ["a"], "none": None, "flag": True,
     }  # fmt: skip

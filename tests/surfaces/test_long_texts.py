@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from tests.surfaces.daemons import background_daemon
+from tests.surfaces.background_daemon import background_daemon
 
 from scrubjay import MemoryClient, Settings
 from scrubjay.model.job import JobState

@@ -91,8 +91,8 @@ def test_a_difference_is_told_by_id_and_fails(tmp_path: Path, furnished: str) ->
     assert answer.code == CODES[ScrubjayError].exit
     assert f"  default: {furnished} is not the same in the target" in answer.out
     assert answer.out.endswith("are not the same: 1 differences\n")
-    found = run("migrate", "--to", other, "--verify", "--json").json()
-    assert found["ok"] is False
+    results = run("migrate", "--to", other, "--verify", "--json").json()
+    assert results["ok"] is False
     # Nobody but the move has written there: what has changed is renewed.
     assert told("migrate", "--to", other)["ok"] is True
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from tests.surfaces.daemons import background_daemon
-from tests.surfaces.rest.asking import visiting
+from tests.surfaces.background_daemon import background_daemon
+from tests.surfaces.rest.checked_client import visiting
 from tests.surfaces.shell import run, told
 
 from scrubjay import MemoryClient, Settings
@@ -29,8 +29,8 @@ def test_notes_are_exported_and_imported_on_the_command_line(tmp_path: Path) -> 
     lines = run("notes", "export", "--format", "json", *options).out.splitlines()
     assert sorted(json.loads(line)["title"] for line in lines) == ["Oak", "Walnut"]
     assert "It is tall, see [[Oak]]." in run("notes", "export", "Walnut", *options).out
-    said = run("notes", "export", "--format", "html", "--to", str(tmp_path / "web"), "--category", "park", *options)
-    assert said.out.startswith("exported 2 notes to ")
+    text = run("notes", "export", "--format", "html", "--to", str(tmp_path / "web"), "--category", "park", *options)
+    assert text.out.startswith("exported 2 notes to ")
     assert (tmp_path / "web" / "index.html").exists()
     refused = run("notes", "export", "--json", *options)
     assert (refused.code, "several files" in str(refused.error()["message"])) == (2, True)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.surfaces.daemons import background_daemon
+from tests.surfaces.background_daemon import background_daemon
+from tests.surfaces.daemon_process import Daemon
 from tests.surfaces.mcp.stand_in import BridgeProcess
-from tests.surfaces.serving import Daemon
 from tests.surfaces.shell import run
 from tests.surfaces.shell import told as told_json
 
@@ -95,9 +95,9 @@ def told(*arguments: str, stdin: str | None = None) -> Any:
 def answered(agent: BridgeProcess, number: int) -> Any:
     """The answer to a request; what else comes meanwhile is passed over."""
     while True:
-        said: Any = agent.answer()
-        if said.get("id") == number:
-            return said["result"]
+        text: Any = agent.answer()
+        if text.get("id") == number:
+            return text["result"]
 
 
 def test_bare_curl_and_an_agent_by_a_pipe_keep_notes_in_one_folder(home: Path, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_bare_curl_and_an_agent_by_a_pipe_keep_notes_in_one_folder(home: Path, t
             )  # fmt: skip
             return json.loads(done.stdout)["result"]
 
-        written, unknown, found, now = (curl(line) for line in CALLS)
+        written, unknown, results, now = (curl(line) for line in CALLS)
         made = written["structuredContent"]
         file = Path(made["file_path"])
         assert file == vault / f"personal-project-ideas-{made['id']}.md"
@@ -124,7 +124,7 @@ def test_bare_curl_and_an_agent_by_a_pipe_keep_notes_in_one_folder(home: Path, t
         assert made["created_at"].endswith("Z")
         assert unknown["isError"]
         assert "no note answers to '550e8400" in unknown["content"][0]["text"]
-        (hit,) = found["structuredContent"]["results"]
+        (hit,) = results["structuredContent"]["results"]
         assert (hit["id"], hit["title"], hit["file_path"]) == (made["id"], "Project Ideas", str(file))
         assert hit["score"] > 0
         assert "**Project** **Ideas**" in hit["snippet"]
@@ -182,8 +182,8 @@ def test_the_command_line_keeps_notes_without_a_daemon(home: Path, tmp_path: Pat
     linked = told("notes", "link", TITLE, "project ideas", "--text", "What else")
     assert linked["target_links"] == [made["id"]]
     assert str(linked["markdown_link"]) in file.read_text()
-    (found,) = told("notes", "search", '"revenue target"', "--category", "work")["results"]
-    assert (found["id"], found["file_path"]) == (made["id"], str(file))
+    (results,) = told("notes", "search", '"revenue target"', "--category", "work")["results"]
+    assert (results["id"], results["file_path"]) == (made["id"], str(file))
     changed = told("notes", "edit", TITLE, "--title", "Goals of Q4", "--tag", "goals", "--expected-version", "1")
     moved = Path(str(changed["file_path"]))
     assert (changed["success"], changed["version"], moved.name.startswith("work-meetings-goals-of-q4-")) == (
@@ -193,10 +193,10 @@ def test_the_command_line_keeps_notes_without_a_daemon(home: Path, tmp_path: Pat
     )
     assert not file.exists()
     assert f"[[{moved.stem}" in Path(str(idea["file_path"])).read_text()
-    assert [one["id"] for one in told("notes", "backlinks", "Goals of Q4")["backlinks"]] == [idea["id"]]
+    assert [item["id"] for item in told("notes", "backlinks", "Goals of Q4")["backlinks"]] == [idea["id"]]
     assert told("notes", "unlink", "Goals of Q4", "Project ideas")["source_links"] == []
     assert "[[" not in moved.read_text()
-    assert {one["id"] for one in told("notes", "due", "--days", "0")["notes"]} == {made["id"], idea["id"]}
+    assert {item["id"] for item in told("notes", "due", "--days", "0")["notes"]} == {made["id"], idea["id"]}
     reviewed = told("notes", "review", "Goals of Q4")
     assert str(reviewed["last_reviewed"])[:19] in moved.read_text()
     assert "meeting  (built in)" in run("notes", "templates").out
@@ -219,7 +219,7 @@ def test_what_was_changed_without_a_daemon_is_found_and_healed(home: Path) -> No
     by_hand.write_text("---\ntitle: Pen and paper\n---\nWritten with a pen.\n")
     (file.parent / "broken.md").write_bytes(b"---\ntitle: [\n---\n\xff")
     sick: Any = run("doctor", "--json").json()
-    (check,) = [one for one in sick["checks"] if one["name"] == "notes"]
+    (check,) = [item for item in sick["checks"] if item["name"] == "notes"]
     assert check["ok"] is False
     assert "By hand.md" in str(check)
     done = told("notes", "sync")

@@ -36,7 +36,10 @@ def test_diff_compares_two_versions_and_by_default_the_last_two() -> None:
     assert run("diff", "tea", "1", "1").out == "no difference\n"
     assert run("diff", "tea", "1", "9").code == CODES[NotFound].exit
     assert run("diff", "tea", "1", "nowhere").code == CODES[NotFound].exit
-    assert [one["field"] for one in json.loads(run("diff", "tea", "--json").out)["diff"]] == ["content", "observations"]
+    assert [item["field"] for item in json.loads(run("diff", "tea", "--json").out)["diff"]] == [
+        "content",
+        "observations",
+    ]
 
 
 def test_a_commit_marks_a_version() -> None:
@@ -148,8 +151,8 @@ def test_the_start_of_a_session() -> None:
     assert "## Profile\n- Sarah prefers voice calls [sarah-prefers-voice-calls]\n" in shown
     assert "## Reminders due\n- due 2026-01-02: Renew the passport [passport]\n" in shown
     assert "## Last session (monday)\n- We chose green [we-chose-green]\n" in shown
-    found = told("context", "--max-tokens", "60")
-    assert int(str(found["tokens"])) <= 60
-    assert found["left_out"]
+    results = told("context", "--max-tokens", "60")
+    assert int(str(results["tokens"])) <= 60
+    assert results["left_out"]
     run("revise", "passport", "--remind-at", "never")
     assert "Reminders" not in run("context").out

@@ -14,12 +14,12 @@ from scrubjay.rpc.codec import error_to_json, to_json
 
 def test_every_kind_of_value_becomes_json() -> None:
     noon = datetime(2026, 5, 31, 14, tzinfo=timezone(timedelta(hours=2)))
-    given = {"at": noon, "trust": Trust.USER, "file": Path("/jay"), 5: (1, [2.5, None, True]), "text": "☕"}
-    told = to_json(given)
-    assert told == {
+    inputs = {"at": noon, "trust": Trust.USER, "file": Path("/jay"), 5: (1, [2.5, None, True]), "text": "☕"}
+    reported = to_json(inputs)
+    assert reported == {
         "at": "2026-05-31T12:00:00Z", "trust": "user", "file": "/jay", "5": [1, [2.5, None, True]], "text": "☕",
     }  # fmt: skip
-    assert json.loads(json.dumps(told)) == told
+    assert json.loads(json.dumps(reported)) == reported
 
 
 def test_an_answer_keeps_its_empty_fields_and_a_memory_does_not() -> None:
@@ -27,10 +27,10 @@ def test_an_answer_keeps_its_empty_fields_and_a_memory_does_not() -> None:
         id="i", name="n", title="", passage="p", score=1.0, date=START, entities=(), source=Source(), trust="unknown",
         memory=a_memory("tea", id="i", name="n"),
     )  # fmt: skip
-    told = to_json(Recalled(hits=(hit,)))
-    assert isinstance(told, dict)
-    assert (told["cursor"], told["degraded"], told["pinned"]) == ("", [], [])
-    hits = told["hits"]
+    reported = to_json(Recalled(hits=(hit,)))
+    assert isinstance(reported, dict)
+    assert (reported["cursor"], reported["degraded"], reported["pinned"]) == ("", [], [])
+    hits = reported["hits"]
     assert isinstance(hits, list)
     (first,) = hits
     assert isinstance(first, dict)
@@ -44,9 +44,9 @@ def test_what_is_nested_is_plain_too() -> None:
     done = Remembered(
         action="created", id="i", ids=("i",), name="n", version=1, trace=(Decision(stage="s", outcome="o"),)
     )
-    told = to_json(done)
-    assert isinstance(told, dict)
-    assert told["trace"] == [{"stage": "s", "outcome": "o", "why": ""}]
+    reported = to_json(done)
+    assert isinstance(reported, dict)
+    assert reported["trace"] == [{"stage": "s", "outcome": "o", "why": ""}]
 
 
 def test_an_error_has_its_code_its_words_and_its_facts() -> None:

@@ -40,9 +40,9 @@ def test_arguments_that_are_not_text_are_refused_in_words(environment: dict[str,
     assert done.stderr.startswith(b"error: ")
     # Python hands them on in the same way, whatever the command.
     for others in ([b"read", b"caf\xe9"], [b"recall", b"x", b"--space", b"caf\xe9"]):
-        said = run(*map(os.fsdecode, others))
-        assert said.code == 2, others
-        assert said.err.startswith("error: ")
+        text = run(*map(os.fsdecode, others))
+        assert text.code == 2, others
+        assert text.err.startswith("error: ")
 
 
 def test_a_reader_who_leaves_early_is_no_disaster(environment: dict[str, str], home: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_broken_setting_is_told_in_words(environment: dict[str, str], monkeypa
     assert done.stderr.startswith("error: ")
     assert "SCRUBJAY_READERS" in done.stderr
     monkeypatch.setenv("SCRUBJAY_EMBEDDER", "crystal-ball")
-    said = run("status")
-    assert said.code == 2
-    assert said.err.startswith("error: ")
-    assert "SCRUBJAY_EMBEDDER" in said.err
+    text = run("status")
+    assert text.code == 2
+    assert text.err.startswith("error: ")
+    assert "SCRUBJAY_EMBEDDER" in text.err

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from tests.surfaces.daemons import background_daemon
+from tests.surfaces.background_daemon import background_daemon
 
 from scrubjay import MemoryClient, Settings
 from scrubjay.engine import Engine
@@ -48,9 +48,9 @@ async def test_over_http_the_verbs_are_the_same(settings: Settings, tmp_path: Pa
             assert reports
             reports.clear()
             log = "Ann: I prefer tea.\nBen: Well."
-            told = await memory.extract(log, me="Ann", progress=lambda done, total: reports.append((done, total)))
-            assert (told.facts[0].action, reports[-1]) == ("created", (2, 2))
-            await memory.forget(told.facts[0].id)
+            reported = await memory.extract(log, me="Ann", progress=lambda done, total: reports.append((done, total)))
+            assert (reported.facts[0].action, reports[-1]) == ("created", (2, 2))
+            await memory.forget(reported.facts[0].id)
             with pytest.raises(InvalidInput, match="line 1"):
                 await memory.import_lines(["nonsense"])
             with pytest.raises(InvalidInput, match="own machine"):
@@ -70,7 +70,7 @@ async def _recall_with_everything(memory: MemoryClient) -> None:
     for text in ("Shall we go?", "On Monday!"):
         await memory.remember(text, source={"session": "talk"})
     (hit,) = (await memory.recall("", contains="MONDAY", around=1, today="2026-05-31", explain=True)).hits
-    assert [(one.place, one.passage, one.date.tzinfo) for one in hit.around] == [(-1, "Shall we go?", UTC)]
+    assert [(item.place, item.passage, item.date.tzinfo) for item in hit.around] == [(-1, "Shall we go?", UTC)]
     assert hit.why
     for wrong in ({"around": 11}, {"contains": "x" * 200_000}, {"today": datetime(2021, 1, 1)}):  # noqa: DTZ001
         with pytest.raises(ScrubjayError, match=next(iter(wrong))):
@@ -94,9 +94,9 @@ async def test_reads_come_from_memory_while_the_daemon_is_away_and_writes_fail(s
         fresh = await memory.recall("tea")
         assert not fresh.stale
         await memory.read(done.id)
-    kept = await memory.recall("tea")
-    assert kept.stale
-    assert kept.hits == fresh.hits
+    stored = await memory.recall("tea")
+    assert stored.stale
+    assert stored.hits == fresh.hits
     assert (await memory.read(done.id)).stale
     others = (
         memory.recall("tea", around=1),
@@ -116,7 +116,7 @@ async def test_reads_come_from_memory_while_the_daemon_is_away_and_writes_fail(s
 @asynccontextmanager
 async def forgetful_daemon(path: Path, *, committed: bool | None) -> AsyncGenerator[list[Json]]:
     """Speaks the daemon's protocol, and hangs up on every write; then it knows what came of it, or is gone."""
-    heard: list[Json] = []
+    received: list[Json] = []
     pids = count(1)
     path.parent.mkdir(parents=True)
 
@@ -126,7 +126,7 @@ async def forgetful_daemon(path: Path, *, committed: bool | None) -> AsyncGenera
         writer.write(encoded({"scrubjay": VERSION, "protocol": PROTOCOL, "pid": next(pids)}))
         while (line := await lines.line()) is not None:
             frame = decoded(line)
-            heard.append(frame["verb"])
+            received.append(frame["verb"])
             if frame["verb"] != "outcome":
                 if committed is None:
                     server.close()
@@ -140,7 +140,7 @@ async def forgetful_daemon(path: Path, *, committed: bool | None) -> AsyncGenera
 
     server = await asyncio.start_unix_server(receive, path=str(path))
     async with server:
-        yield heard
+        yield received
 
 
 @pytest.mark.parametrize(
@@ -148,24 +148,24 @@ async def forgetful_daemon(path: Path, *, committed: bool | None) -> AsyncGenera
 )
 async def test_a_lost_write_is_told_as_what_it_is(settings: Settings, *, committed: bool | None, words: str) -> None:
     async with (
-        forgetful_daemon(socket_file(settings.data), committed=committed) as heard,
+        forgetful_daemon(socket_file(settings.data), committed=committed) as received,
         MemoryClient(settings=settings) as memory,
     ):
         with pytest.raises(DaemonUnavailable, match=words) as caught:
             await memory.remember("did it get there?")
         assert caught.value.fields["committed"] is committed
-        assert heard[0] == "remember"
-        assert heard.count("remember") == 1
+        assert received[0] == "remember"
+        assert received.count("remember") == 1
 
 
 async def test_a_read_that_was_cut_off_is_asked_again(settings: Settings) -> None:
     async with (
-        forgetful_daemon(socket_file(settings.data), committed=True) as heard,
+        forgetful_daemon(socket_file(settings.data), committed=True) as received,
         MemoryClient(settings=settings) as memory,
     ):
         with pytest.raises(DaemonUnavailable, match="went away"):
             await memory.recall("tea")
-        assert heard == ["recall"] * 8
+        assert received == ["recall"] * 8
 
 
 async def test_a_daemon_that_speaks_otherwise_is_not_bypassed(settings: Settings) -> None:

@@ -62,7 +62,7 @@ def test_what_waits_is_listed_approved_and_declined() -> None:
     assert "Kiln [pottery]" in listed
     assert TEXT in listed
     waiting = cast("list[dict[str, Json]]", told("inbox", "list")["memories"])
-    assert {str(one["id"]) for one in waiting} == {kiln, wool}
+    assert {str(item["id"]) for item in waiting} == {kiln, wool}
     assert run("recall", "kiln").out.startswith("nothing found")
     assert "would be approved" in run("inbox", "approve", kiln, "--dry-run").out
     assert run("inbox", "approve", kiln).out.startswith("approved kiln (")

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.surfaces.serving import Daemon, TypedDaemon, is_open
+from tests.surfaces.daemon_process import Daemon, TypedDaemon, is_open
+from tests.surfaces.fork_server import ROOT
 from tests.surfaces.shell import run, told
-from tests.surfaces.starter import ROOT
 
 from scrubjay.paths import daemon_file, socket_file
 
@@ -28,18 +28,18 @@ def test_it_serves_until_it_is_told_to_stop(home: Path) -> None:
         assert told("remember", "green tea", "--name", "tea")["action"] == "created"
         assert told("recall", "tea")["hits"]
         assert f"daemon     pid {daemon.pid}" in run("status").out
-        known = json.loads(daemon_file(home).read_text())
-        assert known["pid"] == daemon.pid
+        existing = json.loads(daemon_file(home).read_text())
+        assert existing["pid"] == daemon.pid
         assert daemon.stop() == 0
     assert not socket_file(home).exists()
     # The same command works without it.
     assert told("read", "tea")["memories"]
     assert "daemon     none runs" in run("status").out
     out = [line for line in daemon.log.splitlines() if not line.startswith("{")]
-    assert known["http"] in "\n".join(out)
+    assert existing["http"] in "\n".join(out)
     (entry,) = [json.loads(line.split("for agents", 1)[1]) for line in out if "for agents" in line]
     assert entry["mcpServers"]["scrubjay"]["args"] == ["mcp", "--data", str(home)]
-    assert f"curl -s {known['http']}/mcp" in "\n".join(out)
+    assert f"curl -s {existing['http']}/mcp" in "\n".join(out)
     events = [json.loads(line)["event"] for line in daemon.log.splitlines() if line.startswith("{")]
     assert events[0] == "listening"
     assert events[-1] == "leaving"

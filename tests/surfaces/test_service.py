@@ -64,9 +64,9 @@ class Machine:
     def calls(self) -> list[str]:
         """What was asked since the last time."""
         noted = self.bin / "calls"
-        asked = noted.read_text().splitlines() if noted.exists() else []
+        request = noted.read_text().splitlines() if noted.exists() else []
         noted.unlink(missing_ok=True)
-        return [call.removeprefix("--user ") for call in asked]
+        return [call.removeprefix("--user ") for call in request]
 
     @property
     def unit(self) -> Path:
@@ -121,7 +121,7 @@ def test_it_is_written_enabled_and_started(linux: Machine, home: Path) -> None:
     again = told("service", "install")
     assert (again["action"], again["running"], again["pid"]) == ("unchanged", True, 4242)
     assert linux.calls()[:-1] == ["daemon-reload", "enable --now scrubjay.service"]
-    assert [one.name for one in linux.unit.parent.iterdir()] == ["scrubjay.service"]
+    assert [item.name for item in linux.unit.parent.iterdir()] == ["scrubjay.service"]
 
 
 def test_a_change_is_written_and_the_service_started_anew(linux: Machine) -> None:
@@ -130,7 +130,7 @@ def test_a_change_is_written_and_the_service_started_anew(linux: Machine) -> Non
     assert told("service", "install", "--http", "127.0.0.1:3000", "--tools", "core,kg")["action"] == "updated"
     assert "try-restart scrubjay.service" in linux.calls()
     assert "--http=127.0.0.1:3000 --tools=core,kg" in linux.unit.read_text()
-    assert [one.name for one in linux.unit.parent.iterdir()] == ["scrubjay.service"]
+    assert [item.name for item in linux.unit.parent.iterdir()] == ["scrubjay.service"]
 
 
 def test_it_can_wait_for_the_next_login(linux: Machine) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from tests.surfaces.daemons import background_daemon
+from tests.surfaces.background_daemon import background_daemon
 from tests.surfaces.shell import kept, run, told
 
 from scrubjay import Settings

@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 import pytest
 from tests.surfaces.backend import IS_EMBEDDED, database_of
-from tests.surfaces.serving import Daemon
+from tests.surfaces.daemon_process import Daemon
 from tests.surfaces.shell import kept, run, told
 from tests.unit.auth.issuer import AUDIENCE, ISSUER, JwksServer, Reply, Signer, claims, signer
 
@@ -122,7 +122,7 @@ def test_a_token_is_what_it_was_made_for(door: Door) -> None:
     assert door.get(f"{API}/memories/acorn", reader).json()["content"] == _SECRET_TEXT
     foreign = door.get(f"{API}/memories/acorn?space=home", reader)
     assert (foreign.status_code, foreign.json()["hint"]) == (403, "You may use: made")
-    assert [door.get("/metrics", one).status_code for one in (figures, everywhere, reader)] == [200, 200, 403]
+    assert [door.get("/metrics", item).status_code for item in (figures, everywhere, reader)] == [200, 200, 403]
     assert door.get(f"{API}/status", figures).status_code == 403
     assert door.get(f"{API}/status?space=made", everywhere).json()["memories"] == {"live": 1}
     for verb in ("tokens", "create_token", "backup", "doctor"):
@@ -140,7 +140,7 @@ def test_what_opens_nothing_is_refused_in_the_same_words(door: Door, tmp_path: P
         good.removeprefix("sj_"), "x" * 5000,
     ]  # fmt: skip
     door.secrets += bad[:4]
-    answers = [door.get(f"{API}/status", one).json() for one in bad]
+    answers = [door.get(f"{API}/status", item).json() for item in bad]
     (once,) = {json.dumps({**answer, "request_id": ""}) for answer in answers}
     assert '"reason": "invalid"' in once
     for header in (f"Basic {good}", good, f"Bearer {good}, Bearer {good}", f"Bearer  {good} x", "Bearer", ""):
@@ -170,20 +170,20 @@ def test_a_stream_ends_with_its_token(door: Door, kind: str) -> None:
     with _watching(door, good) if kind == "changes" else _listening(door, good) as stream:
         assert stream.status_code == 200
         pieces = stream.iter_raw()
-        heard = next(pieces)
+        received = next(pieces)
         told("tokens", "revoke", f"watcher-{kind}")
         kept(f"{_SECRET_TEXT} while {kind}", "--space", "watched")
-        heard += b"".join(pieces)
-    assert b"created" not in heard
-    assert b"list_changed" not in heard
+        received += b"".join(pieces)
+    assert b"created" not in received
+    assert b"list_changed" not in received
 
 
 def test_tokens_of_an_issuer_are_taken_while_its_keys_can_be_had(home: Path) -> None:
-    known, unknown = signer("known"), signer("unknown")
-    with JwksServer(known) as issuer:
+    existing, unknown = signer("known"), signer("unknown")
+    with JwksServer(existing) as issuer:
         issuer.script.append(Reply(status=500))
         with _door(home, "--require-token", **_trusting(issuer.url)) as door:
-            good = _jwt(known)
+            good = _jwt(existing)
             door.secrets.append(good)
             away = door.get(f"{API}/status", good)
             assert (away.status_code, away.json()["code"]) == (503, "keys_unavailable")
@@ -193,16 +193,17 @@ def test_tokens_of_an_issuer_are_taken_while_its_keys_can_be_had(home: Path) -> 
             door.until(lambda: door.get(f"{API}/status", good).status_code == 200)
             assert door.get(f"{API}/status", good).json()["space"] == "work"
             assert door.post(f"{API}/memories", {"text": "x"}, good).status_code == 403
-            writer = _jwt(known, scope="scrubjay:write", spaces="home work")
+            writer = _jwt(existing, scope="scrubjay:write", spaces="home work")
             assert door.post(f"{API}/memories", {"text": _SECRET_TEXT}, writer).status_code == 201
             bad = (
-                _jwt(unknown), _jwt(known, aud="somebody"), _jwt(known, iss="https://else.example.org/"),
-                _jwt(known, exp=_now() - 60), _jwt(known, nbf=_now() + 600), _jwt(known, sub=None), good[:-4] + "AAAA",
+                _jwt(unknown), _jwt(existing, aud="somebody"), _jwt(existing, iss="https://else.example.org/"),
+                _jwt(existing, exp=_now() - 60), _jwt(existing, nbf=_now() + 600), _jwt(existing, sub=None),
+                good[:-4] + "AAAA",
                 ".".join(["eyJhbGciOiJub25lIn0", *good.split(".")[1:2], ""]),
             )  # fmt: skip
             door.secrets += bad
-            assert [door.get(f"{API}/status", one).status_code for one in bad] == [401] * len(bad)
-            for closed in (_jwt(known, scope="openid"), _jwt(known, spaces=["*"]), _jwt(known, spaces=None)):
+            assert [door.get(f"{API}/status", item).status_code for item in bad] == [401] * len(bad)
+            for closed in (_jwt(existing, scope="openid"), _jwt(existing, spaces=["*"]), _jwt(existing, spaces=None)):
                 assert door.get(f"{API}/status", closed).status_code == 403
 
 
@@ -276,10 +277,10 @@ def test_each_token_has_its_own_limits(door: Door) -> None:
 def test_whoever_reads_several_spaces_is_told_of_each_hit_where_it_is(door: Door) -> None:
     for space in ("oak", "elm", "pine"):
         kept(f"{_SECRET_TEXT} of {space}", "--space", space, "--name", f"acorn-{space}")
-    both, one = door.token("both", "--spaces", "oak,elm"), door.token("one", "--spaces", "oak")
+    both, entry = door.token("both", "--spaces", "oak,elm"), door.token("one", "--spaces", "oak")
     where = {"acorn-oak": "oak", "acorn-elm": "elm"}
-    found = door.get(f"{API}/search?q=acorn", both).json()["hits"]
-    assert {hit["name"]: hit["space"] for hit in found} == where
+    results = door.get(f"{API}/search?q=acorn", both).json()["hits"]
+    assert {hit["name"]: hit["space"] for hit in results} == where
     (only,) = door.get(f"{API}/search?q=acorn&space=elm", both).json()["hits"]
     assert only["space"] == "elm"
     frame = {"args": {"question": {"query": "acorn"}}}
@@ -291,7 +292,7 @@ def test_whoever_reads_several_spaces_is_told_of_each_hit_where_it_is(door: Door
     items = _called(door, both, "items", "memory_recall")["structuredContent"]["results"]
     assert {item["space"] for item in items} == {"oak", "elm"}
     # Who reads one space need not be told which, and pays for every word.
-    alone = _called(door, one, "core", "recall")
+    alone = _called(door, entry, "core", "recall")
     assert ["space" in hit for hit in alone["structuredContent"]["hits"]] == [False]
     assert "(in " not in alone["content"][0]["text"]
     assert door.get(f"{API}/memories/acorn-elm", both).json()["space"] == "elm"

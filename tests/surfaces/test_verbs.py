@@ -23,22 +23,22 @@ def test_remember_says_what_it_did() -> None:
 
 
 def test_remember_as_json_has_the_documented_fields() -> None:
-    found = told(
+    results = told(
         "remember", "Sarah of Acme", "-e", "Sarah", "-e", "Acme", "-o", "likes tea", "-t", "#People", "--kind", "fact",
         "--name", "sarah", "--category", "c", "--project", "p", "--scope", "s", "--intent", "new", "--pinned",
         "--expires-at", "2099-01-01", "--remind-at", "2098-01-01", "--session", "s1", "--metadata", '{"a": [1]}',
     )  # fmt: skip
-    assert set(found) == {
+    assert set(results) == {
         "action", "id", "ids", "name", "version", "tags", "merged_into", "similarity", "similar", "conflicts",
         "suggested_entities", "flags", "warnings", "trace",
     }  # fmt: skip
-    assert (found["action"], found["name"], found["version"], found["tags"]) == (
+    assert (results["action"], results["name"], results["version"], results["tags"]) == (
         "created",
         "sarah-sarah",
         1,
         ["people"],
     )
-    ids = found["ids"]
+    ids = results["ids"]
     assert isinstance(ids, list)
     assert len(ids) == 2
     (memory,) = [json.loads(text) for text in _texts("read", str(ids[1]), "-f", "json")]
@@ -103,9 +103,9 @@ def test_recall_shows_passages_ids_and_the_way_on() -> None:
 
 def test_recall_as_json_has_the_documented_fields() -> None:
     kept("green tea", "--title", "Tea", "-e", "Sarah")
-    found = told("recall", "tea", "--detail", "full")
-    assert set(found) == {"hits", "pinned", "cursor", "tokens", "degraded", "stale"}
-    hits = found["hits"]
+    results = told("recall", "tea", "--detail", "full")
+    assert set(results) == {"hits", "pinned", "cursor", "tokens", "degraded", "stale"}
+    hits = results["hits"]
     assert isinstance(hits, list)
     (hit,) = hits
     assert isinstance(hit, dict)
@@ -129,8 +129,8 @@ def test_recall_shows_what_was_said_before_and_after_each_hit() -> None:
     assert (passage, memory_id) == ("   Green, of course!", f"   {hit}")
     assert re.fullmatch(rf"      -1  20\d\d-\d\d-\d\d  Shall we drink tea\?  {before}", around[0])
     assert re.fullmatch(rf"      \+1  20\d\d-\d\d-\d\d  It is on the table\.  {after}", around[1])
-    (found,) = json.loads(run("recall", "of course", "--around", "1", "-n", "1", "--json").out)["hits"]
-    assert [(one["id"], one["place"]) for one in found["around"]] == [(before, -1), (after, 1)]
+    (results,) = json.loads(run("recall", "of course", "--around", "1", "-n", "1", "--json").out)["hits"]
+    assert [(item["id"], item["place"]) for item in results["around"]] == [(before, -1), (after, 1)]
     (alone,) = json.loads(run("recall", "of course", "-n", "1", "--json").out)["hits"]
     assert alone["around"] == []
 
@@ -179,13 +179,13 @@ def test_what_recall_cannot_take_is_said(options: tuple[str, ...], words: str) -
     ],
 )
 def test_recall_can_be_narrowed(options: tuple[str, ...]) -> None:
-    wanted = kept(
+    expected = kept(
         "green tea", "-e", "Sarah", "--kind", "fact", "--category", "food", "-t", "hot", "-t", "drink", "--project",
         "jay", "--scope", "team", "--session", "s1", "--metadata", '{"cups": 2}', "--source", "document",
     )  # fmt: skip
-    found = told("recall", "tea", *options)["hits"]
-    assert isinstance(found, list)
-    assert [hit["id"] for hit in found if isinstance(hit, dict)] == [wanted]
+    results = told("recall", "tea", *options)["hits"]
+    assert isinstance(results, list)
+    assert [hit["id"] for hit in results if isinstance(hit, dict)] == [expected]
 
 
 def test_recall_of_nothing_is_an_answer_not_an_error() -> None:
@@ -203,8 +203,8 @@ def test_read_prints_whole_memories_and_names_the_missing() -> None:
     missing = run("read", "tee", memory_id, "-f", "plain")
     assert missing.code == CODES[NotFound].exit
     assert missing.out == "green tea\nno milk\nnot found: tee; did you mean tea?\n"
-    found = run("read", "tee", "--json")
-    assert (found.code, found.json()["missing"]) == (3, [{"ref": "tee", "suggestions": ["tea"], "why": ""}])
+    results = run("read", "tee", "--json")
+    assert (results.code, results.json()["missing"]) == (3, [{"ref": "tee", "suggestions": ["tea"], "why": ""}])
 
 
 def test_read_an_older_version() -> None:
@@ -218,18 +218,18 @@ def test_revise_changes_what_is_named_and_nothing_else() -> None:
     memory_id = kept("green tea", "--name", "tea", "-t", "hot", "-o", "no milk")
     answer = run("revise", "tea", "--text", "-", "--title", "Tea", "-m", "she said so", stdin="black tea")
     assert answer.out.startswith(f"updated tea ({memory_id}), version 2\n")
-    found = told(
+    results = told(
         "revise", "tea", "--name", "drink", "--kind", "fact", "--category", "c", "--project", "p", "-t", "cold",
         "--pin", "--add-observation", "with lemon", "--remove-observation", "no milk", "--metadata", '{"a": 1}',
         "--remove-observation", "no sugar", "--expected-version", "2",
     )  # fmt: skip
-    assert {"action", "id", "name", "version", "warnings", "branch", "conflicts"} == set(found)
-    assert (found["action"], found["version"], found["name"]) == ("updated", 3, "drink")
-    assert "no sugar" in str(found["warnings"])
+    assert {"action", "id", "name", "version", "warnings", "branch", "conflicts"} == set(results)
+    assert (results["action"], results["version"], results["name"]) == ("updated", 3, "drink")
+    assert "no sugar" in str(results["warnings"])
     (memory,) = [json.loads(text) for text in _texts("read", "drink", "-f", "json")]
     assert (memory["content"], memory["title"], memory["kind"]) == ("black tea", "Tea", "fact")
     assert (memory["tags"], memory["pinned"], memory["metadata"]) == (["cold"], True, {"a": 1})
-    assert [one["text"] for one in memory["observations"]] == ["with lemon"]
+    assert [item["text"] for item in memory["observations"]] == ["with lemon"]
     assert run("revise", "drink", "--unpin").out.startswith("updated")
     assert run("revise", "drink").out.startswith("unchanged")
 
@@ -239,12 +239,12 @@ def test_what_is_typed_is_the_users_word_unless_it_says_whose() -> None:
     run("revise", memory_id, "--add-observation", "from pier 4")
     (memory,) = [json.loads(text) for text in _texts("read", memory_id, "-f", "json")]
     assert memory["source"]["trust"] == "document"
-    assert [one.get("source", {}).get("trust") for one in memory["observations"]] == [None, "user"]
+    assert [item.get("source", {}).get("trust") for item in memory["observations"]] == [None, "user"]
     again = told("remember", "The ferry leaves at nine.")
     assert (again["action"], again["id"], again["version"]) == ("updated", memory_id, 3)
     (memory,) = [json.loads(text) for text in _texts("read", memory_id, "-f", "json")]
     assert memory["source"]["trust"] == "user"
-    assert [one.get("source", {}).get("trust") for one in memory["observations"]] == ["document", "user"]
+    assert [item.get("source", {}).get("trust") for item in memory["observations"]] == ["document", "user"]
     answer = run("remember", "x", "--source", "nobody")
     assert (answer.code, "user, agent, document, unknown" in answer.err) == (CODES[InvalidInput].exit, True)
 
@@ -265,8 +265,8 @@ def test_forget_and_restore_and_forget_by_filter() -> None:
     assert run("restore", "tea").out == f"restored tea ({memory_id})\n"
     for option in (("--kind", "drink"), ("-t", "hot"), ("--project", "jay")):
         assert run("forget", *option, "--dry-run").out == f"would be trashed tea ({memory_id})\n"
-    found = told("forget", "--kind", "drink")
-    assert set(found) == {"done", "missing", "dry_run", "run"}
+    results = told("forget", "--kind", "drink")
+    assert set(results) == {"done", "missing", "dry_run", "run"}
     assert run("forget", "--kind", "drink").out == "nothing to do\n"
     assert run("forget", "nobody").code == CODES[NotFound].exit
     assert run("forget").code == CODES[InvalidInput].exit
@@ -306,8 +306,8 @@ def test_purge_by_filter_does_not_ask_when_told() -> None:
     for number in range(3):
         kept(f"tea {number}", "--kind", "drink")
     run("forget", "--kind", "drink")
-    found = told("purge", "--kind", "drink", "--yes")
-    done = found["done"]
+    results = told("purge", "--kind", "drink", "--yes")
+    done = results["done"]
     assert isinstance(done, list)
     assert len(done) == 3
 
@@ -317,9 +317,9 @@ def test_relate_and_unrelate() -> None:
     answer = run("relate", "tea", "jay", "--text", "drinks", "--strength", "0.9", "--metadata", '{"a": 1}')
     assert answer.out.splitlines()[0] == "created Tea -> jay"
     assert "jay has 1 relation: related_to" in answer.out
-    found = told("relate", "jay", "tea", "-r", "likes")
-    assert {"action", "source", "target", "source_links", "target_links"} <= set(found)
-    assert (found["action"], found["source"], found["target"]) == ("created", jay, tea)
+    results = told("relate", "jay", "tea", "-r", "likes")
+    assert {"action", "source", "target", "source_links", "target_links"} <= set(results)
+    assert (results["action"], results["source"], results["target"]) == ("created", jay, tea)
     assert run("unrelate", "jay", "tea").out.splitlines()[0] == "removed jay -> Tea"
     assert run("unrelate", "jay", "tea").out.splitlines()[0] == "unchanged jay -> Tea"
     assert run("unrelate", "jay", "tea", "-r", "likes").out.splitlines()[1] == "  jay has 0 relations: none"
@@ -369,9 +369,9 @@ def test_status_tells_where_and_how_much() -> None:
     assert (rows["space"], rows["memories"], rows["versions"]) == ("default", "live 1", "1")
     assert rows["scrubjay"] == VERSION
     assert "note: lexical search only" in answer.out
-    found = told("status")
+    results = told("status")
     assert {"space", "version", "data", "memories", "store", "embedding", "index", "compression", "degraded"} <= set(
-        found
+        results
     )
 
 

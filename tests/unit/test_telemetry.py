@@ -9,7 +9,7 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.listening import Ear
+from tests.unit.recording_observer import Ear
 from tests.unit.write_world import Workshop
 
 from scrubjay import telemetry

@@ -331,7 +331,7 @@ def _in_state(selection: Selection, state: State) -> Selection:
         raise InvalidInput(
             "an empty filter would take everything", hint="Name at least one field, or give ids", field="filter"
         )
-    return replace(selection, wanted=replace(selection.filter, state=state))
+    return replace(selection, filter=replace(selection.filter, state=state))
 
 
 def _told(action: str, memory: Memory, *, waits: bool = False, warnings: tuple[str, ...] = ()) -> Written:

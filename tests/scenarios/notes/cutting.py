@@ -28,8 +28,8 @@ class Shears:
 
         class Handle:
             def __getattr__(self, name: str) -> object:
-                found = getattr(tool, name)
-                return shears._guarded(cast("Callable[..., object]", found)) if name in _DEEDS else found
+                results = getattr(tool, name)
+                return shears._guarded(cast("Callable[..., object]", results)) if name in _DEEDS else results
 
         return Handle()
 

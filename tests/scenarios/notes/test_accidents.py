@@ -11,23 +11,23 @@ from scrubjay.errors import VaultUnavailable
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter
 from scrubjay.notes.markdown.format import parse
-from tests.scenarios.house import open_house
 from tests.scenarios.notes.cutting import Cut, Shears
 from tests.scenarios.notes.vaults import AGENT, SPACE, Desk, open_desk
+from tests.scenarios.wiring import open_wiring
 
 Deed = Callable[[Desk], Awaitable[None]]
 
 
 async def begin(context: Desk) -> tuple[str, str, str]:
     """Three notes that link each other."""
-    one = await context.write("First.", title="One")
+    item = await context.write("First.", title="One")
     await context.sync()
-    stem = (await context.file(one)).stem
+    stem = (await context.file(item)).stem
     two = await context.write(f"See [[{stem}]].", title="Two")
     three = await context.write("Third.", title="Three")
-    await context.engine.relate(one, three, who=AGENT)
+    await context.engine.relate(item, three, who=AGENT)
     await context.sync()
-    return one, two, three
+    return item, two, three
 
 
 async def all_in_step(context: Desk, *, notes: int) -> None:
@@ -49,41 +49,41 @@ async def all_in_step(context: Desk, *, notes: int) -> None:
 
 
 async def retitle(context: Desk) -> None:
-    (one,) = await _titled(context, "One")
-    await context.edit(one, title="Number one", category="math")
+    (item,) = await _titled(context, "One")
+    await context.edit(item, title="Number one", category="math")
 
 
 async def save_new(context: Desk) -> None:
-    (one,) = await _titled(context, "One")
-    stem = (await context.file(one)).stem
+    (item,) = await _titled(context, "One")
+    stem = (await context.file(item)).stem
     context.save("new.md", f"See [[{stem}]] and [[Nobody]].\n")
 
 
 async def move(context: Desk) -> None:
-    (one,) = await _titled(context, "One")
+    (item,) = await _titled(context, "One")
     (context.root / "sub").mkdir()
-    (await context.file(one)).rename(context.root / "sub" / "first.md")
+    (await context.file(item)).rename(context.root / "sub" / "first.md")
 
 
 async def edit_both(context: Desk) -> None:
-    (one,) = await _titled(context, "Three")
-    path = await context.file(one)
+    (item,) = await _titled(context, "Three")
+    path = await context.file(item)
     context.save(path, path.read_text().replace("Third.", "Third.\n\nFourth."))
-    await context.edit(one, title="Three and four")
+    await context.edit(item, title="Three and four")
 
 
 async def forget(context: Desk) -> None:
-    (one,) = await _titled(context, "One")
-    await context.forget(one)
+    (item,) = await _titled(context, "One")
+    await context.forget(item)
 
 
 async def delete(context: Desk) -> None:
-    (one,) = await _titled(context, "One")
-    (await context.file(one)).unlink()
+    (item,) = await _titled(context, "One")
+    (await context.file(item)).unlink()
 
 
 async def _titled(context: Desk, title: str) -> list[str]:
-    return [one.id for one in await context.engine.store.find(SPACE, title, state=State.LIVE)]
+    return [item.id for item in await context.engine.store.find(SPACE, title, state=State.LIVE)]
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -95,8 +95,8 @@ async def test_wherever_it_is_cut_off_it_finds_its_way(home: Path, deed: Deed, n
     is_cut = True
     while is_cut:
         place = home / f"{at}"
-        async with open_house(place, index=False) as house:
-            async with open_desk(place, house=house) as context:
+        async with open_wiring(place, index=False) as wiring:
+            async with open_desk(place, wiring=wiring) as context:
                 await begin(context)
                 await deed(context)
                 shears = Shears(at, after=after)
@@ -104,7 +104,7 @@ async def test_wherever_it_is_cut_off_it_finds_its_way(home: Path, deed: Deed, n
                 with suppress(Cut):
                     await context.sync()
                 is_cut = shears.reached
-            async with open_desk(place, house=house) as context:
+            async with open_desk(place, wiring=wiring) as context:
                 await context.sync()
                 await all_in_step(context, notes=notes)
         shutil.rmtree(place)
@@ -114,57 +114,57 @@ async def test_wherever_it_is_cut_off_it_finds_its_way(home: Path, deed: Deed, n
 
 
 async def test_a_lost_ledger_is_made_again(home: Path) -> None:
-    async with open_house(home, index=False) as house:
-        async with open_desk(home, house=house) as context:
-            one, two, three = await begin(context)
+    async with open_wiring(home, index=False) as wiring:
+        async with open_desk(home, wiring=wiring) as context:
+            item, two, three = await begin(context)
             (context.root / "sub").mkdir()
             (await context.file(three)).rename(context.root / "sub" / "my own.md")
             await context.sync()
             files = {name: (context.root / name).read_bytes() for name in context.files()}
         for path in (home / "index").glob("notes.db*"):
             path.unlink()
-        async with open_desk(home, house=house) as context:
+        async with open_desk(home, wiring=wiring) as context:
             done = await context.sync()
             assert (done.taken, done.created, done.trashed, done.conflicts, done.problems) == (0, 0, 0, 0, ())
             assert {name: (context.root / name).read_bytes() for name in context.files()} == files
             await all_in_step(context, notes=3)
             # What was changed meanwhile on either side is told from the past by the versions.
-            path = await context.file(one)
+            path = await context.file(item)
             context.save(path, path.read_text().replace("First.", "First of all."))
             await context.edit(two, content="Nothing to see.")
         for path in (home / "index").glob("notes.db*"):
             path.unlink()
-        async with open_desk(home, house=house) as context:
+        async with open_desk(home, wiring=wiring) as context:
             await context.sync()
-            assert (await context.get(one)).content == "First of all."
+            assert (await context.get(item)).content == "First of all."
             assert "Nothing to see." in (await context.file(two)).read_text()
             await all_in_step(context, notes=3)
 
 
 async def test_a_lost_ledger_does_not_lose_a_conflict(home: Path) -> None:
-    async with open_house(home, index=False) as house:
-        async with open_desk(home, house=house) as context:
-            one = await context.write("A word.", title="One")
+    async with open_wiring(home, index=False) as wiring:
+        async with open_desk(home, wiring=wiring) as context:
+            item = await context.write("A word.", title="One")
             await context.sync()
-            path = await context.file(one)
+            path = await context.file(item)
             context.save(path, path.read_text().replace("A word.", "My word."))
-            await context.edit(one, content="Your word.")
+            await context.edit(item, content="Your word.")
             assert (await context.sync()).conflicts == 1
         for left in (home / "index").glob("notes.db*"):
             left.unlink()
-        async with open_desk(home, house=house) as context:
+        async with open_desk(home, wiring=wiring) as context:
             assert (await context.sync()).conflicts == 0
             (waiting,) = await context.engine.conflicts(who=AGENT)
             assert (waiting.memory.statement, waiting.other.statement) == ("Your word.", "My word.")
             assert "My word." in path.read_text()
             await context.engine.resolve_conflict(waiting.id, who=AGENT, strategy="merge")
             await context.sync()
-            assert (await context.get(one)).content == "Your word.\nMy word."
+            assert (await context.get(item)).content == "Your word.\nMy word."
             await all_in_step(context, notes=1)
 
 
 async def test_a_folder_that_vanishes_takes_nothing_with_it(context: Desk) -> None:
-    one, _, _ = await begin(context)
+    item, _, _ = await begin(context)
     away = context.root.with_name("unmounted")
     context.root.rename(away)
     with pytest.raises(VaultUnavailable):
@@ -173,11 +173,11 @@ async def test_a_folder_that_vanishes_takes_nothing_with_it(context: Desk) -> No
     context.root.mkdir()
     with pytest.raises(VaultUnavailable):
         await context.sync()
-    await context.edit(one, content="Meanwhile.")
+    await context.edit(item, content="Meanwhile.")
     context.root.rmdir()
     away.rename(context.root)
     assert (await context.sync()).trashed == 0
-    assert "Meanwhile." in (await context.file(one)).read_text()
+    assert "Meanwhile." in (await context.file(item)).read_text()
     await all_in_step(context, notes=3)
 
 
@@ -196,17 +196,17 @@ async def test_when_most_files_vanish_nobody_means_it(context: Desk) -> None:
 
 
 async def test_two_files_that_change_names_stay_what_they_are(context: Desk) -> None:
-    one, two, _ = await begin(context)
-    first, second = await context.file(one), await context.file(two)
+    item, two, _ = await begin(context)
+    first, second = await context.file(item), await context.file(two)
     aside = first.rename(context.root / "aside.txt")
     second.rename(first)
     aside.rename(second)
     done = await context.sync()
     assert (done.created, done.trashed) == (0, 0)
-    assert await context.file(one) == second
+    assert await context.file(item) == second
     await all_in_step(context, notes=3)
     # One is moved over another: that one is gone.
-    (await context.file(two)).rename(await context.file(one))
+    (await context.file(two)).rename(await context.file(item))
     await context.sync()
-    assert (await context.get(one)).state is State.TRASHED
+    assert (await context.get(item)).state is State.TRASHED
     await all_in_step(context, notes=2)

@@ -13,9 +13,9 @@ async def test_a_note_is_linked_and_read_by_its_other_names(context: Desk) -> No
     path = context.save("bird.md", BIRD)
     context.save("a.md", "See the [[jay]].\n")
     await context.sync()
-    bird, one = await context.vault.at("bird.md"), await context.vault.at("a.md")
+    bird, item = await context.vault.at("bird.md"), await context.vault.at("a.md")
     assert (await context.get(bird)).metadata["aliases"] == ["Jay", "Blue one"]
-    assert await context.links(one) == {bird}
+    assert await context.links(item) == {bird}
     for name in ("Jay", "blue  ONE", "[[Jay|it]]"):
         assert await _read(context, name) == bird
     # What an agent writes finds it as well.
@@ -23,7 +23,7 @@ async def test_a_note_is_linked_and_read_by_its_other_names(context: Desk) -> No
     await context.sync()
     assert await context.links(other) == {bird}
     assert (await _notes(context).broken_links(who=AGENT)).links == ()
-    assert {backlink.id for backlink in (await _notes(context).backlinks("Jay", who=AGENT)).backlinks} == {one, other}
+    assert {backlink.id for backlink in (await _notes(context).backlinks("Jay", who=AGENT)).backlinks} == {item, other}
     # They stand where they stood, as they were written, also after somebody else has changed the note.
     await context.edit(bird, content="It flies away.", tags=["bird"])
     await context.sync()
@@ -36,11 +36,11 @@ async def test_names_that_are_given_or_taken_in_an_editor_count_at_once(context:
     context.save("a.md", "See [[Robin]].\n")
     path = context.save("bird.md", "It flies.\n")
     await context.sync()
-    bird, one = await context.vault.at("bird.md"), await context.vault.at("a.md")
-    assert await context.links(one) == set()
+    bird, item = await context.vault.at("bird.md"), await context.vault.at("a.md")
+    assert await context.links(item) == set()
     context.save(path, path.read_text().replace("title: bird\n", "title: bird\naliases:\n  - Robin\n  - Redbreast\n"))
     await context.sync()
-    assert await context.links(one) == {bird}
+    assert await context.links(item) == {bird}
     assert await _read(context, "Redbreast") == bird
     context.save(path, path.read_text().replace("  - Redbreast\n", ""))
     await context.sync()
@@ -55,22 +55,22 @@ async def test_names_that_are_given_or_taken_in_an_editor_count_at_once(context:
 
 
 async def test_names_from_elsewhere_stay_beside_those_of_the_file(context: Desk) -> None:
-    one = await context.write("It flies.", title="Bird", metadata={"aliases": ["From the vault"]})
+    item = await context.write("It flies.", title="Bird", metadata={"aliases": ["From the vault"]})
     await context.sync()
-    path = await context.file(one)
+    path = await context.file(item)
     context.save(path, path.read_text().replace("title: Bird\n", "title: Bird\naliases: Jay, Magpie\n"))
     await context.sync()
-    assert (await context.get(one)).metadata["aliases"] == ["Jay", "Magpie", "From the vault"]
-    assert await _read(context, "from the vault") == one
+    assert (await context.get(item)).metadata["aliases"] == ["Jay", "Magpie", "From the vault"]
+    assert await _read(context, "from the vault") == item
 
 
 async def test_a_title_goes_before_another_name_and_two_of_one_name_are_told_apart(context: Desk) -> None:
     titled = await context.write("First.", title="Jay")
     context.save("b.md", "---\naliases: [Jay, Same]\n---\nSecond.\n")
     context.save("c.md", "---\naliases: [Same]\n---\nThird.\n")
-    one = await context.write("See [[Jay]] and [[Same]].", title="One")
+    item = await context.write("See [[Jay]] and [[Same]].", title="One")
     await context.sync()
-    assert await context.links(one) == {titled}
+    assert await context.links(item) == {titled}
     assert await _read(context, "Jay") == titled
     with pytest.raises(Ambiguous) as raised:
         await _read(context, "Same")

@@ -48,31 +48,31 @@ async def an_engine(name: str, home: Path) -> Engine:
 
 
 async def test_the_life_of_a_note(context: Desk) -> None:
-    one = await context.write("The goals are three.", title="Q4 goals", category="work", tags=("goals",))
+    item = await context.write("The goals are three.", title="Q4 goals", category="work", tags=("goals",))
     other = await context.write("See [[Q4 goals]].", title="Plan")
     await context.sync()
-    path = await context.file(one)
-    assert path.name == f"work-q4-goals-{one}.md"
-    assert await context.links(other) == {one}
+    path = await context.file(item)
+    assert path.name == f"work-q4-goals-{item}.md"
+    assert await context.links(other) == {item}
     # Somebody edits the file: that is a version.
     context.save(path, path.read_text().replace("three", "four"))
     assert (await context.sync()).taken == 1
-    memory = await context.get(one)
+    memory = await context.get(item)
     assert (memory.content, memory.version, memory.source.method) == ("The goals are four.", 2, "file")
     # It is called otherwise: the file moves, and what links it says so.
-    await context.edit(one, title="Aims")
+    await context.edit(item, title="Aims")
     await context.sync()
     assert not path.exists()
-    path = await context.file(one)
-    assert path.name == f"work-aims-{one}.md"
+    path = await context.file(item)
+    assert path.name == f"work-aims-{item}.md"
     assert (await context.get(other)).content == "See [[Aims]]."
     assert f"[[{path.stem}|Aims]]" in (await context.file(other)).read_text()
     # It is forgotten, and comes back.
-    await context.forget(one)
+    await context.forget(item)
     await context.sync()
     assert not path.exists()
     assert path.stem not in (await context.file(other)).read_text()
-    await context.restore(one)
+    await context.restore(item)
     await context.sync()
     assert "The goals are four." in path.read_text()
     assert path.stem in (await context.file(other)).read_text()
@@ -81,7 +81,7 @@ async def test_the_life_of_a_note(context: Desk) -> None:
     context.save("ideas/New.md", "---\naliases: [Fresh]\n---\nSee [[Plan]].\n")
     done = await context.sync()
     assert (done.trashed, done.created) == (1, 1)
-    assert (await context.get(one)).state is State.TRASHED
+    assert (await context.get(item)).state is State.TRASHED
     new = await context.vault.at("ideas/New.md")
     assert await context.links(new) == {other}
     assert await context.vault.drift() == ()
@@ -91,11 +91,11 @@ async def test_the_life_of_a_note(context: Desk) -> None:
 @pytest.mark.parametrize("strategy", ["merge", "supersede"])
 async def test_a_clash_is_told_decided_and_written(context: Desk, strategy: str) -> None:
     for order in ("AES", "EASAESV", "AESRVSFSTS"):
-        one = await Round.begin(context, strategy=strategy)
+        item = await Round.begin(context, strategy=strategy)
         for op in order:
-            await one.play(op)
-        await one.finish()
-        await context.forget(one.id)
+            await item.play(op)
+        await item.finish()
+        await context.forget(item.id)
         await context.sync()
 
 
@@ -104,14 +104,14 @@ async def test_what_another_server_writes_is_soon_a_file(context: Desk, name: st
     try:
         async with running(context):
             # Nobody nudges: the database tells whoever listens.
-            one = (await other.remember(Draft(text="Oak and ash.", title="Trees", intent="new"), who=AGENT)).id
+            item = (await other.remember(Draft(text="Oak and ash.", title="Trees", intent="new"), who=AGENT)).id
             await until(lambda: any(file.startswith("trees") for file in context.files()))
-            path = await context.file(one)
+            path = await context.file(item)
             context.save(path, path.read_text().replace("ash", "rowan"))
-            await changed(context, one, lambda text: "rowan" in text)
-            await other.revise(one, Edit(fields={"content": "Oak and beech."}), who=AGENT)
+            await changed(context, item, lambda text: "rowan" in text)
+            await other.revise(item, Edit(fields={"content": "Oak and beech."}), who=AGENT)
             await until(lambda: "beech" in path.read_text())
-        assert "Oak and rowan." in await context.texts(one)
+        assert "Oak and rowan." in await context.texts(item)
     finally:
         await other.close()
 
@@ -132,10 +132,10 @@ async def test_the_verbs_of_notes(engine: Engine, home: Path) -> None:
         assert linked.markdown_link in path.read_text()
         await notes.edit_note("Trees", NoteEdit(content="Oak and beech."), who=AGENT)
         assert "beech" in path.read_text()
-        found = await notes.search_notes(NoteSearch(query="beech"), who=AGENT)
-        assert [(result.id, result.file_path) for result in found.results] == [(written.id, str(path))]
-        told = json.loads((await notes.read_note("birds", who=AGENT, format="json")).content)
-        assert told["links"] == [written.id]
+        results = await notes.search_notes(NoteSearch(query="beech"), who=AGENT)
+        assert [(result.id, result.file_path) for result in results.results] == [(written.id, str(path))]
+        reported = json.loads((await notes.read_note("birds", who=AGENT, format="json")).content)
+        assert reported["links"] == [written.id]
         await notes.unlink_notes(written.id, other.id, who=AGENT)
         assert "[[" not in path.read_text() + Path(other.file_path).read_text()
         with pytest.raises(NotFound):
@@ -150,9 +150,9 @@ async def test_edits_while_nobody_ran_are_found_and_another_database_is_refused(
     engine: Engine, home: Path, name: str
 ) -> None:
     async with open_desk(home, engine=engine) as context:
-        one, gone = await context.write("First.", title="One"), await context.write("Second.", title="Two")
+        item, gone = await context.write("First.", title="One"), await context.write("Second.", title="Two")
         await context.sync()
-        path, lost = await context.file(one), await context.file(gone)
+        path, lost = await context.file(item), await context.file(gone)
     path.write_text(path.read_text().replace("First.", "First of all."))
     lost.unlink()
     again = await an_engine(name, home)
@@ -160,7 +160,7 @@ async def test_edits_while_nobody_ran_are_found_and_another_database_is_refused(
         async with open_desk(home, engine=again) as context:
             done = await context.sync()
             assert (done.taken, done.trashed, done.problems) == (1, 1, ())
-            assert (await context.get(one)).content == "First of all."
+            assert (await context.get(item)).content == "First of all."
     finally:
         await again.close()
     async with a_database() as foreign:

@@ -10,23 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from tests.scenarios.house import quick_place
 from tests.scenarios.notes.vaults import Desk, open_desk
 from tests.scenarios.notes.writers import OPS, STRATEGIES, Round
+from tests.scenarios.wiring import quick_place
 
 
 def orders(length: int) -> list[str]:
     """The orders in which anything can happen: without a change on a side there is nothing to see."""
-    found = ("".join(one) for one in itertools.product(OPS, repeat=length))
-    return [one for one in found if "SS" not in one and set(one) & set("EeRD") and set(one) & set("AaFTVS")]
+    results = ("".join(item) for item in itertools.product(OPS, repeat=length))
+    return [item for item in results if "SS" not in item and set(item) & set("EeRD") and set(item) & set("AaFTVS")]
 
 
 async def play(context: Desk, order: str, *, strategy: str) -> None:
-    one = await Round.begin(context, strategy=strategy)
+    item = await Round.begin(context, strategy=strategy)
     for op in order:
-        await one.play(op)
-    await one.finish()
-    await one._forget()
+        await item.play(op)
+    await item.finish()
+    await item._forget()
     await context.sync()
     for path in context.root.rglob("*.md"):
         path.unlink()

@@ -13,7 +13,7 @@ from scrubjay.model.rules import Rules
 from scrubjay.notes.results import NotesSynced
 from scrubjay.notes.vault import Vault, open_vault
 from scrubjay.ports import RecordStore
-from tests.scenarios.house import House, open_house
+from tests.scenarios.wiring import Wiring, open_wiring
 
 SPACE = "default"
 AGENT = Caller(space=SPACE, agent="tester")
@@ -49,8 +49,8 @@ class Desk:
 
     async def links(self, memory_id: str) -> set[str]:
         """The other ends of a memory's relations, as far as they are alive."""
-        found = await self.engine.store.relations(SPACE, [memory_id])
-        ends = {one.target if one.source == memory_id else one.source for one in found}
+        results = await self.engine.store.relations(SPACE, [memory_id])
+        ends = {item.target if item.source == memory_id else item.source for item in results}
         return {end for end in ends if (await self.get(end)).state is State.LIVE}
 
     async def sync(self, *, deletions: bool = False) -> NotesSynced:
@@ -61,13 +61,13 @@ class Desk:
 
     async def file(self, memory_id: str) -> Path:
         """Where the file of a memory is."""
-        found = await self.path_of(memory_id)
-        assert found is not None
-        return found
+        results = await self.path_of(memory_id)
+        assert results is not None
+        return results
 
     def files(self) -> list[str]:
         """All notes in the folder."""
-        return sorted(str(one.relative_to(self.root)) for one in self.root.rglob("*.md"))
+        return sorted(str(item.relative_to(self.root)) for item in self.root.rglob("*.md"))
 
     def save(self, path: Path | str, text: str) -> Path:
         """Save a file as most editors do: beside it, and then over it."""
@@ -81,10 +81,10 @@ class Desk:
     async def texts(self, memory_id: str) -> list[str]:
         """The contents of all versions of a memory and of its branches."""
         store = self.engine.store
-        found = list(await store.versions(SPACE, memory_id, limit=500))
+        results = list(await store.versions(SPACE, memory_id, limit=500))
         for line in await _lines(store, memory_id):
-            found += await store.versions(SPACE, line, limit=500)
-        return [one.memory.content for one in found]
+            results += await store.versions(SPACE, line, limit=500)
+        return [item.memory.content for item in results]
 
 
 async def _lines(store: RecordStore, memory_id: str) -> list[str]:
@@ -97,17 +97,17 @@ async def open_desk(
     home: Path,
     *,
     rules: Rules = PLAIN,
-    house: House | None = None,
+    wiring: Wiring | None = None,
     engine: Engine | None = None,
     root: Path | None = None,
     adopt: bool = False,
 ) -> AsyncGenerator[Desk]:
     """Open a data folder with its notes, which are in it unless `root` says where."""
-    engine = house.engine if house is not None else engine
+    engine = wiring.engine if wiring is not None else engine
     if engine is None:
         async with (
-            open_house(home, index=False, rules=rules) as opened,
-            open_desk(home, house=opened, root=root, adopt=adopt) as context,
+            open_wiring(home, index=False, rules=rules) as opened,
+            open_desk(home, wiring=opened, root=root, adopt=adopt) as context,
         ):
             yield context
         return

@@ -28,9 +28,9 @@ class Round:
 
     @classmethod
     async def begin(cls, context: Desk, *, strategy: str = "merge") -> "Round":
-        one = await context.write(START, title="Shared")
+        item = await context.write(START, title="Shared")
         await context.sync()
-        return cls(context=context, id=one, strategy=strategy, path=await context.file(one))
+        return cls(context=context, id=item, strategy=strategy, path=await context.file(item))
 
     async def play(self, op: str) -> None:
         await getattr(self, f"_{_NAMES[op]}")()
@@ -47,16 +47,16 @@ class Round:
         for id_ in await self.context.engine.store.ids(SPACE, limit=1000):
             memory = await self.context.get(id_)
             if memory.state is State.LIVE:
-                told = parse((await self.context.file(id_)).read_bytes()).note
-                assert (told.id, told.content) == (id_, memory.content)
+                reported = parse((await self.context.file(id_)).read_bytes()).note
+                assert (reported.id, reported.content) == (id_, memory.content)
 
     async def check(self) -> None:
         """All that was ever said is in a version or in a file."""
-        kept = "\n".join(one.read_text() for one in self.context.root.rglob("*.md"))
+        stored = "\n".join(item.read_text() for item in self.context.root.rglob("*.md"))
         store = self.context.engine.store
         for id_ in await store.ids(SPACE, limit=1000):
-            kept += "\n".join(version.memory.content for version in await store.versions(SPACE, id_, limit=200))
-        lost = [one for one in self.said if one not in kept]
+            stored += "\n".join(version.memory.content for version in await store.versions(SPACE, id_, limit=200))
+        lost = [item for item in self.said if item not in stored]
         assert not lost, lost
 
     def _word(self, who: str) -> str:
@@ -99,8 +99,8 @@ class Round:
         # What only a file had and its author deletes is lost on purpose.
         if self.path.exists():
             text = self.path.read_text()
-            kept = await self.context.texts(self.id)
-            self.said = [one for one in self.said if one not in text or any(one in other for other in kept)]
+            stored = await self.context.texts(self.id)
+            self.said = [item for item in self.said if item not in text or any(item in other for other in stored)]
             self.path.unlink()
 
     async def _forget(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from tests.surfaces.serving import Daemon
+from tests.surfaces.daemon_process import Daemon
 
 OLD_SDK = Path(sys.prefix) / "mcp1"
 CORE = ["remember", "recall", "read", "revise", "forget", "relate", "history"]

@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 from tests.surfaces.backend import database_of
-from tests.surfaces.daemons import background_daemon
-from tests.surfaces.rest.asking import Visitor
+from tests.surfaces.background_daemon import background_daemon
+from tests.surfaces.rest.checked_client import Visitor
 
 from scrubjay.settings import Settings
 from scrubjay.surfaces.daemon.serve import Running

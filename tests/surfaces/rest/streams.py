@@ -34,15 +34,15 @@ class Stream:
 
     async def event(self) -> dict[str, Any]:
         """The next event; remarks are passed over."""
-        while (told := await self.next()).data is None:
+        while (reported := await self.next()).data is None:
             continue
-        assert told.id == str(told.data["seq"])
-        return told.data
+        assert reported.id == str(reported.data["seq"])
+        return reported.data
 
     async def end(self) -> list[Told]:
         """What comes until the server ends it."""
         async with asyncio.timeout(LONGEST):
-            return [told async for told in self._blocks]
+            return [reported async for reported in self._blocks]
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.surfaces.rest.asking import Visitor
+from tests.surfaces.rest.checked_client import Visitor
 
 JSON = {"content-type": "application/json"}
 LIMIT = 100_000
@@ -240,8 +240,8 @@ async def test_metadata_however_deep_is_kept_or_refused(visitor: Visitor, depth:
     response = await visitor.web.post("/api/v1/memories", content=body, headers=JSON, params={"space": visitor.space})
     assert response.status_code in (201, 400, 413, 422), response.text
     if response.status_code == 201:
-        found = await visitor.get(f"/memories/{response.json()['id']}")
-        assert json.dumps(found["metadata"]["a"]).count("[") == depth
+        results = await visitor.get(f"/memories/{response.json()['id']}")
+        assert json.dumps(results["metadata"]["a"]).count("[") == depth
         await visitor.ask("GET", "/export")
         assert (await visitor.get("/search"))["hits"]
 

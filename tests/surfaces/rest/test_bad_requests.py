@@ -4,9 +4,9 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
-from tests.surfaces.rest.asking import API, Visitor
-from tests.surfaces.rest.documents import document, require_problem
-from tests.surfaces.rest.wires import request, wired
+from tests.surfaces.rest.checked_client import API, Visitor
+from tests.surfaces.rest.openapi_document import document, require_problem
+from tests.surfaces.rest.raw_client import request, wired
 
 from scrubjay.surfaces.daemon.serve import Running
 
@@ -64,8 +64,8 @@ async def test_head_is_get_without_the_body(visitor: Visitor, path: str) -> None
 
 
 async def test_head_tells_whether_a_memory_is_there(visitor: Visitor) -> None:
-    told = await visitor.remember("x")
-    assert (await visitor.ask("HEAD", f"/memories/{told['id']}")).headers["etag"] == '"1"'
+    reported = await visitor.remember("x")
+    assert (await visitor.ask("HEAD", f"/memories/{reported['id']}")).headers["etag"] == '"1"'
     assert (await visitor.ask("HEAD", "/memories/nobody", status=404)).content == b""
 
 
@@ -92,18 +92,18 @@ async def test_a_reference_may_be_anything(visitor: Visitor, ref: str) -> None:
 
 async def test_a_memory_may_be_called_by_what_looks_odd(visitor: Visitor) -> None:
     for number, title in enumerate(("100 %", "a+b & c=d", "why? #1", "%2F", "é 😀", "..", "read")):
-        told = await visitor.remember(f"text {number}", title=title)
-        found = await visitor.get(f"/memories/{quote(title, safe='').replace('.', '%2E')}")
-        assert found["id"] == told["id"]
+        reported = await visitor.remember(f"text {number}", title=title)
+        results = await visitor.get(f"/memories/{quote(title, safe='').replace('.', '%2E')}")
+        assert results["id"] == reported["id"]
 
 
 async def test_a_slash_is_part_of_the_path_and_such_a_memory_goes_by_its_id(visitor: Visitor) -> None:
-    told = await visitor.remember("x", title="a/b")
+    reported = await visitor.remember("x", title="a/b")
     problem = require_problem(await visitor.web.get(f"{API}/memories/a%2Fb", params={"space": visitor.space}))
     assert problem["code"] == "no_such_path"
-    assert (await visitor.get(f"/memories/{told['id']}"))["title"] == "a/b"
-    found = await visitor.post("/memories/read", {"ids": ["a/b"], "format": "json"})
-    assert found["memories"][0]["id"] == told["id"]
+    assert (await visitor.get(f"/memories/{reported['id']}"))["title"] == "a/b"
+    results = await visitor.post("/memories/read", {"ids": ["a/b"], "format": "json"})
+    assert results["memories"][0]["id"] == reported["id"]
 
 
 async def test_a_reference_that_is_too_long(visitor: Visitor) -> None:
@@ -155,14 +155,14 @@ async def test_what_does_not_fit_in_the_address(
 
 
 async def test_a_parameter_that_no_write_knows(visitor: Visitor) -> None:
-    asked: list[tuple[str, str, dict[str, Any]]] = [
+    request: list[tuple[str, str, dict[str, Any]]] = [
         ("POST", "/memories", {"json": {"text": "x"}}),
         ("DELETE", "/memories/x", {}),
         ("POST", "/undo", {"json": {}}),
         ("POST", "/import", {"content": b"{}"}),
     ]
-    for method, path, given in asked:
-        problem = await visitor.refused(method, path, 422, "invalid_input", params={"dry_run": "1"}, **given)
+    for method, path, inputs in request:
+        problem = await visitor.refused(method, path, 422, "invalid_input", params={"dry_run": "1"}, **inputs)
         assert problem["field"] == "dry_run"
     assert (await visitor.get("/status"))["memories"] == {}
 
@@ -176,10 +176,10 @@ async def test_an_address_of_any_bytes(visitor: Visitor, query: str) -> None:
 
 
 async def test_a_header_of_any_bytes(served: Running) -> None:
-    async with wired(served.http) as wire:
+    async with wired(served.http) as raw:
         for name in ("x-scrubjay-agent", "x-scrubjay-run", "x-request-id", "accept", "if-none-match", "traceparent"):
             for value in ("\xff\xfe", "é", "x" * 5000, "\t", '"'):
-                reply = await wire.ask("GET", "/api/v1/search", f"{name}: {value}")
+                reply = await raw.ask("GET", "/api/v1/search", f"{name}: {value}")
                 assert reply.status in (200, 422), (name, value)
                 assert reply.headers["x-request-id"].isalnum()
 
@@ -194,16 +194,16 @@ async def test_a_request_has_the_number_it_came_with_if_that_is_one(visitor: Vis
 
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
 async def test_an_older_http_is_spoken_too(served: Running, version: str) -> None:
-    async with wired(served.http) as wire:
-        await wire.say(f"GET /healthz HTTP/{version}\r\nhost: 127.0.0.1\r\n\r\n".encode())
-        reply = await wire.hear()
+    async with wired(served.http) as raw:
+        await raw.say(f"GET /healthz HTTP/{version}\r\nhost: 127.0.0.1\r\n\r\n".encode())
+        reply = await raw.hear()
         assert reply.status == 200
         assert ("close" in reply.headers.get("connection", "")) == (version == "1.0")
 
 
 async def test_an_address_that_is_a_whole_one(served: Running) -> None:
-    async with wired(served.http) as wire:
-        await wire.say(request("GET", "http://evil.example/healthz"))
-        assert (await wire.hear()).status == 200
-        await wire.say(b"GET http://127.0.0.1/healthz HTTP/1.1\r\nhost: evil.example\r\n\r\n")
-        assert (await wire.hear()).problem["header"] == "Host"
+    async with wired(served.http) as raw:
+        await raw.say(request("GET", "http://evil.example/healthz"))
+        assert (await raw.hear()).status == 200
+        await raw.say(b"GET http://127.0.0.1/healthz HTTP/1.1\r\nhost: evil.example\r\n\r\n")
+        assert (await raw.hear()).problem["header"] == "Host"

@@ -1,12 +1,12 @@
 """Branches of a memory by REST: each its own version, until they are merged."""
 
-from tests.surfaces.rest.asking import Visitor
+from tests.surfaces.rest.checked_client import Visitor
 
 
 async def _branched(visitor: Visitor, name: str = "draft", **fields: object) -> str:
     path = f"/memories/{(await visitor.remember('green tea', title='Tea'))['id']}"
-    told = await visitor.post(f"{path}/branches", {"name": name, **fields}, status=201)
-    assert [one["name"] for one in told["branches"]] == ["main", name]
+    reported = await visitor.post(f"{path}/branches", {"name": name, **fields}, status=201)
+    assert [item["name"] for item in reported["branches"]] == ["main", name]
     return path
 
 
@@ -20,11 +20,11 @@ async def test_work_on_a_branch_is_not_seen_on_main(visitor: Visitor) -> None:
     done = await visitor.ask("PATCH", path, json={"content": "black tea"}, params=draft)
     assert (done.json()["branch"], done.headers["etag"]) == ("what/if", '"3~what%2Fif"')
     assert (await _content(visitor, path), await _content(visitor, path, **draft)) == ("green tea", "black tea")
-    assert [one["passage"] for one in (await visitor.get("/search", params={"q": "tea"}))["hits"]] == ["green tea"]
-    found = await visitor.get("/search", params={"q": "tea", **draft})
-    assert [one["passage"] for one in found["hits"]] == ["black tea"]
-    told = await visitor.get(f"{path}/versions", params=draft)
-    assert (told["branch"], told["versions"][0]["number"]) == ("what/if", 3)
+    assert [item["passage"] for item in (await visitor.get("/search", params={"q": "tea"}))["hits"]] == ["green tea"]
+    results = await visitor.get("/search", params={"q": "tea", **draft})
+    assert [item["passage"] for item in results["hits"]] == ["black tea"]
+    reported = await visitor.get(f"{path}/versions", params=draft)
+    assert (reported["branch"], reported["versions"][0]["number"]) == ("what/if", 3)
     (change,) = (await visitor.get(f"{path}/diff", params={"from": "main", "to": "what/if"}))["diff"]
     assert (change["before"], change["after"]) == ("green tea", "black tea")
     done = await visitor.ask("POST", f"{path}/revert", json={"to": 1}, params=draft)
@@ -50,8 +50,8 @@ async def test_a_branch_is_merged_and_dropped(visitor: Visitor) -> None:
     done = await visitor.ask("POST", f"{path}/branches/draft/merge", json={"message": "so it is"})
     assert (done.json()["action"], done.headers["etag"]) == ("merged", '"2"')
     assert await _content(visitor, path) == "black tea"
-    told = await visitor.ask("DELETE", f"{path}/branches/draft")
-    assert [one["name"] for one in told.json()["branches"]] == ["main"]
+    reported = await visitor.ask("DELETE", f"{path}/branches/draft")
+    assert [item["name"] for item in reported.json()["branches"]] == ["main"]
     problem = await visitor.refused("DELETE", f"{path}/branches/draft", 404, "not_found")
     assert "It was dropped" in problem["hint"]
     back = await visitor.ask("POST", f"{path}/restore", params={"branch": "draft"})
@@ -79,8 +79,12 @@ async def test_a_commit_is_a_version_with_a_message(visitor: Visitor) -> None:
     again = [
         await visitor.post(f"{path}/commit", {"message": "once"}, headers={"idempotency-key": "k"}) for _ in range(2)
     ]
-    assert [one["version"] for one in again] == [3, 3]
-    assert [one["message"] for one in (await visitor.get(f"{path}/versions"))["versions"]] == ["once", "as agreed", ""]
+    assert [item["version"] for item in again] == [3, 3]
+    assert [item["message"] for item in (await visitor.get(f"{path}/versions"))["versions"]] == [
+        "once",
+        "as agreed",
+        "",
+    ]
 
 
 async def test_what_is_wrong_with_a_branch_is_said(visitor: Visitor) -> None:
@@ -107,8 +111,8 @@ async def test_what_was_remembered_at_a_moment(visitor: Visitor) -> None:
     assert hit["passage"] == "green tea"
     problem = await visitor.refused("GET", path, 404, "not_found", params={"as_of": "2020-01-01"})
     assert "did not exist at 2020-01-01" in problem["detail"]
-    told = await visitor.post("/memories/read", {"ids": ["tea"], "as_of": "2020-01-01"})
-    assert told["missing"][0]["why"].startswith("it did not exist")
+    reported = await visitor.post("/memories/read", {"ids": ["tea"], "as_of": "2020-01-01"})
+    assert reported["missing"][0]["why"].startswith("it did not exist")
     await visitor.refused("GET", path, 422, "invalid_input", params={"as_of": "yesterday"})
 
 
@@ -116,9 +120,12 @@ async def test_the_start_of_a_session(visitor: Visitor) -> None:
     assert (await visitor.get("/context"))["text"] == "Nothing is remembered here yet."
     await visitor.remember("Sarah prefers voice calls", kind="preference", pinned=True)
     await visitor.remember("We chose green", source={"session": "monday"})
-    told = await visitor.get("/context", params={"session": "tuesday", "max_tokens": 500})
-    assert ([one["text"] for one in told["profile"]], told["last_session"]) == (["Sarah prefers voice calls"], "monday")
-    assert told["tokens"] <= 500
+    reported = await visitor.get("/context", params={"session": "tuesday", "max_tokens": 500})
+    assert ([item["text"] for item in reported["profile"]], reported["last_session"]) == (
+        ["Sarah prefers voice calls"],
+        "monday",
+    )
+    assert reported["tokens"] <= 500
     text = await visitor.ask("GET", "/context", headers={"accept": "text/markdown"})
     assert text.headers["content-type"].startswith("text/markdown")
     assert text.text.startswith("# What is remembered")

@@ -7,9 +7,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.surfaces.rest.asking import Visitor, visiting
-from tests.surfaces.rest.documents import require_problem
-from tests.surfaces.rest.shops import OpenShop, open_shop
+from tests.surfaces.rest.checked_client import Visitor, visiting
+from tests.surfaces.rest.http_stack import HttpStack, open_stack
+from tests.surfaces.rest.openapi_document import require_problem
 
 from scrubjay import MemoryClient
 from scrubjay.errors import NotAllowed
@@ -18,8 +18,8 @@ from scrubjay.settings import Settings
 
 
 @pytest.fixture
-async def shop(settings: Settings) -> AsyncGenerator[OpenShop]:
-    async with open_shop(replace(settings, require_token=True)) as opened:
+async def stack(settings: Settings) -> AsyncGenerator[HttpStack]:
+    async with open_stack(replace(settings, require_token=True)) as opened:
         yield opened
 
 
@@ -43,9 +43,9 @@ async def test_a_verb_is_called_by_post_and_nothing_else(visitor: Visitor) -> No
 
 async def test_a_verb_is_done(visitor: Visitor) -> None:
     who = {"space": visitor.space, "agent": "tester"}
-    told = (await call(visitor, "remember", who, draft={"text": "kept"})).json()["result"]
-    found = await visitor.get(f"/memories/{told['id']}")
-    assert found["content"] == "kept"
+    reported = (await call(visitor, "remember", who, draft={"text": "kept"})).json()["result"]
+    results = await visitor.get(f"/memories/{reported['id']}")
+    assert results["content"] == "kept"
     status = (await visitor.web.post("/call/status")).json()["result"]
     assert status["daemon"]["pid"]
 
@@ -86,21 +86,21 @@ async def test_who_speaks_another_protocol_is_told_which_side_is_behind(visitor:
     assert require_problem(response)["code"] == "daemon_unavailable"
 
 
-async def test_what_is_the_owners_is_nobody_elses(shop: OpenShop) -> None:
-    owner, guest = await shop.token("owner", "*"), await shop.token("guest", "work")
+async def test_what_is_the_owners_is_nobody_elses(stack: HttpStack) -> None:
+    owner, guest = await stack.token("owner", "*"), await stack.token("guest", "work")
     for secret, verbs in ((owner.secret, OWN), (guest.secret, OWN | WHOLE)):
-        async with visiting(shop.address, token=secret) as visitor:
+        async with visiting(stack.address, token=secret) as visitor:
             for verb in sorted(verbs):
                 response = await call(visitor, verb)
                 assert response.status_code == 403, verb
                 assert require_problem(response)["verb"] == verb
-    async with visiting(shop.address, token=owner.secret) as visitor:
+    async with visiting(stack.address, token=owner.secret) as visitor:
         assert frames(await call(visitor, "doctor", deep=False))[-1]["result"]["checks"]
 
 
-async def test_a_reader_may_call_what_reads(shop: OpenShop) -> None:
-    reader = await shop.token("reader", "work", access="read")
-    async with visiting(shop.address, token=reader.secret) as visitor:
+async def test_a_reader_may_call_what_reads(stack: HttpStack) -> None:
+    reader = await stack.token("reader", "work", access="read")
+    async with visiting(stack.address, token=reader.secret) as visitor:
         assert (await call(visitor, "recall", question={"query": "x"})).status_code == 200
         assert frames(await call(visitor, "export"))[-1] == {"result": None}
         for verb in sorted(VERBS - READS - OWN - WHOLE - {"export"}):
@@ -108,37 +108,37 @@ async def test_a_reader_may_call_what_reads(shop: OpenShop) -> None:
             assert response.status_code == 403, verb
 
 
-async def test_a_token_that_sees_figures_calls_nothing(shop: OpenShop) -> None:
-    figures = await shop.token("figures", access="metrics")
-    async with visiting(shop.address, token=figures.secret) as visitor:
+async def test_a_token_that_sees_figures_calls_nothing(stack: HttpStack) -> None:
+    figures = await stack.token("figures", access="metrics")
+    async with visiting(stack.address, token=figures.secret) as visitor:
         for verb in sorted(VERBS):
             assert (await call(visitor, verb)).status_code == 403, verb
 
 
-async def test_a_caller_stays_in_the_spaces_of_its_token(shop: OpenShop) -> None:
-    made = await shop.token("laptop", "work", "home")
-    async with visiting(shop.address, token=made.secret) as visitor:
-        told = (await call(visitor, "remember", draft={"text": "kept"})).json()["result"]
-        assert (await visitor.get(f"/memories/{told['id']}"))["space"] == "work"
+async def test_a_caller_stays_in_the_spaces_of_its_token(stack: HttpStack) -> None:
+    made = await stack.token("laptop", "work", "home")
+    async with visiting(stack.address, token=made.secret) as visitor:
+        reported = (await call(visitor, "remember", draft={"text": "kept"})).json()["result"]
+        assert (await visitor.get(f"/memories/{reported['id']}"))["space"] == "work"
         there = {"space": "home", "also": ["work"]}
-        found = (await call(visitor, "recall", there, question={"query": "kept"})).json()["result"]
-        assert [hit["space"] for hit in found["hits"]] == ["work"]
+        results = (await call(visitor, "recall", there, question={"query": "kept"})).json()["result"]
+        assert [hit["space"] for hit in results["hits"]] == ["work"]
         for who in ({"space": "attic"}, {"space": "work", "also": ["attic"]}):
             response = await call(visitor, "recall", who, question={"query": "kept"})
             assert response.status_code == 403
             assert require_problem(response)["field"] == "space"
 
 
-async def test_a_client_of_ours_with_a_token(shop: OpenShop) -> None:
-    made, reader = await shop.token("laptop", "work"), await shop.token("reader", "work", access="read")
-    async with MemoryClient(url=shop.address, token=made.secret) as memory:
-        told = await memory.remember("kept by our own client")
-        assert (await memory.read(told.id)).memories[0].space == "work"
+async def test_a_client_of_ours_with_a_token(stack: HttpStack) -> None:
+    made, reader = await stack.token("laptop", "work"), await stack.token("reader", "work", access="read")
+    async with MemoryClient(url=stack.address, token=made.secret) as memory:
+        reported = await memory.remember("kept by our own client")
+        assert (await memory.read(reported.id)).memories[0].space == "work"
         lines = [line async for line in memory.export()]
         assert (await memory.import_lines(lines)).known == 1
         status = await memory.status()
         assert (status.memories, status.data, status.daemon) == ({"live": 1}, "", {})
-    async with MemoryClient(url=shop.address, token=reader.secret) as memory:
+    async with MemoryClient(url=stack.address, token=reader.secret) as memory:
         assert (await memory.recall("kept")).hits
         with pytest.raises(NotAllowed):
             await memory.remember("not by this one")

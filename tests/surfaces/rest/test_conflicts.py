@@ -3,7 +3,7 @@
 from typing import get_args
 
 import pytest
-from tests.surfaces.rest.asking import Visitor
+from tests.surfaces.rest.checked_client import Visitor
 
 from scrubjay.model.conflict import ConflictStatus, Strategy
 from scrubjay.surfaces.rest.conflicts import Statuses, Strategies
@@ -21,13 +21,13 @@ async def torn(visitor: Visitor) -> Visitor:
 
 
 async def test_a_conflict_from_its_beginning_to_its_end(torn: Visitor) -> None:
-    (found,) = (await torn.get("/conflicts", params={"memory": "berlin"}))["conflicts"]
-    assert (found["memory"]["name"], found["other"]["name"], found["status"]) == ("paris", "berlin", "pending")
-    path = f"/conflicts/{found['id']}"
-    assert await torn.get(path) == found
+    (results,) = (await torn.get("/conflicts", params={"memory": "berlin"}))["conflicts"]
+    assert (results["memory"]["name"], results["other"]["name"], results["status"]) == ("paris", "berlin", "pending")
+    path = f"/conflicts/{results['id']}"
+    assert await torn.get(path) == results
     body = {"strategy": "supersede", "notes": "she moved"}
     done = await torn.post(f"{path}/resolve", body, headers={"idempotency-key": "once"})
-    assert (done["action"], done["kept"]) == ("superseded", found["memory"]["id"])
+    assert (done["action"], done["kept"]) == ("superseded", results["memory"]["id"])
     assert await torn.post(f"{path}/resolve", body, headers={"idempotency-key": "once"}) == done
     problem = await torn.refused("POST", f"{path}/resolve", 409, "wrong_state", json=body)
     assert problem["run"] == done["run"]

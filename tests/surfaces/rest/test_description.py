@@ -10,8 +10,8 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from jsonschema import Draft202012Validator
 from tests.contract.source import ROOT
-from tests.surfaces.rest.asking import API, Visitor
-from tests.surfaces.rest.documents import PROBLEM, document, resolved, validator
+from tests.surfaces.rest.checked_client import API, Visitor
+from tests.surfaces.rest.openapi_document import PROBLEM, document, resolved, validator
 
 from scrubjay.graph.jsonl import FORMATS
 from scrubjay.model.memory import Method, State, Tier, Trust
@@ -45,22 +45,22 @@ OPERATIONS = [pytest.param(*operation, id=operation[2]["operationId"]) for opera
 
 
 def test_it_is_openapi_3_1() -> None:
-    told = document()
-    assert re.fullmatch(r"3\.1\.\d+", told["openapi"])
-    assert set(told) == {"openapi", "info", "paths", "components", "tags"}
-    assert told["info"]["license"]["identifier"] == "Apache-2.0"
-    assert {tag["name"] for tag in told["tags"]} == {tag for _, _, one in operations() for tag in one["tags"]}
+    reported = document()
+    assert re.fullmatch(r"3\.1\.\d+", reported["openapi"])
+    assert set(reported) == {"openapi", "info", "paths", "components", "tags"}
+    assert reported["info"]["license"]["identifier"] == "Apache-2.0"
+    assert {tag["name"] for tag in reported["tags"]} == {tag for _, _, item in operations() for tag in item["tags"]}
 
 
 def test_everything_that_is_pointed_to_is_there() -> None:
-    seen = {f"#/{found}" for found in re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(document()))}
+    seen = {f"#/{results}" for results in re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(document()))}
     for pointer in seen:
         # A value of any kind has a schema that asks for nothing.
         assert resolved({"$ref": pointer}) is not None
-    kept = {
+    stored = {
         f"#/components/{kind}/{name}" for kind in ("schemas", "responses") for name in document()["components"][kind]
     }
-    assert kept == seen
+    assert stored == seen
 
 
 @pytest.mark.parametrize("name", sorted(document()["components"]["schemas"]))
@@ -80,7 +80,7 @@ def test_an_operation_is_described_whole(method: str, path: str, operation: dict
     assert operation["description"].endswith((".", "`."))
     assert len(operation["tags"]) == 1
     assert set(re.findall(r"{(\w+)}", path)) == {
-        one["name"] for one in operation.get("parameters", []) if one["in"] == "path"
+        item["name"] for item in operation.get("parameters", []) if item["in"] == "path"
     }
     answers = {status: resolved(answer) for status, answer in operation["responses"].items()}
     good = [answer for status, answer in answers.items() if status in ("200", "201")]
@@ -99,7 +99,7 @@ def test_an_operation_is_described_whole(method: str, path: str, operation: dict
         assert {"401", "429"} <= set(answers)
     if "requestBody" in operation:
         assert {"400", "408", "413", "415", "422"} <= set(answers)
-    if any(one["name"] == "If-Match" for one in operation.get("parameters", [])):
+    if any(item["name"] == "If-Match" for item in operation.get("parameters", [])):
         assert "412" in answers
     assert operation["security"] == ([] if path in OPEN else [{}, {"bearer": []}])
 
@@ -123,8 +123,8 @@ def test_every_example_is_as_its_schema_says(method: str, path: str, operation: 
 
 def test_every_example_of_a_field_is_as_its_schema_says() -> None:
     for name, schema in document()["components"]["schemas"].items():
-        for field, told in schema.get("properties", {}).items():
-            for example in told.get("examples", []):
+        for field, reported in schema.get("properties", {}).items():
+            for example in reported.get("examples", []):
                 validator(f"#/components/schemas/{name}/properties/{field}").validate(example)
 
 
@@ -142,8 +142,8 @@ async def test_the_examples_of_bodies_are_taken(visitor: Visitor) -> None:
         body = example_of(content["application/json"]["schema"])
         response = await visitor.web.request(method.upper(), API + place, json=body, params={"space": visitor.space})
         assert response.status_code in (200, 201), (path, body, response.text)
-    told = await visitor.post("/import", params={"space": f"{visitor.space}-copy"}, content=examples.LINES.encode())
-    assert told["imported"] >= 1
+    reported = await visitor.post("/import", params={"space": f"{visitor.space}-copy"}, content=examples.LINES.encode())
+    assert reported["imported"] >= 1
 
 
 def example_of(schema: dict[str, Any]) -> dict[str, Any]:
@@ -179,11 +179,13 @@ def test_the_reference_lists_every_operation() -> None:
     ids=lambda given: getattr(given, "__name__", ""),
 )
 def test_choices_are_those_of_the_model(choices: object, kind: type[Tier | Trust | State | Method]) -> None:
-    assert get_args(choices) == tuple(one.value for one in kind)
+    assert get_args(choices) == tuple(item.value for item in kind)
 
 
 def test_formats_are_those_of_the_engine() -> None:
-    (parameter,) = [one for one in document()["paths"][f"{API}/export"]["get"]["parameters"] if one["name"] == "format"]
+    (parameter,) = [
+        item for item in document()["paths"][f"{API}/export"]["get"]["parameters"] if item["name"] == "format"
+    ]
     assert tuple(parameter["schema"]["enum"]) == FORMATS
     assert space.routes.routes
 

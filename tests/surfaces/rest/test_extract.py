@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from tests.surfaces.rest.asking import Visitor
+from tests.surfaces.rest.checked_client import Visitor
 
 from scrubjay.extraction.extract import METHODS
 from scrubjay.extraction.formats import FORMATS
@@ -12,15 +12,15 @@ LOG = "Ann: I prefer tea to coffee.\nBen: Wow!\nBen: I live in Rome."
 
 
 async def test_a_log_is_read_stored_and_taken_back(visitor: Visitor) -> None:
-    told = await visitor.post("/extract", {"text": LOG, "store": False}, status=200)
-    assert [(one["fact"]["type"], one["fact"]["turn"], one["action"]) for one in told["facts"]] == [
+    reported = await visitor.post("/extract", {"text": LOG, "store": False}, status=200)
+    assert [(item["fact"]["type"], item["fact"]["turn"], item["action"]) for item in reported["facts"]] == [
         ("preference", "1", ""),
         ("identity", "3", ""),
     ]
     done = await visitor.post("/extract", {"text": LOG, "session": "s1"}, status=200)
-    assert [one["action"] for one in done["facts"]] == ["created", "created"]
+    assert [item["action"] for item in done["facts"]] == ["created", "created"]
     again = await visitor.post("/extract", {"text": LOG, "session": "s1"}, status=200)
-    assert [one["action"] for one in again["facts"]] == ["unchanged", "unchanged"]
+    assert [item["action"] for item in again["facts"]] == ["unchanged", "unchanged"]
     await visitor.post("/undo", {"run": done["run"]}, status=200)
     assert (await visitor.get("/search", params={"q": "tea"}))["hits"] == []
 

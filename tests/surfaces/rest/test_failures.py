@@ -10,10 +10,10 @@ import pytest
 from fastapi import Depends, FastAPI, Response, WebSocket
 from fastapi.responses import StreamingResponse
 from starlette.applications import Starlette
-from tests.surfaces.rest.asking import Visitor
-from tests.surfaces.rest.documents import require_problem
+from tests.surfaces.rest.checked_client import Visitor
+from tests.surfaces.rest.openapi_document import require_problem
+from tests.surfaces.rest.raw_client import wired
 from tests.surfaces.rest.test_changes_socket import closed, listening, problem_of, refused
-from tests.surfaces.rest.wires import wired
 from websockets.exceptions import ConnectionClosed
 
 from scrubjay.errors import DiskFull, KeysUnavailable, ScrubjayError, StoreBusy
@@ -142,7 +142,7 @@ async def test_a_failure_is_told_as_one_and_written_down_once(
         assert record.name == "scrubjay.surfaces.http.auth_middleware"
         assert record.exc_info is not None
         assert str(record.exc_info[1]) == SECRET
-        assert [(one.status, one.request_id) for one in failing.passed] == [(500, "my-request-0001")]
+        assert [(item.status, item.request_id) for item in failing.passed] == [(500, "my-request-0001")]
         assert (await visitor.web.get("/healthz")).status_code == 200
 
 
@@ -161,14 +161,14 @@ async def test_an_error_of_ours_is_no_failure(
 async def test_an_answer_that_breaks_off_is_seen_to_be_broken_off(
     failing: Failing, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:
-    async with wired(failing.address) as wire:
-        await wire.say(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
-        heard = await wire.silence()
-        assert heard.startswith(b"HTTP/1.1 200")
-        assert b"one line" in heard
+    async with wired(failing.address) as raw:
+        await raw.say(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
+        received = await raw.silence()
+        assert received.startswith(b"HTTP/1.1 200")
+        assert b"one line" in received
         # The last chunk would have said that this is all.
-        assert not heard.endswith(b"0\r\n\r\n")
-        assert SECRET.encode() not in heard
+        assert not received.endswith(b"0\r\n\r\n")
+        assert SECRET.encode() not in received
     (record,) = _traces(caplog)
     assert record.name == "scrubjay.surfaces.http.auth_middleware"
 
@@ -176,8 +176,8 @@ async def test_an_answer_that_breaks_off_is_seen_to_be_broken_off(
 async def test_a_socket_that_fails_before_it_is_opened_is_refused(
     failing: Failing, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = problem_of(await refused(failing.address, path="/socket"), 500, "error")
-    assert SECRET not in str(told)
+    reported = problem_of(await refused(failing.address, path="/socket"), 500, "error")
+    assert SECRET not in str(reported)
     assert len(_traces(caplog)) == 1
     response = await refused(failing.address, path="/socket", ours="true")
     problem_of(response, 503, "keys_unavailable")

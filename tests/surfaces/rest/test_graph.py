@@ -1,7 +1,7 @@
 """What relations lead to, by REST."""
 
 import pytest
-from tests.surfaces.rest.asking import Visitor
+from tests.surfaces.rest.checked_client import Visitor
 
 
 @pytest.fixture
@@ -15,19 +15,19 @@ async def town(visitor: Visitor) -> Visitor:
 
 async def test_what_is_around_a_memory(town: Visitor) -> None:
     near = await town.get("/memories/ada/related")
-    assert [(one["name"], one["distance"]) for one in near["nodes"]] == [("ada", 0), ("acme", 1)]
-    assert [one["type"] for one in near["edges"]] == ["works_at"]
+    assert [(item["name"], item["distance"]) for item in near["nodes"]] == [("ada", 0), ("acme", 1)]
+    assert [item["type"] for item in near["edges"]] == ["works_at"]
     far = await town.get("/graph", params={"id": ["ada"], "depth": 2, "direction": "out"})
-    assert [one["name"] for one in far["nodes"]] == ["ada", "acme", "oslo"]
+    assert [item["name"] for item in far["nodes"]] == ["ada", "acme", "oslo"]
     narrow = await town.get("/graph", params={"id": ["oslo", "ada"], "type": ["sits_in"]})
-    assert [one["name"] for one in narrow["nodes"]] == ["oslo", "ada", "acme"]
+    assert [item["name"] for item in narrow["nodes"]] == ["oslo", "ada", "acme"]
     cut = await town.get("/graph", params={"id": "ada", "depth": 2, "limit": 2})
     assert cut["truncated"] is True
 
 
 async def test_a_way_from_one_to_another(town: Visitor) -> None:
-    found = await town.get("/graph/path", params={"from": "ada", "to": "oslo"})
-    assert [one["name"] for one in found["nodes"]] == ["ada", "acme", "oslo"]
+    results = await town.get("/graph/path", params={"from": "ada", "to": "oslo"})
+    assert [item["name"] for item in results["nodes"]] == ["ada", "acme", "oslo"]
     none = await town.get("/graph/path", params={"from": "oslo", "to": "ada", "direction": "out"})
     assert none == {"nodes": [], "edges": [], "truncated": False}
 

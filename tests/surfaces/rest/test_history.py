@@ -1,6 +1,6 @@
 """The past of a memory by REST, and ways back."""
 
-from tests.surfaces.rest.asking import Visitor
+from tests.surfaces.rest.checked_client import Visitor
 
 
 async def _revised(visitor: Visitor, times: int) -> str:
@@ -12,22 +12,22 @@ async def _revised(visitor: Visitor, times: int) -> str:
 
 async def test_versions_newest_first_and_page_by_page(visitor: Visitor) -> None:
     path = await _revised(visitor, 4)
-    told = await visitor.get(f"{path}/versions")
-    assert [one["number"] for one in told["versions"]] == [5, 4, 3, 2, 1]
-    assert [one["message"] for one in told["versions"]][:2] == ["change 5", "change 4"]
-    assert told["versions"][0]["memory"]["title"] == "Title 5"
+    reported = await visitor.get(f"{path}/versions")
+    assert [item["number"] for item in reported["versions"]] == [5, 4, 3, 2, 1]
+    assert [item["message"] for item in reported["versions"]][:2] == ["change 5", "change 4"]
+    assert reported["versions"][0]["memory"]["title"] == "Title 5"
     page = await visitor.get(f"{path}/versions", params={"limit": 2})
-    assert [one["number"] for one in page["versions"]] == [5, 4]
+    assert [item["number"] for item in page["versions"]] == [5, 4]
     page = await visitor.get(f"{path}/versions", params={"limit": 2, "before": 4})
-    assert [one["number"] for one in page["versions"]] == [3, 2]
+    assert [item["number"] for item in page["versions"]] == [3, 2]
     page = await visitor.get(f"{path}/versions", params={"before": 1})
     assert page["versions"] == []
 
 
 async def test_how_one_version_became_another(visitor: Visitor) -> None:
     path = await _revised(visitor, 2)
-    told = await visitor.get(f"{path}/diff", params={"from": 1, "to": 3})
-    (change,) = told["diff"]
+    reported = await visitor.get(f"{path}/diff", params={"from": 1, "to": 3})
+    (change,) = reported["diff"]
     assert (change["field"], change["before"], change["after"]) == ("title", "Title 1", "Title 3")
     (back,) = (await visitor.get(f"{path}/diff", params={"from": 3, "to": 1}))["diff"]
     assert (back["before"], back["after"]) == ("Title 3", "Title 1")
@@ -61,31 +61,31 @@ async def test_what_is_not_there_has_no_past(visitor: Visitor) -> None:
 
 
 async def test_undo_goes_by_agent(visitor: Visitor) -> None:
-    one, other = {"x-scrubjay-agent": "one"}, {"x-scrubjay-agent": "Zoë".encode()}
-    first = await visitor.post("/memories", {"text": "of one"}, status=201, headers=one)
+    item, other = {"x-scrubjay-agent": "one"}, {"x-scrubjay-agent": "Zoë".encode()}
+    first = await visitor.post("/memories", {"text": "of one"}, status=201, headers=item)
     second = await visitor.post("/memories", {"text": "of another"}, status=201, headers=other)
     assert (await visitor.get(f"/memories/{second['id']}"))["source"]["agent"] == "Zoë"
-    told = await visitor.post("/undo", {}, headers=one)
-    assert [done["id"] for done in told["done"]] == [first["id"]]
+    reported = await visitor.post("/undo", {}, headers=item)
+    assert [done["id"] for done in reported["done"]] == [first["id"]]
     assert (await visitor.get(f"/memories/{first['id']}"))["state"] == "trashed"
     assert "state" not in await visitor.get(f"/memories/{second['id']}")
-    told = await visitor.post("/undo", {}, headers=other)
-    assert [done["id"] for done in told["done"]] == [second["id"]]
-    await visitor.refused("POST", "/undo", 404, "not_found", json={}, headers=one)
+    reported = await visitor.post("/undo", {}, headers=other)
+    assert [done["id"] for done in reported["done"]] == [second["id"]]
+    await visitor.refused("POST", "/undo", 404, "not_found", json={}, headers=item)
 
 
 async def test_without_a_name_whoever_comes_by_rest_is_one_agent(visitor: Visitor) -> None:
-    told = await visitor.remember("of nobody")
-    assert (await visitor.get(f"/memories/{told['id']}"))["source"]["agent"] == "rest"
-    assert [done["id"] for done in (await visitor.post("/undo", {}))["done"]] == [told["id"]]
+    reported = await visitor.remember("of nobody")
+    assert (await visitor.get(f"/memories/{reported['id']}"))["source"]["agent"] == "rest"
+    assert [done["id"] for done in (await visitor.post("/undo", {}))["done"]] == [reported["id"]]
 
 
 async def test_a_named_run_is_taken_back_together(visitor: Visitor) -> None:
     run = {"x-scrubjay-run": "tidying"}
     ids = [(await visitor.post("/memories", {"text": f"text {n}"}, status=201, headers=run))["id"] for n in range(3)]
     await visitor.remember("of another run")
-    told = await visitor.post("/undo", {"run": "tidying"})
-    assert told["run"] == "tidying"
-    assert {done["id"] for done in told["done"]} == set(ids)
+    reported = await visitor.post("/undo", {"run": "tidying"})
+    assert reported["run"] == "tidying"
+    assert {done["id"] for done in reported["done"]} == set(ids)
     assert (await visitor.get("/status"))["memories"] == {"live": 1, "trashed": 3}
     await visitor.refused("POST", "/undo", 404, "not_found", json={"run": "nobody's"})

@@ -1,9 +1,9 @@
 """Host and Origin are looked at on every route, before anything else is."""
 
 import pytest
-from tests.surfaces.rest.asking import Visitor
-from tests.surfaces.rest.documents import document
-from tests.surfaces.rest.wires import Wire, wired
+from tests.surfaces.rest.checked_client import Visitor
+from tests.surfaces.rest.openapi_document import document
+from tests.surfaces.rest.raw_client import RawClient, wired
 
 from scrubjay.surfaces.daemon.serve import Running
 
@@ -47,13 +47,13 @@ FOREIGN: list[tuple[list[str], str]] = [
 @pytest.mark.parametrize(("headers", "which"), FOREIGN, ids=lambda given: str(given)[:60])
 async def test_a_page_of_another_site_is_kept_out_everywhere(served: Running, headers: list[str], which: str) -> None:
     lines = [line.replace("own", served.http) for line in headers]
-    async with wired(served.http) as wire:
+    async with wired(served.http) as raw:
         for method, path in ROUTES:
-            await wire.say(_request(method, path, *lines))
+            await raw.say(_request(method, path, *lines))
             if method == "HEAD":
-                assert b"403" in await _head(wire)
+                assert b"403" in await _head(raw)
                 continue
-            reply = await wire.hear()
+            reply = await raw.hear()
             assert (reply.status, reply.problem["code"]) == (403, "not_allowed"), (method, path)
             assert reply.problem["header"] == which
 
@@ -62,18 +62,18 @@ async def test_a_page_of_another_site_is_kept_out_everywhere(served: Running, he
 async def test_nor_by_a_websocket(served: Running, which: str) -> None:
     handshake = ["connection: upgrade", "upgrade: websocket", "sec-websocket-version: 13"]
     key = "sec-websocket-key: " + "A" * 22 + "=="
-    async with wired(served.http) as wire:
+    async with wired(served.http) as raw:
         lines = ["GET /api/v1/changes HTTP/1.1", *which.split("\r\n"), *handshake, key]
-        await wire.say(("\r\n".join(lines) + "\r\n\r\n").encode())
-        reply = await wire.hear()
+        await raw.say(("\r\n".join(lines) + "\r\n\r\n").encode())
+        reply = await raw.hear()
         assert (reply.status, reply.problem["code"]) == (403, "not_allowed")
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "LOCALHOST", "[::1]", "localhost:", "127.0.0.1:99"])
 async def test_it_is_known_by_these_names(served: Running, name: str) -> None:
-    async with wired(served.http) as wire:
-        await wire.say(_request("GET", "/healthz", f"host: {name}"))
-        assert (await wire.hear()).status == 200
+    async with wired(served.http) as raw:
+        await raw.say(_request("GET", "/healthz", f"host: {name}"))
+        assert (await raw.hear()).status == 200
 
 
 async def test_its_own_page_is_let_in(visitor: Visitor) -> None:
@@ -90,5 +90,5 @@ def _request(method: str, path: str, *headers: str) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n{}").encode()
 
 
-async def _head(wire: Wire) -> bytes:
-    return await wire._reader.readuntil(b"\r\n\r\n")
+async def _head(raw: RawClient) -> bytes:
+    return await raw._reader.readuntil(b"\r\n\r\n")

@@ -1,7 +1,7 @@
 """Edges between memories by REST."""
 
 import pytest
-from tests.surfaces.rest.asking import Visitor
+from tests.surfaces.rest.checked_client import Visitor
 
 
 @pytest.fixture
@@ -13,11 +13,11 @@ async def ends(visitor: Visitor) -> tuple[str, str]:
 
 async def test_an_edge_is_made_seen_and_removed(visitor: Visitor, ends: tuple[str, str]) -> None:
     body = {"target": "two", "relation": "knows", "text": "since school", "strength": 1, "metadata": {"a": [None]}}
-    told = await visitor.post("/memories/one/links", body, status=201)
-    assert (told["action"], told["source"], told["target"]) == ("created", *ends)
-    found = await visitor.get("/memories/one/links")
-    assert (found["id"], found["name"]) == (ends[0], "one")
-    (edge,) = found["links"]
+    reported = await visitor.post("/memories/one/links", body, status=201)
+    assert (reported["action"], reported["source"], reported["target"]) == ("created", *ends)
+    results = await visitor.get("/memories/one/links")
+    assert (results["id"], results["name"]) == (ends[0], "one")
+    (edge,) = results["links"]
     assert (edge["type"], edge["text"], edge["strength"], edge["metadata"]) == (
         "knows",
         "since school",
@@ -40,8 +40,8 @@ async def test_an_edge_that_is_there_already_is_not_new(visitor: Visitor, ends: 
 
 async def test_a_link_goes_away_from_both_ends(visitor: Visitor, ends: tuple[str, str]) -> None:
     await visitor.post("/memories/one/links", {"target": "two"}, status=201)
-    told = (await visitor.ask("DELETE", "/memories/two/links", params={"target": "one"})).json()
-    assert (told["source_links"], told["target_links"]) == ([], [])
+    reported = (await visitor.ask("DELETE", "/memories/two/links", params={"target": "one"})).json()
+    assert (reported["source_links"], reported["target_links"]) == ([], [])
 
 
 async def test_what_is_not_there_cannot_be_related(visitor: Visitor, ends: tuple[str, str]) -> None:
@@ -52,8 +52,8 @@ async def test_what_is_not_there_cannot_be_related(visitor: Visitor, ends: tuple
 
 
 async def test_removing_an_edge_that_is_not_there(visitor: Visitor, ends: tuple[str, str]) -> None:
-    told = await visitor.ask("DELETE", "/memories/one/links", params={"target": "two"})
-    assert told.json()["action"] == "unchanged"
+    reported = await visitor.ask("DELETE", "/memories/one/links", params={"target": "two"})
+    assert reported.json()["action"] == "unchanged"
 
 
 async def test_an_edge_needs_two_ends_and_a_kind(visitor: Visitor, ends: tuple[str, str]) -> None:

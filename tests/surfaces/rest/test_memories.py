@@ -4,20 +4,20 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from tests.surfaces.rest.asking import API, Visitor
+from tests.surfaces.rest.checked_client import API, Visitor
 
 TEXT = "Sarah prefers voice calls to mail"
 
 
 async def test_a_new_memory_is_created_where_the_answer_says(visitor: Visitor) -> None:
     response = await visitor.ask("POST", "/memories", status=201, json={"text": TEXT, "tags": ["contact"]})
-    told = response.json()
-    assert (told["action"], told["version"], told["tags"][0]) == ("created", 1, "contact")
+    reported = response.json()
+    assert (reported["action"], reported["version"], reported["tags"][0]) == ("created", 1, "contact")
     assert response.headers["etag"] == '"1"'
     place = response.headers["location"]
-    assert place == f"{API}/memories/{told['id']}?space={visitor.space}"
-    found = (await visitor.web.get(place)).json()
-    assert (found["id"], found["content"], found["space"]) == (told["id"], TEXT, visitor.space)
+    assert place == f"{API}/memories/{reported['id']}?space={visitor.space}"
+    results = (await visitor.web.get(place)).json()
+    assert (results["id"], results["content"], results["space"]) == (reported["id"], TEXT, visitor.space)
 
 
 async def test_in_the_space_of_its_own_a_memory_needs_no_space_to_be_found(visitor: Visitor) -> None:
@@ -42,55 +42,55 @@ async def test_a_dry_run_keeps_nothing(visitor: Visitor) -> None:
 
 
 async def test_all_that_can_be_said_of_a_memory_is_kept(visitor: Visitor) -> None:
-    given: dict[str, Any] = {
+    inputs: dict[str, Any] = {
         "text": TEXT, "title": "How to reach Sarah", "kind": "preference", "name": "reach-sarah", "entities": ["Sarah"],
         "observations": ["She is in the office on Mondays"], "tags": ["contact"], "category": "people",
         "project": "acme", "scope": "team", "pinned": True, "expires_at": "2099-01-01T00:00:00Z",
         "remind_at": "2098-01-01T00:00:00Z", "metadata": {"a": None, "b": [1, {"c": 0.5}], "ü": "é"},
         "source": {"session": "s1", "agent": "tester", "at": "2026-01-01T00:00:00Z", "trust": "user"},
     }  # fmt: skip
-    told = await visitor.post("/memories", given, status=201)
-    found = await visitor.get(f"/memories/{told['id']}")
+    reported = await visitor.post("/memories", inputs, status=201)
+    results = await visitor.get(f"/memories/{reported['id']}")
     for name in ("title", "kind", "name", "tags", "category", "project", "scope", "pinned", "metadata"):
-        assert found[name] == given[name]
-    assert (found["expires_at"], found["remind_at"]) == (given["expires_at"], given["remind_at"])
-    assert found["entity"] == "Sarah"
-    assert [one["text"] for one in found["observations"]] == given["observations"]
-    assert (found["source"]["session"], found["source"]["trust"]) == ("s1", "user")
+        assert results[name] == inputs[name]
+    assert (results["expires_at"], results["remind_at"]) == (inputs["expires_at"], inputs["remind_at"])
+    assert results["entity"] == "Sarah"
+    assert [item["text"] for item in results["observations"]] == inputs["observations"]
+    assert (results["source"]["session"], results["source"]["trust"]) == ("s1", "user")
 
 
 async def test_a_memory_is_read_by_id_name_or_title(visitor: Visitor) -> None:
-    told = await visitor.remember(TEXT, title="Wie man Søren erreicht: 100 % sicher?", name="reach-søren")
-    for ref in (told["id"], "reach-søren", "Wie man Søren erreicht: 100 % sicher?"):
+    reported = await visitor.remember(TEXT, title="Wie man Søren erreicht: 100 % sicher?", name="reach-søren")
+    for ref in (reported["id"], "reach-søren", "Wie man Søren erreicht: 100 % sicher?"):
         response = await visitor.ask("GET", f"/memories/{quote(ref, safe='')}")
-        assert response.json()["id"] == told["id"]
+        assert response.json()["id"] == reported["id"]
         assert response.headers["etag"] == '"1"'
 
 
 async def test_a_memory_that_the_caller_has_is_not_sent_again(visitor: Visitor) -> None:
-    told = await visitor.remember(TEXT)
-    path = f"/memories/{told['id']}"
-    for known in ('"1"', 'W/"1"', '"7", "1"', "*"):
-        response = await visitor.ask("GET", path, status=304, headers={"if-none-match": known})
+    reported = await visitor.remember(TEXT)
+    path = f"/memories/{reported['id']}"
+    for existing in ('"1"', 'W/"1"', '"7", "1"', "*"):
+        response = await visitor.ask("GET", path, status=304, headers={"if-none-match": existing})
         assert response.headers["etag"] == '"1"'
     for other in ('"2"', '"11"', '"0"', "1"):
         await visitor.ask("GET", path, headers={"if-none-match": other})
 
 
 async def test_markdown_for_those_who_ask_for_it(visitor: Visitor) -> None:
-    told = await visitor.remember(TEXT, title="How to reach Sarah")
+    reported = await visitor.remember(TEXT, title="How to reach Sarah")
     for accept in ("text/markdown", "Text/Markdown;q=0.9, */*;q=0.1"):
-        response = await visitor.ask("GET", f"/memories/{told['id']}", headers={"accept": accept})
+        response = await visitor.ask("GET", f"/memories/{reported['id']}", headers={"accept": accept})
         assert response.headers["content-type"] == "text/markdown; charset=utf-8"
         assert response.headers["vary"] == "accept"
         assert response.text.startswith("# How to reach Sarah")
         assert TEXT in response.text
-    assert (await visitor.ask("GET", f"/memories/{told['id']}")).headers["vary"] == "accept"
+    assert (await visitor.ask("GET", f"/memories/{reported['id']}")).headers["vary"] == "accept"
 
 
 async def test_an_earlier_version_is_read(visitor: Visitor) -> None:
-    told = await visitor.remember(TEXT)
-    path = f"/memories/{told['id']}"
+    reported = await visitor.remember(TEXT)
+    path = f"/memories/{reported['id']}"
     await visitor.ask("PATCH", path, json={"content": "Sarah prefers mail"})
     first = await visitor.ask("GET", path, params={"version": 1})
     assert (first.json()["content"], first.headers["etag"]) == (TEXT, '"1"')
@@ -116,20 +116,20 @@ async def test_who_means_several_is_asked_which(visitor: Visitor) -> None:
 
 async def test_several_are_read_at_once(visitor: Visitor) -> None:
     ids = [(await visitor.remember(f"text number {number}"))["id"] for number in range(3)]
-    told = await visitor.post("/memories/read", {"ids": [*ids, "nobody"], "format": "plain"})
-    assert [one["id"] for one in told["memories"]] == ids
-    assert len(told["texts"]) == 3
-    assert [one["ref"] for one in told["missing"]] == ["nobody"]
-    told = await visitor.post("/memories/read", {"ids": ids[:1], "format": "json"})
-    assert told["memories"][0]["content"] == "text number 0"
+    reported = await visitor.post("/memories/read", {"ids": [*ids, "nobody"], "format": "plain"})
+    assert [item["id"] for item in reported["memories"]] == ids
+    assert len(reported["texts"]) == 3
+    assert [item["ref"] for item in reported["missing"]] == ["nobody"]
+    reported = await visitor.post("/memories/read", {"ids": ids[:1], "format": "json"})
+    assert reported["memories"][0]["content"] == "text number 0"
     await visitor.ask("PATCH", f"/memories/{ids[0]}", json={"title": "Other"})
-    told = await visitor.post("/memories/read", {"ids": ids[:1], "version": 1})
-    assert told["memories"][0]["version"] == 1
+    reported = await visitor.post("/memories/read", {"ids": ids[:1], "version": 1})
+    assert reported["memories"][0]["version"] == 1
 
 
 async def test_a_memory_is_revised(visitor: Visitor) -> None:
-    told = await visitor.remember(TEXT, tags=["contact"], observations=["old"], expires_at="2099-01-01")
-    path = f"/memories/{told['id']}"
+    reported = await visitor.remember(TEXT, tags=["contact"], observations=["old"], expires_at="2099-01-01")
+    path = f"/memories/{reported['id']}"
     response = await visitor.ask(
         "PATCH", path,
         json={
@@ -138,11 +138,11 @@ async def test_a_memory_is_revised(visitor: Visitor) -> None:
         },
     )  # fmt: skip
     assert (response.json()["action"], response.headers["etag"]) == ("updated", '"2"')
-    found = await visitor.get(path)
-    assert (found["title"], found["content"], found["tier"]) == ("Reaching Sarah", TEXT, "semantic")
-    assert "tags" not in found
-    assert "expires_at" not in found
-    assert [one["text"] for one in found["observations"]] == ["new"]
+    results = await visitor.get(path)
+    assert (results["title"], results["content"], results["tier"]) == ("Reaching Sarah", TEXT, "semantic")
+    assert "tags" not in results
+    assert "expires_at" not in results
+    assert [item["text"] for item in results["observations"]] == ["new"]
     versions = (await visitor.get(f"{path}/versions"))["versions"]
     assert versions[0]["message"] == "because"
 
@@ -154,8 +154,8 @@ async def test_a_name_that_is_taken_is_refused(visitor: Visitor) -> None:
 
 
 async def test_a_memory_goes_into_the_trash_and_comes_back_and_is_gone(visitor: Visitor) -> None:
-    told = await visitor.remember(TEXT)
-    path = f"/memories/{told['id']}"
+    reported = await visitor.remember(TEXT)
+    path = f"/memories/{reported['id']}"
     await visitor.refused("POST", f"{path}/purge", 409, "wrong_state")
     response = await visitor.ask("DELETE", path, params={"reason": "no longer true"})
     assert (response.json()["action"], response.headers["etag"]) == ("trashed", '"2"')
@@ -167,43 +167,43 @@ async def test_a_memory_goes_into_the_trash_and_comes_back_and_is_gone(visitor: 
     assert (await visitor.post(f"{path}/purge"))["action"] == "purged"
     await visitor.refused("GET", path, 404, "not_found")
     for method, end in (("DELETE", ""), ("POST", "/restore"), ("POST", "/purge"), ("PATCH", "")):
-        given: dict[str, Any] = {"json": {}} if method == "PATCH" else {}
-        await visitor.refused(method, f"{path}{end}", 404, "not_found", **given)
+        inputs: dict[str, Any] = {"json": {}} if method == "PATCH" else {}
+        await visitor.refused(method, f"{path}{end}", 404, "not_found", **inputs)
 
 
 async def test_what_was_made_from_one_text_can_go_together(visitor: Visitor) -> None:
-    told = await visitor.remember(TEXT, entities=["Sarah", "Acme"])
-    assert len(told["ids"]) == 2
-    await visitor.ask("DELETE", f"/memories/{told['id']}", params={"group": "true"})
-    for one in told["ids"]:
-        assert (await visitor.get(f"/memories/{one}"))["state"] == "trashed"
+    reported = await visitor.remember(TEXT, entities=["Sarah", "Acme"])
+    assert len(reported["ids"]) == 2
+    await visitor.ask("DELETE", f"/memories/{reported['id']}", params={"group": "true"})
+    for item in reported["ids"]:
+        assert (await visitor.get(f"/memories/{item}"))["state"] == "trashed"
 
 
 @pytest.mark.parametrize("verb", ["forget", "restore", "purge"])
 async def test_many_by_a_filter_and_none_in_a_dry_run(visitor: Visitor, verb: str) -> None:
     ids = {(await visitor.remember(f"text {number}", tags=["old"]))["id"] for number in range(3)}
-    kept = (await visitor.remember("stays", tags=["new"]))["id"]
+    stored = (await visitor.remember("stays", tags=["new"]))["id"]
     if verb != "forget":
         await visitor.post("/memories/forget", {"filter": {"tags": ["old"]}})
     action = {"forget": "trashed", "restore": "restored", "purge": "purged"}[verb]
-    wanted = {"filter": {"any_tags": ["old"]}, "reason": "too old"}
-    told = await visitor.post(f"/memories/{verb}", {**wanted, "dry_run": True})
-    assert told["dry_run"] is True
+    expected = {"filter": {"any_tags": ["old"]}, "reason": "too old"}
+    reported = await visitor.post(f"/memories/{verb}", {**expected, "dry_run": True})
+    assert reported["dry_run"] is True
     before = (await visitor.get("/status"))["memories"]
     assert before == ({"live": 4} if verb == "forget" else {"live": 1, "trashed": 3})
-    told = await visitor.post(f"/memories/{verb}", wanted)
-    assert {one["id"] for one in told["done"]} == ids
-    assert {one["action"] for one in told["done"]} == {action}
+    reported = await visitor.post(f"/memories/{verb}", expected)
+    assert {item["id"] for item in reported["done"]} == ids
+    assert {item["action"] for item in reported["done"]} == {action}
     after = (await visitor.get("/status"))["memories"]
     assert after == {"forget": {"live": 1, "trashed": 3}, "restore": {"live": 4}, "purge": {"live": 1}}[verb]
-    assert "state" not in await visitor.get(f"/memories/{kept}")
+    assert "state" not in await visitor.get(f"/memories/{stored}")
 
 
 async def test_many_by_name_and_what_is_missing(visitor: Visitor) -> None:
     await visitor.remember("one", name="one")
-    told = await visitor.post("/memories/forget", {"ids": ["one", "nobody"], "group": True})
-    assert [one["name"] for one in told["done"]] == ["one"]
-    assert [one["ref"] for one in told["missing"]] == ["nobody"]
+    reported = await visitor.post("/memories/forget", {"ids": ["one", "nobody"], "group": True})
+    assert [item["name"] for item in reported["done"]] == ["one"]
+    assert [item["ref"] for item in reported["missing"]] == ["nobody"]
 
 
 @pytest.mark.parametrize("verb", ["forget", "restore", "purge"])

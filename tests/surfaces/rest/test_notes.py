@@ -3,8 +3,8 @@
 from pathlib import Path
 from urllib.parse import quote
 
-from tests.surfaces.daemons import background_daemon
-from tests.surfaces.rest.asking import Visitor, visiting
+from tests.surfaces.background_daemon import background_daemon
+from tests.surfaces.rest.checked_client import Visitor, visiting
 
 from scrubjay.settings import Settings
 
@@ -13,12 +13,12 @@ CONTENT = "# Sarah\n\nShe prefers **voice calls** to mail, says [[Paul]].\n"
 
 
 async def test_a_note_is_written_read_edited_and_found(visitor: Visitor) -> None:
-    given = {"title": TITLE, "content": CONTENT, "tags": ["contact"], "category": "people/friends"}
-    response = await visitor.ask("POST", "/notes", status=201, json=given, headers={"idempotency-key": "note-1"})
+    inputs = {"title": TITLE, "content": CONTENT, "tags": ["contact"], "category": "people/friends"}
+    response = await visitor.ask("POST", "/notes", status=201, json=inputs, headers={"idempotency-key": "note-1"})
     made = response.json()
     assert (response.headers["etag"], made["file_path"]) == ('"1"', "")
     assert response.headers["location"].startswith(f"/api/v1/notes/{made['id']}?space=")
-    again = await visitor.ask("POST", "/notes", status=201, json=given, headers={"idempotency-key": "note-1"})
+    again = await visitor.ask("POST", "/notes", status=201, json=inputs, headers={"idempotency-key": "note-1"})
     assert again.json()["id"] == made["id"]
     read = await visitor.get(f"/notes/{quote(TITLE)}")
     assert (read["id"], read["content"], read["category"]) == (made["id"], CONTENT, "people/friends")
@@ -31,8 +31,8 @@ async def test_a_note_is_written_read_edited_and_found(visitor: Visitor) -> None
     await visitor.refused(
         "PATCH", f"/notes/{made['id']}", 412, "stale_version", json={"title": "x"}, headers={"if-match": '"1"'}
     )
-    found = await visitor.get("/notes/search", params={"q": '"voice calls"', "category": "people", "tags": ["phone"]})
-    assert [(one["id"], "**voice calls**" in one["snippet"]) for one in found["results"]] == [(made["id"], True)]
+    results = await visitor.get("/notes/search", params={"q": '"voice calls"', "category": "people", "tags": ["phone"]})
+    assert [(item["id"], "**voice calls**" in item["snippet"]) for item in results["results"]] == [(made["id"], True)]
     assert (await visitor.get("/notes/search", params={"q": "voice", "tags": ["mail"]}))["results"] == []
 
 
@@ -43,12 +43,12 @@ async def test_notes_are_linked_reviewed_and_looked_around_in(visitor: Visitor) 
     assert (linked["source_links"], linked["target_links"]) == ([ideas["id"]], [sarah["id"]])
     assert linked["markdown_link"] == f"[[a-b-ideas-{ideas['id']}|hers]]"
     back = await visitor.get("/notes/Ideas/backlinks")
-    assert [(one["id"], one["text"]) for one in back["backlinks"]] == [(sarah["id"], "hers")]
+    assert [(item["id"], item["text"]) for item in back["backlinks"]] == [(sarah["id"], "hers")]
     lost = (await visitor.get("/notes/broken-links"))["links"]
-    assert [(one["id"], one["target"]) for one in lost] == [(sarah["id"], "Paul")]
+    assert [(item["id"], item["target"]) for item in lost] == [(sarah["id"], "Paul")]
     gone = (await visitor.ask("DELETE", "/notes/Ideas/links", params={"target": "Sarah"})).json()
     assert (gone["action"], gone["source_links"]) == ("removed", [])
-    assert {one["id"] for one in (await visitor.get("/notes/due", params={"days": 0}))["notes"]} == {
+    assert {item["id"] for item in (await visitor.get("/notes/due", params={"days": 0}))["notes"]} == {
         sarah["id"],
         ideas["id"],
     }
@@ -56,7 +56,7 @@ async def test_notes_are_linked_reviewed_and_looked_around_in(visitor: Visitor) 
     reviewed = await visitor.post("/notes/Ideas/review")
     assert (reviewed["id"], reviewed["version"]) == (ideas["id"], 2)
     assert [
-        (one["path"], one["notes"], one["total"]) for one in (await visitor.get("/notes/categories"))["categories"]
+        (item["path"], item["notes"], item["total"]) for item in (await visitor.get("/notes/categories"))["categories"]
     ] == [
         ("a", 0, 1),
         ("a/b", 1, 1),

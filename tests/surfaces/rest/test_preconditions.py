@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.surfaces.rest.asking import Visitor
+from tests.surfaces.rest.checked_client import Visitor
 
 TEXT = "Sarah prefers voice calls to mail"
 
@@ -19,7 +19,7 @@ async def test_a_change_that_goes_by_the_current_version_is_made(visitor: Visito
 async def test_a_change_that_goes_by_an_older_version_is_refused(visitor: Visitor) -> None:
     path = f"/memories/{(await visitor.remember(TEXT))['id']}"
     await visitor.ask("PATCH", path, json={"title": "First"})
-    for method, end, given in (
+    for method, end, inputs in (
         ("PATCH", "", {"json": {"title": "Second"}}),
         ("DELETE", "", {}),
         ("POST", "/revert", {"json": {"to": 1}}),
@@ -27,11 +27,11 @@ async def test_a_change_that_goes_by_an_older_version_is_refused(visitor: Visito
         ("POST", "/purge", {}),
     ):
         problem = await visitor.refused(
-            method, f"{path}{end}", 412, "stale_version", headers={"if-match": '"1"'}, **given
+            method, f"{path}{end}", 412, "stale_version", headers={"if-match": '"1"'}, **inputs
         )
         assert (problem["expected"], problem["current"]) == (1, 2)
-    found = await visitor.get(path)
-    assert (found["title"], found["version"]) == ("First", 2)
+    results = await visitor.get(path)
+    assert (results["title"], results["version"]) == ("First", 2)
     for method, end, version in (("DELETE", "", 3), ("POST", "/restore", 4)):
         response = await visitor.ask(method, f"{path}{end}", headers={"if-match": f'"{version - 1}"'})
         assert response.headers["etag"] == f'"{version}"'
@@ -41,8 +41,8 @@ async def test_a_change_that_goes_by_an_older_version_is_refused(visitor: Visito
 async def test_what_names_no_version_is_refused(visitor: Visitor, match: str) -> None:
     path = f"/memories/{(await visitor.remember(TEXT))['id']}"
     header = {"if-match": match.encode("latin-1")}
-    for method, given in (("PATCH", {"json": {"title": "Other"}}), ("DELETE", {})):
-        problem = await visitor.refused(method, path, 422, "invalid_input", headers=header, **given)
+    for method, inputs in (("PATCH", {"json": {"title": "Other"}}), ("DELETE", {})):
+        problem = await visitor.refused(method, path, 422, "invalid_input", headers=header, **inputs)
         assert problem["field"] == "If-Match"
     assert (await visitor.get(path))["version"] == 1
 

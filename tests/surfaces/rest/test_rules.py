@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from tests.surfaces.rest.asking import Visitor
-from tests.surfaces.rest.documents import document
+from tests.surfaces.rest.checked_client import Visitor
+from tests.surfaces.rest.openapi_document import document
 
 from scrubjay.model import rules
 from scrubjay.model.rules import Rules
@@ -45,12 +45,12 @@ async def test_what_is_no_rule_is_refused(visitor: Visitor, wrong: dict[str, Any
 
 
 def test_the_description_knows_every_rule_and_its_choices() -> None:
-    asked = document()["components"]["schemas"]["RulesAsked"]["properties"]
-    told = document()["components"]["schemas"]["Rules"]["properties"]
-    assert list(asked) == list(told) == list(Rules().as_json)
-    values = {name: one["anyOf"][0] for name, one in asked.items()}
-    assert {name: tuple(one["enum"]) for name, one in values.items() if "enum" in one} == rules.CHOICES
-    bounds = {name: (one["minimum"], one["maximum"]) for name, one in values.items() if one["type"] == "integer"}
+    request = document()["components"]["schemas"]["RulesAsked"]["properties"]
+    reported = document()["components"]["schemas"]["Rules"]["properties"]
+    assert list(request) == list(reported) == list(Rules().as_json)
+    values = {name: item["anyOf"][0] for name, item in request.items()}
+    assert {name: tuple(item["enum"]) for name, item in values.items() if "enum" in item} == rules.CHOICES
+    bounds = {name: (item["minimum"], item["maximum"]) for name, item in values.items() if item["type"] == "integer"}
     assert bounds == rules.BOUNDS
 
 
@@ -59,18 +59,18 @@ async def test_what_waits_is_approved_or_declined(visitor: Visitor) -> None:
     first = await visitor.remember(TEXT, name="kiln", source={"method": "agent"})
     second = await visitor.remember(SECOND, name="wool", source={"method": "agent"})
     waiting = (await visitor.get("/inbox"))["memories"]
-    assert {(one["id"], one["state"]) for one in waiting} == {(first["id"], "waiting"), (second["id"], "waiting")}
+    assert {(item["id"], item["state"]) for item in waiting} == {(first["id"], "waiting"), (second["id"], "waiting")}
     assert len((await visitor.get("/inbox", params={"limit": 1}))["memories"]) == 1
     assert (await visitor.get("/search", params={"q": "kiln wool"}))["hits"] == []
     rehearsed = await visitor.post("/inbox/approve", {"ids": [first["id"]], "dry_run": True})
     assert rehearsed["dry_run"]
     approved = await visitor.post("/inbox/approve", {"ids": [first["id"], "nobody"]})
-    assert [(one["action"], one["id"]) for one in approved["done"]] == [("approved", first["id"])]
-    assert [one["ref"] for one in approved["missing"]] == ["nobody"]
+    assert [(item["action"], item["id"]) for item in approved["done"]] == [("approved", first["id"])]
+    assert [item["ref"] for item in approved["missing"]] == ["nobody"]
     declined = await visitor.post("/inbox/decline", {"ids": [second["id"]], "reason": "not so"})
-    assert [one["id"] for one in declined["done"]] == [second["id"]]
+    assert [item["id"] for item in declined["done"]] == [second["id"]]
     assert (await visitor.get("/inbox"))["memories"] == []
-    assert [one["name"] for one in (await visitor.get("/search", params={"q": "kiln wool"}))["hits"]] == ["kiln"]
+    assert [item["name"] for item in (await visitor.get("/search", params={"q": "kiln wool"}))["hits"]] == ["kiln"]
     assert (await visitor.get(f"/memories/{second['id']}"))["state"] == "trashed"
 
 

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from tests.surfaces.rest.asking import Visitor
+from tests.surfaces.rest.checked_client import Visitor
 
 
 async def _fill(visitor: Visitor, count: int) -> list[str]:
@@ -38,11 +38,11 @@ async def test_a_cursor_leads_through_every_page_once(visitor: Visitor, by: str,
     seen: list[str] = []
     cursor = ""
     for _ in range(20):
-        asked: dict[str, Any] = {"limit": 3, "cursor": cursor, "max_tokens": 100_000}
+        request: dict[str, Any] = {"limit": 3, "cursor": cursor, "max_tokens": 100_000}
         page = (
-            await visitor.get("/search", params={"q": query, **asked})
+            await visitor.get("/search", params={"q": query, **request})
             if by == "GET"
-            else await visitor.post("/search", {"query": query, **asked})
+            else await visitor.post("/search", {"query": query, **request})
         )
         assert len(page["hits"]) <= 3
         seen += [hit["id"] for hit in page["hits"]]
@@ -55,9 +55,9 @@ async def test_a_cursor_leads_through_every_page_once(visitor: Visitor, by: str,
 @pytest.mark.parametrize("cursor", ["x", "bm9uc2Vuc2U", "é" * 10, "\x00", "A" * 1000])
 async def test_a_cursor_that_nobody_gave_is_refused(visitor: Visitor, cursor: str) -> None:
     await _fill(visitor, 2)
-    for given in ({"params": {"cursor": cursor}}, {"json": {"cursor": cursor}}):
-        method = "GET" if "params" in given else "POST"
-        problem = await visitor.refused(method, "/search", 422, "invalid_input", **given)
+    for inputs in ({"params": {"cursor": cursor}}, {"json": {"cursor": cursor}}):
+        method = "GET" if "params" in inputs else "POST"
+        problem = await visitor.refused(method, "/search", 422, "invalid_input", **inputs)
         assert problem["field"] == "cursor"
 
 
@@ -123,23 +123,23 @@ async def test_the_whole_memory_and_the_reasons_on_request(visitor: Visitor) -> 
 async def test_neighbours_come_along_on_request(visitor: Visitor) -> None:
     for text in ("Shall we go?", "On Monday!", "At ten?"):
         await visitor.remember(text, source={"session": "talk"})
-    asked: dict[str, Any] = {"contains": "monday", "around": 1, "today": "2026-05-31"}
-    for page in (await visitor.get("/search", params=asked), await visitor.post("/search", asked)):
+    request: dict[str, Any] = {"contains": "monday", "around": 1, "today": "2026-05-31"}
+    for page in (await visitor.get("/search", params=request), await visitor.post("/search", request)):
         (hit,) = page["hits"]
-        assert [(one["place"], one["passage"]) for one in hit["around"]] == [(-1, "Shall we go?"), (1, "At ten?")]
+        assert [(item["place"], item["passage"]) for item in hit["around"]] == [(-1, "Shall we go?"), (1, "At ten?")]
         assert {"id", "name", "date"} <= set(hit["around"][0])
     (hit,) = (await visitor.get("/search", params={"contains": "monday"}))["hits"]
     assert hit["around"] == []
 
 
 async def test_what_is_forgotten_is_never_chosen_by_what_it_contains(visitor: Visitor) -> None:
-    told = await visitor.remember("On Monday!", name="a")
+    reported = await visitor.remember("On Monday!", name="a")
     for name, value in (("contains", "monday"), ("today", "2026-05-31"), ("around", 1)):
         body = {"filter": {"kind": "note", name: value}}
         for verb in ("forget", "restore", "purge"):
             problem = await visitor.refused("POST", f"/memories/{verb}", 422, "invalid_input", json=body)
             assert problem["field"] == f"filter.{name}"
-    assert (await visitor.get(f"/memories/{told['id']}")).get("state", "live") == "live"
+    assert (await visitor.get(f"/memories/{reported['id']}")).get("state", "live") == "live"
 
 
 async def test_a_long_cursor_goes_into_a_body(visitor: Visitor) -> None:
@@ -168,14 +168,16 @@ async def test_several_spaces_are_searched_together_and_every_hit_names_its_own(
     spaces = [f"{visitor.space}-{letter}" for letter in "abc"]
     for space in spaces:
         await visitor.post("/memories", {"text": f"the lighthouse of {space}"}, status=201, params={"space": space})
-    for wanted in (spaces, spaces[1:], spaces[:1]):
+    for expected in (spaces, spaces[1:], spaces[:1]):
         for page in (
-            await visitor.get("/search", params={"q": "lighthouse", "space": wanted}),
-            await visitor.post("/search", {"query": "lighthouse"}, params={"space": wanted}),
+            await visitor.get("/search", params={"q": "lighthouse", "space": expected}),
+            await visitor.post("/search", {"query": "lighthouse"}, params={"space": expected}),
         ):
-            assert {hit["space"] for hit in page["hits"]} == set(wanted)
-    found = await visitor.post("/memories/read", {"ids": [f"the-lighthouse-of-{spaces[2]}"]}, params={"space": spaces})
-    assert found["memories"][0]["space"] == spaces[2]
+            assert {hit["space"] for hit in page["hits"]} == set(expected)
+    results = await visitor.post(
+        "/memories/read", {"ids": [f"the-lighthouse-of-{spaces[2]}"]}, params={"space": spaces}
+    )
+    assert results["memories"][0]["space"] == spaces[2]
 
 
 async def test_a_space_that_nobody_wrote_to_is_empty(visitor: Visitor) -> None:

@@ -5,9 +5,9 @@ import socket
 from dataclasses import replace
 
 import pytest
-from tests.surfaces.rest.asking import visiting
-from tests.surfaces.rest.shops import open_shop
-from tests.surfaces.rest.wires import wired
+from tests.surfaces.rest.checked_client import visiting
+from tests.surfaces.rest.http_stack import open_stack
+from tests.surfaces.rest.raw_client import wired
 
 from scrubjay.app import open_engine
 from scrubjay.errors import InvalidInput
@@ -66,13 +66,13 @@ def test_an_address_that_is_taken() -> None:
 
 async def test_elsewhere_nobody_is_served_before_there_is_a_token(settings: Settings, elsewhere: str) -> None:
     with pytest.raises(InvalidInput, match="scrubjay tokens create"):
-        async with open_shop(settings, http=elsewhere):
+        async with open_stack(settings, http=elsewhere):
             pass
     async with open_engine(settings) as engine:
         made = await engine.create_token(TokenRequest(name="gone", spaces=("work",)))
         await engine.revoke_token(made.token.id)
     with pytest.raises(InvalidInput, match="scrubjay tokens create"):
-        async with open_shop(settings, http=elsewhere):
+        async with open_stack(settings, http=elsewhere):
             pass
 
 
@@ -82,13 +82,13 @@ async def test_elsewhere_everyone_is_asked_for_a_token(
     async with open_engine(settings) as engine:
         made = await engine.create_token(TokenRequest(name="laptop", spaces=("work",)))
     settings = replace(settings, hosts="memory.example.org, Other.example.org")
-    async with open_shop(settings, http=elsewhere) as shop:
+    async with open_stack(settings, http=elsewhere) as stack:
         assert any("TLS" in record.message for record in caplog.records)
-        async with visiting(shop.address) as visitor:
+        async with visiting(stack.address) as visitor:
             await visitor.refused("GET", "/status", 401, "not_admitted")
-        async with visiting(shop.address, token=made.secret) as visitor:
+        async with visiting(stack.address, token=made.secret) as visitor:
             await visitor.ask("GET", "/status")
         for name, status in (("memory.example.org", 200), ("other.example.org:443", 200), ("evil.example", 403)):
-            async with wired(shop.address) as wire:
-                await wire.say(f"GET /healthz HTTP/1.1\r\nhost: {name}\r\n\r\n".encode())
-                assert (await wire.hear()).status == status
+            async with wired(stack.address) as raw:
+                await raw.say(f"GET /healthz HTTP/1.1\r\nhost: {name}\r\n\r\n".encode())
+                assert (await raw.hear()).status == status

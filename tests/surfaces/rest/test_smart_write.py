@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.surfaces.rest.asking import API, Visitor
+from tests.surfaces.rest.checked_client import API, Visitor
 
 TITLE = "The kiln of the pottery"
 CONTENT = (
@@ -17,12 +17,12 @@ PATH = "/memories/smart-write"
 
 async def test_what_is_new_is_created(visitor: Visitor) -> None:
     response = await visitor.ask("POST", PATH, status=201, json=GIVEN)
-    told = response.json()
-    assert (told["action"], told["version"], response.headers["etag"]) == ("created", 1, '"1"')
-    assert response.headers["location"] == f"{API}/memories/{told['id']}?space={visitor.space}"
-    found = await visitor.get(f"/memories/{told['id']}")
-    assert (found["title"], found["content"], found["kind"]) == (TITLE, CONTENT, "project")
-    assert told["trace"][0]["stage"] == "validate"
+    reported = response.json()
+    assert (reported["action"], reported["version"], response.headers["etag"]) == ("created", 1, '"1"')
+    assert response.headers["location"] == f"{API}/memories/{reported['id']}?space={visitor.space}"
+    results = await visitor.get(f"/memories/{reported['id']}")
+    assert (results["title"], results["content"], results["kind"]) == (TITLE, CONTENT, "project")
+    assert reported["trace"][0]["stage"] == "validate"
 
 
 async def test_what_is_known_is_not_created_again(visitor: Visitor) -> None:
@@ -38,12 +38,12 @@ async def test_what_goes_on_with_a_session_is_merged(visitor: Visitor) -> None:
     first = await visitor.post(PATH, GIVEN | {"session_hint": "kiln"}, status=201)
     more = {"content": "The shelves of the kiln are to be washed with lime before every firing.", "intent": "continue"}
     response = await visitor.ask("POST", PATH, json=more | {"session_hint": "kiln"})
-    told = response.json()
-    assert (told["action"], told["merged_into"]) == ("merged", first["id"])
+    reported = response.json()
+    assert (reported["action"], reported["merged_into"]) == ("merged", first["id"])
     assert "location" not in response.headers
-    found = await visitor.get(f"/memories/{first['id']}")
-    assert found["content"].startswith(CONTENT)
-    assert more["content"] in found["content"]
+    results = await visitor.get(f"/memories/{first['id']}")
+    assert results["content"].startswith(CONTENT)
+    assert more["content"] in results["content"]
     other = await visitor.post(PATH, more | {"session_hint": "kiln", "intent": "new"}, status=201)
     assert other["merged_into"] == ""
 
@@ -52,23 +52,23 @@ async def test_what_a_rule_forbids_is_refused_with_its_reason(visitor: Visitor) 
     await visitor.ask("PATCH", "/rules", json={"never": ["kiln in the cellar"]})
     for path, body in ((PATH, GIVEN), ("/memories", {"text": CONTENT})):
         response = await visitor.ask("POST", path, json=body)
-        told = response.json()
-        assert (told["action"], told["id"], told["ids"]) == ("rejected", "", [])
-        assert told["warnings"] or told["trace"][-1]["why"]
+        reported = response.json()
+        assert (reported["action"], reported["id"], reported["ids"]) == ("rejected", "", [])
+        assert reported["warnings"] or reported["trace"][-1]["why"]
         assert not {"etag", "location"} & set(response.headers)
     assert (await visitor.get("/status"))["memories"] == {}
 
 
 async def test_a_thin_text_is_kept_and_marked(visitor: Visitor) -> None:
-    told = await visitor.post(PATH, {"content": "fixed it"}, status=201)
-    assert told["flags"] == ["thin"]
-    assert told["warnings"]
-    assert (await visitor.get(f"/memories/{told['id']}"))["flags"] == ["thin"]
+    reported = await visitor.post(PATH, {"content": "fixed it"}, status=201)
+    assert reported["flags"] == ["thin"]
+    assert reported["warnings"]
+    assert (await visitor.get(f"/memories/{reported['id']}"))["flags"] == ["thin"]
 
 
 async def test_a_rehearsal_keeps_nothing(visitor: Visitor) -> None:
-    told = await visitor.post(PATH, GIVEN | {"dry_run": True})
-    assert (told["action"], told["id"]) == ("created", "")
+    reported = await visitor.post(PATH, GIVEN | {"dry_run": True})
+    assert (reported["action"], reported["id"]) == ("created", "")
     assert (await visitor.get("/status"))["memories"] == {}
 
 

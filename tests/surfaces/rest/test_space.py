@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.surfaces.rest.asking import API, Visitor
+from tests.surfaces.rest.checked_client import API, Visitor
 
 
 async def _lines(visitor: Visitor, **params: Any) -> list[dict[str, Any]]:
@@ -21,15 +21,15 @@ async def test_a_space_goes_out_and_comes_in_elsewhere(visitor: Visitor) -> None
     await visitor.post("/memories/n0/links", {"target": "n2"}, status=201)
     whole = (await visitor.ask("GET", "/export")).content
     other = {"space": f"{visitor.space}-copy"}
-    told = await visitor.post("/import", params=other, content=whole)
-    assert (told["imported"], told["known"], told["relations"]) == (3, 0, 1)
+    reported = await visitor.post("/import", params=other, content=whole)
+    assert (reported["imported"], reported["known"], reported["relations"]) == (3, 0, 1)
     copied = await _lines(visitor, **other)
     assert copied[1:] == [json.loads(line) for line in whole.splitlines()][1:]
     assert (await visitor.get("/memories/n0", params=other))["version"] == 2
     again = await visitor.post("/import", params=other, content=whole)
     assert (again["imported"], again["known"]) == (0, 3)
-    found = await visitor.get("/search", params={"q": "text number 2", **other})
-    assert found["hits"]
+    results = await visitor.get("/search", params={"q": "text number 2", **other})
+    assert results["hits"]
 
 
 async def test_the_graph_goes_out_and_comes_in(visitor: Visitor) -> None:
@@ -39,8 +39,8 @@ async def test_the_graph_goes_out_and_comes_in(visitor: Visitor) -> None:
         {"type": "relation", "from": "Sarah", "to": "Acme", "relationType": "works_at"},
     ]
     content = "\n".join(map(json.dumps, lines))
-    told = await visitor.post("/import", content=content.encode())
-    assert (told["imported"], told["relations"]) == (2, 1)
+    reported = await visitor.post("/import", content=content.encode())
+    assert (reported["imported"], reported["relations"]) == (2, 1)
     assert await _lines(visitor, format="kg") == lines
 
 
@@ -52,8 +52,8 @@ async def test_an_import_of_many_pieces(visitor: Visitor) -> None:
         for start in range(0, len(whole), 7):
             yield whole[start : start + 7]
 
-    told = await visitor.post("/import", params={"space": f"{visitor.space}-copy"}, content=pieces())
-    assert told["imported"] == 1
+    reported = await visitor.post("/import", params={"space": f"{visitor.space}-copy"}, content=pieces())
+    assert reported["imported"] == 1
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ async def test_an_import_may_be_larger_than_a_body(visitor: Visitor) -> None:
         await visitor.remember(f"{number} " + "x" * 90_000)
     whole = (await visitor.ask("GET", "/export")).content
     assert len(whole) > 300_000
-    told = await visitor.post("/import", params={"space": f"{visitor.space}-copy"}, content=whole)
-    assert told["imported"] == 4
+    reported = await visitor.post("/import", params={"space": f"{visitor.space}-copy"}, content=whole)
+    assert reported["imported"] == 4
 
 
 async def test_a_format_that_is_not_there(visitor: Visitor) -> None:
@@ -99,8 +99,8 @@ async def test_a_format_that_is_not_there(visitor: Visitor) -> None:
 
 async def test_status_tells_of_one_space(visitor: Visitor) -> None:
     await visitor.remember("one")
-    told = await visitor.get("/status")
-    assert (told["space"], told["memories"], told["versions"]) == (visitor.space, {"live": 1}, 1)
+    reported = await visitor.get("/status")
+    assert (reported["space"], reported["memories"], reported["versions"]) == (visitor.space, {"live": 1}, 1)
     problem = await visitor.refused("GET", "/status", 422, "invalid_input", params={"space": ["a", "b"]})
     assert problem["field"] == "space"
 

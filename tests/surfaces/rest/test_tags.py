@@ -3,23 +3,23 @@
 from typing import Any
 
 import pytest
-from tests.surfaces.rest.asking import Visitor
+from tests.surfaces.rest.checked_client import Visitor
 
 TEXT = "The kiln in the cellar of the pottery is fired on Thursdays, and must cool until Saturday before it is opened."
 
 
 async def test_tags_are_listed_with_what_stands_for_them(visitor: Visitor) -> None:
     await visitor.remember(TEXT, tags=["kiln", "pottery", "cellar"])
-    told = await visitor.get("/tags", params={"limit": 2})
-    assert [one["memories"] for one in told["tags"]] == [1, 1]
-    assert told["more"]
-    assert (told["synonyms"], told["off"]) == ([], [])
-    assert {"tag": "cli", "variants": ["lanonasis-cli", "cli-fix"], "named": []} in told["built_in"]
+    reported = await visitor.get("/tags", params={"limit": 2})
+    assert [item["memories"] for item in reported["tags"]] == [1, 1]
+    assert reported["more"]
+    assert (reported["synonyms"], reported["off"]) == ([], [])
+    assert {"tag": "cli", "variants": ["lanonasis-cli", "cli-fix"], "named": []} in reported["built_in"]
 
 
 async def test_synonyms_are_added_tried_out_and_removed(visitor: Visitor) -> None:
-    told = await visitor.post("/tags/synonyms", {"tag": "Payment", "variants": ["paying", "pay_up"]})
-    assert told["synonyms"] == [{"tag": "payment", "variants": ["paying", "pay-up"], "named": []}]
+    reported = await visitor.post("/tags/synonyms", {"tag": "Payment", "variants": ["paying", "pay_up"]})
+    assert reported["synonyms"] == [{"tag": "payment", "variants": ["paying", "pay-up"], "named": []}]
     tried = await visitor.post("/tags/preview", {"tags": ["PAYING", "auth-fix", "oauth", "cli"]})
     assert (tried["after"], tried["suggested"]) == (["payment", "auth", "oauth", "cli"], [])
     assert tried["why"][0] == {"tag": "paying", "becomes": ["payment"], "why": "a synonym in this space"}

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from tests.surfaces.rest.shops import OpenShop
+from tests.surfaces.rest.http_stack import HttpStack
 
 LONGEST = 20.0
 _LOOK = 0.01
@@ -18,10 +18,10 @@ async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
     raise AssertionError("it did not happen")
 
 
-async def until_listening(shop: OpenShop, count: int) -> None:
+async def until_listening(stack: HttpStack, count: int) -> None:
     """Until so many streams of changes are open."""
 
     async def are_so_many() -> bool:
-        return len(shop.changes._listeners) == count
+        return len(stack.changes._listeners) == count
 
     await until(are_so_many)

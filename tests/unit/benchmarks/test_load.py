@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.load import Scenario, Work, ceilings, hourly, shard_of, simulate, space_sizes, varied
-from benchmarks.stations import Clock, Station, mean_wait_mg1, mean_wait_mmc
+from benchmarks.simulation import Clock, Station, mean_wait_mg1, mean_wait_mmc
 
 MANY = 60_000
 SCENARIO = Scenario(

@@ -64,7 +64,7 @@ async def test_a_thin_note_stays_what_it_says(context: Desk) -> None:
     assert (await context.llm.describe())["calls_today"] == 1
 
 
-@pytest.mark.parametrize("desk", [32], indirect=True)
+@pytest.mark.parametrize("context", [32], indirect=True)
 async def test_a_merged_memory_keeps_all_that_was_merged(context: Desk) -> None:
     part = Merged(id="0197f3c2-6d3e-7bb0-b8a5-9f4c1e2d3a4b", at=START, statements=("It does not store the password.",))
     memory = replace(a_memory(MERGED), merged=(part,))
@@ -75,7 +75,7 @@ async def test_a_merged_memory_keeps_all_that_was_merged(context: Desk) -> None:
     assert (await context.versions(memory))[-1].memory.content == MERGED
 
 
-@pytest.mark.parametrize("desk", [32], indirect=True)
+@pytest.mark.parametrize("context", [32], indirect=True)
 async def test_only_tags_that_the_text_knows_are_taken(context: Desk) -> None:
     memory = a_memory("We renewed the OAuth token of the command line for Keycloak.", tags=("auth",))
     await context.keep(memory)
@@ -89,7 +89,7 @@ async def test_only_tags_that_the_text_knows_are_taken(context: Desk) -> None:
     )
 
 
-@pytest.mark.parametrize("desk", [24], indirect=True)
+@pytest.mark.parametrize("context", [24], indirect=True)
 async def test_what_it_makes_of_a_conversation_was_said_there(context: Desk) -> None:
     engine = replace(context.engine, llm=context.llm)
     told = await engine.extract("Ann: I moved to Rome in May 2024.\nBen: Nice!", who=Caller(), method="llm", me="Ann")

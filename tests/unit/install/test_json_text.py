@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.unit.drawing import some, texts, values
+from tests.unit.strategies import some, texts, values
 
 from scrubjay.install.json_text import JsonText, remove, set_value
 from scrubjay.install.jsonc import parse

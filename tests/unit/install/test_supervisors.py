@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.drawing import some
+from tests.unit.strategies import some
 
 from scrubjay.errors import InvalidInput
 from scrubjay.install.daemon_command import MARK, Job, daemon_job

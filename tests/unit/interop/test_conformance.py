@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from interop.conformance import Finding, Results, disagreements, expected_failures, results_from
-from interop.places import ROOT
+from interop.paths import ROOT
 from interop.processes import Failed
 from interop.servers import NEWER, OLDER
 

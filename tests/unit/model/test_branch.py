@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.drawing import some
+from tests.unit.strategies import some
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.branch import MAX_BRANCH_NAME, require_branch_name

@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 from hypothesis import given
 from tests.fakes.build import START, a_memory
-from tests.unit.drawing import memories, some, sources
+from tests.unit.strategies import memories, some, sources
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Flag, Json, Memory, Merged, Method, Observation, Source, State, Tier, Trust

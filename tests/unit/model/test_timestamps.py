@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
-from tests.unit.drawing import moments, some
+from tests.unit.strategies import moments, some
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.timestamps import from_micros, parse_moment, to_iso, to_micros

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.scenarios.house import open_house
+from tests.scenarios.wiring import open_wiring
 
 from scrubjay.model.draft import Caller
 from scrubjay.model.rules import Rules
@@ -20,7 +20,7 @@ PLAIN = Rules(gate="off", density="off", tags="off", conflicts="off")
 @asynccontextmanager
 async def open_room(folder: Path, *, rules: Rules = PLAIN, has_folder: bool = True) -> AsyncGenerator[Notes]:
     """The verbs of notes over a store in a folder, with the notes beside it."""
-    async with open_house(folder / "data", index=False, rules=rules) as house:
+    async with open_wiring(folder / "data", index=False, rules=rules) as house:
         root = folder / "notes"
         vaults = VaultProvider(
             root, space="default", expected=True,

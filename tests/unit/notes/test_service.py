@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.fakes import FakeEmbedder
-from tests.scenarios.house import open_house
+from tests.scenarios.wiring import open_wiring
 from tests.unit.notes.files import docx, png
 from tests.unit.tiny_models import write_clip
 
@@ -64,7 +64,7 @@ class Room:
 @asynccontextmanager
 async def a_room(folder: Path, *, sees: bool = False, largest: int = 1_000_000) -> AsyncGenerator[Room]:
     embedder = FakeEmbedder(media=("image",) if sees else ())
-    async with open_house(folder / "data", embedder=embedder, index=False) as house:
+    async with open_wiring(folder / "data", embedder=embedder, index=False) as house:
         root = folder / "notes"
         Folder(root).open(store_id=house.store.store_id, space="default")
         engine = replace(house.engine, gallery=NotesGallery(root))

@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_pla
 from tests.contract.source import ROOT, called, modules
 from tests.fakes import FakeEmbedder
 from tests.fakes.build import a_commit, a_memory
-from tests.scenarios.house import House, open_house
+from tests.scenarios.wiring import Wiring, open_wiring
 
 from scrubjay import telemetry
 from scrubjay.embedding.batching import BatchingEmbedder
@@ -48,7 +48,7 @@ parse_open = cast("Parse", open_parser.text_string_to_metric_families)
 class Watched:
     """An open house with a gate, and whoever counts what happens there."""
 
-    house: House
+    house: Wiring
     gate: RequestLimiter
     metrics: Metrics
 
@@ -79,7 +79,7 @@ class Watched:
 
 @pytest.fixture
 async def watched(tmp_path: Path) -> AsyncIterator[Watched]:
-    async with open_house(tmp_path / "data") as house:
+    async with open_wiring(tmp_path / "data") as house:
         gate = RequestLimiter(most=50, seconds=30)
         metrics = Metrics(engine=house.engine, gate=gate)
         with telemetry.observe(metrics):
@@ -209,7 +209,7 @@ async def test_a_relation_makes_no_index_lag(watched: Watched) -> None:
 
 
 async def test_without_an_index_nothing_lags(tmp_path: Path) -> None:
-    async with open_house(tmp_path / "data", index=False) as house:
+    async with open_wiring(tmp_path / "data", index=False) as house:
         await house.engine.remember(Draft(text="one"), who=WHO)
         assert await house.engine.index.lag() == 0
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.build import START, a_memory
-from tests.unit.drawing import some
+from tests.unit.strategies import some
 
 from scrubjay.model.memory import Observation, Source
 from scrubjay.model.results import Hit

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.build import START, a_memory
-from tests.unit.drawing import some
+from tests.unit.strategies import some
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Memory

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_memory, a_rewrite, an_origin, revised
-from tests.unit.drawing import few
+from tests.unit.strategies import few
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import BodyDamaged, InvalidInput

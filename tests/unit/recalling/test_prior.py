@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.drawing import some
+from tests.unit.strategies import some
 
 from scrubjay.model.draft import Limits
 from scrubjay.model.passage import StoredPassage

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes import FakeStore
 from tests.fakes.build import START, a_commit, a_memory
-from tests.unit.drawing import few
+from tests.unit.strategies import few
 from tests.unit.write_world import Workshop
 
 from scrubjay.model.memory import Json, Memory, Source

@@ -7,7 +7,7 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.drawing import some, texts, values
+from tests.unit.strategies import some, texts, values
 
 from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import Json

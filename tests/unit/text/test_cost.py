@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.surfaces.mcp.counting import tokens
 from tests.surfaces.mcp.dear_texts import DEAR
-from tests.unit.drawing import some
+from tests.unit.strategies import some
 
 from scrubjay.text.cost import end_within, estimate_tokens
 

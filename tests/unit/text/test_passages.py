@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.build import START, a_memory
-from tests.unit.drawing import few, some
+from tests.unit.strategies import few, some
 
 from scrubjay.model.memory import Memory, Observation, Source
 from scrubjay.model.passage import PASSAGES_PER_MEMORY

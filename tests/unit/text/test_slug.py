@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.drawing import some
+from tests.unit.strategies import some
 
 from scrubjay.model.identity import new_id
 from scrubjay.text.slug import add_suffix, bare_slug, slug, slug_of_first_words

@@ -10,7 +10,7 @@ import pytest
 import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.drawing import some
+from tests.unit.strategies import some
 
 from scrubjay.text.tokens import STOP_WORDS, running_terms_of, terms_of
 from scrubjay.text.words import IRREGULAR

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.build import START, a_memory
-from tests.unit.drawing import few, memories, moments, texts, values
+from tests.unit.strategies import few, memories, moments, texts, values
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.identity import new_id

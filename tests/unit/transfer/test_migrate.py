@@ -23,8 +23,8 @@ from tests.fakes.build import (
     vector_of,
     vectors_for,
 )
-from tests.unit.drawing import few, memories
 from tests.unit.storage.sqlite.scribbling import spoil_body
+from tests.unit.strategies import few, memories
 from tests.unit.transfer.furnished import Cut, FalteringPostgres, FalteringSqlite, Street, everything, furnish, moved
 
 from scrubjay.errors import Conflict, InvalidInput, KeyReused

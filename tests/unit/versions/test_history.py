@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from tests.fakes.build import START, a_memory
-from tests.unit.drawing import few, memories
+from tests.unit.strategies import few, memories
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput, NotFound

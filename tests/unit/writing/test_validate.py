@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.build import START
-from tests.unit.drawing import some, texts, values
+from tests.unit.strategies import some, texts, values
 
 from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Draft, Limits

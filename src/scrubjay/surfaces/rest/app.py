@@ -67,7 +67,7 @@ What is wrong is told as `application/problem+json`, with a `code` for programs 
 def make_rest(dependencies: RestDependencies) -> FastAPI:
     """The application. It stands behind the door, which tells it who asks."""
     app = copy(_laid_out())
-    app.state = State({"house": dependencies, "streams": Streams(most=dependencies.streams)})
+    app.state = State({"dependencies": dependencies, "streams": Streams(most=dependencies.streams)})
     app.state.description = Description(app, must=dependencies.authenticator.must)
     return app
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.drawing import some
+from tests.unit.strategies import some
 
 from scrubjay.surfaces.rest.strict_json import NotJsonError, json_from
 

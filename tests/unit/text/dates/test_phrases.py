@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.drawing import moments, some
+from tests.unit.strategies import moments, some
 
 from scrubjay.text.dates.phrases import DateSpan, date_words, find_dates
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from tests.surfaces.backend import database_of
-from tests.surfaces.starter import Started, starter
+from tests.surfaces.fork_server import Started, starter
 
 from scrubjay.paths import socket_file
 

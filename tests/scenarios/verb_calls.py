@@ -4,8 +4,8 @@ import json
 
 from scrubjay.model.memory import Json
 from scrubjay.rpc.names import OWN, READS, VERBS, WHOLE
-from tests.scenarios.asking_rest import branch_for, import_lines
-from tests.scenarios.parties import Ask, Deed, Given
+from tests.scenarios.rest_calls import branch_for, import_lines
+from tests.scenarios.tenant_data import Ask, Deed, Given
 
 _Arguments = dict[str, Json]
 _PLENTY = 100_000
@@ -32,7 +32,7 @@ def _arguments(verb: str, given: Given) -> _Arguments:
         "contains": "jay" if given.every(5) else "", "today": "2026-05-31T00:00:00Z" if given.every(4) else None,
         "as_of": "2027-11-01T00:00:00Z" if given.every(7) else None, "branch": branch_for(given),
     }  # fmt: skip
-    found: dict[str, _Arguments] = {
+    results: dict[str, _Arguments] = {
         "remember": {"draft": draft},
         "recall": {"question": question, "cursor": given.cursor if given.every(4) else ""},
         "read": {"refs": [given.ref, given.other], "format": "json" if given.every(2) else "markdown"},
@@ -120,7 +120,7 @@ def _arguments(verb: str, given: Given) -> _Arguments:
         **dict.fromkeys(("note_categories", "note_templates", "sync_notes", "orphaned_files"), _NONE),
         **dict.fromkeys(("status", "doctor", "tokens", "embed_missing", "import_", "rules"), _NONE),
     }  # fmt: skip
-    return found[verb]
+    return results[verb]
 
 
 def call(verb: str, given: Given, *, also: tuple[str, ...] = ()) -> Ask:

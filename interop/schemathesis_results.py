@@ -45,15 +45,15 @@ def report_from(lines: Iterable[str]) -> Report:
 
 def disagreements(report: Report, known: Collection[Known], *, must_meet: bool) -> list[str]:
     """What was found and is not known; and what must be found in every run and was not, if this run must meet it."""
-    expected = {one.finding for one in known}
-    unexpected = [f"{one} ({count} times)" for one, count in report.findings.items() if one not in expected]
+    expected = {item.finding for item in known}
+    unexpected = [f"{item} ({count} times)" for item, count in report.findings.items() if item not in expected]
     more = [f"and {len(unexpected) - _SHOWN} more"] if len(unexpected) > _SHOWN else []
-    unmet = [one for one in known if must_meet and not one.shown_by and one.finding not in report.findings]
+    unmet = [item for item in known if must_meet and not item.shown_by and item.finding not in report.findings]
     return [
         *report.errors,
         *unexpected[:_SHOWN],
         *more,
-        *(f"{one.finding}: passes now, take it off {LIST.name}" for one in unmet),
+        *(f"{item.finding}: passes now, take it off {LIST.name}" for item in unmet),
     ]
 
 

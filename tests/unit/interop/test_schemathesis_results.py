@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from interop.exceptions import LIST, Finding, known_findings, problem_of
-from interop.invented import Report, disagreements, report_from, require_complete
-from interop.places import ROOT
+from interop.paths import ROOT
 from interop.processes import Failed
+from interop.schemathesis_results import Report, disagreements, report_from, require_complete
 
 REFUSED = Finding(operation="GET /search", check="positive_data_acceptance", problem="invalid_input/cursor")
 BROKEN = Finding(operation="GET /search", check="not_a_server_error", problem="500")

@@ -26,7 +26,7 @@ class Starter:
     def __init__(self) -> None:
         self._turn = threading.Lock()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.surfaces.starter"],
+            [sys.executable, "-m", "tests.surfaces.fork_server"],
             env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "OPENBLAS_NUM_THREADS": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

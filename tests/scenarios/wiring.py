@@ -27,7 +27,7 @@ from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.vectors.edge import EdgeIndex
 from scrubjay.vectors.scan import ScanIndex
 from tests.fakes import FakeEmbedder
-from tests.places import quick_place
+from tests.temp_folders import quick_place
 
 SOURCES = Path(scrubjay.__file__).parents[1]
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,7 @@ UNCOMPARED = Rules(conflicts="off")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class House:
+class Wiring:
     """One open data folder."""
 
     home: Path
@@ -53,7 +53,7 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(
+async def open_wiring(
     home: Path,
     *,
     embedder: FakeEmbedder | None = None,
@@ -61,7 +61,7 @@ async def open_house(
     key: str = "",
     policy: Policy | None = None,
     rules: Rules = UNCOMPARED,
-) -> AsyncGenerator[House]:
+) -> AsyncGenerator[Wiring]:
     """Open a data folder; `index=False` leaves the vector index to others and scans."""
     embedder = embedder or FakeEmbedder()
     lock = hold_folder(home)
@@ -80,7 +80,7 @@ async def open_house(
             default_rules=rules,
         )
         try:
-            yield House(home=home, engine=engine, store=store, keeper=keeper, embedder=embedder)
+            yield Wiring(home=home, engine=engine, store=store, keeper=keeper, embedder=embedder)
         finally:
             await engine.close()
     finally:
@@ -88,14 +88,14 @@ async def open_house(
 
 
 @contextmanager
-def furnished(fill: Callable[[House], Coroutine[object, object, None]]) -> Generator[Path]:
+def furnished(fill: Callable[[Wiring], Coroutine[object, object, None]]) -> Generator[Path]:
     """A data folder that was filled once, for the many who then copy it: each would do the same again."""
     with tempfile.TemporaryDirectory(prefix="scrubjay-", dir=quick_place()) as folder, ThreadPoolExecutor(1) as pool:
         place = Path(folder) / "data"
 
         async def furnish() -> None:
-            async with open_house(place) as house:
-                await fill(house)
+            async with open_wiring(place) as wiring:
+                await fill(wiring)
 
         # In a thread: whoever asks for it may have a loop that runs.
         pool.submit(asyncio.run, furnish()).result()
@@ -104,8 +104,8 @@ def furnished(fill: Callable[[House], Coroutine[object, object, None]]) -> Gener
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """What a child process is given: our sources, one folder, and no setting of whoever runs the tests."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
-    return kept | {"PYTHONPATH": str(SOURCES), "SCRUBJAY_HOME": str(home), "PYTHONUTF8": "1"} | more
+    stored = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
+    return stored | {"PYTHONPATH": str(SOURCES), "SCRUBJAY_HOME": str(home), "PYTHONUTF8": "1"} | more
 
 
 def command(*arguments: str) -> list[str]:
@@ -119,11 +119,11 @@ def run_command(home: Path, *arguments: str, stdin: str = "", **more: str) -> su
     from tests.command_line import invoke
 
     hidden = dict.fromkeys(name for name in os.environ if name.startswith("SCRUBJAY_"))
-    given = hidden | {"SCRUBJAY_HOME": str(home), "NO_COLOR": "1"} | more
+    inputs = hidden | {"SCRUBJAY_HOME": str(home), "NO_COLOR": "1"} | more
     # In a thread: where a test has a loop that runs, a command could not have its own.
     with ThreadPoolExecutor(1) as pool:
-        said = pool.submit(invoke, arguments, stdin=stdin, env=given).result()
-    return subprocess.CompletedProcess(arguments, said.code, said.out, said.err)
+        text = pool.submit(invoke, arguments, stdin=stdin, env=inputs).result()
+    return subprocess.CompletedProcess(arguments, text.code, text.out, text.err)
 
 
 def run_process(home: Path, *arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:

@@ -33,6 +33,6 @@ def before_call(_: schemathesis.HookContext, case: "schemathesis.Case[Any]", __:
 
 def _with_a_while(asked: Any) -> Any:
     """Without an end where it is the beginning, too: all times of the coverage phase are the same."""
-    if isinstance(asked, dict) and (known := cast("dict[str, object]", asked)).get("since") == known.get("until"):
-        return {name: value for name, value in known.items() if name != "until"}
+    if isinstance(asked, dict) and (existing := cast("dict[str, object]", asked)).get("since") == existing.get("until"):
+        return {name: value for name, value in existing.items() if name != "until"}
     return cast("object", asked)

@@ -23,8 +23,8 @@ from scrubjay.model.identity import new_id
 from scrubjay.model.token import Token, TokenRequest
 from scrubjay.settings import Settings
 from tests.backends import Choice, backend
-from tests.scenarios.parties import ID, WORD, Ask, Known, Party
-from tests.surfaces.daemons import background_daemon
+from tests.scenarios.tenant_data import ID, WORD, Ask, Known, Tenant
+from tests.surfaces.background_daemon import background_daemon
 from tests.unit.embedding.embedding_server import EmbeddingServer
 
 _SECONDS = 30.0
@@ -73,7 +73,7 @@ class Told:
 
 
 @dataclass(kw_only=True)
-class World:
+class ServerPair:
     """One server: who holds which token there, and what they have learned."""
 
     settings: Settings
@@ -84,9 +84,9 @@ class World:
     owners: dict[str, str] = field(default_factory=dict[str, str])
     numbers: dict[str, int] = field(default_factory=dict[str, int])
 
-    def knowledge(self, party: Party) -> Known:
+    def knowledge(self, tenant: Tenant) -> Known:
         """What somebody knows of its own things here."""
-        return self.known.setdefault(party.mark, Known())
+        return self.known.setdefault(tenant.mark, Known())
 
     def send(self, ask: Ask, *, token: str, number: int = 0) -> Told:
         """Ask with a token by its name; an empty name is no token."""
@@ -116,20 +116,20 @@ class World:
         text = _PAGE.sub(lambda found: _shown(found[0]), text)
         text = _HASH.sub("hash", _CURSOR.sub(lambda found: _unpacked(found[0]), text))
         text = ID.sub(lambda found: f"<id {self.numbers.setdefault(found[0], len(self.numbers))}>", text)
-        tails = {one[-_TAIL:]: number for one, number in reversed(self.numbers.items())}
+        tails = {item[-_TAIL:]: number for item, number in reversed(self.numbers.items())}
         text = _ENDED.sub(lambda found: f"-<tail {tails[found[1]]}>" if found[1] in tails else found[0], text)
         return _SIZED.sub("", _COUNTED.sub("", _PROGRESS.sub("", _TIME.sub("<time>", text))))
 
-    def require_clean(self, told: Told, *, party: Party, readable: Sequence[str]) -> None:
+    def require_clean(self, told: Told, *, tenant: Tenant, readable: Sequence[str]) -> None:
         """Nothing of a space that is not open to the caller, unless the caller itself has said it."""
         text = told.text.casefold()
-        foreign = {found[0] for found in WORD.finditer(text) if found[1] not in readable} - party.said_words
+        foreign = {results[0] for results in WORD.finditer(text) if results[1] not in readable} - tenant.said_words
         assert not foreign, f"foreign words {sorted(foreign)[:5]} in {told}"
-        for one in set(ID.findall(text)) - party.said_ids:
-            owner = self.owners.get(one, party.mark)
-            assert owner in readable, f"an id of {owner}, {one}, in {told}"
+        for item in set(ID.findall(text)) - tenant.said_ids:
+            owner = self.owners.get(item, tenant.mark)
+            assert owner in readable, f"an id of {owner}, {item}, in {told}"
             if len(readable) == 1:
-                self.owners[one] = owner
+                self.owners[item] = owner
 
     def make_tokens(self, wishes: Sequence[TokenRequest], *, revoked: Sequence[str] = (), expired: str = "") -> None:
         """Have the owner make tokens, and end some of them at once."""
@@ -154,8 +154,8 @@ class World:
 class Twins:
     """A world with others in it, and one without."""
 
-    busy: World
-    quiet: World
+    busy: ServerPair
+    quiet: ServerPair
 
     @classmethod
     @contextmanager
@@ -170,14 +170,14 @@ class Twins:
             yield cls(busy=busy, quiet=quiet)
 
     @property
-    def both(self) -> tuple[World, World]:
+    def both(self) -> tuple[ServerPair, ServerPair]:
         return self.busy, self.quiet
 
     def require_alike(self, asks: Sequence[Ask], told: Sequence[Told]) -> None:
         """Whoever has the same things in both worlds gets the same answers."""
         seen = [
-            (world.plain(ask.said), one.status, world.plain(one.text))
-            for world, ask, one in zip(self.both, asks, told, strict=True)
+            (world.plain(ask.said), item.status, world.plain(item.text))
+            for world, ask, item in zip(self.both, asks, told, strict=True)
         ]
         assert seen[0] == seen[1], f"{asks[0]}\n{_first_difference(str(seen[0]), str(seen[1]))}"
 
@@ -189,7 +189,7 @@ class Twins:
 
 
 @contextmanager
-def _world(home: Path, model: str, choice: Choice) -> Generator[World]:
+def _world(home: Path, model: str, choice: Choice) -> Generator[ServerPair]:
     settings = Settings(
         home=str(home), embedder="openai", embedding_model="hashes", embedding_url=model,
         vector_index="auto" if choice else "scan", readers=1, require_token=True, requests_per_minute=0,
@@ -200,7 +200,7 @@ def _world(home: Path, model: str, choice: Choice) -> Generator[World]:
         background_daemon(settings) as running,
         httpx2.Client(base_url=running.http, timeout=_SECONDS, trust_env=False, verify=False) as http,
     ):
-        world = World(settings=settings, url=running.http, http=http)
+        world = ServerPair(settings=settings, url=running.http, http=http)
         world.make_tokens([TokenRequest(name=_OWNER, spaces=("*",), access="write")])
         # Its routes are made in a thread, and two of these at once in one process share their warnings.
         http.get("/healthz")

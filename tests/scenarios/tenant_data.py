@@ -87,7 +87,7 @@ _CURSORS = _field("cursor|nextCursor")
 
 
 @dataclass(kw_only=True)
-class Party:
+class Tenant:
     """Somebody with a space. Every word that it writes is its own, and is known by its mark."""
 
     mark: str
@@ -107,9 +107,9 @@ class Party:
 
     def say(self, ask: Ask) -> None:
         """What it has said itself, it may hear again."""
-        said = ask.said.casefold()
-        self.said_words |= {found[0] for found in WORD.finditer(said)}
-        self.said_ids |= set(ID.findall(said))
+        text = ask.said.casefold()
+        self.said_words |= {results[0] for results in WORD.finditer(text)}
+        self.said_ids |= set(ID.findall(text))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,22 +152,22 @@ class Given:
         return self.number % count == 0
 
 
-def given_for(party: Party, turn: Turn, *, words: tuple[str, ...], own: Known, foreign: Known, space: str) -> Given:
+def given_for(tenant: Tenant, turn: Turn, *, words: tuple[str, ...], own: Known, foreign: Known, space: str) -> Given:
     """What a turn means in one world."""
-    known = {"own": own, "foreign": foreign, "nobody": Known()}[turn.whose]
-    refs = {"id": known.ids, "name": known.names, "title": known.titles}[turn.by]
+    existing = {"own": own, "foreign": foreign, "nobody": Known()}[turn.whose]
+    refs = {"id": existing.ids, "name": existing.names, "title": existing.titles}[turn.by]
     is_own = turn.whose == "own"
-    labels = known.names if is_own and turn.by == "id" else refs
+    labels = existing.names if is_own and turn.by == "id" else refs
     return Given(
         words=words,
-        home=party.space,
+        home=tenant.space,
         ref=_pick(refs, turn.number, NOBODY if turn.by == "id" else "nobody's"),
         label=_pick(labels, turn.number, "nobody's"),
         other=_pick(own.ids, turn.number + 1, NOBODY) if turn.number % 2 else _pick(refs, turn.number + 1, NOBODY),
-        name=words[1] if is_own else _pick(known.names, turn.number, "nobody's"),
-        key=words[2] if is_own and turn.number % 5 else _pick(known.keys, turn.number, words[2]),
-        run=words[3] if is_own and turn.number % 3 else _pick(known.runs, turn.number, words[3]),
-        cursor=_pick(known.cursors, turn.number, ""),
+        name=words[1] if is_own else _pick(existing.names, turn.number, "nobody's"),
+        key=words[2] if is_own and turn.number % 5 else _pick(existing.keys, turn.number, words[2]),
+        run=words[3] if is_own and turn.number % 3 else _pick(existing.runs, turn.number, words[3]),
+        cursor=_pick(existing.cursors, turn.number, ""),
         number=turn.number,
         space=space,
     )

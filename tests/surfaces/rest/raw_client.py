@@ -21,12 +21,12 @@ class Reply:
     @property
     def problem(self) -> dict[str, Any]:
         assert self.headers["content-type"] == "application/problem+json"
-        told = json.loads(self.body)
-        assert (told["status"], told["request_id"]) == (self.status, self.headers["x-request-id"])
-        return told
+        reported = json.loads(self.body)
+        assert (reported["status"], reported["request_id"]) == (self.status, self.headers["x-request-id"])
+        return reported
 
 
-class Wire:
+class RawClient:
     """A connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -65,11 +65,11 @@ def request(method: str, path: str, *headers: str) -> bytes:
 
 
 @asynccontextmanager
-async def wired(address: str) -> AsyncGenerator[Wire]:
+async def wired(address: str) -> AsyncGenerator[RawClient]:
     host, _, port = address.removeprefix("http://").rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     try:
-        yield Wire(reader, writer)
+        yield RawClient(reader, writer)
     finally:
         writer.close()
         with suppress(ConnectionError):

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from benchmarks.daemons import connected, copy_store, daemon, settings_for
-from benchmarks.figures import Ways
+from benchmarks.figures import TransportFigures
 from benchmarks.memories import drafts, remember
 from benchmarks.rest import RestClient
 from benchmarks.timing import spread
@@ -20,9 +20,9 @@ _NAMES = ("here", "socket", "web", "rest")
 Clients = Sequence[MemoryClient | RestClient]
 
 
-async def compare_ways(
+async def compare_transports(
     store: Path, questions: Sequence[str], sentences: Sequence[str], *, folder: Path, first: int
-) -> tuple[Ways, Ways]:
+) -> tuple[TransportFigures, TransportFigures]:
     """How long recalls and remembers take by each way, on stores that are alike; nobody embeds."""
     homes = [copy_store(store, folder / name) for name in _NAMES]
     here, by_socket, by_web, by_rest = (settings_for(home, embedder="none") for home in homes)
@@ -58,7 +58,7 @@ def _remembering(draft: Draft) -> Operation:
     return tell
 
 
-async def _by_turns(clients: Clients, operations: Sequence[Operation]) -> Ways:
+async def _by_turns(clients: Clients, operations: Sequence[Operation]) -> TransportFigures:
     """Each operation by every way before the next; another way goes first each time."""
     durations: list[list[float]] = [[] for _ in clients]
     for number, operation in enumerate(operations):
@@ -68,7 +68,7 @@ async def _by_turns(clients: Clients, operations: Sequence[Operation]) -> Ways:
             await operation(clients[turn])
             durations[turn].append(time.perf_counter() - began)
     here, by_socket, by_web, by_rest = (duration[_WARM_UP:] for duration in durations)
-    return Ways(
+    return TransportFigures(
         here=spread(here),
         socket=spread(by_socket),
         socket_adds=_added(here, by_socket),

@@ -8,7 +8,7 @@ from scrubjay.model.memory import Json
 from scrubjay.surfaces.mcp.prompts import PROMPTS
 from scrubjay.surfaces.mcp.resources import TEMPLATE
 from scrubjay.surfaces.mcp.toolsets import TOOLSETS
-from tests.scenarios.parties import Ask, Deed, Given
+from tests.scenarios.tenant_data import Ask, Deed, Given
 
 _Params = dict[str, Json]
 _Arguments = Callable[[Given], _Params]
@@ -40,14 +40,14 @@ def _remember(given: Given) -> _Params:
 
 
 def _recall(given: Given) -> _Params:
-    asked: dict[int, _Params] = {
+    request: dict[int, _Params] = {
         0: {"query": "the jay hid", "around": 2, "explain": True, "filters": {"contains": "jay"}, "max_tokens": 8_000},
         1: {"query": given.label, "detail": "full"},
         2: {"filters": {"tags": [given.label], "metadata": {given.label: given.name}}},
         3: {"query": "the jay hid", "cursor": given.cursor},
         4: {"entity": given.label},
     }
-    return {"limit": 2, **asked[given.number % 5]}
+    return {"limit": 2, **request[given.number % 5]}
 
 
 def _read(given: Given) -> _Params:
@@ -91,9 +91,9 @@ def _history(given: Given) -> _Params:
 
 def _create_entities(given: Given) -> _Params:
     words = given.words
-    one: Json = {"name": given.name, "entityType": words[4], "observations": [given.text]}
+    item: Json = {"name": given.name, "entityType": words[4], "observations": [given.text]}
     two: Json = {"name": f"Entity {words[5]}", "entityType": words[6], "observations": [words[7]]}
-    return {"entities": [one, two]}
+    return {"entities": [item, two]}
 
 
 def _relations(given: Given) -> _Params:
@@ -147,9 +147,9 @@ def _user(given: Given) -> _Params:
 
 def _record(given: Given) -> dict[str, Json]:
     words = given.words
-    said: list[Json] = [given.text, f"It lives in {words[4]}"]
+    text: list[Json] = [given.text, f"It lives in {words[4]}"]
     return {
-        "name": given.name, "entityType": words[5], "observations": said, "always_include": given.every(6),
+        "name": given.name, "entityType": words[5], "observations": text, "always_include": given.every(6),
         "source_session": words[6], "extraction_method": ("manual", "auto", "import")[given.number % 3],
         "tags": [words[7]], "metadata": {words[8]: words[9]},
     }  # fmt: skip
@@ -157,8 +157,8 @@ def _record(given: Given) -> dict[str, Json]:
 
 def _conversation(given: Given) -> _Params:
     words = given.words
-    said = f"user: I live in {words[4]} and I always drink {words[5]} tea.\nassistant: Noted."
-    return {"conversation_text": said, "session_id": words[6], "auto_store": given.every(2)}
+    text = f"user: I live in {words[4]} and I always drink {words[5]} tea.\nassistant: Noted."
+    return {"conversation_text": text, "session_id": words[6], "auto_store": given.every(2)}
 
 
 def _suspect(given: Given) -> _Params:
@@ -166,9 +166,12 @@ def _suspect(given: Given) -> _Params:
 
 
 def _conflict(given: Given) -> _Params:
-    known: Json = {"conflict_id": given.ref}
+    existing: Json = {"conflict_id": given.ref}
     fresh: Json = {"entity_data": _record(given), "conflicting_entity_id": given.ref}
-    return {"conflict_data": known if given.every(2) else fresh, "strategy": "supersede" if given.every(3) else "auto"}
+    return {
+        "conflict_data": existing if given.every(2) else fresh,
+        "strategy": "supersede" if given.every(3) else "auto",
+    }
 
 
 def _update_entity(given: Given) -> _Params:

@@ -59,6 +59,6 @@ class Workshop:
     def environment(self) -> dict[str, str]:
         """For all child processes: nothing of the user's is read or written, and a bridge starts no daemon."""
         strange = ("SCRUBJAY_", "MCP_", "NODE_", "XDG_")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(strange)}
+        stored = {name: value for name, value in os.environ.items() if not name.startswith(strange)}
         source = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
-        return {**kept, **NO_DAEMON, "HOME": str(self.folder / "home"), "NO_COLOR": "1", "PYTHONPATH": source}
+        return {**stored, **NO_DAEMON, "HOME": str(self.folder / "home"), "NO_COLOR": "1", "PYTHONPATH": source}

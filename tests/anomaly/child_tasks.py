@@ -13,7 +13,7 @@ from scrubjay.errors import ScrubjayError
 from scrubjay.indexing.generation import Policy
 from scrubjay.ports import Progress
 from scrubjay.storage.sqlite.writer import Job, Writer
-from tests.scenarios.house import House, open_house
+from tests.scenarios.wiring import Wiring, open_wiring
 
 T = TypeVar("T")
 FILLER = "and it went on like this for quite some time, " * 4
@@ -31,8 +31,8 @@ async def write(home: Path, *, acknowledgements: str, seed: int) -> None:
     """Remember, revise and forget as fast as can be, and note each call after it was answered."""
     chance = random.Random(seed)
     notes = os.open(acknowledgements, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    async with open_house(home) as house:
-        memory = house.client(agent=f"child-{seed}")
+    async with open_wiring(home) as wiring:
+        memory = wiring.client(agent=f"child-{seed}")
         if chance.random() < 0.5:
             await memory.recall("anything")
         await asyncio.gather(*(_write_on(memory, notes, random.Random(chance.random())) for _ in range(4)))
@@ -84,30 +84,30 @@ class FragileWriter:
 
 async def purge(home: Path, *, names: list[str], steps: int) -> None:
     """Purge, and die after so many steps of it."""
-    async with open_house(home) as house:
-        await house.client().recall("anything")
-        house.store._writer = FragileWriter(house.store._writer, jobs=steps)  # type: ignore[assignment]
-        await house.client().purge(names)
+    async with open_wiring(home) as wiring:
+        await wiring.client().recall("anything")
+        wiring.store._writer = FragileWriter(wiring.store._writer, jobs=steps)  # type: ignore[assignment]
+        await wiring.client().purge(names)
 
 
 async def back_up(home: Path, *, target: str, steps: int) -> None:
     """Make a backup, and die after so many steps of it."""
-    async with open_house(home) as house:
-        await house.client().backup(target, progress=_fatal(steps))
+    async with open_wiring(home) as wiring:
+        await wiring.client().backup(target, progress=_fatal(steps))
 
 
 async def take_in(home: Path, *, file: str, steps: int) -> None:
     """Import a file, and die after so many steps of it."""
-    async with open_house(home) as house:
-        await house.client().import_lines(Path(file), progress=_fatal(steps))
+    async with open_wiring(home) as wiring:
+        await wiring.client().import_lines(Path(file), progress=_fatal(steps))
 
 
 async def train(home: Path, *, delay: float) -> None:
     """Write until a dictionary is being trained, and die a moment later."""
-    async with open_house(home, index=False) as house:
+    async with open_wiring(home, index=False) as wiring:
         number = 0
-        while not house.store._training:
-            await house.client().remember(f"number {number} {FILLER}", intent="new")
+        while not wiring.store._training:
+            await wiring.client().remember(f"number {number} {FILLER}", intent="new")
             number += 1
         await asyncio.sleep(delay)
         die()
@@ -116,22 +116,22 @@ async def train(home: Path, *, delay: float) -> None:
 async def build(home: Path, *, delay: float, inline: bool, builder: str = "") -> None:
     """Have the index built, and die a moment later."""
     policy = Policy(inline_up_to=100_000 if inline else 0)
-    async with open_house(home, policy=policy) as house:
-        building = asyncio.create_task(house.keeper.open())
+    async with open_wiring(home, policy=policy) as wiring:
+        building = asyncio.create_task(wiring.keeper.open())
         if builder:
-            await _note_builder(house, Path(builder))
+            await _note_builder(wiring, Path(builder))
         await asyncio.sleep(delay)
         die()
         await building
 
 
-async def _note_builder(house: House, note: Path) -> None:
+async def _note_builder(wiring: Wiring, note: Path) -> None:
     """Write down who builds, once somebody does."""
     while True:
         await asyncio.sleep(0.01)
-        found = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="ascii").split()
-        if found:
-            note.write_text(found[0], encoding="ascii")
+        results = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="ascii").split()
+        if results:
+            note.write_text(results[0], encoding="ascii")
             return
 
 
@@ -141,12 +141,12 @@ async def write_once(home: Path, *, uid: int, answer: str) -> None:
         os.setgid(uid)
         os.setuid(uid)
     try:
-        async with open_house(home) as house:
-            await house.client().remember("written by somebody else")
-            told = "written"
+        async with open_wiring(home) as wiring:
+            await wiring.client().remember("written by somebody else")
+            reported = "written"
     except ScrubjayError as error:
-        told = json.dumps({"class": type(error).__name__, "message": error.message, "hint": error.hint})
-    Path(answer).write_text(told, encoding="utf-8")
+        reported = json.dumps({"class": type(error).__name__, "message": error.message, "hint": error.hint})
+    Path(answer).write_text(reported, encoding="utf-8")
 
 
 def _fatal(steps: int) -> Progress:
@@ -165,22 +165,22 @@ async def fill_disk(home: Path, *, answer: str) -> None:
     ballast = home.parent / "ballast"
     ballast.write_bytes(bytes(1_000_000))
     chance = random.Random(1)
-    told: dict[str, object] = {}
-    async with open_house(home) as house:
-        memory = house.client()
-        kept = [(await memory.remember("the first of many")).id]
+    reported: dict[str, object] = {}
+    async with open_wiring(home) as wiring:
+        memory = wiring.client()
+        stored = [(await memory.remember("the first of many")).id]
         await memory.recall("first")
-        told["index"] = (await memory.status()).index["problem"]
+        reported["index"] = (await memory.status()).index["problem"]
         try:
-            while len(kept) < 2_000:
-                kept.append((await memory.remember(chance.randbytes(20_000).hex())).id)
+            while len(stored) < 2_000:
+                stored.append((await memory.remember(chance.randbytes(20_000).hex())).id)
         except ScrubjayError as error:
-            told |= {"class": type(error).__name__, "message": error.message, "hint": error.hint}
-        told["found when full"] = len((await memory.recall("first of many")).hits)
-        told["there when full"] = len((await memory.read(kept)).memories) == len(kept)
+            reported |= {"class": type(error).__name__, "message": error.message, "hint": error.hint}
+        reported["found when full"] = len((await memory.recall("first of many")).hits)
+        reported["there when full"] = len((await memory.read(stored)).memories) == len(stored)
         ballast.unlink()
-        kept.append((await memory.remember("there is room again")).id)
-    async with open_house(home) as house:
-        told["there"] = len((await house.client().read(kept)).memories) == len(kept)
-        told["problems"] = await house.store.check(deep=True)
-    Path(answer).write_text(json.dumps(told), encoding="utf-8")
+        stored.append((await memory.remember("there is room again")).id)
+    async with open_wiring(home) as wiring:
+        reported["there"] = len((await wiring.client().read(stored)).memories) == len(stored)
+        reported["problems"] = await wiring.store.check(deep=True)
+    Path(answer).write_text(json.dumps(reported), encoding="utf-8")

@@ -42,10 +42,10 @@ def resolved(told: dict[str, Any]) -> dict[str, Any]:
     """A part of the document, or what it points to."""
     if "$ref" not in told:
         return told
-    found: Any = document()
+    results: Any = document()
     for name in told["$ref"].removeprefix("#/").split("/"):
-        found = found[name]
-    return cast("dict[str, Any]", found)
+        results = results[name]
+    return cast("dict[str, Any]", results)
 
 
 def require_as_described(response: httpx2.Response) -> None:
@@ -55,11 +55,11 @@ def require_as_described(response: httpx2.Response) -> None:
     if response.status_code >= 400:
         assert kind == PROBLEM, response.text
         require_problem(response)
-    told = responses_of(response.request.method, response.request.url.path)
-    if told is None or (response.status_code in ANYWHERE and str(response.status_code) not in told):
+    reported = responses_of(response.request.method, response.request.url.path)
+    if reported is None or (response.status_code in ANYWHERE and str(response.status_code) not in reported):
         return
-    assert str(response.status_code) in told, f"{response.status_code} is not described: {response.text}"
-    content = told[str(response.status_code)].get("content", {})
+    assert str(response.status_code) in reported, f"{response.status_code} is not described: {response.text}"
+    content = reported[str(response.status_code)].get("content", {})
     if response.request.method == "HEAD" or not content:
         assert not response.content
         return
@@ -72,12 +72,12 @@ def require_problem(response: httpx2.Response) -> dict[str, Any]:
     """A refusal tells what is wrong, under which number, and nothing that only we should know."""
     if response.request.method == "HEAD":
         return {}
-    told = cast("dict[str, Any]", response.json())
-    validator("#/components/schemas/Problem").validate(told)
-    assert told["status"] == response.status_code
-    assert told["type"] == f"urn:scrubjay:problem:{told['code']}"
-    assert told["request_id"] == response.headers["x-request-id"]
-    assert told["detail"]
+    reported = cast("dict[str, Any]", response.json())
+    validator("#/components/schemas/Problem").validate(reported)
+    assert reported["status"] == response.status_code
+    assert reported["type"] == f"urn:scrubjay:problem:{reported['code']}"
+    assert reported["request_id"] == response.headers["x-request-id"]
+    assert reported["detail"]
     for secret in ("Traceback", 'File "', "sj_", "/site-packages/"):
         assert secret not in response.text
-    return told
+    return reported

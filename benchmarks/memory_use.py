@@ -35,8 +35,8 @@ async def weigh_agents(running: Daemon, questions: Sequence[str], *, agents: int
         for number in range(agents):
             agent = await stack.enter_async_context(_agent(running.settings))
             await agent.ask("tools/list", {})
-            asked = {"query": questions[number % len(questions)]}
-            await agent.ask("tools/call", {"name": "recall", "arguments": asked})
+            request = {"query": questions[number % len(questions)]}
+            await agent.ask("tools/call", {"name": "recall", "arguments": request})
         return running.resident
 
 

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 import httpx2
-from tests.surfaces.rest.documents import require_as_described, require_problem
+from tests.surfaces.rest.openapi_document import require_as_described, require_problem
 
 API = "/api/v1"
 
@@ -30,10 +30,10 @@ class Visitor:
 
     async def ask(self, method: str, path: str, *, status: int = 200, **options: Any) -> httpx2.Response:
         """One request under `/api/v1`; the answer must have this status, and be as described."""
-        given = dict(options.pop("params", None) or {})
-        if self.space and "space" not in given:
-            given["space"] = self.space
-        response = await self.web.request(method, API + path, params=given, **options)
+        inputs = dict(options.pop("params", None) or {})
+        if self.space and "space" not in inputs:
+            inputs["space"] = self.space
+        response = await self.web.request(method, API + path, params=inputs, **options)
         assert response.status_code == status, f"{response.status_code}: {response.text}"
         require_as_described(response)
         return response

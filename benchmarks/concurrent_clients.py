@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from benchmarks.daemons import Daemon, connected
-from benchmarks.figures import Crowd
+from benchmarks.figures import ConcurrentClients
 from benchmarks.memories import drafts, remember
 from benchmarks.timing import spread
 from scrubjay.client import MemoryClient
@@ -53,7 +53,7 @@ class Shift:
     busy: float = 0.0
 
 
-async def measure_crowd(running: Daemon, jobs: Sequence[Job]) -> Crowd:
+async def measure_crowd(running: Daemon, jobs: Sequence[Job]) -> ConcurrentClients:
     """Have all jobs done at once, each by a process of its own."""
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(connected(running.settings))
@@ -68,7 +68,7 @@ async def measure_crowd(running: Daemon, jobs: Sequence[Job]) -> Crowd:
     recalls = [recall for shift in shifts for recall in shift.recalls]
     remembers = [remember for shift in shifts for remember in shift.remembers]
     seconds = max(shift.seconds for shift in shifts)
-    return Crowd(
+    return ConcurrentClients(
         clients=sum(job.clients for job in jobs),
         processes=len(jobs),
         per_second=(len(recalls) + len(remembers)) / seconds,
@@ -106,8 +106,8 @@ async def _child(job: Job) -> AsyncGenerator[asyncio.subprocess.Process]:
 async def _shift(child: asyncio.subprocess.Process, job: Job) -> Shift:
     assert child.stdin is not None
     child.stdin.write(b"go\n")
-    told = await asyncio.wait_for(_line(child), job.seconds + _CONNECTING)
-    return cast("Shift", from_json(Shift, json.loads(told)))
+    reported = await asyncio.wait_for(_line(child), job.seconds + _CONNECTING)
+    return cast("Shift", from_json(Shift, json.loads(reported)))
 
 
 async def _line(child: asyncio.subprocess.Process) -> bytes:

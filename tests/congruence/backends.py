@@ -20,7 +20,7 @@ HOUSES = (FAKE, *BACKENDS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class House:
+class Backend:
     """A memory, and what it stands on."""
 
     name: str
@@ -28,10 +28,10 @@ class House:
 
 
 @asynccontextmanager
-async def every_house(folder: Path) -> AsyncGenerator[list[House]]:
+async def every_backend(folder: Path) -> AsyncGenerator[list[Backend]]:
     """One house on each backend. Their clocks tell the same times, and their embedders see the same in a text."""
     async with AsyncExitStack() as stack:
-        houses: list[House] = []
+        backends: list[Backend] = []
         for name in HOUSES:
             choice = stack.enter_context(backend("sqlite" if name == FAKE else name))
             settings = Settings(
@@ -40,8 +40,8 @@ async def every_house(folder: Path) -> AsyncGenerator[list[House]]:
             store = FakeStore() if name == FAKE else await open_store(settings)
             engine = _engine(settings, store)
             stack.push_async_callback(engine.close)
-            houses.append(House(name=name, engine=engine))
-        yield houses
+            backends.append(Backend(name=name, engine=engine))
+        yield backends
 
 
 def _engine(settings: Settings, store: RecordStore) -> Engine:

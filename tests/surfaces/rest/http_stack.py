@@ -19,7 +19,7 @@ from scrubjay.surfaces.http.server import Patience
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenShop:
+class HttpStack:
     """What is open, and where."""
 
     address: str
@@ -38,7 +38,7 @@ class OpenShop:
 
 
 @asynccontextmanager
-async def open_shop(
+async def open_stack(
     settings: Settings,
     *,
     http: str = "127.0.0.1:0",
@@ -46,7 +46,7 @@ async def open_shop(
     beat: float = 15.0,
     stream_patience: float = 10.0,
     patience: Patience | None = None,
-) -> AsyncGenerator[OpenShop]:
+) -> AsyncGenerator[HttpStack]:
     """Serve a memory by HTTP until the end of the block."""
     web = web_socket(http, must=True)
     assert web is not None
@@ -54,7 +54,7 @@ async def open_shop(
         async with open_engine(settings) as opened, ChangeBroadcaster(opened.store, seconds=0.05) as changes:
             engine = replace(opened, clock=clock or opened.clock)
             gate = RequestLimiter(most=settings.max_requests, seconds=settings.operation_seconds)
-            shop = HttpServer(
+            stack = HttpServer(
                 counter=Counter(engine=engine, gate=gate),
                 agents=McpSessions(engine=engine, gate=gate, changes=changes, space=settings.space, tools="core"),
                 metrics=Metrics(engine=engine, gate=gate),
@@ -63,7 +63,7 @@ async def open_shop(
                 beat=beat,
                 stream_patience=stream_patience,
             )
-            async with shop.open(web):
-                yield OpenShop(address=address_of(web), engine=engine, gate=gate, changes=changes)
+            async with stack.open(web):
+                yield HttpStack(address=address_of(web), engine=engine, gate=gate, changes=changes)
                 # As the daemon leaves: whoever listens first.
                 changes.close()

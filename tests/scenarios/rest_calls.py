@@ -5,7 +5,7 @@ from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
 from scrubjay.model.memory import Json
-from tests.scenarios.parties import ID, Ask, Deed, Given, Make
+from tests.scenarios.tenant_data import ID, Ask, Deed, Given, Make
 
 API = "/api/v1"
 JSON = {"content-type": "application/json"}
@@ -87,7 +87,7 @@ def _one(method: str, tail: str) -> Make:
 
 def _search(given: Given) -> Ask:
     filters = ("entity", "kind", "category", "tags", "any_tags", "project", "scope", "session", "agent")
-    asked = {
+    request = {
         0: (("q", "the jay hid"), ("around", "2")),
         1: (("q", given.label), ("contains", given.name), ("today", "2026-05-31")),
         2: ((filters[given.number % len(filters)], given.label),),
@@ -96,7 +96,7 @@ def _search(given: Given) -> Ask:
         5: (("q", "the jay hid"), ("as_of", "2027-11-01T00:00:00Z"), ("branch", "draft")),
     }[given.number % 6]
     fixed = (("limit", "3"), ("max_tokens", _PLENTY), ("explain", "true"), ("detail", "full"))
-    return _send("GET", "/search", given, query=(*asked, *fixed))
+    return _send("GET", "/search", given, query=(*request, *fixed))
 
 
 def _search_by_body(given: Given) -> Ask:
@@ -194,10 +194,10 @@ def _export(given: Given) -> Ask:
 
 def _import(given: Given) -> Ask:
     lines = "".join(f"{json.dumps(line)}\n" for line in import_lines(given))
-    asked = Ask(
+    request = Ask(
         method="POST", path=f"{API}/import", headers={"content-type": "application/x-ndjson"}, body=lines.encode()
     )
-    return _in_space(asked, given)
+    return _in_space(request, given)
 
 
 def import_lines(given: Given) -> list[Json]:

@@ -13,18 +13,18 @@ from types import TracebackType
 from typing import Self, cast
 
 from scrubjay.text.related_words import related_terms
-from tests.anomaly import deeds
-from tests.scenarios.house import ROOT, environment
+from tests.anomaly import child_tasks
+from tests.scenarios.wiring import ROOT, environment
 
-Deed = Callable[..., Coroutine[object, object, None]]
+ChildTask = Callable[..., Coroutine[object, object, None]]
 
 
-class Nursery:
+class ProcessPool:
     """The test's end: starts children that do a deed, kills them, and tells how they ended."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.anomaly.nursery"],
+            [sys.executable, "-m", "tests.anomaly.process_pool"],
             env=environment(ROOT, OPENBLAS_NUM_THREADS="1"),
             cwd=ROOT,
             stdin=subprocess.PIPE,
@@ -44,9 +44,9 @@ class Nursery:
                 pipe.close()
         self._process.wait(timeout=60)
 
-    def start(self, deed: str, home: Path, **options: object) -> int:
+    def start(self, task: str, home: Path, **options: object) -> int:
         """Have a child begin; returns its process id."""
-        return self._ask({"start": deed, "home": str(home), "options": options})
+        return self._ask({"start": task, "home": str(home), "options": options})
 
     def end_of(self, pid: int) -> int:
         """How a child ended: its exit code, or the negative number of the signal."""
@@ -57,9 +57,9 @@ class Nursery:
         os.kill(pid, signal.SIGKILL)
         assert self.end_of(pid) == -signal.SIGKILL
 
-    def run(self, deed: str, home: Path, **options: object) -> int:
+    def run(self, task: str, home: Path, **options: object) -> int:
         """Have a child do a deed to its end, whatever that is."""
-        return self.end_of(self.start(deed, home, **options))
+        return self.end_of(self.start(task, home, **options))
 
     def _ask(self, question: dict[str, object]) -> int:
         assert self._process.stdin is not None
@@ -74,14 +74,14 @@ def serve() -> None:
     # What is read when it is first needed: a child that is somebody else may not be allowed to.
     related_terms("bird")
     for line in sys.stdin:
-        asked = cast("dict[str, object]", json.loads(line))
-        if "wait" in asked:
-            _, status = os.waitpid(cast("int", asked["wait"]), 0)
+        request = cast("dict[str, object]", json.loads(line))
+        if "wait" in request:
+            _, status = os.waitpid(cast("int", request["wait"]), 0)
             _answer(os.waitstatus_to_exitcode(status))
         else:
             pid = os.fork()
             if not pid:
-                _live(asked)
+                _live(request)
             _answer(pid)
 
 
@@ -94,10 +94,10 @@ def _live(asked: dict[str, object]) -> None:
     # The nursery's own pipes are not the child's business.
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     os.dup2(2, 1)
-    deed = cast("Deed", getattr(deeds, str(asked["start"])))
+    task = cast("ChildTask", getattr(child_tasks, str(asked["start"])))
     code = 1
     try:
-        asyncio.run(deed(Path(str(asked["home"])), **cast("dict[str, object]", asked["options"])))
+        asyncio.run(task(Path(str(asked["home"])), **cast("dict[str, object]", asked["options"])))
         code = 0
     finally:
         # The traceback of whatever happened is on standard error, which pytest shows.

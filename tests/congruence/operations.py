@@ -63,7 +63,7 @@ questions = st.builds(
 
 
 @dataclass(kw_only=True)
-class Life:
+class OperationSequence:
     """One space of one house, and the memories that were made in it."""
 
     engine: Engine
@@ -112,7 +112,7 @@ class Life:
         if deed.verb == "unrelate":
             return _links(await engine.unrelate(first, second, relation=deed.label or LINK, who=who))
         move = {"forget": engine.forget, "restore": engine.restore, "purge": engine.purge}[deed.verb]
-        return str([one.version for one in (await move(Selection(refs=(first,)), who=who)).done])
+        return str([item.version for item in (await move(Selection(refs=(first,)), who=who)).done])
 
     def number(self, memory_id: str) -> int:
         """How manieth a memory was made; ids differ from house to house."""
@@ -120,46 +120,46 @@ class Life:
 
     async def found(self, question: Question) -> list[tuple[int, str, float]]:
         """(memory, passage, score) of every hit and every pinned one, in order."""
-        told = await self.engine.recall(question, who=self.who)
-        assert not told.degraded, told.degraded
+        reported = await self.engine.recall(question, who=self.who)
+        assert not reported.degraded, reported.degraded
         # What was read often ranks higher: counted at once, it does so in every house from the same question on.
         await self.engine.access_log.flush()
         return [
             (
                 self.number(hit.id),
-                "\n".join((hit.passage, *(f"{one.place} {one.passage}" for one in hit.around))),
+                "\n".join((hit.passage, *(f"{item.place} {item.passage}" for item in hit.around))),
                 hit.score,
             )
-            for hit in (*told.pinned, *told.hits)
+            for hit in (*reported.pinned, *reported.hits)
         ]
 
     async def searched(self, query: str) -> list[tuple[int, float, str]]:
         """(memory, score, snippet) of all that have the words, or the most of them."""
-        told = await self.engine.search_text(SearchText(query=query, limit=100), who=self.who)
-        return sorted((self.number(hit.id), hit.score, hit.snippet) for hit in told.hits)
+        reported = await self.engine.search_text(SearchText(query=query, limit=100), who=self.who)
+        return sorted((self.number(hit.id), hit.score, hit.snippet) for hit in reported.hits)
 
     async def state(self) -> list[str]:
         """Every memory with all its versions, and what the space counts."""
-        told: list[str] = []
+        reported: list[str] = []
         for number, memory_id in enumerate(self.made):
-            found = await self.engine.read([memory_id], who=self.who)
-            for memory in found.memories:
+            results = await self.engine.read([memory_id], who=self.who)
+            for memory in results.memories:
                 # Ids differ, readings are counted a while later, and the fields of an object have no order.
                 plain = replace(memory, id="", name="", group="", access_count=0, last_accessed=None)
-                told.append(f"{number} {replace(plain, metadata=dict(sorted(memory.metadata.items())))}")
-            history = await self.engine.history(memory_id, who=self.who) if found.memories else None
+                reported.append(f"{number} {replace(plain, metadata=dict(sorted(memory.metadata.items())))}")
+            history = await self.engine.history(memory_id, who=self.who) if results.memories else None
             versions = history.versions if history else ()
-            told += [
+            reported += [
                 f"{number} v{version.number} {version.action} {version.message} {version.memory.content}"
                 for version in versions
             ]
             edges = {
                 (self.number(relation.source), relation.type, self.number(relation.target))
-                for relation in found.relations
+                for relation in results.relations
             }
-            told += [f"{number} {edge}" for edge in sorted(edges)]
+            reported += [f"{number} {edge}" for edge in sorted(edges)]
         status = await self.engine.status(who=self.who)
-        return [*told, f"{sorted(status.memories.items())} {status.versions} {status.relations}"]
+        return [*reported, f"{sorted(status.memories.items())} {status.versions} {status.relations}"]
 
 
 def _links(related: Related) -> str:
