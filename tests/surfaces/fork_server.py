@@ -113,7 +113,7 @@ def serve() -> None:
 
 
 def _import_all() -> None:
-    for name in ("cli.main", "cli.daemon", "cli.serving", "mcp.lines", "mcp.web", "rest.app"):
+    for name in ("cli.main", "cli.daemon", "cli.serving", "mcp.line_transport", "mcp.http_transport", "rest.app"):
         importlib.import_module(f"scrubjay.surfaces.{name}")
     # Each would lay out its routes anew, which takes longer than all else that it does.
     importlib.import_module("scrubjay.surfaces.rest.app")._laid_out()

@@ -101,7 +101,7 @@ async def test_a_child_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.M
 def test_the_extra_is_named_where_it_is_missing() -> None:
     code = (
         "import sys; sys.modules['pypdf'] = None; sys.argv = ['', 'application/pdf', '100']; "
-        "from scrubjay.notes.media.extracting import main; sys.exit(main())"
+        "from scrubjay.notes.attachments.extract import main; sys.exit(main())"
     )
     done = subprocess.run([sys.executable, "-c", code], input=pdf("x"), capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (4, b"the extra `pdf` is not installed: pip install 'scrubjay[pdf]'")

@@ -236,7 +236,7 @@ def test_without_the_extra_it_is_named() -> None:
 import asyncio, sys
 sys.modules["opentelemetry.sdk"] = None
 from scrubjay.errors import InvalidInput
-from scrubjay.observing.traces import tracing
+from scrubjay.observability.tracing import tracing
 
 async def main():
     async with tracing("off"):
@@ -254,7 +254,7 @@ asyncio.run(main())
 
 
 def test_nothing_of_it_is_loaded_unless_it_is_wanted() -> None:
-    loaded = "import sys, scrubjay.observing.traces, scrubjay.observing.prometheus"
+    loaded = "import sys, scrubjay.observability.tracing, scrubjay.observing.prometheus"
     code = f"{loaded}; print('opentelemetry.sdk' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "False"

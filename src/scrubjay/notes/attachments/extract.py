@@ -1,6 +1,6 @@
 """The text of a file, so that it is found by what it says. Hostile files cost a bounded time, and no more than that.
 
-What takes more than decoding is done in a child with little memory: `python -m scrubjay.notes.media.extracting`.
+What takes more than decoding is done in a child with little memory: `python -m scrubjay.notes.attachments.extract`.
 """
 
 import asyncio
