@@ -18,7 +18,7 @@ from scrubjay.ports import Commit, Committed, RecordStore, Reranker
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.recalling.pipeline import RecallContext, recall
 from scrubjay.recalling.read import read
-from scrubjay.recalling.search import Searcher
+from scrubjay.recalling.candidates import PassageSearcher
 from scrubjay.vectors.scan import ScanIndex
 from scrubjay.writing import delete, relate
 from scrubjay.writing.in_flight import InFlightWrites
@@ -64,7 +64,7 @@ class Workshop:
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
     clock: FakeClock = field(default_factory=FakeClock)
     limits: Limits = field(default_factory=Limits)
-    index: Searcher | None = None
+    index: PassageSearcher | None = None
     answers: AnswerCache = field(default_factory=AnswerCache)
     ranking: Ranking = field(default_factory=Ranking)
     reranker: Reranker | None = None
@@ -81,7 +81,7 @@ class Workshop:
         )  # fmt: skip
 
     @property
-    def searcher(self) -> Searcher:
+    def searcher(self) -> PassageSearcher:
         return self.index or ScanIndex(self.store, MODEL, dimension=DIMENSION)
 
     @property

@@ -9,7 +9,6 @@ from scrubjay.lookup.branches import OWN_FIELDS
 from scrubjay.model.conflict import Conflict, statement_key
 from scrubjay.model.memory import Memory, Observation, Source, State, Trust
 from scrubjay.ports import RecordStore
-from scrubjay.recalling.collapse import is_current
 from scrubjay.text.claims.statements import statements_of
 
 __all__ = ["End", "are_lines", "both_hold", "end_of", "ends_of", "in_time", "standing"]
@@ -79,7 +78,7 @@ class End:
 
     def holds(self, now: datetime) -> bool:
         """Whether it is said still: the memory is alive and has not expired, and nothing has taken its place."""
-        if self.memory.state is not State.LIVE or not is_current(self.memory, now=now):
+        if self.memory.state is not State.LIVE or not self.memory.holds(now):
             return False
         return self._observed is None or self._observed.holds(now)
 

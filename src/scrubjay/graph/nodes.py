@@ -10,19 +10,19 @@ from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.relation import Relation
 from scrubjay.ports import RecordStore
-from scrubjay.recalling.substring import Contained, containing, haystack
-from scrubjay.recalling.text_cache import TextCaches, View, scan
+from scrubjay.recalling.substring import SubstringMatches, find_in_view, join_lowercase
+from scrubjay.recalling.text_cache import TextCaches, TextView, scan
 
 _ALL = 1 << 31
 
 
 def _entity_text(memory: Memory) -> str:
     entity = entity_of(memory)
-    return haystack((entity.name, entity.type, *entity.observations))
+    return join_lowercase((entity.name, entity.type, *entity.observations))
 
 
-ENTITIES = View(Filter(), _entity_text)
-MENTIONS = View(Filter(kind=MENTION, state=State.ARCHIVED), lambda one: name_of(one) if is_mention(one) else None)
+ENTITIES = TextView(Filter(), _entity_text)
+MENTIONS = TextView(Filter(kind=MENTION, state=State.ARCHIVED), lambda one: name_of(one) if is_mention(one) else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +37,11 @@ class Nodes:
 
     async def ids(self) -> list[str]:
         """The ids of all entities, oldest first."""
-        return sorted(await self.store.list_ids(self.space, ENTITIES.wanted, limit=_ALL))
+        return sorted(await self.store.list_ids(self.space, ENTITIES.filter, limit=_ALL))
 
-    async def containing(self, text: str) -> Contained:
+    async def containing(self, text: str) -> SubstringMatches:
         """The entities with a text in their name, their type or an observation."""
-        return await containing(text, view=ENTITIES, space=self.space, store=self.store, text_caches=self.text_caches)
+        return await find_in_view(text, view=ENTITIES, space=self.space, store=self.store, text_caches=self.text_caches)
 
     async def live(self, names: Iterable[str]) -> dict[str, str]:
         """The ids of entities, by name; names that nobody has are left out."""

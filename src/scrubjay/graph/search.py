@@ -16,7 +16,7 @@ from scrubjay.model.memory import MAIN, Json, Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.model.results import Recalled
 from scrubjay.ports import RecordStore
-from scrubjay.recalling.text_cache import TextCaches, View, scan
+from scrubjay.recalling.text_cache import TextCaches, TextView, scan
 
 MOST_RESULTS = 10_000
 # To know which of those with one type are read most, all must be read.
@@ -35,7 +35,7 @@ def _labels(memory: Memory) -> str:
     return APART.join(dict.fromkeys(form for text in (entity.name, entity.type) for form in _forms(text)))
 
 
-_NODES = View(Filter(), _labels)
+_NODES = TextView(Filter(), _labels)
 
 
 async def search_nodes(
@@ -77,7 +77,7 @@ async def _named(
     query: str, *, limit: int, space: str, store: RecordStore, text_caches: TextCaches
 ) -> Sequence[Collection[str]]:
     """Ids of entities whose name or type is like a query, in classes: the same, part of it, nearly."""
-    kept = await text_caches.kept(_NODES, make=Labels, space=space, store=store)
+    kept = await text_caches.container(_NODES, make=Labels, space=space, store=store)
     if kept is None:
         kept = Labels()
         async for memory_id, text in scan(_NODES, reader=SoundReader(store, space=space)):

@@ -1,1 +1,1 @@
-"""The read path: small stages from a question to an answer that fits its budget."""
+"""The read path: small stages from a question to an answer that fits its token budget."""

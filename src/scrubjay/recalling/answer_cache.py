@@ -1,4 +1,4 @@
-"""Answers that were given a moment ago: the same question is not worked on again while nothing has changed."""
+"""The cache of recent answers: an unchanged space answers the same question the same way."""
 
 import hashlib
 from collections import OrderedDict
@@ -9,67 +9,66 @@ from datetime import datetime, timedelta
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Question
 from scrubjay.model.results import Recalled
-from scrubjay.recalling.overlay.overlay import Overlays
+from scrubjay.recalling.overlay.overlay import OverlayCache
 
-_MOST = 1024
-# Longer ones are pages of a listing, which nobody asks for twice.
-_LARGEST = 32
-# Nothing but time passes meanwhile, and no ranking is as fine as this.
-_LONGEST = timedelta(minutes=1)
+_MAX_ANSWERS = 1024
+# Longer answers are pages of a listing, which are rarely requested twice.
+_MAX_HITS = 32
+# Until then only time passes, and no ranking depends on seconds.
+_MAX_AGE = timedelta(minutes=1)
 
-Key = Hashable
+CacheKey = Hashable
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedAnswer:
     answer: Recalled
     places: tuple[int, ...]
-    until: datetime
+    expires_at: datetime
 
 
 class AnswerCache:
-    """Keeps what was answered last. An answer holds as long as the spaces have seen no further change."""
+    """The last answers, each valid until one of its spaces changes; and the last overlays."""
 
-    def __init__(self, most: int = _MOST) -> None:
-        self._most = most
-        self._kept: OrderedDict[Key, _Kept] = OrderedDict()
-        self.asides = Overlays()
+    def __init__(self, max_answers: int = _MAX_ANSWERS) -> None:
+        self._max_answers = max_answers
+        self._answers: OrderedDict[CacheKey, _CachedAnswer] = OrderedDict()
+        self.overlays = OverlayCache()
 
-    def get(self, key: Key, *, places: tuple[int, ...], now: datetime) -> Recalled | None:
-        """The answer to a question at this point of its spaces' history, if it was given before."""
-        kept = self._kept.get(key)
-        if kept is None or kept.places != places or now >= kept.until:
+    def get(self, key: CacheKey, *, places: tuple[int, ...], now: datetime) -> Recalled | None:
+        """Return the answer to a question at these places in the change logs of its spaces, if it is cached."""
+        cached = self._answers.get(key)
+        if cached is None or cached.places != places or now >= cached.expires_at:
             return None
-        self._kept.move_to_end(key)
-        return kept.answer
+        self._answers.move_to_end(key)
+        return cached.answer
 
     def put(
-        self, key: Key, answer: Recalled, *, places: tuple[int, ...], now: datetime, told: Iterable[Memory]
+        self, key: CacheKey, answer: Recalled, *, places: tuple[int, ...], now: datetime, memories: Iterable[Memory]
     ) -> None:
-        """Keep a small answer, until one of the memories that it tells, or of their observations, comes to its end."""
-        if len(answer.hits) + len(answer.pinned) > _LARGEST:
+        """Store a small answer until one of its memories, or one of their observations, ends."""
+        if len(answer.hits) + len(answer.pinned) > _MAX_HITS:
             return
-        ends = [end for memory in told for end in _ends(memory) if end > now]
-        self._kept[key] = _Kept(answer, places, min([now + _LONGEST, *ends]))
-        self._kept.move_to_end(key)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+        ends = [end for memory in memories for end in _ends(memory) if end > now]
+        self._answers[key] = _CachedAnswer(answer, places, min([now + _MAX_AGE, *ends]))
+        self._answers.move_to_end(key)
+        while len(self._answers) > self._max_answers:
+            self._answers.popitem(last=False)
 
     def clear(self) -> None:
-        """Keep nothing: some of it has been purged."""
-        self._kept.clear()
-        self.asides.clear()
+        """Drop everything: a part of it has been purged."""
+        self._answers.clear()
+        self.overlays.clear()
 
 
-def _ends(memory: Memory) -> Iterator[datetime]:
-    """When something that a memory tells is over, or was."""
-    ends = (memory.expires_at, memory.valid_until, *(observation.valid_until for observation in memory.observations))
-    yield from (end for end in ends if end is not None)
-
-
-def key_of(question: Question, *, spaces: Sequence[str], cursor: str) -> Key | None:
-    """What makes a question the same; None for one whose answer shows more than changes tell of."""
-    # Whole memories show how often they were read, and neighbours may expire.
+def cache_key(question: Question, *, spaces: Sequence[str], cursor: str) -> CacheKey | None:
+    """Return the cache key of a question; None if its answer depends on more than the change log records."""
+    # Whole memories include their access counts, and neighbours may expire.
     if question.detail == "full" or question.around:
         return None
     return hashlib.sha256(repr((question, tuple(spaces), cursor)).encode("utf-8", "surrogatepass")).digest()
+
+
+def _ends(memory: Memory) -> Iterator[datetime]:
+    ends = (memory.expires_at, memory.valid_until, *(observation.valid_until for observation in memory.observations))
+    yield from (end for end in ends if end is not None)

@@ -1,4 +1,4 @@
-"""The answer fits its budget: first what matters most, then as much as there is room for."""
+"""Fits an answer into its token budget: the best hits first, as many as there is room for."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,28 +11,28 @@ _ELLIPSIS = " …"
 
 
 def fit(hits: Sequence[Hit], *, max_tokens: int) -> tuple[list[Hit], int]:
-    """As many hits as fit, in order, and what they cost.
+    """Return as many hits as fit, in order, and their cost in tokens.
 
-    One that is too long is told without its memory, then without what is around it; the first is cut if it must be.
+    A hit that is too long loses its memory, then its neighbours; only the passage of the first hit is ever cut.
     """
-    kept: list[Hit] = []
+    fitting: list[Hit] = []
     spent = 0
     for hit in hits:
         room = max_tokens - spent
-        told = ((shorter, cost_of(shorter)) for shorter in _shorter(hit))
-        shown, cost = next((one for one in told if one[1] <= room), (None, 0))
-        if shown is None and not kept:
+        variants = ((variant, cost_of(variant)) for variant in _shorter_variants(hit))
+        shown, cost = next(((variant, cost) for variant, cost in variants if cost <= room), (None, 0))
+        if shown is None and not fitting:
             shown = _cut(hit, max_tokens)
             cost = cost_of(shown) if shown is not None else 0
         if shown is None:
             break
-        kept.append(shown)
+        fitting.append(shown)
         spent += cost
-    return kept, spent
+    return fitting, spent
 
 
 def cost_of(hit: Hit) -> int:
-    """What a hit costs the model that reads it."""
+    """Return the cost of a hit in tokens of the model that reads it."""
     line = " ".join((hit.id, hit.name, hit.title, hit.passage, *hit.entities, *hit.why, hit.date.isoformat()))
     return (
         estimate_tokens(line)
@@ -41,7 +41,7 @@ def cost_of(hit: Hit) -> int:
     )
 
 
-def _shorter(hit: Hit) -> Iterator[Hit]:
+def _shorter_variants(hit: Hit) -> Iterator[Hit]:
     yield hit
     if hit.memory is not None:
         yield replace(hit, memory=None)
@@ -49,8 +49,8 @@ def _shorter(hit: Hit) -> Iterator[Hit]:
         yield replace(hit, memory=None, around=())
 
 
-def _cost_of_neighbour(one: Neighbour) -> int:
-    return estimate_tokens(f"{one.id} {one.name} {one.passage} {one.date.isoformat()}")
+def _cost_of_neighbour(neighbour: Neighbour) -> int:
+    return estimate_tokens(f"{neighbour.id} {neighbour.name} {neighbour.passage} {neighbour.date.isoformat()}")
 
 
 def _cost_of_memory(memory: Memory) -> int:
@@ -61,7 +61,7 @@ def _cost_of_memory(memory: Memory) -> int:
 
 def _cut(hit: Hit, max_tokens: int) -> Hit | None:
     line = replace(hit, memory=None, around=())
-    # One less: the space before the ellipsis may count by itself.
+    # One less, since the space before the ellipsis may be a token of its own.
     room = max_tokens - cost_of(replace(line, passage=_ELLIPSIS)) - 1
     cut = replace(line, passage=hit.passage[: end_within(hit.passage, tokens=room)] + _ELLIPSIS)
     return cut if cost_of(cut) <= max_tokens else None

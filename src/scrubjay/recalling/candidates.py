@@ -1,4 +1,4 @@
-"""Who might answer: passages that share words with the question, and passages that mean something near it."""
+"""Third stage: gather candidate passages, by shared words and by near meaning."""
 
 import asyncio
 import heapq
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
 import numpy as np
 
@@ -16,39 +17,46 @@ from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
 from scrubjay.ports import Embedder, RecordStore, VectorStore
 from scrubjay.recalling.overlay.overlay import Overlay
-from scrubjay.recalling.query_terms import QueryTerms, seek
-from scrubjay.recalling.search import Searcher
-from scrubjay.recalling.understand import Understood
+from scrubjay.recalling.query_terms import QueryTerms, expand_terms
+from scrubjay.recalling.understand import ParsedQuery
 from scrubjay.text.dates.spans import DateSpan
 
-_LEXICAL = 200
-_DENSE = 64
-# So many of both are read and ranked, and two more for each hit that is asked for; each with so many neighbours on
-# either side. With twice as many, no more was found.
-_RANKED = 48
+_LEXICAL_LIMIT = 200
+_DENSE_LIMIT = 64
+# So many of both are read and ranked, plus two for each requested hit. Twice as many did not improve recall.
+_RANKED_LIMIT = 48
+# Each candidate is read with so many neighbours on either side.
 AROUND = 4
-# Of the days that a question names so many are searched for apart, with some days around them.
-_MOST_SPANS = 2
-_DATED = 32
-_ROUGHLY = timedelta(days=3)
-_RARE, _MOST_RARE = 500, 4
+# So many spans of days that a question names are searched separately, with some days around each.
+_MAX_SPANS = 2
+_DATED_LIMIT = 32
+_DAYS_AROUND = timedelta(days=3)
+_RARE_FREQUENCY, _MAX_RARE_TERMS = 500, 4
+
+
+class PassageSearcher(Protocol):
+    """A vector index, as recall uses it."""
+
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
+        """Return the nearest passages as (passage number, cosine), best first."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Library:
-    """Where one space is searched, and how; `aside` has what is told otherwise than the space has it."""
+class SpaceSearch:
+    """How one space is searched; the overlay has the memories that the question sees differently."""
 
     space: str
     store: RecordStore
     embedder: Embedder
-    index: Searcher
+    index: PassageSearcher
     ranking: Ranking
-    aside: Overlay = field(default_factory=Overlay)
+    overlay: Overlay = field(default_factory=Overlay)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Near:
-    """Passages by meaning, and what is needed to compare others in the same way."""
+class DenseMatches:
+    """Cosines of passages by number, and the question's vector, to compare other passages in the same way."""
 
     model: str = ""
     vector: Vector | None = None
@@ -59,147 +67,162 @@ class Near:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Passages to be ranked, those beside them, and all that ranking needs.
+    """Passages to rank, the passages around them, and the input of the ranking.
 
-    `complete`: there are no others to ask for.
+    `is_complete`: a deeper search would find no others.
     """
 
     passages: tuple[StoredPassage, ...]
-    beside: tuple[StoredPassage, ...]
-    sought: QueryTerms
-    near: Near
-    complete: bool = True
+    neighbours: tuple[StoredPassage, ...]
+    terms: QueryTerms
+    dense: DenseMatches
+    is_complete: bool = True
 
 
 async def gather_candidates(
-    asked: Understood, *, library: Library, deeper: int = 0, among: Sequence[int] | None = None
+    query: ParsedQuery, *, search: SpaceSearch, deeper: int = 0, numbers: Sequence[int] | None = None
 ) -> Candidates:
-    """Lexical and dense candidates; the words are looked up while the question is embedded and searched.
+    """Return lexical and dense candidates; the lexical search runs while the question is embedded and searched.
 
-    `among` are the numbers of the only passages in question: then all of them are candidates.
+    With `numbers`, exactly these passages are the candidates. `deeper` adds to the limits of all searches.
     """
-    wanted, ranking = asked.question.filter, library.ranking
-    (sought, lexical), near = await asyncio.gather(
-        _look_up(asked, wanted, library=library, limit=0 if among is not None else _LEXICAL + deeper),
-        _near(asked.text, wanted, library=library, limit=0 if among is not None else _DENSE + deeper),
+    is_given = numbers is not None
+    (terms, lexical), dense = await asyncio.gather(
+        _search_lexical(query, search=search, limit=0 if is_given else _LEXICAL_LIMIT + deeper),
+        _search_dense(query, search=search, limit=0 if is_given else _DENSE_LIMIT + deeper),
     )
-    complete = among is not None or (len(lexical) < _LEXICAL + deeper and len(near.cosines) < _DENSE + deeper)
-    hopes = _hopes(lexical, near)
-    if among is None and asked.spans:
-        hopes = await _with_dated(hopes, asked, sought, near, library=library)
-    numbers = among if among is not None else heapq.nlargest(_RANKED + deeper, hopes, key=hopes.__getitem__)
+    is_complete = is_given
+    if numbers is None:
+        bounds = _upper_bounds(lexical, dense)
+        if query.spans:
+            bounds = await _add_dated(bounds, query, terms, dense, search=search)
+        numbers = heapq.nlargest(_RANKED_LIMIT + deeper, bounds, key=bounds.__getitem__)
+        is_complete = (
+            len(lexical) < _LEXICAL_LIMIT + deeper
+            and len(dense.cosines) < _DENSE_LIMIT + deeper
+            and len(numbers) < _RANKED_LIMIT + deeper
+        )
     with telemetry.stage("recall.passages"):
-        around = AROUND if ranking.uses("context") else 0
-        found = await library.store.stored_passages(library.space, numbers, around=around)
-        asked_for, told = set(numbers), library.aside.told
-        if told:
-            found = [one for one in found if one.memory_id not in told]
-        passages = tuple(one for one in found if one.id in asked_for) + _aside(library, around=around)
-        beside = tuple(one for one in found if one.id not in asked_for)
-        near = await compare(near, passages, library=library)
-    complete = complete and (among is not None or len(numbers) < _RANKED + deeper)
-    return Candidates(passages=passages, beside=beside, sought=sought, near=near, complete=complete)
+        passages, neighbours = await _read_passages(numbers, search=search)
+        dense = await compare_passages(dense, passages, search=search)
+    return Candidates(passages=passages, neighbours=neighbours, terms=terms, dense=dense, is_complete=is_complete)
 
 
-def _aside(library: Library, *, around: int) -> tuple[StoredPassage, ...]:
-    passages = library.aside.passages
-    return passages if around else tuple(passage._replace(before=(), after=()) for passage in passages)
-
-
-async def compare(near: Near, passages: Iterable[StoredPassage], *, library: Library) -> Near:
-    """How near passages are that the index did not name: their vectors are read from the store."""
-    if near.vector is None:
-        return near
-    far = list(
-        {passage.id: passage for passage in passages if passage.hash and passage.id not in near.cosines}.values()
+async def compare_passages(
+    dense: DenseMatches, passages: Iterable[StoredPassage], *, search: SpaceSearch
+) -> DenseMatches:
+    """Add the cosines of passages that the index did not return, with their vectors from the store."""
+    if dense.vector is None:
+        return dense
+    missing = list(
+        {passage.id: passage for passage in passages if passage.hash and passage.id not in dense.cosines}.values()
     )
-    context: VectorStore = library.store
-    vectors = await context.vectors(library.space, near.model, [passage.hash for passage in far]) if far else {}
-    embedded = [passage for passage in far if passage.hash in vectors]
+    store: VectorStore = search.store
+    vectors = await store.vectors(search.space, dense.model, [passage.hash for passage in missing]) if missing else {}
+    embedded = [passage for passage in missing if passage.hash in vectors]
     if not embedded:
-        return near
+        return dense
     matrix = np.stack([vectors[passage.hash] for passage in embedded])
-    cosines = cosine_similarities(matrix, near.vector).tolist()
-    return replace(near, cosines=near.cosines | dict(zip((one.id for one in embedded), cosines, strict=True)))
+    cosines = cosine_similarities(matrix, dense.vector).tolist()
+    return replace(dense, cosines=dense.cosines | dict(zip((passage.id for passage in embedded), cosines, strict=True)))
 
 
-async def _look_up(
-    asked: Understood, filter: Filter, *, library: Library, limit: int
+async def _search_lexical(
+    query: ParsedQuery, *, search: SpaceSearch, limit: int
 ) -> tuple[QueryTerms, dict[int, float]]:
     with telemetry.stage("recall.lexical"):
-        store, space = library.store, library.space
-        counted = library.aside.counted
-        sought = await seek(asked, space=space, store=store, ranking=library.ranking, beside=counted)
-        if not limit or not library.ranking.uses("words"):
-            return sought, {}
-        return sought, dict(await store.lexical_candidates(space, sought.terms, filter, limit=limit))
+        store, space = search.store, search.space
+        terms = await expand_terms(
+            query, space=space, store=store, ranking=search.ranking, extra=search.overlay.statistics
+        )
+        if not limit or not search.ranking.uses("words"):
+            return terms, {}
+        matches = await store.lexical_candidates(space, terms.search_terms, query.question.filter, limit=limit)
+        return terms, dict(matches)
 
 
-async def _near(text: str, filter: Filter, *, library: Library, limit: int) -> Near:
-    """Embedded, then searched by meaning; without a model or an index, words must do."""
-    if not library.ranking.uses("meaning"):
-        return Near()
+async def _search_dense(query: ParsedQuery, *, search: SpaceSearch, limit: int) -> DenseMatches:
+    """Embed the question and search by its vector; without a model or an index, words have to do."""
+    if not search.ranking.uses("meaning"):
+        return DenseMatches()
     try:
         with telemetry.stage("recall.embed"):
-            profile = await library.embedder.profile()
-            vector = await library.embedder.embed_query(text)
+            profile = await search.embedder.profile()
+            vector = await search.embedder.embed_query(query.text)
     except EmbeddingUnavailable as error:
-        return Near(degraded=(f"searched by words only: {error.message}",))
-    near = Near(model=profile.model, vector=vector, weight=profile.weight * library.ranking.weights.meaning)
+        return DenseMatches(degraded=(f"searched by words only: {error.message}",))
+    dense = DenseMatches(model=profile.model, vector=vector, weight=profile.weight * search.ranking.weights.meaning)
     if not limit:
-        return near
+        return dense
     try:
         with telemetry.stage("recall.dense"):
-            return replace(near, cosines=dict(await library.index.search(library.space, vector, filter, limit=limit)))
+            matches = await search.index.search(search.space, vector, query.question.filter, limit=limit)
     except IndexUnavailable as error:
-        return replace(near, degraded=(f"searched by words only: {error.message}",))
+        return replace(dense, degraded=(f"searched by words only: {error.message}",))
+    return replace(dense, cosines=dict(matches))
 
 
-def _hopes(lexical: Mapping[int, float], near: Near) -> dict[int, float]:
-    """What each may score at best: what a list does not name is at most as good as the last that it names."""
-    words, meaning = min(lexical.values(), default=0.0), min(near.cosines.values(), default=0.0)
+def _upper_bounds(lexical: Mapping[int, float], dense: DenseMatches) -> dict[int, float]:
+    """Return the best possible score of each passage: one that a search misses scores at most as its last match."""
+    words, meaning = min(lexical.values(), default=0.0), min(dense.cosines.values(), default=0.0)
     return {
-        number: lexical.get(number, words) + near.weight * near.cosines.get(number, meaning)
-        for number in dict.fromkeys([*lexical, *near.cosines])
+        number: lexical.get(number, words) + dense.weight * dense.cosines.get(number, meaning)
+        for number in dict.fromkeys([*lexical, *dense.cosines])
     }
 
 
-def _roughly(span: DateSpan) -> tuple[datetime, datetime]:
-    """Some days more on either side, as far as there are any."""
-    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-    since = span.start - _ROUGHLY if span.start - first > _ROUGHLY else span.start
-    return since, span.end + _ROUGHLY if last - span.end > _ROUGHLY else span.end
-
-
-def _rarest(sought: QueryTerms) -> list[str]:
-    """The terms that few passages have, or the one that the fewest have: the date of each of them is looked at."""
-    counts = sought.statistics.frequencies
-    terms = sorted((term for term in sought.terms if counts.get(term)), key=counts.__getitem__)
-    few = [term for term in terms if counts[term] <= _RARE]
-    return few[:_MOST_RARE] or terms[:1]
-
-
-async def _with_dated(
-    hopes: dict[int, float], asked: Understood, sought: QueryTerms, near: Near, *, library: Library
+async def _add_dated(
+    bounds: dict[int, float], query: ParsedQuery, terms: QueryTerms, dense: DenseMatches, *, search: SpaceSearch
 ) -> dict[int, float]:
-    """Beside these, those of the days that the question names: among all the others they may not be found."""
-    store, space, wanted = library.store, library.space, asked.question.filter
-    found = dict(hopes)
-    for span in asked.spans[:_MOST_SPANS]:
-        since, until = _roughly(span)
-        then = replace(
-            wanted,
-            since=max(since, wanted.since) if wanted.since else since,
-            until=min(until, wanted.until) if wanted.until else until,
+    """Add passages of the days that the question names: among all others they may be missed."""
+    store, space, criteria = search.store, search.space, query.question.filter
+    extended = dict(bounds)
+    for span in query.spans[:_MAX_SPANS]:
+        since, until = _extend_span(span)
+        dated = replace(
+            criteria,
+            since=max(since, criteria.since) if criteria.since else since,
+            until=min(until, criteria.until) if criteria.until else until,
         )
-        if library.ranking.uses("words"):
-            lexical = dict(await store.lexical_candidates(space, _rarest(sought), then, limit=_DATED))
-        else:
-            lexical = {}
-        dense = Near(weight=near.weight)
-        if near.vector is not None:
+        lexical: Mapping[int, float] = {}
+        if search.ranking.uses("words"):
+            lexical = dict(await store.lexical_candidates(space, _rarest_terms(terms), dated, limit=_DATED_LIMIT))
+        nearest = DenseMatches(weight=dense.weight)
+        if dense.vector is not None:
             with suppress(IndexUnavailable):
-                dense = replace(dense, cosines=dict(await library.index.search(space, near.vector, then, limit=_DATED)))
-        for number, hope in _hopes(lexical, dense).items():
-            found[number] = max(found.get(number, 0.0), hope + library.ranking.weights.date)
-    return found
+                matches = await search.index.search(space, dense.vector, dated, limit=_DATED_LIMIT)
+                nearest = replace(nearest, cosines=dict(matches))
+        for number, bound in _upper_bounds(lexical, nearest).items():
+            extended[number] = max(extended.get(number, 0.0), bound + search.ranking.weights.date)
+    return extended
+
+
+def _extend_span(span: DateSpan) -> tuple[datetime, datetime]:
+    """Return a span with some days more on either side, within the range of datetime."""
+    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    since = span.start - _DAYS_AROUND if span.start - first > _DAYS_AROUND else span.start
+    return since, span.end + _DAYS_AROUND if last - span.end > _DAYS_AROUND else span.end
+
+
+def _rarest_terms(terms: QueryTerms) -> list[str]:
+    """Return the terms that few passages have, or else the rarest: the date of each passage is tested."""
+    counts = terms.statistics.frequencies
+    by_frequency = sorted((term for term in terms.search_terms if counts.get(term)), key=counts.__getitem__)
+    rare = [term for term in by_frequency if counts[term] <= _RARE_FREQUENCY]
+    return rare[:_MAX_RARE_TERMS] or by_frequency[:1]
+
+
+async def _read_passages(
+    numbers: Sequence[int], *, search: SpaceSearch
+) -> tuple[tuple[StoredPassage, ...], tuple[StoredPassage, ...]]:
+    """Return the numbered passages with those of the overlay, and the passages around them."""
+    around = AROUND if search.ranking.uses("context") else 0
+    stored = await search.store.stored_passages(search.space, numbers, around=around)
+    overlay, candidates = search.overlay, set(numbers)
+    if overlay.memories:
+        stored = [passage for passage in stored if passage.memory_id not in overlay.memories]
+    overlaid = overlay.passages
+    if not around:
+        overlaid = tuple(passage._replace(before=(), after=()) for passage in overlaid)
+    passages = tuple(passage for passage in stored if passage.id in candidates) + overlaid
+    return passages, tuple(passage for passage in stored if passage.id not in candidates)

@@ -1,83 +1,63 @@
-"""Passages become memories, and records of one text become one answer."""
+"""Collapses ranked passages into memories, and the records of one text into one result."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from scrubjay.lookup.references import SoundReader
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter, facets_of
-from scrubjay.recalling.fuse import Scored
+from scrubjay.recalling.fuse import ScoredPassage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """A memory with its best passage, and the entities its text is filed under."""
+class RankedMemory:
+    """A memory with its best passage, and the entities of all records of its text."""
 
     memory: Memory
-    best: Scored
+    best: ScoredPassage
     entities: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Which memories are to be found, how many, and which are there already."""
+class PageRequest:
+    """Which memories to return, how many, and which are excluded: by id alone, or by the whole record."""
 
     filter: Filter
     count: int
     now: datetime
-    is_there: Callable[[str], bool]
+    excludes_id: Callable[[str], bool]
     admits: Callable[[Memory], bool]
 
 
-async def collapse(scored: Iterable[Scored], *, wanted: Wanted, reader: SoundReader) -> list[Found]:
-    """The best memories, each checked against its record, each group once."""
-    found: dict[str, Found] = {}
-    seen: dict[str, list[Scored]] = {}
-    # Reading a record costs more than ranking it: as many as asked for, and more only if some do not pass.
-    for ids in _portions(scored, wanted, seen):
+async def collapse(
+    ranking: Iterable[ScoredPassage], *, request: PageRequest, reader: SoundReader
+) -> list[RankedMemory]:
+    """Return the best memories, each checked against its record, each group once."""
+    ranked: dict[str, RankedMemory] = {}
+    passages: dict[str, list[ScoredPassage]] = {}
+    # Reading a record costs more than ranking it: read as many as requested, and more only if some do not pass.
+    for ids in _batch_memories(ranking, request, passages):
         for memory in await reader.get(ids):
-            if not passes(memory, wanted.filter, now=wanted.now) or not wanted.admits(memory):
+            if not passes(memory, request.filter, now=request.now) or not request.admits(memory):
                 continue
-            best = next((one for one in seen[memory.id] if _is_said(one, memory, now=wanted.now)), None)
+            best = next((scored for scored in passages[memory.id] if _is_valid(scored, memory, now=request.now)), None)
             if best is None:
-                # What was found of it has come to its end; it may say something else, further down.
-                del seen[memory.id]
-            else:
-                _add(found, memory, best)
-        if len(found) >= wanted.count:
+                # Its passages so far have been superseded; another one may follow further down.
+                del passages[memory.id]
+                continue
+            entities = (memory.entity,) if memory.entity else ()
+            key = memory.group or memory.id
+            ranked.setdefault(key, RankedMemory(memory=memory, best=best, entities=entities))
+        if len(ranked) >= request.count:
             break
-    answers = list(found.values())[: wanted.count]
-    return [await _with_entities(answer, filter=wanted.filter, reader=reader) for answer in answers]
-
-
-def _portions(scored: Iterable[Scored], wanted: Wanted, seen: dict[str, list[Scored]]) -> Iterator[list[str]]:
-    """Memories by their best passages, as many at once as are wanted; `seen` gets the passages of each."""
-    portion: list[str] = []
-    for one in scored:
-        memory_id = one.passage.memory_id
-        if memory_id in seen:
-            seen[memory_id].append(one)
-            continue
-        seen[memory_id] = [one]
-        if not wanted.is_there(memory_id):
-            portion.append(memory_id)
-        if len(portion) == wanted.count:
-            yield portion
-            portion = []
-    if portion:
-        yield portion
-
-
-def _is_said(one: Scored, memory: Memory, *, now: datetime) -> bool:
-    """Whether what was found holds still; where the record is newer than the index, nobody knows."""
-    number = one.passage.observation
-    return number is None or number >= len(memory.observations) or memory.observations[number].holds(now)
+    best_ranked = list(ranked.values())[: request.count]
+    return [await _add_entities(match, filter=request.filter, reader=reader) for match in best_ranked]
 
 
 def passes(memory: Memory, filter: Filter, *, now: datetime) -> bool:
-    """Whether a record still is what the indexes said: they may lag behind it for a moment."""
-    if memory.state is not filter.state or not is_current(memory, now=now):
+    """Return whether a record passes a filter now; the indexes may lag behind it for a moment."""
+    if memory.state is not filter.state or not memory.holds(now):
         return False
     if filter.since is not None and memory.date < filter.since:
         return False
@@ -88,22 +68,34 @@ def passes(memory: Memory, filter: Filter, *, now: datetime) -> bool:
     return all(facets.intersection(group) for group in groups)
 
 
-def is_current(memory: Memory, *, now: datetime) -> bool:
-    """Whether a memory has neither expired nor been superseded as a whole."""
-    return memory.holds(now)
+def _batch_memories(
+    scored: Iterable[ScoredPassage], request: PageRequest, passages: dict[str, list[ScoredPassage]]
+) -> Iterator[list[str]]:
+    """Yield ids of memories in the order of their best passages; `passages` collects the passages of each."""
+    batch: list[str] = []
+    for passage in scored:
+        memory_id = passage.passage.memory_id
+        if memory_id in passages:
+            passages[memory_id].append(passage)
+            continue
+        passages[memory_id] = [passage]
+        if not request.excludes_id(memory_id):
+            batch.append(memory_id)
+        if len(batch) == request.count:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
-def _add(found: dict[str, Found], memory: Memory, best: Scored) -> None:
-    found.setdefault(memory.group or memory.id, Found(memory=memory, best=best, entities=_entity(memory)))
+def _is_valid(scored: ScoredPassage, memory: Memory, *, now: datetime) -> bool:
+    """Return whether a passage is not of a superseded observation; unknown ones of a newer record count as valid."""
+    number = scored.passage.observation
+    return number is None or number >= len(memory.observations) or memory.observations[number].holds(now)
 
 
-async def _with_entities(one: Found, *, filter: Filter, reader: SoundReader) -> Found:
-    if not one.memory.group or filter.entity:
-        return one
-    siblings = await reader.get(await reader.store.members(reader.space, one.memory.group))
-    entities = tuple(memory.entity for memory in siblings if memory.state is one.memory.state)
-    return Found(memory=one.memory, best=one.best, entities=entities)
-
-
-def _entity(memory: Memory) -> tuple[str, ...]:
-    return (memory.entity,) if memory.entity else ()
+async def _add_entities(match: RankedMemory, *, filter: Filter, reader: SoundReader) -> RankedMemory:
+    if not match.memory.group or filter.entity:
+        return match
+    siblings = await reader.get(await reader.store.members(reader.space, match.memory.group))
+    return replace(match, entities=tuple(memory.entity for memory in siblings if memory.state is match.memory.state))

@@ -1,7 +1,7 @@
-"""`search_text`: memories that have words, beginnings of words and phrases, best first, with the place where they do.
+"""`search_text`: memories that contain words, prefixes and phrases, best first, each with a snippet.
 
-The lexical index names those that have the most of it; the best of them are read and scored by their fields. What it
-takes depends on how many have the rarest of what is looked for, not on how many memories there are.
+The lexical index names the memories with the most matches; the best of them are read and scored by their fields, of
+which a title counts more than a text. The cost depends on how many memories have the rarest word, not on their total.
 """
 
 import asyncio
@@ -20,70 +20,108 @@ from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Filter, SearchText, TextHit, TextsFound
 from scrubjay.ports import LexicalMatch, RecordStore
 from scrubjay.recalling.collapse import passes
-from scrubjay.recalling.field_scores import Fit, Scale, fit_of, has_any
-from scrubjay.recalling.query_terms import idf
-from scrubjay.recalling.spellings import with_spellings
-from scrubjay.recalling.substring import contained
+from scrubjay.recalling.query_terms import expand_filter, idf
+from scrubjay.recalling.substring import find_containing
 from scrubjay.recalling.text_cache import TextCaches
-from scrubjay.text.clauses import Clause, ParsedSearch, parse_clauses, stems_with_prefix
-from scrubjay.text.matching import find_matches
+from scrubjay.text.clauses import Clause, ParsedSearch, parse_clauses, phrase_pattern, stems_with_prefix
+from scrubjay.text.folding import fold
+from scrubjay.text.matching import count_matches, find_matches
+from scrubjay.text.scripts import WORD
 from scrubjay.text.snippets import snippet_of
 
-__all__ = ["search_text"]
+# The index names so many memories, of which the best are read; of equal ones, the newest.
+_MAX_NAMED = 500
+_MIN_READ, _MAX_READ = 16, 400
+# A prefix stands for so many terms, the most common.
+_MAX_PREFIX_TERMS = 128
+# The terms of the title and of the tags are in the first characters of a passage.
+_HEADER_CHARS = 90
+_MIN_USUAL_LENGTH = 20.0
+# Of a longer text only the best passage is searched for a snippet.
+_MAX_SNIPPET_SOURCE = 50_000
+# Longer texts together are scored in a thread.
+_THREAD_THRESHOLD = 500_000
+_MAX_LABEL = 60
+_PARTIAL = "no memory has all of it"
+_SATURATION = 1.2
+# However long a text is, a word in it counts no less than in one of so many times the usual length.
+_MAX_RELATIVE_LENGTH = 5.0
+# Words in the order of the query close this share of the gap to a perfect score.
+_EQUALS_TITLE, _IN_TITLE, _IN_TEXT = 0.6, 0.3, 0.15
 
-# So many memories are asked for by their words, of which the best are read; of those that have more, the newest.
-_NAMED = 500
-_READ, _MOST_READ = 16, 400
-# A beginning stands for so many terms, the most common.
-_MOST_TERMS = 128
-# The first terms of a passage, here in characters, are those of the title and of tags.
-_HEADER = 90
-_LEAST_USUAL = 20.0
-# Of a longer text only the passage that has the most is searched for what to show.
-_LONGEST_SHOWN = 50_000
-# Longer texts together are looked through where they hold nobody up.
-_MUCH = 500_000
-_LONGEST_LABEL = 60
-_PARTLY = "no memory has all of it"
+
+class _FieldWeight(NamedTuple):
+    """The weight of a word in a field, the usual length of the field, and the effect of its length."""
+
+    weight: float
+    usual_length: float
+    length_effect: float
+
+
+_FIELD_WEIGHTS = {
+    "title": _FieldWeight(6.0, 8.0, 0.4),
+    "tags": _FieldWeight(3.5, 6.0, 0.2),
+    "category": _FieldWeight(3.0, 3.0, 0.2),
+    "entity": _FieldWeight(3.0, 3.0, 0.2),
+    "observations": _FieldWeight(1.1, 0.0, 0.3),
+    "content": _FieldWeight(1.0, 0.0, 0.3),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermScale:
+    """The weight of each clause, higher for rarer ones, and the usual length of texts."""
+
+    weights: tuple[float, ...]
+    usual_length: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldScore:
+    """The score of a memory from 0 to 1, the fields that match, and which clauses it has."""
+
+    score: float
+    fields: tuple[str, ...]
+    has_clause: tuple[bool, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Search:
-    """One search on its way: what is looked for, in which groups of terms, and where."""
+    """A parsed search in one space: its clauses, and the groups of terms of which one each must match."""
 
-    looked: ParsedSearch
-    wanted: Filter
+    query: ParsedSearch
+    filter: Filter
     groups: tuple[tuple[str, ...], ...]
-    # The same, and the terms of phrases one after the other, as they stand among those of a passage.
-    words: tuple[tuple[str, ...], ...]
+    # The same terms, and the terms of phrases, as they occur in the terms of a passage.
+    padded_groups: tuple[tuple[str, ...], ...]
     phrases: tuple[str, ...]
-    scale: Scale
+    scale: TermScale
     now: datetime
     reader: SoundReader
 
     @property
     def clauses(self) -> tuple[Clause, ...]:
-        """What is wanted."""
-        return self.looked.included
+        """The clauses that must match."""
+        return self.query.included
 
 
 class _Candidate(NamedTuple):
-    """A memory that may have it: of how many groups and phrases by the index, and what speaks for it besides."""
+    """A memory that may match: its number of matching groups and phrases, and how to order equal ones."""
 
     id: str
-    has: int = 0
-    hope: tuple[int, int] = (0, 0)
+    match_count: int = 0
+    tie_break: tuple[int, int] = (0, 0)
     passage: StoredPassage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Scored:
+class _ScoredMemory:
     memory: Memory
-    fit: Fit
+    score: FieldScore
 
 
 async def search_text(
-    asked: SearchText,
+    request: SearchText,
     *,
     spaces: Sequence[str],
     now: datetime,
@@ -91,187 +129,261 @@ async def search_text(
     store: RecordStore,
     text_caches: TextCaches,
 ) -> TextsFound:
-    """The memories of some spaces that have what is looked for, best first."""
-    _check(asked, limits=limits)
+    """Return the memories of some spaces that match a full-text query, best first."""
+    _check(request, limits=limits)
     if len(spaces) == 1:
-        return await _search(asked, space=spaces[0], now=now, store=store, text_caches=text_caches)
-    count = asked.offset + asked.limit
-    whole = replace(asked, offset=0, limit=count)
-    found = [await _search(whole, space=space, now=now, store=store, text_caches=text_caches) for space in spaces]
-    # Who has less of it than others is no better for having it elsewhere.
-    least = min((len(hit.missing) for one in found for hit in one.hits), default=0)
-    hits = [hit for one in found for hit in one.hits if len(hit.missing) == least]
+        return await _search_space(request, space=spaces[0], now=now, store=store, text_caches=text_caches)
+    count = request.offset + request.limit
+    whole = replace(request, offset=0, limit=count)
+    results = [
+        await _search_space(whole, space=space, now=now, store=store, text_caches=text_caches) for space in spaces
+    ]
+    # A memory that misses more words than others is no better for being in another space.
+    fewest_missing = min((len(hit.missing) for result in results for hit in result.hits), default=0)
+    hits = [hit for result in results for hit in result.hits if len(hit.missing) == fewest_missing]
     hits.sort(key=lambda hit: (-hit.score, -hit.updated_at.timestamp(), hit.id))
-    told = [why for one in found for why in one.degraded if least or not why.startswith(_PARTLY)]
+    degraded = [
+        reason for result in results for reason in result.degraded if fewest_missing or not reason.startswith(_PARTIAL)
+    ]
     return TextsFound(
-        hits=tuple(hits[asked.offset : count]),
-        more=len(hits) > count or any(one.more for one in found),
-        degraded=tuple(dict.fromkeys(told)),
-        words=found[0].words,
+        hits=tuple(hits[request.offset : count]),
+        more=len(hits) > count or any(result.more for result in results),
+        degraded=tuple(dict.fromkeys(degraded)),
+        words=results[0].words,
     )
 
 
-async def _search(
-    asked: SearchText, *, space: str, now: datetime, store: RecordStore, text_caches: TextCaches
+def has_any(memory: Memory, clauses: Sequence[Clause], *, now: datetime) -> bool:
+    """Return whether a memory matches one of some clauses."""
+    return bool(clauses) and any(
+        any(count_matches(text, clauses)[0]) for text in _field_texts(memory, now=now).values()
+    )
+
+
+def score_fields(memory: Memory, clauses: Sequence[Clause], scale: TermScale, *, now: datetime) -> FieldScore:
+    """Score a memory by BM25 over all of its fields."""
+    texts = _field_texts(memory, now=now)
+    weighted_counts = [0.0] * len(clauses)
+    fields: list[str] = []
+    for name, text in texts.items():
+        counts, length = count_matches(text, clauses)
+        if any(counts):
+            fields.append(name)
+            field = _FIELD_WEIGHTS[name]
+            relative_length = min(_MAX_RELATIVE_LENGTH, length / (field.usual_length or scale.usual_length))
+            weight = field.weight / (1 - field.length_effect + field.length_effect * relative_length)
+            weighted_counts = [total + weight * count for total, count in zip(weighted_counts, counts, strict=True)]
+    parts = (
+        weight * count / (_SATURATION + count) for weight, count in zip(scale.weights, weighted_counts, strict=True)
+    )
+    score = sum(parts) / (sum(scale.weights) or 1.0)
+    if all(weighted_counts):
+        score += (1 - score) * _order_bonus(texts, clauses)
+    return FieldScore(score=score, fields=tuple(fields), has_clause=tuple(count > 0 for count in weighted_counts))
+
+
+async def _search_space(
+    request: SearchText, *, space: str, now: datetime, store: RecordStore, text_caches: TextCaches
 ) -> TextsFound:
-    looked = parse_clauses(asked.query)
-    wanted = await with_spellings(asked.filter, spaces=(space,), store=store)
+    query = parse_clauses(request.query)
+    expanded = await expand_filter(request.filter, spaces=(space,), store=store)
     reader = SoundReader(store, space=space)
-    if not looked.included:
-        if looked.excluded:
-            raise InvalidInput(
-                "the query says only what must not be there", hint="Add a word that is wanted", field="query"
-            )
-        return await _latest(asked, wanted, now=now, reader=reader)
+    if not query.included:
+        if query.excluded:
+            raise InvalidInput("the query only excludes words", hint="Add a word to search for", field="query")
+        return await _list_latest(request, expanded, now=now, reader=reader)
     with telemetry.stage("search.terms"):
-        groups, scale = await _weighed(looked.included, wanted, reader=reader)
+        groups, scale = await _weigh_clauses(query.included, expanded, reader=reader)
     search = _Search(
-        looked=looked,
-        wanted=wanted,
+        query=query,
+        filter=expanded,
         groups=groups,
-        words=tuple(tuple(f" {term} " for term in group) for group in groups),
-        phrases=tuple(f" {' '.join(one.running)} " for one in looked.included if len(one.running) > 1),
+        padded_groups=tuple(tuple(f" {term} " for term in group) for group in groups),
+        phrases=tuple(f" {' '.join(clause.running)} " for clause in query.included if len(clause.running) > 1),
         scale=scale,
         now=now,
         reader=reader,
     )
     with telemetry.stage("search.candidates"):
-        candidates = await _candidates(search, text_caches=text_caches)
+        candidates = await _find_candidates(search, text_caches=text_caches)
     with telemetry.stage("search.rank"):
-        count = asked.offset + asked.limit
-        found = await _ranked(search, candidates, count=count)
+        count = request.offset + request.limit
+        ranked = await _rank(search, candidates, count=count)
     with telemetry.stage("search.show"):
-        shown = {candidate.id: candidate.passage for candidate in candidates}
-        page = found[asked.offset : count]
-        hits = tuple(_hit(one, search.clauses, shown.get(one.memory.id), now=search.now) for one in page)
+        passages = {candidate.id: candidate.passage for candidate in candidates}
+        page = ranked[request.offset : count]
+        hits = tuple(_render_hit(match, search.clauses, passages.get(match.memory.id), now=now) for match in page)
     return TextsFound(
         hits=hits,
-        more=len(found) > count,
-        degraded=(*_passed_over(looked), *_partly(found), *reader.problems.values()),
-        words=looked.words,
+        more=len(ranked) > count,
+        degraded=(*_describe_ignored(query), *_describe_partial(ranked), *reader.problems.values()),
+        words=query.words,
     )
 
 
-def _check(asked: SearchText, *, limits: Limits) -> None:
-    if not isinstance(asked.query, str):
-        raise wrong_type("query", "a text", asked.query)
-    size = len(asked.query.encode("utf-8", "replace"))
+def _check(request: SearchText, *, limits: Limits) -> None:
+    if not isinstance(request.query, str):
+        raise wrong_type("query", "a text", request.query)
+    size = len(request.query.encode("utf-8", "replace"))
     if size > limits.query_bytes:
         raise TooLarge(
             f"query has {size:,} bytes; the limit is {limits.query_bytes:,}",
-            hint="Look for a few words",
+            hint="Search for a few words",
             field="query",
             limit=limits.query_bytes,
         )
-    require_integer(asked.limit, field="limit", most=limits.results)
-    require_integer(asked.offset, field="offset", least=0, most=limits.results)
+    require_integer(request.limit, field="limit", most=limits.results)
+    require_integer(request.offset, field="offset", least=0, most=limits.results)
 
 
-async def _weighed(
+async def _weigh_clauses(
     clauses: Sequence[Clause], filter: Filter, *, reader: SoundReader
-) -> tuple[tuple[tuple[str, ...], ...], Scale]:
-    """The groups of terms of which one each must be there, and what each clause tells."""
+) -> tuple[tuple[tuple[str, ...], ...], TermScale]:
+    """Return the groups of terms of which one each must match, and the weight of each clause."""
     store, space, state = reader.store, reader.space, filter.state
-    begun = {
-        clause.folded: await store.terms_with_prefix(space, clause.folded, state=state, limit=_MOST_TERMS)
+    by_prefix = {
+        clause.folded: await store.terms_with_prefix(space, clause.folded, state=state, limit=_MAX_PREFIX_TERMS)
         for clause in clauses
         if clause.is_beginning
     }
-    forms = {one: stems_with_prefix(one) for one in begun}
-    plain = [term for clause in clauses for term in clause.terms] + [
-        one for several in forms.values() for one in several
+    stems = {prefix: stems_with_prefix(prefix) for prefix in by_prefix}
+    terms = [term for clause in clauses for term in clause.terms] + [
+        stem for prefix_stems in stems.values() for stem in prefix_stems
     ]
-    known = await store.term_statistics(space, list(dict.fromkeys(plain)), state=state)
-    frequencies: Mapping[str, int] = {**known.frequencies, **dict(one for several in begun.values() for one in several)}
+    statistics = await store.term_statistics(space, list(dict.fromkeys(terms)), state=state)
+    frequencies: Mapping[str, int] = {
+        **statistics.frequencies,
+        **{term: count for counted in by_prefix.values() for term, count in counted},
+    }
     groups: dict[tuple[str, ...], None] = {}
-    worth: list[float] = []
+    weights: list[float] = []
     for clause in clauses:
         own: list[tuple[str, ...]] = [(term,) for term in clause.terms]
         if clause.is_beginning:
-            terms = (*(term for term, _ in begun[clause.folded]), *forms[clause.folded])
-            own.append(tuple(dict.fromkeys(term for term in terms if frequencies.get(term))))
+            beginning = (*(term for term, _ in by_prefix[clause.folded]), *stems[clause.folded])
+            own.append(tuple(dict.fromkeys(term for term in beginning if frequencies.get(term))))
         groups |= dict.fromkeys(group for group in own if group)
-        having = [sum(frequencies.get(term, 0) for term in group) for group in own]
-        worth.append(idf(known.passages, max(1, min(known.passages, *having))) if having and known.passages else 1.0)
-    usual = max(_LEAST_USUAL, known.total_length / max(1, known.passages))
-    return tuple(groups), Scale(worth=tuple(worth), usual=usual)
+        counts = [sum(frequencies.get(term, 0) for term in group) for group in own]
+        passages = statistics.passages
+        weights.append(idf(passages, max(1, min(passages, *counts))) if counts and passages else 1.0)
+    usual = max(_MIN_USUAL_LENGTH, statistics.total_length / max(1, statistics.passages))
+    return tuple(groups), TermScale(weights=tuple(weights), usual_length=usual)
 
 
-async def _candidates(search: _Search, *, text_caches: TextCaches) -> list[_Candidate]:
-    """Memories that may have it, the likeliest first."""
-    reader = search.reader
+async def _find_candidates(search: _Search, *, text_caches: TextCaches) -> list[_Candidate]:
+    """Return memories that may match, the likeliest first."""
+    store, space = search.reader.store, search.reader.space
     if not search.groups:
-        is_lost = all(clause.terms or clause.is_beginning for clause in search.clauses)
-        return [] if is_lost else await _containing(search, text_caches=text_caches)
-    named = await reader.store.memories_matching(reader.space, search.groups, search.wanted, limit=_NAMED)
-    stored = await reader.store.stored_passages(reader.space, [one.passage for one in named])
-    passages = {one.id: one for one in stored}
-    found = [_candidate(one, passages[one.passage], search) for one in named if one.passage in passages]
-    found.sort(key=lambda one: (one.has, one.hope), reverse=True)
-    if len(named) < _NAMED:
-        return found
-    # Whoever is called just so is among the best, however many newer ones have the same words.
-    called = await reader.store.find(reader.space, search.looked.words, state=search.wanted.state)
-    first = {one.id for one in called}
-    return [*(_Candidate(id=one, has=found[0].has) for one in first), *(one for one in found if one.id not in first)]
+        is_hopeless = all(clause.terms or clause.is_beginning for clause in search.clauses)
+        return [] if is_hopeless else await _scan_texts(search, text_caches=text_caches)
+    matches = await store.memories_matching(space, search.groups, search.filter, limit=_MAX_NAMED)
+    stored = await store.stored_passages(space, [match.passage for match in matches])
+    passages = {passage.id: passage for passage in stored}
+    candidates = [_candidate(match, passages[match.passage], search) for match in matches if match.passage in passages]
+    candidates.sort(key=lambda candidate: (candidate.match_count, candidate.tie_break), reverse=True)
+    if len(matches) < _MAX_NAMED:
+        return candidates
+    # A memory with exactly this name is among the best, however many newer ones have the same words.
+    handles = await store.find(space, search.query.words, state=search.filter.state)
+    named = {handle.id for handle in handles}
+    return [
+        *(_Candidate(id=memory_id, match_count=candidates[0].match_count) for memory_id in named),
+        *(candidate for candidate in candidates if candidate.id not in named),
+    ]
 
 
-def _candidate(one: LexicalMatch, passage: StoredPassage, search: _Search) -> _Candidate:
-    """What a memory may be worth by the passage that has the most of it."""
-    header = f" {passage.terms[:_HEADER]} "
-    hope = sum(any(word in header for word in group) for group in search.words)
+def _candidate(match: LexicalMatch, passage: StoredPassage, search: _Search) -> _Candidate:
+    """Estimate a memory by its passage with the most matches."""
+    header = f" {passage.terms[:_HEADER_CHARS]} "
+    header_matches = sum(any(term in header for term in group) for group in search.padded_groups)
     phrases = sum(phrase in f" {passage.terms} " for phrase in search.phrases)
-    # Of those that are as good, the newest first: it has the higher number.
-    return _Candidate(id=passage.memory_id, has=one.groups + phrases, hope=(hope, passage.id), passage=passage)
-
-
-async def _containing(search: _Search, *, text_caches: TextCaches) -> list[_Candidate]:
-    """Words that no index has, since every text has them: the texts themselves are looked through."""
-    text = min((clause.text for clause in search.clauses if not clause.terms), key=len)
-    found = await contained(
-        text, state=search.wanted.state, space=search.reader.space, store=search.reader.store, text_caches=text_caches
+    # Of equal ones the newest comes first: it has the higher number.
+    return _Candidate(
+        id=passage.memory_id,
+        match_count=match.groups + phrases,
+        tie_break=(header_matches, passage.id),
+        passage=passage,
     )
-    return [_Candidate(id=id_) for id_ in reversed(found.ids)]
 
 
-async def _ranked(search: _Search, candidates: Sequence[_Candidate], *, count: int) -> list[_Scored]:
-    """The best of the candidates: those that have all, or else those that have the most; and one more than wanted."""
-    found: list[_Scored] = []
-    best: list[_Scored] = []
-    most, size = max(_MOST_READ, 2 * count), _READ + 2 * count
-    for start in range(0, min(len(candidates), most), size):
-        # Who has less of it by the index than those that were found is no better than they.
-        if len(best) > count or (best and candidates[start].has < candidates[0].has):
+async def _scan_texts(search: _Search, *, text_caches: TextCaches) -> list[_Candidate]:
+    """Search the texts themselves for words that every text has and therefore no index."""
+    text = min((clause.text for clause in search.clauses if not clause.terms), key=len)
+    matches = await find_containing(
+        text, state=search.filter.state, space=search.reader.space, store=search.reader.store, text_caches=text_caches
+    )
+    return [_Candidate(id=memory_id) for memory_id in reversed(matches.ids)]
+
+
+async def _rank(search: _Search, candidates: Sequence[_Candidate], *, count: int) -> list[_ScoredMemory]:
+    """Return the best candidates: those that have all clauses, or else the most; and one more than requested."""
+    scored: list[_ScoredMemory] = []
+    best: list[_ScoredMemory] = []
+    limit, size = max(_MAX_READ, 2 * count), _MIN_READ + 2 * count
+    for start in range(0, min(len(candidates), limit), size):
+        # A candidate with fewer matches in the index than the best ones is no better than they are.
+        if len(best) > count or (best and candidates[start].match_count < candidates[0].match_count):
             break
         memories = await search.reader.get([candidate.id for candidate in candidates[start : start + size]])
-        is_much = sum(len(memory.content) for memory in memories) > _MUCH
-        found += await asyncio.to_thread(_fitting, search, memories) if is_much else _fitting(search, memories)
-        has_most = max((sum(one.fit.has) for one in found), default=0)
-        best = [one for one in found if sum(one.fit.has) == has_most]
-    return sorted(best, key=lambda one: (-round(one.fit.score, 4), -one.memory.updated_at.timestamp(), one.memory.id))
+        is_long = sum(len(memory.content) for memory in memories) > _THREAD_THRESHOLD
+        scored += await asyncio.to_thread(_score, search, memories) if is_long else _score(search, memories)
+        most = max((sum(match.score.has_clause) for match in scored), default=0)
+        best = [match for match in scored if sum(match.score.has_clause) == most]
+    return sorted(
+        best,
+        key=lambda match: (-round(match.score.score, 4), -match.memory.updated_at.timestamp(), match.memory.id),
+    )
 
 
-def _fitting(search: _Search, memories: Sequence[Memory]) -> list[_Scored]:
-    found: list[_Scored] = []
-    now, unwanted = search.now, search.looked.excluded
+def _score(search: _Search, memories: Sequence[Memory]) -> list[_ScoredMemory]:
+    scored: list[_ScoredMemory] = []
+    now, unwanted = search.now, search.query.excluded
     for memory in memories:
-        if passes(memory, search.wanted, now=now) and not has_any(memory, unwanted, now=now):
-            fit = fit_of(memory, search.clauses, search.scale, now=now)
-            found += [_Scored(memory=memory, fit=fit)] if any(fit.has) else []
-    return found
+        if passes(memory, search.filter, now=now) and not has_any(memory, unwanted, now=now):
+            score = score_fields(memory, search.clauses, search.scale, now=now)
+            scored += [_ScoredMemory(memory=memory, score=score)] if any(score.has_clause) else []
+    return scored
 
 
-def _hit(one: _Scored, clauses: Sequence[Clause], passage: StoredPassage | None, *, now: datetime) -> TextHit:
-    memory = one.memory
+def _field_texts(memory: Memory, *, now: datetime) -> Mapping[str, str]:
+    texts = {
+        "title": memory.title or memory.name,
+        "tags": "\n".join(memory.tags),
+        "category": memory.category,
+        "entity": memory.entity,
+        "observations": "\n".join(observation.text for observation in memory.current_observations(now)),
+        "content": memory.content,
+    }
+    return {name: text for name, text in texts.items() if text}
+
+
+def _order_bonus(texts: Mapping[str, str], clauses: Sequence[Clause]) -> float:
+    """Return the bonus for words in the order of the query."""
+    words = WORD.findall(fold(" ".join(clause.text.rstrip("*") for clause in clauses)).replace("_", " "))
+    title = fold(texts.get("title", ""))
+    if WORD.findall(title.replace("_", " ")) == words:
+        return _EQUALS_TITLE
+    pattern = phrase_pattern(words) if len(words) > 1 else None
+    if pattern is None:
+        return 0.0
+    if pattern.search(title):
+        return _IN_TITLE
+    return _IN_TEXT if pattern.search(fold(texts.get("content", ""))) else 0.0
+
+
+def _render_hit(
+    match: _ScoredMemory, clauses: Sequence[Clause], passage: StoredPassage | None, *, now: datetime
+) -> TextHit:
+    memory, score = match.memory, match.score
     return TextHit(
         id=memory.id,
         name=memory.name,
         title=memory.label,
-        score=round(one.fit.score, 4),
+        score=round(score.score, 4),
         snippet=_snippet(memory, clauses, passage, now=now),
         updated_at=memory.updated_at,
-        matched=one.fit.fields,
-        missing=tuple(clause.text for clause, has in zip(clauses, one.fit.has, strict=True) if not has),
+        matched=score.fields,
+        missing=tuple(clause.text for clause, has in zip(clauses, score.has_clause, strict=True) if not has),
         kind=memory.kind,
         category=memory.category,
         tags=memory.tags,
@@ -280,50 +392,53 @@ def _hit(one: _Scored, clauses: Sequence[Clause], passage: StoredPassage | None,
 
 
 def _snippet(memory: Memory, clauses: Sequence[Clause], passage: StoredPassage | None, *, now: datetime) -> str:
-    """Where it stands in the content, or else in an observation that holds; or how the memory begins."""
+    """Return the match in the content, or else in a current observation, or else the beginning of the memory."""
     content = memory.content
-    if len(content) > _LONGEST_SHOWN:
-        is_there = passage is not None and passage.observation is None
-        content = content[passage.start : passage.end] if is_there and passage else content[:_LONGEST_SHOWN]
+    if len(content) > _MAX_SNIPPET_SOURCE:
+        is_in_content = passage is not None and passage.observation is None
+        content = content[passage.start : passage.end] if is_in_content and passage else content[:_MAX_SNIPPET_SOURCE]
     places = find_matches(content, clauses)
     if places:
         return snippet_of(content, places)
-    holding = [one.text[:_LONGEST_SHOWN] for one in memory.current_observations(now)]
-    told = [(text, found) for text in holding if (found := find_matches(text, clauses))]
-    if told:
-        return snippet_of(*max(told, key=lambda one: len({place.clause for place in one[1]})))
-    return snippet_of(content or "; ".join(holding), ())
+    texts = [observation.text[:_MAX_SNIPPET_SOURCE] for observation in memory.current_observations(now)]
+    matches = [(text, places) for text in texts if (places := find_matches(text, clauses))]
+    if matches:
+        return snippet_of(*max(matches, key=lambda match: len({place.clause for place in match[1]})))
+    return snippet_of(content or "; ".join(texts), ())
 
 
-async def _latest(asked: SearchText, filter: Filter, *, now: datetime, reader: SoundReader) -> TextsFound:
-    """Without a word: what was changed last."""
-    count = asked.offset + asked.limit
-    found: list[Memory] = []
+async def _list_latest(request: SearchText, filter: Filter, *, now: datetime, reader: SoundReader) -> TextsFound:
+    """Return the memories that were changed last, for a query without words."""
+    count = request.offset + request.limit
+    memories: list[Memory] = []
     after: str | None = None
-    while len(found) <= count and (
+    while len(memories) <= count and (
         page := await reader.store.list_ids(reader.space, filter, limit=count + 1, after=after)
     ):
-        found += [memory for memory in await reader.get(page) if passes(memory, filter, now=now)]
+        memories += [memory for memory in await reader.get(page) if passes(memory, filter, now=now)]
         after = page[-1]
-    nothing = Fit(score=0.0, fields=(), has=())
-    hits = tuple(_hit(_Scored(memory=one, fit=nothing), (), None, now=now) for one in found[asked.offset : count])
-    told = "there is no word in the query: these were changed last"
-    return TextsFound(hits=hits, more=len(found) > count, degraded=(told, *reader.problems.values()))
+    unscored = FieldScore(score=0.0, fields=(), has_clause=())
+    hits = tuple(
+        _render_hit(_ScoredMemory(memory=memory, score=unscored), (), None, now=now)
+        for memory in memories[request.offset : count]
+    )
+    reason = "the query has no words: these memories were changed last"
+    return TextsFound(hits=hits, more=len(memories) > count, degraded=(reason, *reader.problems.values()))
 
 
-def _passed_over(looked: ParsedSearch) -> tuple[str, ...]:
-    told: list[str] = []
-    if looked.ignored:
-        words = ", ".join(one[:_LONGEST_LABEL] for one in looked.ignored[:8])
-        told.append(f"passed over, since nearly every text has them: {words} (put them into quotes to look for them)")
-    if looked.too_many:
-        told.append(f"only the first {len(looked.included)} words are looked for")
-    return tuple(told)
+def _describe_ignored(query: ParsedSearch) -> list[str]:
+    reasons: list[str] = []
+    if query.ignored:
+        words = ", ".join(word[:_MAX_LABEL] for word in query.ignored[:8])
+        reasons.append(f"ignored, since nearly every text has them: {words} (put them in quotes to search for them)")
+    if query.too_many:
+        reasons.append(f"only the first {len(query.included)} words are searched for")
+    return reasons
 
 
-def _partly(found: Sequence[_Scored]) -> tuple[str, ...]:
-    """That nothing has all of what is looked for, if so."""
-    if not found or all(found[0].fit.has):
-        return ()
-    has = found[0].fit.has
-    return (f"{_PARTLY}: these have {sum(has)} of {len(has)}",)
+def _describe_partial(ranked: Sequence[_ScoredMemory]) -> list[str]:
+    """Report if no memory has all clauses."""
+    if not ranked or all(ranked[0].score.has_clause):
+        return []
+    has_clause = ranked[0].score.has_clause
+    return [f"{_PARTIAL}: these have {sum(has_clause)} of {len(has_clause)}"]

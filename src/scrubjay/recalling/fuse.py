@@ -1,10 +1,11 @@
-"""One score for each passage: BM25 over its terms and those around it, the weighted cosine as it is, and its prior.
+"""Fifth stage: one score for each passage: BM25 over its terms and its context, the weighted cosine, and its prior.
 
-The cosine is added raw. When rare words match, the lexical part is large and meaning counts less; when no word
-matches, meaning decides. Ranks would throw that information away.
+The cosine is added as it is. When rare words match, the lexical part is large and meaning counts less; when no word
+matches, meaning decides. Fusing ranks would discard that information. The prior is everything besides words and
+meaning: the date, the name, the manner and the standing of a passage.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, repeat
@@ -12,20 +13,33 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scrubjay.model.memory import Tier
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.ranking import Ranking, Weights
+from scrubjay.model.timestamps import to_micros
 from scrubjay.ports import TermStatistics
+from scrubjay.recalling.candidates import DenseMatches
 from scrubjay.recalling.context_window import ContextWindow, Floats
-from scrubjay.recalling.prior import priors_of
 from scrubjay.recalling.query_terms import QueryTerms, idf
-from scrubjay.recalling.understand import Understood
+from scrubjay.recalling.understand import ParsedQuery
+from scrubjay.text.dates.spans import DateSpan
 
-# What is farther apart in meaning has nothing to do with each other; whether a cosine is above 0 is for the last digit.
-_LEAST_ALIKE = 0.05
+# Passages with a smaller cosine are unrelated; without a margin the last digit would decide.
+_MIN_COSINE = 0.05
+_DAY_MICROS = 86_400_000_000
+# After so many days from a named date its weight has fallen by e: people remember dates roughly.
+_DATE_FADING_DAYS = {"day": 3.0, "weekend": 2.0, "week": 3.0, "month": 7.0}
+# Longer spans are as good as exact.
+_EXACT_FADING_DAYS = 0.5
+# The half-lives of recency and of relevance.
+_RECENCY_DAYS, _RELEVANCE_DAYS = 30.0, 365.0
+_MAX_LOG_ACCESSES = 5.0
+_ENDS_WITH_QUESTION = 2
+_SETTLED_TIERS = (tuple(Tier).index(Tier.SEMANTIC), tuple(Tier).index(Tier.PROCEDURAL))
 
 
-class Scored(NamedTuple):
-    """A passage with its score and the parts that add up to it; `cosine` is what its meaning was weighed by."""
+class ScoredPassage(NamedTuple):
+    """A passage with its score and the parts that add up to it; `cosine` is the unweighted part of its meaning."""
 
     passage: StoredPassage
     score: float
@@ -44,10 +58,10 @@ class Scored(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worded:
-    """What words say of each candidate of a scene: its own, those around it, pairs and phrases."""
+class WordScores:
+    """The lexical scores of each candidate of a window: its own words, its context, pairs and phrases."""
 
-    scene: ContextWindow
+    window: ContextWindow
     words: Floats
     context: Floats
     pairs: Floats
@@ -55,68 +69,88 @@ class Worded:
 
     @property
     def total(self) -> Floats:
-        """All of it together."""
+        """The sum of all parts."""
         return self.words + self.context + self.pairs + self.phrases
 
     def best_neighbours(self, count: int) -> list[StoredPassage]:
-        """Candidates that are there for what they stand beside: those that words speak for most."""
-        candidates = self.scene.candidates
-        places = range(self.scene.searched, len(candidates))
-        best = sorted(places, key=self.total.__getitem__, reverse=True)[:count]
-        return [candidates[place] for place in best]
+        """Return the candidates with the best lexical scores that no search has found."""
+        candidates = self.window.candidates
+        positions = range(self.window.searched_count, len(candidates))
+        best = sorted(positions, key=self.total.__getitem__, reverse=True)[:count]
+        return [candidates[position] for position in best]
 
 
-def weigh_words(scene: ContextWindow, sought: QueryTerms, asked: Understood, ranking: Ranking) -> Worded:
-    """BM25 of each candidate alone, and what it gains by the words around it."""
-    weights, statistics = ranking.weights, sought.statistics
-    count = len(scene.beside)
-    nothing = np.zeros(count, dtype=np.float32)
+def score_words(window: ContextWindow, terms: QueryTerms, query: ParsedQuery, ranking: Ranking) -> WordScores:
+    """Score each candidate by BM25 alone, and by its context."""
+    weights, statistics = ranking.weights, terms.statistics
+    count = len(window.neighbours)
+    zeros = np.zeros(count, dtype=np.float32)
     if not ranking.uses("words"):
-        return Worded(scene=scene, words=nothing, context=nothing, pairs=nothing, phrases=nothing)
-    terms = [term for term in sought.worth if statistics.frequencies.get(term)]
-    rarity = np.array([sought.worth[term] * _idf(statistics, term) for term in terms], dtype=np.float32)
-    counts = _counts(scene, terms, sought)
+        return WordScores(window=window, words=zeros, context=zeros, pairs=zeros, phrases=zeros)
+    known_terms = [term for term in terms.weights if statistics.frequencies.get(term)]
+    rarity = np.array([terms.weights[term] * _idf(statistics, term) for term in known_terms], dtype=np.float32)
+    counts = _count_terms(window, known_terms, terms)
     average = max(1.0, statistics.total_length / max(1, statistics.passages))
-    own = _bm25(counts[:count], scene.lengths[:count] / average, rarity, weights)
-    around = (scene.shares[:, :, None] * counts[scene.beside]).sum(axis=1) * weights.context
-    lengths = scene.weighed_lengths
-    # With what is around them passages are longer, and so is the average that they are measured by.
-    longer = lengths.mean() / max(1.0, float(scene.lengths[:count].mean())) if count else 1.0
-    whole = _bm25(counts[:count] + around, lengths / (average * longer), rarity, weights)
-    return Worded(
-        scene=scene,
+    own = _bm25(counts[:count], window.lengths[:count] / average, rarity, weights)
+    context_counts = (window.shares[:, :, None] * counts[window.neighbours]).sum(axis=1) * weights.context
+    lengths = window.weighted_lengths
+    # With their context passages are longer, and so must be the average that they are compared with.
+    growth = lengths.mean() / max(1.0, float(window.lengths[:count].mean())) if count else 1.0
+    whole = _bm25(counts[:count] + context_counts, lengths / (average * growth), rarity, weights)
+    pair_scores = _score_pairs(window, query.pairs, dict(zip(known_terms, counts.T, strict=True)), statistics)
+    return WordScores(
+        window=window,
         words=own,
         context=whole - own,
-        pairs=weights.pair * _runs(scene, asked.pairs, dict(zip(terms, counts.T, strict=True)), statistics),
-        phrases=weights.phrase * _having(scene, asked.phrases),
+        pairs=weights.pair * pair_scores,
+        phrases=weights.phrase * _count_phrases(window, query.phrases),
     )
 
 
 def fuse(
-    worded: Worded,
-    cosines: Mapping[int, float],
-    *,
-    weight: float,
-    asked: Understood,
-    ranking: Ranking,
-    now: datetime,
-) -> Iterator[Scored]:
-    """The candidates that speak for themselves, best first; ties go to the newest."""
-    scene, candidates = worded.scene, worded.scene.candidates
-    alike = np.array([*map(cosines.get, scene.numbers.tolist(), repeat(0.0)), 0.0], dtype=np.float32)
-    near = alike[: len(candidates)]
-    said, meaning = worded.total, weight * near
-    # How near the question is that each replies to; the last is nobody's.
-    reply = weight * ranking.weights.reply * scene.replies * alike[scene.beside[:, 0]]
-    priors = priors_of(scene, asked=asked, ranking=ranking, now=now)
-    parts = np.stack([worded.words, worded.context, worded.pairs, worded.phrases, meaning, reply, *priors], axis=1)
-    scores = parts.sum(axis=1)
-    # Whoever has a word of the question is told, however little the meaning fits.
-    told = np.flatnonzero((said > 0) | ((near > _LEAST_ALIKE) & (meaning > 0)))
-    best = told[np.lexsort((-scene.numbers[told], -scores[told]))]
-    # One by one: few of them are ever told.
-    for place in map(int, best):
-        yield Scored._make((candidates[place], float(scores[place]), *parts[place].tolist(), float(near[place]), None))
+    scores: WordScores, dense: DenseMatches, *, query: ParsedQuery, ranking: Ranking, now: datetime
+) -> Iterator[ScoredPassage]:
+    """Yield the candidates that match by words or by meaning, best first; ties go to the newest."""
+    window, candidates = scores.window, scores.window.candidates
+    cosines = np.array([*map(dense.cosines.get, window.numbers.tolist(), repeat(0.0)), 0.0], dtype=np.float32)
+    own_cosines = cosines[: len(candidates)]
+    lexical, meaning = scores.total, dense.weight * own_cosines
+    # The cosine of the question that each replies to; the last entry stands for a missing one.
+    reply = dense.weight * ranking.weights.reply * window.replies * cosines[window.neighbours[:, 0]]
+    priors = score_priors(window, query=query, ranking=ranking, now=now)
+    parts = np.stack([scores.words, scores.context, scores.pairs, scores.phrases, meaning, reply, *priors], axis=1)
+    totals = parts.sum(axis=1)
+    # A passage with a word of the question is a result, however little its meaning fits.
+    matching = np.flatnonzero((lexical > 0) | ((own_cosines > _MIN_COSINE) & (meaning > 0)))
+    best = matching[np.lexsort((-window.numbers[matching], -totals[matching]))]
+    # Lazily: few of them are ever read.
+    for position in map(int, best):
+        yield ScoredPassage._make(
+            (
+                candidates[position],
+                float(totals[position]),
+                *parts[position].tolist(),
+                float(own_cosines[position]),
+                None,
+            )
+        )
+
+
+def score_priors(
+    window: ContextWindow, *, query: ParsedQuery, ranking: Ranking, now: datetime
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Score date, name, manner and standing of each candidate.
+
+    All of them together are worth less than one rare word, except a date that the question names.
+    """
+    weights, passages = ranking.weights, window.candidates
+    zeros = np.zeros(len(passages), dtype=np.float32)
+    return (
+        _score_dates(passages, query.spans, weights) if query.spans else zeros,
+        _score_names(window, frozenset(query.terms), weights) if ranking.uses("names") else zeros,
+        _score_manner(window, weights) if ranking.uses("manner") else zeros,
+        _score_standing(passages, now, weights) if ranking.uses("standing") else zeros,
+    )
 
 
 def _bm25(counts: Floats, lengths: Floats, rarity: Floats, weights: Weights) -> Floats:
@@ -125,50 +159,98 @@ def _bm25(counts: Floats, lengths: Floats, rarity: Floats, weights: Weights) -> 
     return (rarity * counts * (k1 + 1) / np.maximum(counts + norm[:, None], 1e-9)).sum(axis=1)
 
 
-def _counts(scene: ContextWindow, terms: Sequence[str], sought: QueryTerms) -> Floats:
-    """How often each row has each term; where it is missing, what its nearest kin there counts."""
-    names = {name for who in scene.speakers for name in who.split()}
-    # A name has no kin and is none, and a term counts for itself alone.
-    aside = names.union(terms)
-    near = {
-        term: {other: share for other, share in sought.kin[term].items() if other not in aside}
-        for term in terms
-        if term in sought.kin and term not in names
+def _count_terms(window: ContextWindow, known_terms: Sequence[str], terms: QueryTerms) -> Floats:
+    """Count each term in each row; where it is missing, its closest related word in the row counts instead."""
+    names = {name for speaker in window.speakers for name in speaker.split()}
+    # Names have no related words and are none, and a term of the question counts for itself alone.
+    excluded = names.union(known_terms)
+    related = {
+        term: {other: share for other, share in terms.related[term].items() if other not in excluded}
+        for term in known_terms
+        if term in terms.related and term not in names
     }
-    words = dict.fromkeys([*terms, *chain.from_iterable(near.values())])
-    at = {word: place for place, word in enumerate(words)}
-    counts = scene.spoken.count(list(words))
-    for term, shares in near.items():
+    words = dict.fromkeys([*known_terms, *chain.from_iterable(related.values())])
+    row_of = {word: row for row, word in enumerate(words)}
+    counts = window.counter.count(list(words))
+    for term, shares in related.items():
         if shares:
-            is_heard = counts[[at[other] for other in shares]] > 0
-            nearest = (is_heard * np.array([*shares.values()], dtype=np.float32)[:, None]).max(axis=0)
-            own = counts[at[term]]
-            counts[at[term]] = np.where(own > 0, own, nearest)
-    return np.ascontiguousarray(counts[: len(terms)].T)
+            is_present = counts[[row_of[other] for other in shares]] > 0
+            closest = (is_present * np.array([*shares.values()], dtype=np.float32)[:, None]).max(axis=0)
+            own = counts[row_of[term]]
+            counts[row_of[term]] = np.where(own > 0, own, closest)
+    return np.ascontiguousarray(counts[: len(known_terms)].T)
 
 
-def _runs(
-    scene: ContextWindow, pairs: Sequence[str], counts: Mapping[str, Floats], statistics: TermStatistics
+def _score_pairs(
+    window: ContextWindow, pairs: Sequence[str], counts: dict[str, Floats], statistics: TermStatistics
 ) -> Floats:
-    """What pairs of the question's terms are worth that stand side by side; as rare as the rarer of the two."""
-    candidates = scene.candidates
-    worth = np.zeros(len(candidates), dtype=np.float32)
+    """Score adjacent pairs of the question's terms; each is worth the rarity of its rarer term."""
+    candidates = window.candidates
+    scores = np.zeros(len(candidates), dtype=np.float32)
     for pair in pairs:
         terms = pair.split()
         rarity = max(_idf(statistics, term) for term in terms)
-        # Only those who have both words are looked at.
-        both = [counts[term][: len(candidates)] > 0 for term in terms if term in counts]
-        places: Iterable[int] = np.flatnonzero(np.all(both, axis=0)).tolist() if both else range(len(candidates))
-        worth[[place for place in places if f" {pair} " in f" {candidates[place].terms} "]] += rarity
-    return worth
+        # Only candidates with both words are searched.
+        is_present = [counts[term][: len(candidates)] > 0 for term in terms if term in counts]
+        positions: Iterable[int] = (
+            np.flatnonzero(np.all(is_present, axis=0)).tolist() if is_present else range(len(candidates))
+        )
+        scores[[position for position in positions if f" {pair} " in f" {candidates[position].terms} "]] += rarity
+    return scores
 
 
-def _having(scene: ContextWindow, phrases: Sequence[str]) -> Floats:
+def _count_phrases(window: ContextWindow, phrases: Sequence[str]) -> Floats:
     if not phrases:
-        return np.zeros(len(scene.candidates), dtype=np.float32)
-    texts = [f" {passage.terms} " for passage in scene.candidates]
+        return np.zeros(len(window.candidates), dtype=np.float32)
+    texts = [f" {passage.terms} " for passage in window.candidates]
     return np.array([sum(f" {phrase} " in text for phrase in phrases) for text in texts], dtype=np.float32)
 
 
 def _idf(statistics: TermStatistics, term: str) -> float:
     return idf(statistics.passages, statistics.frequencies.get(term, 0))
+
+
+def _score_dates(passages: Sequence[StoredPassage], spans: Sequence[DateSpan], weights: Weights) -> Floats:
+    dates = np.array([passage.date for passage in passages], dtype=np.int64)
+    best = np.zeros(len(passages), dtype=np.float32)
+    for span in spans:
+        start, end = to_micros(span.start), to_micros(span.end)
+        distance = np.maximum(0, np.maximum(start - dates, dates - end + 1)) / _DAY_MICROS
+        fading = _DATE_FADING_DAYS.get(span.exact, _EXACT_FADING_DAYS)
+        best = np.maximum(best, np.exp(-distance / fading).astype(np.float32))
+    return weights.date * best
+
+
+def _score_names(window: ContextWindow, terms: frozenset[str], weights: Weights) -> Floats:
+    speaker_names = [speaker.split() for speaker in window.speakers]
+    shares = [sum(name in terms for name in names) / max(1, len(names)) for names in speaker_names]
+    return weights.name * np.array(shares, dtype=np.float32)[window.speaker_of[: len(window.candidates)]]
+
+
+def _score_manner(window: ContextWindow, weights: Weights) -> Floats:
+    passages = window.candidates
+    asking = np.array([passage.asks == _ENDS_WITH_QUESTION for passage in passages], dtype=np.float32)
+    lengths = window.lengths[: len(passages)]
+    return (weights.asking * asking + weights.saying * np.log1p(lengths)).astype(np.float32)
+
+
+def _score_standing(passages: Sequence[StoredPassage], now: datetime, weights: Weights) -> Floats:
+    moment = to_micros(now)
+    ages = [moment - passage.date for passage in passages]
+    unconfirmed = [moment - (passage.confirmed or passage.date) for passage in passages]
+    relevance = np.clip([passage.relevance for passage in passages], 0.0, 1.0)
+    relevance = relevance * _decay(unconfirmed, half_life=_RELEVANCE_DAYS)
+    accesses = np.log1p([passage.accesses for passage in passages])
+    is_settled = np.array([passage.tier in _SETTLED_TIERS for passage in passages])
+    return (
+        weights.relevance * (relevance - 1.0)
+        + weights.recency * _decay(ages, half_life=_RECENCY_DAYS)
+        + weights.accessed * np.minimum(_MAX_LOG_ACCESSES, accesses)
+        + weights.settled * is_settled
+    ).astype(np.float32)
+
+
+def _decay(ages: Sequence[int], *, half_life: float) -> Floats:
+    """Return the remaining share after ages in microseconds, with a half-life in days."""
+    days = np.maximum(0, np.array(ages, dtype=np.int64)) / _DAY_MICROS
+    return (0.5 ** (days / half_life)).astype(np.float32)

@@ -1,7 +1,7 @@
-"""The next page goes on where the last one ended, also when others write in between.
+"""Cursors: the next page continues after the last one, even if others write in between.
 
-A cursor tells what was shown and when the first page was: what is new since then waits for the next question, and
-nothing is shown twice. It needs nothing kept on any server.
+A cursor records which memories were shown and when the first page was made: newer memories wait for the next question,
+and none is shown twice. No server keeps any state for it.
 """
 
 import base64
@@ -18,54 +18,54 @@ from scrubjay.model.memory import Memory
 from scrubjay.model.query import Question
 from scrubjay.model.timestamps import from_micros, to_micros
 
-_HEAD = struct.Struct(">6sq")
+_HEADER = struct.Struct(">6sq")
 _MARK_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """What earlier pages showed, and the moment of the first of them; None on the first."""
+class PagePosition:
+    """Marks of the memories on earlier pages, and the time of the first page; None on the first."""
 
     shown: frozenset[bytes] = frozenset()
     since: datetime | None = None
 
-    def has(self, memory: Memory) -> bool:
-        """Whether a memory, or its group, was on an earlier page, or came after the first."""
+    def excludes(self, memory: Memory) -> bool:
+        """Return whether a memory or its group was on an earlier page, or is newer than the first page."""
         is_new = self.since is not None and memory.created_at > self.since
         return is_new or _mark(memory.group or memory.id) in self.shown
 
-    def has_id(self, memory_id: str) -> bool:
-        """The same as far as its id tells."""
+    def excludes_id(self, memory_id: str) -> bool:
+        """Return whether a memory with this id was on an earlier page."""
         return bool(self.shown) and _mark(memory_id) in self.shown
 
 
-def page_of(cursor: str, question: Question, *, spaces: Sequence[str]) -> Page:
-    """What a cursor says; raises InvalidInput for one of another question."""
+def parse_cursor(cursor: str, question: Question, *, spaces: Sequence[str]) -> PagePosition:
+    """Return the position that a cursor encodes; raise InvalidInput if it is of another question."""
     if not require_text(cursor, field="cursor"):
-        return Page()
-    foreign = InvalidInput(
+        return PagePosition()
+    invalid = InvalidInput(
         "the cursor does not belong to this question", hint="Ask again without a cursor", field="cursor"
     )
     try:
         data = base64.urlsafe_b64decode(cursor.encode())
-        fingerprint, micros = _HEAD.unpack_from(data)
+        fingerprint, micros = _HEADER.unpack_from(data)
         since = from_micros(micros)
     except (ValueError, TypeError, OverflowError, binascii.Error, struct.error):
-        raise foreign from None
-    marks = data[_HEAD.size :]
+        raise invalid from None
+    marks = data[_HEADER.size :]
     if fingerprint != _fingerprint(question, spaces) or len(marks) % _MARK_BYTES:
-        raise foreign
-    shown = frozenset(marks[at : at + _MARK_BYTES] for at in range(0, len(marks), _MARK_BYTES))
-    return Page(shown=shown, since=since)
+        raise invalid
+    shown = frozenset(marks[start : start + _MARK_BYTES] for start in range(0, len(marks), _MARK_BYTES))
+    return PagePosition(shown=shown, since=since)
 
 
-def cursor_after(
-    page: Page, told: Iterable[Memory], question: Question, *, spaces: Sequence[str], now: datetime
+def next_cursor(
+    position: PagePosition, shown: Iterable[Memory], question: Question, *, spaces: Sequence[str], now: datetime
 ) -> str:
-    """The cursor of the page that comes after one on which these were told."""
-    shown = page.shown.union(_mark(memory.group or memory.id) for memory in told)
-    head = _HEAD.pack(_fingerprint(question, spaces), to_micros(page.since or now))
-    return base64.urlsafe_b64encode(head + b"".join(sorted(shown))).decode()
+    """Return the cursor for the page after the one that shows these memories."""
+    marks = position.shown.union(_mark(memory.group or memory.id) for memory in shown)
+    header = _HEADER.pack(_fingerprint(question, spaces), to_micros(position.since or now))
+    return base64.urlsafe_b64encode(header + b"".join(sorted(marks))).decode()
 
 
 def _mark(key: str) -> bytes:
@@ -73,9 +73,9 @@ def _mark(key: str) -> bytes:
 
 
 def _fingerprint(question: Question, spaces: Sequence[str]) -> bytes:
-    # How it is spelled elsewhere is no part of what was asked.
-    wanted = replace(question.filter, also={})
-    asked: Sequence[object] = (
-        question.query, wanted, question.contains, tuple(spaces), question.as_of, question.branch,
+    # Alternative spellings depend on the space and are no part of the question.
+    plain_filter = replace(question.filter, also={})
+    identity: Sequence[object] = (
+        question.query, plain_filter, question.contains, tuple(spaces), question.as_of, question.branch,
     )  # fmt: skip
-    return hashlib.blake2b(repr(asked).encode("utf-8", "replace"), digest_size=6).digest()
+    return hashlib.blake2b(repr(identity).encode("utf-8", "replace"), digest_size=6).digest()

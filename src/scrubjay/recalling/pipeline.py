@@ -1,4 +1,8 @@
-"""`recall`: a question goes through the stages and comes back as an answer that fits its budget."""
+"""`recall`: the stages from a question to an answer that fits its token budget.
+
+Understand the question, open each space with its overlay, read the pinned memories, search each space (gather
+candidates, build their context, score words, fuse, collapse), merge the spaces, rerank, render, and fit the budget.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -12,37 +16,42 @@ from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.results import Hit, Recalled
 from scrubjay.ports import Embedder, RecordStore, Reranker
-from scrubjay.recalling.answer_cache import AnswerCache, key_of
+from scrubjay.recalling.answer_cache import AnswerCache, cache_key
 from scrubjay.recalling.budget import fit
-from scrubjay.recalling.candidates import Candidates, Library, compare, gather_candidates
-from scrubjay.recalling.collapse import Found, Wanted, collapse, passes
-from scrubjay.recalling.context_window import lay_out
-from scrubjay.recalling.fuse import fuse, weigh_words
-from scrubjay.recalling.overlay.overlay import Overlay, OverlayReader
-from scrubjay.recalling.overlay.reader import FEW, open_reader
-from scrubjay.recalling.paging import Page, cursor_after, page_of
-from scrubjay.recalling.render import hit_of, passage_of, pinned_hits, unasked, with_neighbours
+from scrubjay.recalling.candidates import (
+    Candidates,
+    PassageSearcher,
+    SpaceSearch,
+    compare_passages,
+    gather_candidates,
+)
+from scrubjay.recalling.collapse import PageRequest, RankedMemory, collapse, passes
+from scrubjay.recalling.context_window import build_window
+from scrubjay.recalling.fuse import fuse, score_words
+from scrubjay.recalling.overlay.build import MAX_EXHAUSTIVE, open_reader
+from scrubjay.recalling.overlay.overlay import OverlayReader
+from scrubjay.recalling.paging import PagePosition, next_cursor, parse_cursor
+from scrubjay.recalling.query_terms import expand_filter
+from scrubjay.recalling.render import add_neighbours, best_passage_text, first_passage, render_hit, render_pinned
 from scrubjay.recalling.rerank import rerank
-from scrubjay.recalling.search import Searcher
-from scrubjay.recalling.spellings import with_spellings
-from scrubjay.recalling.substring import Contained, contained, stands_in
+from scrubjay.recalling.substring import SubstringMatches, contains_text, find_containing
 from scrubjay.recalling.text_cache import TextCaches
-from scrubjay.recalling.understand import Understood, understand
+from scrubjay.recalling.understand import ParsedQuery, understand
 
-# How much deeper each further look goes when candidates turn out to be few memories.
+# If the candidates belong to too few memories, search so many times deeper.
 _DEPTHS = (1, 10, 100)
-# So many neighbours of candidates are compared by meaning too: those that words speak for most.
-_COMPARED = 24
-_PAGE = 2_000
+# So many neighbours of candidates, those with the best words, are compared by meaning too.
+_COMPARED_NEIGHBOURS = 24
+_LISTING_PAGE = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallContext:
-    """What the read path works with."""
+    """The dependencies of the read path."""
 
     store: RecordStore
     embedder: Embedder
-    index: Searcher
+    index: PassageSearcher
     limits: Limits
     ranking: Ranking = field(default_factory=Ranking)
     text_caches: TextCaches = field(default_factory=TextCaches)
@@ -51,263 +60,319 @@ class RecallContext:
     rerank_top: int = 30
 
     @property
-    def second(self) -> Reranker | None:
-        """Who is asked for a second opinion, if anybody."""
+    def active_reranker(self) -> Reranker | None:
+        """The reranker, if the ranking uses one."""
         return self.reranker if self.ranking.uses("rerank") else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """A question on its way through the stages; `now` is the moment that it asks about."""
+
+    query: ParsedQuery
+    position: PagePosition
+    spaces: Sequence[str]
+    now: datetime
+    context: RecallContext
+
+    @property
+    def question(self) -> Question:
+        return self.query.question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pinned:
+    """All pinned memories, their hits on the first page, and those of them that are shown, with their cost."""
+
+    memories: list[Memory]
+    hits: list[Hit]
+    shown: list[Hit]
+    cost: int
+
+    @property
+    def shown_memories(self) -> list[Memory]:
+        shown = {hit.id for hit in self.shown}
+        return [memory for memory in self.memories if memory.id in shown]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SpaceRequest:
+    """A request for one space; `used_up` memories are shown elsewhere and take up places among the candidates."""
+
+    request: _Request
+    page: PageRequest
+    used_up: int
+    substring: SubstringMatches | None
+    reader: OverlayReader
+
+    @property
+    def exhaustive_ids(self) -> tuple[str, ...] | None:
+        """The only possible memories besides those of the overlay, if they are few."""
+        unchanged = self.reader.overlay.unchanged_ids
+        ids = unchanged if self.substring is None else self.substring.ids
+        if self.substring is not None and unchanged is not None:
+            unchanged_set = frozenset(unchanged)
+            ids = tuple(memory_id for memory_id in self.substring.ids if memory_id in unchanged_set)
+        return ids if ids is not None and len(ids) <= MAX_EXHAUSTIVE else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Matches:
+    """Memories, best first, the terms and expansions of the question that found them, and what degraded the search."""
+
+    memories: list[RankedMemory]
+    terms: tuple[str, ...] = ()
+    expansions: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
 
 
 async def recall(
     question: Question, *, cursor: str, spaces: Sequence[str], now: datetime, context: RecallContext
 ) -> Recalled:
-    """The memories that answer a question best, of all the spaces; without a question, the most recent."""
+    """Return the memories of all spaces that answer a question best; without a question, the most recent."""
     with telemetry.stage("recall.understand"):
         moment = question.as_of or now
-        asked = understand(question, limits=context.limits, ranking=context.ranking, now=moment)
-        page = page_of(cursor, question, spaces=spaces)
-        # Asked before anything is looked up: what is committed meanwhile makes the answer one of the past.
+        query = understand(question, limits=context.limits, ranking=context.ranking, now=moment)
+        position = parse_cursor(cursor, question, spaces=spaces)
+        # Read before searching: a commit in the meantime must make the cached answer outdated.
         places = tuple([await context.store.last_place(space) for space in spaces])
-    key = key_of(question, spaces=spaces, cursor=cursor)
-    known = None if key is None else context.answers.get(key, places=places, now=now)
-    telemetry.count("recall_cache", result="miss" if known is None else "hit")
-    if known is not None:
-        return known
-    wanted = await with_spellings(question.filter, spaces=spaces, store=context.store)
-    asked = replace(asked, question=replace(question, filter=wanted))
-    answer, told = await _answer(_Asking(asked=asked, page=page, now=moment, context=context), spaces=spaces)
+    key = cache_key(question, spaces=spaces, cursor=cursor)
+    cached = None if key is None else context.answers.get(key, places=places, now=now)
+    telemetry.count("recall_cache", result="miss" if cached is None else "hit")
+    if cached is not None:
+        return cached
+    expanded = await expand_filter(question.filter, spaces=spaces, store=context.store)
+    query = replace(query, question=replace(question, filter=expanded))
+    request = _Request(query=query, position=position, spaces=spaces, now=moment, context=context)
+    answer, memories = await _answer(request)
     if key is not None and not answer.degraded:
-        context.answers.put(key, answer, places=places, now=now, told=told)
+        context.answers.put(key, answer, places=places, now=now, memories=memories)
     return answer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asking:
-    """One question on its way through the stages; `now` is the moment it is asked for."""
-
-    asked: Understood
-    page: Page
-    now: datetime
-    context: RecallContext
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
-    """What one space has, best first, by which terms, what was added to the question, and what could not be used."""
-
-    found: list[Found]
-    terms: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
-    degraded: tuple[str, ...] = ()
-
-
-async def _answer(asking: _Asking, *, spaces: Sequence[str]) -> tuple[Recalled, list[Memory]]:
-    """The answer, and the memories that it tells of."""
-    question, is_first = asking.asked.question, asking.page.since is None
-    store, asides = asking.context.store, asking.context.answers.asides
-    readers = [await open_reader(question, space=space, store=store, now=asking.now, asides=asides) for space in spaces]
-    with telemetry.stage("recall.pinned"):
-        pinned = [memory for reader in readers for memory in await _pinned(now=asking.now, reader=reader)]
-        # Pinned memories come with the first page, up to half of what the answer may cost, and are told once.
-        shown = pinned_hits(pinned, question, now=asking.now) if is_first else []
-        first, spent = fit(shown, max_tokens=max(1, question.max_tokens // 2))
-        kept = {hit.id for hit in first}
-    # Later pages go by what the cursor tells: what is pinned or unpinned meanwhile stays where it was.
-    skip = frozenset(memory.group or memory.id for memory in pinned if memory.id in kept)
-    part = _merged([await _look(asking, skip=skip, reader=reader) for reader in readers])
-    part = await _reranked(part, asking)
+async def _answer(request: _Request) -> tuple[Recalled, list[Memory]]:
+    """Run the stages; return the answer and all memories that it depends on."""
+    question = request.question
+    readers = await _open_readers(request)
+    pinned = await _read_pinned(request, readers)
+    matches = _merge_spaces([await _search_space(request, pinned, reader) for reader in readers])
+    matches = await _rerank(matches, request)
     with telemetry.stage("recall.budget"):
-        page = [
-            hit_of(one, question, now=asking.now, terms=part.terms, added=part.added)
-            for one in part.found[: question.limit]
-        ]
-        page = await _with_neighbours(page, each=question.around, now=asking.now, readers=readers)
-        hits, cost = fit(page, max_tokens=question.max_tokens - spent)
+        page = await _render_page(matches, request, readers)
+        hits, cost = fit(page, max_tokens=question.max_tokens - pinned.cost)
     if not page:
-        first, spent = fit(shown, max_tokens=question.max_tokens)
-    degraded = part.degraded
-    if page and not hits:
-        degraded = (*degraded, "max_tokens leaves no room for a hit: ask with more")
-    if len(first) < len(shown):
-        degraded = (*degraded, f"max_tokens leaves no room for {len(shown) - len(first)} pinned memories")
-    if all(reader.aside.lacks for reader in readers):
-        degraded = (*degraded, f"no memory has a branch {question.branch[:100]!r}: all are told as on main")
-    told = [*(one for one in pinned if one.id in kept), *(one.memory for one in part.found[: len(hits)])]
-    is_more = len(part.found) > len(hits) > 0
+        shown, pinned_cost = fit(pinned.hits, max_tokens=question.max_tokens)
+        pinned = replace(pinned, shown=shown, cost=pinned_cost)
+    cursor = ""
+    if len(matches.memories) > len(hits) > 0:
+        shown_memories = [*pinned.shown_memories, *(match.memory for match in matches.memories[: len(hits)])]
+        cursor = next_cursor(
+            request.position, shown_memories, question, spaces=request.spaces, now=request.now
+        )  # fmt: skip
     answer = Recalled(
         hits=tuple(hits),
-        pinned=tuple(first),
-        cursor=cursor_after(asking.page, told, question, spaces=spaces, now=asking.now) if is_more else "",
-        tokens=spent + cost,
+        pinned=tuple(pinned.shown),
+        cursor=cursor,
+        tokens=pinned.cost + cost,
         degraded=(
-            *degraded,
-            *(why for reader in readers for why in (*reader.aside.degraded, *reader.problems.values())),
+            *matches.degraded,
+            *(["max_tokens leaves no room for a hit: ask with more"] if page and not hits else []),
+            *_report_degraded(request, pinned, readers),
         ),
     )
-    return answer, [*pinned, *(one.memory for one in part.found)]
+    return answer, [*pinned.memories, *(match.memory for match in matches.memories)]
 
 
-async def _look(asking: _Asking, *, skip: frozenset[str], reader: OverlayReader) -> _Part:
-    """What one space has for a page and one memory more, so that it is known whether there is another page."""
-    question, page = asking.asked.question, asking.page
-    within: Contained | None = None
-    if question.contains:
-        within = await contained(
-            question.contains, state=question.filter.state, space=reader.space, store=reader.store,
-            text_caches=asking.context.text_caches,
-        )  # fmt: skip
-    wanted = Wanted(
-        filter=question.filter,
-        count=max(question.limit, asking.context.rerank_top if asking.context.second else 0) + 1,
-        now=asking.now,
-        is_there=lambda memory_id: memory_id in skip or page.has_id(memory_id),
-        admits=lambda memory: (
-            (memory.group or memory.id) not in skip
-            and not page.has(memory)
-            and stands_in(question.contains, memory, now=asking.now)
-        ),
-    )
-    used_up = len(skip) + len(page.shown)
-    part = await (_search if asking.asked.text else _recent)(asking, wanted, within, used_up=used_up, reader=reader)
-    if within is not None and within.degraded:
-        part = replace(part, degraded=(*part.degraded, within.degraded))
-    return part
-
-
-def _merged(parts: Sequence[_Part]) -> _Part:
-    """What several spaces have, best first: by score, and without a question by when it was last changed."""
-    if len(parts) == 1:
-        return parts[0]
-    found = [one for part in parts for one in part.found]
-    found.sort(key=lambda one: (one.best.score, one.memory.updated_at), reverse=True)
-    return _Part(
-        found=found,
-        terms=tuple(dict.fromkeys(term for part in parts for term in part.terms)),
-        added=tuple(dict.fromkeys(one for part in parts for one in part.added)),
-        degraded=tuple(dict.fromkeys(why for part in parts for why in part.degraded)),
-    )
-
-
-async def _reranked(part: _Part, asking: _Asking) -> _Part:
-    """The best in the order of a second opinion, if there is one."""
-    context = asking.context
-    text_of = partial(passage_of, now=asking.now)
-    done = await rerank(asking.asked.text, part.found, text_of=text_of, reranker=context.second, top=context.rerank_top)
-    scored = [
-        replace(one, best=one.best._replace(rerank=score)) for one, score in zip(done.found, done.scores, strict=False)
+async def _open_readers(request: _Request) -> list[OverlayReader]:
+    store, cache = request.context.store, request.context.answers.overlays
+    return [
+        await open_reader(request.question, space=space, store=store, now=request.now, cache=cache)
+        for space in request.spaces
     ]
-    found = [*scored, *done.found[len(scored) :]]
-    return replace(part, found=found, degraded=(*part.degraded, *done.degraded))
 
 
-async def _search(
-    asking: _Asking, wanted: Wanted, within: Contained | None, *, used_up: int, reader: OverlayReader
-) -> _Part:
-    context = asking.context
-    library = Library(
+async def _read_pinned(request: _Request, readers: Sequence[OverlayReader]) -> _Pinned:
+    """Read the pinned memories, oldest first; they come with the first page, for up to half of its budget."""
+    with telemetry.stage("recall.pinned"):
+        memories: list[Memory] = []
+        for reader in readers:
+            ids = await reader.store.pinned(reader.space)
+            overlaid = [id_ for id_, memory in reader.overlay.memories.items() if memory is not None and memory.pinned]
+            pinned = [memory for memory in await reader.get([*ids, *overlaid]) if memory.pinned]
+            if overlaid:
+                pinned.sort(key=lambda memory: (memory.created_at, memory.id))
+            memories += [memory for memory in pinned if passes(memory, Filter(), now=request.now)]
+        is_first_page = request.position.since is None
+        hits = render_pinned(memories, request.question, now=request.now) if is_first_page else []
+        shown, cost = fit(hits, max_tokens=max(1, request.question.max_tokens // 2))
+    return _Pinned(memories=memories, hits=hits, shown=shown, cost=cost)
+
+
+async def _search_space(request: _Request, pinned: _Pinned, reader: OverlayReader) -> _Matches:
+    """Return the matches of one space for a page, and one more if there is another page."""
+    question, position, context = request.question, request.position, request.context
+    substring: SubstringMatches | None = None
+    if question.contains:
+        substring = await find_containing(
+            question.contains, state=question.filter.state, space=reader.space, store=reader.store,
+            text_caches=context.text_caches,
+        )  # fmt: skip
+    # Later pages exclude what the cursor records, so that a memory pinned or unpinned meanwhile keeps its place.
+    excluded = frozenset(memory.group or memory.id for memory in pinned.shown_memories)
+    page = PageRequest(
+        filter=question.filter,
+        count=max(question.limit, context.rerank_top if context.active_reranker else 0) + 1,
+        now=request.now,
+        excludes_id=lambda memory_id: memory_id in excluded or position.excludes_id(memory_id),
+        admits=lambda memory: (
+            (memory.group or memory.id) not in excluded
+            and not position.excludes(memory)
+            and contains_text(question.contains, memory, now=request.now)
+        ),
+    )
+    used_up = len(excluded) + len(position.shown)
+    space_request = _SpaceRequest(request=request, page=page, used_up=used_up, substring=substring, reader=reader)
+    matches = await (_search(space_request) if request.query.text else _list_recent(space_request))
+    if substring is not None and substring.degraded:
+        matches = replace(matches, degraded=(*matches.degraded, substring.degraded))
+    return matches
+
+
+async def _search(space_request: _SpaceRequest) -> _Matches:
+    """Search one space for a question, deeper until the page is full."""
+    context, page, reader = space_request.request.context, space_request.page, space_request.reader
+    search = SpaceSearch(
         space=reader.space, store=context.store, embedder=context.embedder, index=context.index,
-        ranking=context.ranking,
-        aside=reader.aside,
+        ranking=context.ranking, overlay=reader.overlay,
     )  # fmt: skip
-    few = _few(within, reader.aside)
-    if few is not None:
-        return await _among(asking, wanted, few, library=library, reader=reader)
-    part = _Part(found=[])
-    # Long texts, groups, pinned memories and earlier pages use up candidates: ask for so many more, and for many
-    # more still if that was not enough.
-    for deeper in (step * (2 * wanted.count + used_up) for step in _DEPTHS):
-        candidates = await gather_candidates(asking.asked, library=library, deeper=deeper)
-        part = await _ranked(candidates, asking, wanted, library=library, reader=reader)
-        if len(part.found) >= wanted.count or candidates.complete:
-            return part
-    # Few of those who come first contain the text: all who do are ranked.
-    if within is not None:
-        return await _among(asking, wanted, within.ids, library=library, reader=reader)
-    return replace(part, degraded=(*part.degraded, "a few long memories fill what was searched: there may be others"))
-
-
-def _few(within: Contained | None, aside: Overlay) -> tuple[str, ...] | None:
-    """The only memories in question, besides those told otherwise, if they are few."""
-    ids = aside.among if within is None else within.ids
-    if within is not None and aside.among is not None:
-        there = frozenset(aside.among)
-        ids = tuple(id_ for id_ in within.ids if id_ in there)
-    return ids if ids is not None and len(ids) <= FEW else None
-
-
-async def _among(
-    asking: _Asking, wanted: Wanted, ids: Sequence[str], *, library: Library, reader: OverlayReader
-) -> _Part:
-    numbers = await library.store.passage_numbers(library.space, ids)
-    candidates = await gather_candidates(asking.asked, library=library, among=numbers)
-    return await _ranked(candidates, asking, wanted, library=library, reader=reader)
-
-
-async def _ranked(
-    candidates: Candidates, asking: _Asking, wanted: Wanted, *, library: Library, reader: OverlayReader
-) -> _Part:
-    asked, ranking = asking.asked, library.ranking
-    with telemetry.stage("recall.fuse"):
-        scene = lay_out(candidates.passages, candidates.beside, is_asked=asked.is_question)
-        worded = weigh_words(scene, candidates.sought, asked, ranking)
-        others = [*worded.best_neighbours(_COMPARED), *scene.questions]
-        near = await compare(candidates.near, others, library=library)
-        scored = fuse(worded, near.cosines, weight=near.weight, asked=asked, ranking=ranking, now=asking.now)
-    with telemetry.stage("recall.collapse"):
-        found = await collapse(scored, wanted=wanted, reader=reader)
-    sought = candidates.sought
-    return _Part(found=found, terms=sought.terms, added=sought.added, degraded=near.degraded)
-
-
-async def _recent(
-    asking: _Asking, wanted: Wanted, within: Contained | None, *, used_up: int, reader: OverlayReader
-) -> _Part:
-    del asking
-    told = reader.aside.told
-    aside = [memory for memory in told.values() if memory is not None]
-    few = _few(within, reader.aside)
-    if few is not None:
-        memories = _newest_first([*aside, *await reader.get(few)])
-        return _Part(found=await collapse(map(unasked, memories), wanted=wanted, reader=reader))
-    limit = 2 * wanted.count + used_up if within is None else _PAGE
-    among = None if within is None else frozenset(within.ids)
-    memories = list[Memory]()
-    found = list[Found]()
-    after = reader.aside.after
-    while len(found) < wanted.count:
-        ids = await reader.store.list_ids(reader.space, wanted.filter, limit=limit, after=after)
-        if not ids:
-            break
-        memories += await reader.get([id_ for id_ in ids if id_ not in told and (among is None or id_ in among)])
-        found = await collapse(map(unasked, memories), wanted=wanted, reader=reader)
-        after = ids[-1]
-    if aside:
-        # There are enough of the others already, so whoever is newer than the last of them has been seen.
-        found = await collapse(map(unasked, _newest_first([*aside, *memories])), wanted=wanted, reader=reader)
-    return _Part(found=found)
-
-
-def _newest_first(memories: Sequence[Memory]) -> list[Memory]:
-    return sorted(
-        {memory.id: memory for memory in memories}.values(), key=lambda one: (one.updated_at, one.id), reverse=True
+    ids = space_request.exhaustive_ids
+    if ids is not None:
+        return await _rank_all(ids, space_request, search)
+    matches = _Matches(memories=[])
+    # Long texts, groups, pinned memories and earlier pages use up candidates: search for as many more.
+    for depth in (step * (2 * page.count + space_request.used_up) for step in _DEPTHS):
+        candidates = await gather_candidates(space_request.request.query, search=search, deeper=depth)
+        matches = await _rank(candidates, space_request, search)
+        if len(matches.memories) >= page.count or candidates.is_complete:
+            return matches
+    if space_request.substring is not None:
+        # Few of the best candidates contain the text: rank all memories that do.
+        return await _rank_all(space_request.substring.ids, space_request, search)
+    return replace(
+        matches, degraded=(*matches.degraded, "a few long memories fill the search: there may be more matches")
     )
 
 
-async def _pinned(*, now: datetime, reader: OverlayReader) -> list[Memory]:
-    """Oldest first."""
-    ids = await reader.store.pinned(reader.space)
-    aside = [one for one, memory in reader.aside.told.items() if memory is not None and memory.pinned]
-    memories = [memory for memory in await reader.get([*ids, *aside]) if memory.pinned]
-    if aside:
-        memories.sort(key=lambda one: (one.created_at, one.id))
-    return [memory for memory in memories if passes(memory, Filter(), now=now)]
+async def _rank_all(ids: Sequence[str], space_request: _SpaceRequest, search: SpaceSearch) -> _Matches:
+    """Rank all passages of some memories."""
+    numbers = await search.store.passage_numbers(search.space, ids)
+    candidates = await gather_candidates(space_request.request.query, search=search, numbers=numbers)
+    return await _rank(candidates, space_request, search)
 
 
-async def _with_neighbours(
-    hits: Sequence[Hit], *, each: int, now: datetime, readers: Sequence[OverlayReader]
-) -> list[Hit]:
-    if not each or not hits:
-        return list(hits)
-    told: dict[str, Hit] = {}
+async def _rank(candidates: Candidates, space_request: _SpaceRequest, search: SpaceSearch) -> _Matches:
+    """Score candidates and collapse them into memories."""
+    query, terms, ranking = space_request.request.query, candidates.terms, search.ranking
+    with telemetry.stage("recall.fuse"):
+        window = build_window(candidates.passages, candidates.neighbours, is_question=query.is_question)
+        word_scores = score_words(window, terms, query, ranking)
+        others = [*word_scores.best_neighbours(_COMPARED_NEIGHBOURS), *window.questions]
+        dense = await compare_passages(candidates.dense, others, search=search)
+        scored = fuse(word_scores, dense, query=query, ranking=ranking, now=space_request.request.now)
+    with telemetry.stage("recall.collapse"):
+        memories = await collapse(scored, request=space_request.page, reader=space_request.reader)
+    return _Matches(memories=memories, terms=terms.search_terms, expansions=terms.expansions, degraded=dense.degraded)
+
+
+async def _list_recent(space_request: _SpaceRequest) -> _Matches:
+    """Return the most recently changed memories of one space, for a request without a question."""
+    page, reader, substring = space_request.page, space_request.reader, space_request.substring
+    overlay = reader.overlay
+    overlaid = [memory for memory in overlay.memories.values() if memory is not None]
+    ids = space_request.exhaustive_ids
+    if ids is not None:
+        return _Matches(memories=await _collapse_recent([*overlaid, *await reader.get(ids)], space_request))
+    limit = 2 * page.count + space_request.used_up if substring is None else _LISTING_PAGE
+    containing = None if substring is None else frozenset(substring.ids)
+    listed, matches = list[Memory](), list[RankedMemory]()
+    after = overlay.unchanged_after
+    while len(matches) < page.count:
+        page_ids = await reader.store.list_ids(reader.space, page.filter, limit=limit, after=after)
+        if not page_ids:
+            break
+        listed += await reader.get(
+            [id_ for id_ in page_ids if id_ not in overlay.memories and (containing is None or id_ in containing)]
+        )
+        matches = await collapse(map(first_passage, listed), request=page, reader=reader)
+        after = page_ids[-1]
+    if overlaid:
+        # The page is full of unchanged memories, so all that are newer than its last one have been listed.
+        matches = await _collapse_recent([*overlaid, *listed], space_request)
+    return _Matches(memories=matches)
+
+
+async def _collapse_recent(memories: Sequence[Memory], space_request: _SpaceRequest) -> list[RankedMemory]:
+    unique = {memory.id: memory for memory in memories}.values()
+    newest_first = sorted(unique, key=lambda memory: (memory.updated_at, memory.id), reverse=True)
+    return await collapse(map(first_passage, newest_first), request=space_request.page, reader=space_request.reader)
+
+
+def _merge_spaces(spaces: Sequence[_Matches]) -> _Matches:
+    """Merge the matches of several spaces by score; without a question, by the time of their last change."""
+    if len(spaces) == 1:
+        return spaces[0]
+    memories = [match for matches in spaces for match in matches.memories]
+    memories.sort(key=lambda match: (match.best.score, match.memory.updated_at), reverse=True)
+    return _Matches(
+        memories=memories,
+        terms=tuple(dict.fromkeys(term for matches in spaces for term in matches.terms)),
+        expansions=tuple(dict.fromkeys(expansion for matches in spaces for expansion in matches.expansions)),
+        degraded=tuple(dict.fromkeys(reason for matches in spaces for reason in matches.degraded)),
+    )
+
+
+async def _rerank(matches: _Matches, request: _Request) -> _Matches:
+    context = request.context
+    reranked = await rerank(
+        request.query.text, matches.memories, text_of=partial(best_passage_text, now=request.now),
+        reranker=context.active_reranker, top=context.rerank_top,
+    )  # fmt: skip
+    scored = [
+        replace(match, best=match.best._replace(rerank=score))
+        for match, score in zip(reranked.matches, reranked.scores, strict=False)
+    ]
+    return replace(
+        matches,
+        memories=[*scored, *reranked.matches[len(scored) :]],
+        degraded=(*matches.degraded, *reranked.degraded),
+    )
+
+
+async def _render_page(matches: _Matches, request: _Request, readers: Sequence[OverlayReader]) -> list[Hit]:
+    """Render the hits of a page, with their neighbours if the question asks for them."""
+    question, now = request.question, request.now
+    hits = [
+        render_hit(match, question, now=now, terms=matches.terms, expansions=matches.expansions)
+        for match in matches.memories[: question.limit]
+    ]
+    if not question.around or not hits:
+        return hits
+    complete: dict[str, Hit] = {}
     for reader in readers:
-        here = [hit for hit in hits if hit.space == reader.space]
-        told |= {hit.id: hit for hit in await with_neighbours(here, each=each, now=now, reader=reader)}
-    return [told[hit.id] for hit in hits]
+        in_space = [hit for hit in hits if hit.space == reader.space]
+        complete |= {
+            hit.id: hit for hit in await add_neighbours(in_space, each=question.around, now=now, reader=reader)
+        }
+    return [complete[hit.id] for hit in hits]
+
+
+def _report_degraded(request: _Request, pinned: _Pinned, readers: Sequence[OverlayReader]) -> list[str]:
+    """Return what is missing from the answer besides what the searches report."""
+    reasons: list[str] = []
+    if len(pinned.shown) < len(pinned.hits):
+        reasons.append(f"max_tokens leaves no room for {len(pinned.hits) - len(pinned.shown)} pinned memories")
+    if all(reader.overlay.missing_branch for reader in readers):
+        reasons.append(f"no memory has a branch {request.question.branch[:100]!r}: all are shown as on main")
+    for reader in readers:
+        reasons += [*reader.overlay.degraded, *reader.problems.values()]
+    return reasons

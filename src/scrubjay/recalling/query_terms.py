@@ -1,4 +1,8 @@
-"""Second stage: the words to look for. Those of the question, and what stands for those that nothing has."""
+"""Second stage: the terms and facets to search for.
+
+These are the words of the question, other names of the things it names, related words, likely spellings of unknown
+words, and other spellings of the entities and tags in its filter.
+"""
 
 import math
 import re
@@ -8,35 +12,39 @@ from typing import Protocol
 
 from scrubjay.lookup.references import SoundReader
 from scrubjay.model.memory import State
-from scrubjay.model.query import MAX_NAME_WORDS, Filter, facet, names_of
+from scrubjay.model.query import MAX_NAME_WORDS, Facet, Filter, facet, names_of, tag_facet
 from scrubjay.model.ranking import Ranking
+from scrubjay.model.rules import COLLECTION, TAGS
 from scrubjay.ports import RecordStore, TermStatistics
-from scrubjay.recalling.understand import Understood
+from scrubjay.recalling.understand import ParsedQuery
 from scrubjay.text.grams import likeness
+from scrubjay.text.names import spellings_of
 from scrubjay.text.related_words import is_word, related_terms
+from scrubjay.text.tags.spelling import normalize_tag
+from scrubjay.text.tags.synonyms import Synonyms, synonyms_from
 from scrubjay.text.tokens import terms_of
 
 _WORD = re.compile(r"[^\s?!,;:()\"#]+")
 _DIGIT = re.compile(r"\d")
-# So many words of a question may be names.
-_MOST_WORDS = 32
-_MOST_NAMED = 4
-# Of each thing so many names are looked for, and so many words of all of them.
-_MOST_NAMES = 8
-_MOST_ADDED = 16
-# So many words of a question have kin, and words farther apart in meaning than this are none.
-_MOST_AKIN = 16
-_FARTHEST = 0.4
-# So many kin of a word that nothing has are searched for in its place.
-_SEARCHED_KIN = 5
-# So many words of a question are taken for misspelt, and each for so many others.
-_MOST_UNKNOWN = 8
-_LOOKALIKES = 24
-_MEANT = 3
+# So many words of a question are looked up as names, and so many named things are used.
+_MAX_NAME_WORDS = 32
+_MAX_NAMED = 4
+# Of each thing so many names are searched for, and so many words of all of them.
+_MAX_NAMES = 8
+_MAX_ADDED = 16
+# So many words of a question get related words, and a related word must be at least this close in meaning.
+_MAX_RELATED = 16
+_MIN_CLOSENESS = 0.4
+# So many related words are searched for instead of a word that no passage has.
+_MAX_REPLACEMENTS = 5
+# So many words of a question are treated as misspelt, each with so many candidates and corrections.
+_MAX_UNKNOWN = 8
+_MAX_LOOKALIKES = 24
+_MAX_CORRECTIONS = 3
 
 
 class _Lexicon(Protocol):
-    """Whoever counts terms and knows others that look like them."""
+    """Term statistics, and terms with a similar spelling."""
 
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics: ...
 
@@ -44,19 +52,19 @@ class _Lexicon(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Counting:
-    """A lexicon that counts some passages more than it has."""
+class _CombinedLexicon:
+    """A lexicon that also counts passages which it does not have."""
 
     lexicon: _Lexicon
-    beside: TermStatistics
+    extra: TermStatistics
 
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
-        counted, more = await self.lexicon.term_statistics(space, terms, state=state), self.beside
-        both = {term: counted.frequencies.get(term, 0) + more.frequencies.get(term, 0) for term in terms}
+        stored, extra = await self.lexicon.term_statistics(space, terms, state=state), self.extra
+        counts = {term: stored.frequencies.get(term, 0) + extra.frequencies.get(term, 0) for term in terms}
         return TermStatistics(
-            passages=counted.passages + more.passages,
-            total_length=counted.total_length + more.total_length,
-            frequencies={term: count for term, count in both.items() if count},
+            passages=stored.passages + extra.passages,
+            total_length=stored.total_length + extra.total_length,
+            frequencies={term: count for term, count in counts.items() if count},
         )
 
     async def similar_terms(self, space: str, term: str, *, state: State, limit: int) -> list[tuple[str, int]]:
@@ -65,143 +73,198 @@ class _Counting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryTerms:
-    """Terms with what each counts, the statistics to weigh them by, and in words what was added to the question.
+    """Terms with their weights, the statistics to score them, and a description of each expansion.
 
-    `kin` has, by a term of the question, how much others count where it is missing; `searched` are those of them that
-    passages are searched for by, since nothing has the term itself.
+    `related` has, by a term of the question, the weights of other terms where it is missing. `replacements` are those
+    of them that passages are searched for, since no passage has the term itself.
     """
 
-    worth: Mapping[str, float] = field(default_factory=dict[str, float])
+    weights: Mapping[str, float] = field(default_factory=dict[str, float])
     statistics: TermStatistics
-    kin: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
-    added: tuple[str, ...] = ()
-
-    searched: tuple[str, ...] = ()
+    related: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
+    expansions: tuple[str, ...] = ()
+    replacements: tuple[str, ...] = ()
 
     @property
-    def terms(self) -> tuple[str, ...]:
-        """The terms that passages are searched for by, those of the question first."""
-        return (*self.worth, *self.searched)
+    def search_terms(self) -> tuple[str, ...]:
+        """The terms that passages are searched for, those of the question first."""
+        return (*self.weights, *self.replacements)
+
+    def add(self, weights: Mapping[str, float], counts: Mapping[str, int], expansions: Sequence[str]) -> "QueryTerms":
+        """Return these terms with more of them."""
+        statistics = replace(self.statistics, frequencies={**self.statistics.frequencies, **counts})
+        return replace(
+            self,
+            weights={**self.weights, **weights},
+            statistics=statistics,
+            expansions=(*self.expansions, *expansions),
+        )
 
 
-async def seek(
-    asked: Understood, *, space: str, store: RecordStore, ranking: Ranking, beside: TermStatistics | None = None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Expansion:
+    """Where and how terms are looked up."""
+
+    space: str
+    state: State
+    lexicon: _Lexicon
+    ranking: Ranking
+
+    async def count(self, terms: Sequence[str]) -> TermStatistics:
+        return await self.lexicon.term_statistics(self.space, terms, state=self.state)
+
+
+async def expand_terms(
+    query: ParsedQuery, *, space: str, store: RecordStore, ranking: Ranking, extra: TermStatistics | None = None
 ) -> QueryTerms:
-    """The terms of a question, of other names of what it names, and of words that look like its unknown ones.
+    """Return the terms of a question, with those of other names, related words and corrected spellings.
 
-    `beside` counts passages that are ranked too and that the store does not have.
+    `extra` counts passages that are ranked too and that the store does not have.
     """
-    state = asked.question.filter.state
-    lexicon = store if beside is None else _Counting(store, beside)
-    counted = await lexicon.term_statistics(space, asked.terms, state=state)
-    named, tags = await _known(asked, space=space, store=store, ranking=ranking)
-    tagged = frozenset(term for tag in tags for term in terms_of(tag))
-    worth = {term: ranking.weights.tag if term in tagged else 1.0 for term in asked.terms}
-    sought = QueryTerms(worth=worth, statistics=counted)
-    if named:
-        sought = await _with_names(sought, named, space=space, lexicon=lexicon, state=state, ranking=ranking)
-    if counted.passages and ranking.uses("kin"):
-        sought = await _with_kin(sought, space=space, lexicon=lexicon, state=state, ranking=ranking)
-    # What has a digit in it is a number, a version or a key: none of them looks like another.
-    unknown = [term for term in asked.terms if not counted.frequencies.get(term) and not _DIGIT.search(term)]
-    unknown = unknown[:_MOST_UNKNOWN]
-    if unknown and counted.passages and ranking.uses("typos"):
-        sought = await _with_lookalikes(sought, unknown, space=space, lexicon=lexicon, state=state, ranking=ranking)
-    return sought
+    expansion = _Expansion(
+        space=space,
+        state=query.question.filter.state,
+        lexicon=store if extra is None else _CombinedLexicon(store, extra),
+        ranking=ranking,
+    )
+    statistics = await expansion.count(query.terms)
+    names, tags = await _find_names_and_tags(query, space=space, store=store, ranking=ranking)
+    tag_terms = frozenset(term for tag in tags for term in terms_of(tag))
+    weights = {term: ranking.weights.tag if term in tag_terms else 1.0 for term in query.terms}
+    terms = QueryTerms(weights=weights, statistics=statistics)
+    if names:
+        terms = await _add_names(terms, names, expansion)
+    if statistics.passages and ranking.uses("kin"):
+        terms = await _add_related(terms, expansion)
+    # A word with a digit is a number, a version or a key: a similar one is a different one.
+    unknown = [term for term in query.terms if not statistics.frequencies.get(term) and not _DIGIT.search(term)]
+    if unknown and statistics.passages and ranking.uses("typos"):
+        terms = await _add_corrections(terms, unknown[:_MAX_UNKNOWN], expansion)
+    return terms
 
 
-async def _known(
-    asked: Understood, *, space: str, store: RecordStore, ranking: Ranking
+async def expand_filter(filter: Filter, *, spaces: Sequence[str], store: RecordStore) -> Filter:
+    """Return a filter that also matches other spellings of its entity and tags that the spaces use."""
+    if not filter.entity and not filter.tags and not filter.any_tags:
+        return filter
+    also: dict[Facet, tuple[Facet, ...]] = {}
+    for space in spaces:
+        alternatives = await _alternative_facets(filter, space=space, store=store)
+        facets = [other for others in alternatives.values() for other in others]
+        existing = await store.known_facets(space, facets, state=filter.state) if facets else {}
+        for original, others in alternatives.items():
+            used = (other for other in others if other in existing)
+            also[original] = tuple(dict.fromkeys((*also.get(original, ()), *used)))
+    also = {original: others for original, others in also.items() if others}
+    return replace(filter, also=also) if also else filter
+
+
+def idf(passages: int, having: int) -> float:
+    """Return the inverse document frequency of a term that `having` of all passages have; 0 if none has it."""
+    return math.log(1 + (passages - having + 0.5) / (having + 0.5)) if having else 0.0
+
+
+async def _find_names_and_tags(
+    query: ParsedQuery, *, space: str, store: RecordStore, ranking: Ranking
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
-    """All names of each thing that the question calls by one of several, and the tags that it names."""
-    phrases = _phrases(asked.text) if ranking.uses("names") else []
+    """Return all names of each thing that the question calls by one of its names, and the tags that it contains."""
+    phrases = _phrases(query.text) if ranking.uses("names") else []
     if not phrases:
         return (), ()
-    state = asked.question.filter.state
+    state = query.question.filter.state
     aliases, tags = ({facet(field, phrase): phrase for phrase in phrases} for field in ("alias", "tag"))
-    known = await store.known_facets(space, [*aliases, *tags], state=state)
-    found: dict[str, tuple[str, ...]] = {}
-    for one in sorted(known.keys() & aliases.keys(), key=lambda one: (-len(one), one))[:_MOST_NAMED]:
-        ids = await store.list_ids(space, Filter(alias=aliases[one], state=state), limit=_MOST_NAMED)
-        found |= {memory.id: names_of(memory) for memory in await SoundReader(store, space=space).get(ids)}
-    return tuple(found.values())[:_MOST_NAMED], tuple(tags[key] for key in known.keys() & tags.keys())
+    existing = await store.known_facets(space, [*aliases, *tags], state=state)
+    names: dict[str, tuple[str, ...]] = {}
+    for key in sorted(existing.keys() & aliases.keys(), key=lambda key: (-len(key), key))[:_MAX_NAMED]:
+        ids = await store.list_ids(space, Filter(alias=aliases[key], state=state), limit=_MAX_NAMED)
+        names |= {memory.id: names_of(memory) for memory in await SoundReader(store, space=space).get(ids)}
+    return tuple(names.values())[:_MAX_NAMED], tuple(tags[key] for key in existing.keys() & tags.keys())
 
 
 def _phrases(text: str) -> list[str]:
-    """Up to three words in a row, as names and tags are made of."""
-    words = _WORD.findall(text)[:_MOST_WORDS]
+    """Return all sequences of up to three words: names and tags are no longer."""
+    words = _WORD.findall(text)[:_MAX_NAME_WORDS]
     spans = (words[at : at + size] for size in range(1, MAX_NAME_WORDS + 1) for at in range(len(words) - size + 1))
     phrases = (" ".join(span).strip(".'\u2019") for span in spans)
     return list(dict.fromkeys(phrase for phrase in phrases if phrase))
 
 
-async def _with_names(
-    sought: QueryTerms, named: Sequence[Sequence[str]], *, space: str, lexicon: _Lexicon, state: State, ranking: Ranking
-) -> QueryTerms:
-    names = [name for several in named for name in several[:_MOST_NAMES]]
-    # All words of a name together are worth what one word is that it stands for.
+async def _add_names(terms: QueryTerms, things: Sequence[Sequence[str]], expansion: _Expansion) -> QueryTerms:
+    names = [name for names in things for name in names[:_MAX_NAMES]]
+    # All words of a name together weigh as much as the one word that they replace.
     shares = {term: 1 / len(words) for name in names for words in [terms_of(name)] for term in words}
-    terms = [term for term in shares if term not in sought.worth][:_MOST_ADDED]
-    if not terms:
-        return sought
-    counted = await lexicon.term_statistics(space, terms, state=state)
-    worth = {term: ranking.weights.alias * shares[term] for term in terms if counted.frequencies.get(term)}
-    told = tuple(f"also known as {', '.join(several[:_MOST_NAMES])}" for several in named)
-    return _added(sought, worth, counted.frequencies, told)
+    added = [term for term in shares if term not in terms.weights][:_MAX_ADDED]
+    if not added:
+        return terms
+    frequencies = (await expansion.count(added)).frequencies
+    weights = {term: expansion.ranking.weights.alias * shares[term] for term in added if frequencies.get(term)}
+    return terms.add(weights, frequencies, [f"also known as {', '.join(names[:_MAX_NAMES])}" for names in things])
 
 
-async def _with_kin(sought: QueryTerms, *, space: str, lexicon: _Lexicon, state: State, ranking: Ranking) -> QueryTerms:
-    """Words that mean nearly the same. One that is more common than the word it stands for counts the less for it."""
-    near = {term: related_terms(term) for term in list(sought.worth)[:_MOST_AKIN]}
-    akin = dict.fromkeys(one.term for several in near.values() for one in several if one.term not in sought.worth)
-    if not akin:
-        return sought
-    known = (await lexicon.term_statistics(space, list(akin), state=state)).frequencies
-    statistics, kin, unknown = sought.statistics, dict[str, dict[str, float]](), dict[str, int]()
-    for term, several in near.items():
-        having = {one.term: known[one.term] for one in several if one.term in akin and known.get(one.term)}
-        if not statistics.frequencies.get(term) and having:
-            unknown[term] = min(statistics.passages, sum(having.values()))
+async def _add_related(terms: QueryTerms, expansion: _Expansion) -> QueryTerms:
+    """Add words with nearly the same meaning; one that is more common than the original weighs less."""
+    candidates = {term: related_terms(term) for term in list(terms.weights)[:_MAX_RELATED]}
+    others = dict.fromkeys(
+        word.term for words in candidates.values() for word in words if word.term not in terms.weights
+    )
+    if not others:
+        return terms
+    frequencies = (await expansion.count(list(others))).frequencies
+    statistics, related, unknown = terms.statistics, dict[str, dict[str, float]](), dict[str, int]()
+    for term, words in candidates.items():
+        counts = {word.term: frequencies[word.term] for word in words if frequencies.get(word.term)}
+        if not statistics.frequencies.get(term) and counts:
+            unknown[term] = min(statistics.passages, sum(counts.values()))
         rarity = idf(statistics.passages, statistics.frequencies.get(term, 0))
-        kin[term] = {
-            one.term: ranking.weights.kin
-            * (one.closeness - _FARTHEST)
-            / (1 - _FARTHEST)
-            * (min(1.0, idf(statistics.passages, having[one.term]) / rarity) if rarity else 1.0)
-            for one in several
-            if one.term in having
+        related[term] = {
+            word.term: expansion.ranking.weights.kin
+            * (word.closeness - _MIN_CLOSENESS)
+            / (1 - _MIN_CLOSENESS)
+            * (min(1.0, idf(statistics.passages, counts[word.term]) / rarity) if rarity else 1.0)
+            for word in words
+            if word.term in counts
         }
-    counted = replace(statistics, frequencies={**statistics.frequencies, **unknown})
-    nearest = [one for term in unknown for one in sorted(kin[term], key=kin[term].__getitem__)[-_SEARCHED_KIN:]]
-    return replace(sought, statistics=counted, kin=kin, searched=tuple(dict.fromkeys(nearest))[:_MOST_ADDED])
+    statistics = replace(statistics, frequencies={**statistics.frequencies, **unknown})
+    closest = [
+        other for term in unknown for other in sorted(related[term], key=related[term].__getitem__)[-_MAX_REPLACEMENTS:]
+    ]
+    replacements = tuple(dict.fromkeys(closest))[:_MAX_ADDED]
+    return replace(terms, statistics=statistics, related=related, replacements=replacements)
 
 
-async def _with_lookalikes(
-    sought: QueryTerms, unknown: Sequence[str], *, space: str, lexicon: _Lexicon, state: State, ranking: Ranking
-) -> QueryTerms:
+async def _add_corrections(terms: QueryTerms, unknown: Sequence[str], expansion: _Expansion) -> QueryTerms:
     for term in unknown:
-        near = await lexicon.similar_terms(space, term, state=state, limit=_LOOKALIKES)
-        alike = sorted(((likeness(term, known), count, known) for known, count in near), reverse=True)
-        # A word that is spelt as it should be may still be a part of a longer one.
-        meant = [
-            (share, count, known)
-            for share, count, known in alike
-            if share > 0 and known not in sought.worth and (term in known or not is_word(term))
-        ]
-        worth = {known: ranking.weights.typo * share for share, _, known in meant[:_MEANT]}
-        if worth:
-            counts = {known: count for _, count, known in meant[:_MEANT]}
-            sought = _added(sought, worth, counts, (f"{term} taken for {', '.join(worth)}",))
-    return sought
+        similar = await expansion.lexicon.similar_terms(
+            expansion.space, term, state=expansion.state, limit=_MAX_LOOKALIKES
+        )
+        scored = sorted(((likeness(term, other), count, other) for other, count in similar), reverse=True)
+        # A correctly spelt word can still be a part of a longer one.
+        corrections = [
+            (score, count, other)
+            for score, count, other in scored
+            if score > 0 and other not in terms.weights and (term in other or not is_word(term))
+        ][:_MAX_CORRECTIONS]
+        if corrections:
+            weights = {other: expansion.ranking.weights.typo * score for score, _, other in corrections}
+            counts = {other: count for _, count, other in corrections}
+            terms = terms.add(weights, counts, [f"{term} taken for {', '.join(weights)}"])
+    return terms
 
 
-def _added(
-    sought: QueryTerms, worth: Mapping[str, float], counts: Mapping[str, int], told: tuple[str, ...]
-) -> QueryTerms:
-    statistics = replace(sought.statistics, frequencies={**sought.statistics.frequencies, **counts})
-    return replace(sought, worth={**sought.worth, **worth}, statistics=statistics, added=(*sought.added, *told))
+async def _alternative_facets(filter: Filter, *, space: str, store: RecordStore) -> dict[Facet, tuple[Facet, ...]]:
+    """Return other spellings of the facets of a filter."""
+    alternatives: dict[Facet, tuple[Facet, ...]] = {}
+    if filter.entity:
+        alternatives[facet("entity", filter.entity)] = tuple(
+            facet("entity", spelling) for spelling in spellings_of(filter.entity)
+        )
+    tags = dict.fromkeys((*filter.tags, *filter.any_tags))
+    synonyms = synonyms_from(await store.document(space, COLLECTION, TAGS)) if tags else Synonyms()
+    return alternatives | {tag_facet(tag): tuple(map(tag_facet, _stored_tags(tag, synonyms))) for tag in tags}
 
 
-def idf(passages: int, having: int) -> float:
-    """What a term tells that so many passages have: the more, the fewer they are; nothing when none has it."""
-    return math.log(1 + (passages - having + 0.5) / (having + 0.5)) if having else 0.0
+def _stored_tags(tag: str, synonyms: Synonyms) -> tuple[str, ...]:
+    """Return the forms in which the write path stores a tag: in its usual spelling, or as its primary synonym."""
+    plain = normalize_tag(tag.lstrip("# ").lower())
+    synonym = synonyms.primary(plain)
+    return (plain,) if synonym is None or synonym.keeps_variant else (plain, synonym.primary)

@@ -1,4 +1,4 @@
-"""A second opinion: a cross-encoder reads the question beside each of the best hits, and orders these anew."""
+"""Reranking: a cross-encoder reads the question with each of the best matches and orders them again."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,32 +14,35 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reranked(Generic[T]):
-    """What was found, in its last order; the first of them with what the reranker gave them."""
+    """Matches in their final order, and the reranker's scores of the first ones."""
 
-    found: tuple[T, ...]
+    matches: tuple[T, ...]
     scores: tuple[float, ...] = ()
     degraded: tuple[str, ...] = ()
 
 
 async def rerank(
-    query: str, found: Sequence[T], *, text_of: Callable[[T], str], reranker: Reranker | None, top: int
+    query: str, matches: Sequence[T], *, text_of: Callable[[T], str], reranker: Reranker | None, top: int
 ) -> Reranked[T]:
-    """The first `top` by how well they answer, the others behind them as they were; all as they were if that fails.
+    """Order the first `top` matches by the reranker's scores; if that fails, keep the order.
 
-    A later page hands in what earlier ones did not show, so each page is in order by itself.
+    A later page passes in what earlier ones did not show, so each page is in order by itself.
     """
-    first = found[:top]
+    first = matches[:top]
     if reranker is None or not query or len(first) <= 1:
-        return Reranked(found=tuple(found))
+        return Reranked(matches=tuple(matches))
     try:
         with telemetry.stage("recall.rerank"):
-            scores = await reranker.rerank(query, [text_of(one) for one in first])
+            scores = await reranker.rerank(query, [text_of(match) for match in first])
     except RerankingUnavailable as error:
-        return Reranked(found=tuple(found), degraded=(f"not reranked: {error.message}",))
+        return Reranked(matches=tuple(matches), degraded=(f"not reranked: {error.message}",))
     if len(scores) != len(first) or not all(map(math.isfinite, scores)):
-        return Reranked(found=tuple(found), degraded=("not reranked: the reranker gave no score for each hit",))
-    # Those that it finds alike stay in the order they had.
-    order = sorted(range(len(first)), key=lambda place: -scores[place])
+        return Reranked(
+            matches=tuple(matches), degraded=("not reranked: the reranker did not return one score for each hit",)
+        )
+    # Equal scores keep their order.
+    order = sorted(range(len(first)), key=lambda position: -scores[position])
     return Reranked(
-        found=(*(first[place] for place in order), *found[top:]), scores=tuple(scores[place] for place in order)
+        matches=(*(first[position] for position in order), *matches[top:]),
+        scores=tuple(scores[position] for position in order),
     )

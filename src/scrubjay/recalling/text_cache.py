@@ -1,9 +1,9 @@
-"""Texts of memories kept in memory, in step with the change log: for questions that no index can answer."""
+"""Texts of memories cached in memory and kept up to date by the change log, for questions that no index can answer."""
 
 import asyncio
 import sys
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar, cast
 
@@ -14,120 +14,122 @@ from scrubjay.model.query import Filter
 from scrubjay.ports import RecordStore
 
 _PAGE = 200
-_ALL = 1 << 31
-# What a dict keeps beside a key and a value.
+_NO_LIMIT = 1 << 31
+# The overhead of an entry of a dict besides its key and value, and of the dict itself.
 _ENTRY_BYTES = 100
 _EMPTY_BYTES = 1_000
-# These change nothing that is said.
-_SILENT = {Action.RELATED, Action.UNRELATED, Action.EMBEDDED}
+# These actions change no text.
+_TEXT_PRESERVING = {Action.RELATED, Action.UNRELATED, Action.EMBEDDED}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class View:
-    """What is mirrored: the memories in one state that pass a filter, and what each says; None leaves one out."""
+class TextView:
+    """What to cache: the memories that pass a filter, and the text of each; None leaves a memory out."""
 
-    wanted: Filter
-    said: Callable[[Memory], str | None]
+    filter: Filter
+    extract: Callable[[Memory], str | None]
 
     def text_of(self, memory: Memory | None) -> str | None:
-        """What a memory says in this view."""
-        return self.said(memory) if memory is not None and memory.state is self.wanted.state else None
+        """Return the text of a memory in this view."""
+        return self.extract(memory) if memory is not None and memory.state is self.filter.state else None
 
 
-class Keeping(Protocol):
-    """Keeps what memories say, in whatever order is needed to find it."""
+class TextContainer(Protocol):
+    """Texts by memory, in any structure that helps to search them."""
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes."""
+        """The approximate size in bytes."""
         ...
 
     def put(self, memory_id: str, text: str | None) -> None:
-        """Set or remove what a memory says."""
+        """Set or remove the text of a memory."""
         ...
 
 
-K = TypeVar("K", bound=Keeping)
+C = TypeVar("C", bound=TextContainer)
 
 
 @dataclass(slots=True)
-class Texts:
-    """The texts themselves, by the ids of the memories."""
+class TextMap:
+    """The plain texts by the ids of the memories."""
 
     texts: dict[str, str] = field(default_factory=dict[str, str])
     size: int = _EMPTY_BYTES
 
     def put(self, memory_id: str, text: str | None) -> None:
-        """Set or remove what a memory says."""
+        """Set or remove the text of a memory."""
         before = self.texts.pop(memory_id, None) if text is None else self.texts.get(memory_id)
-        self.size -= _cost(memory_id, before)
+        self.size -= _entry_size(memory_id, before)
         if text is not None:
             self.texts[memory_id] = text
-            self.size += _cost(memory_id, text)
+            self.size += _entry_size(memory_id, text)
 
 
 @dataclass(slots=True)
-class _Mirror(Generic[K]):
-    """One view of one space."""
+class _CachedView(Generic[C]):
+    """One view of one space; `cursor` is its place in the change log."""
 
-    kept: K
+    container: C
     cursor: int | None = None
     is_too_large: bool = False
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class TextCaches:
-    """The mirrors of all spaces. Together they stay under a limit: those not asked for lately go first."""
+    """The cached views of all spaces, together under a size limit: the least recently used go first."""
 
-    def __init__(self, *, most_bytes: int = 128_000_000) -> None:
-        self._most_bytes = most_bytes
-        self._kept: OrderedDict[tuple[View, str], _Mirror[Keeping]] = OrderedDict()
+    def __init__(self, *, max_bytes: int = 128_000_000) -> None:
+        self._max_bytes = max_bytes
+        self._views: OrderedDict[tuple[TextView, str], _CachedView[TextContainer]] = OrderedDict()
 
-    async def texts(self, view: View, *, space: str, store: RecordStore) -> Mapping[str, str] | None:
-        """What every memory says now, by id; None when that is more than may be kept. To be read before any await."""
-        kept = await self.kept(view, make=Texts, space=space, store=store)
-        return None if kept is None else kept.texts
+    async def texts(self, view: TextView, *, space: str, store: RecordStore) -> Mapping[str, str] | None:
+        """Return the current texts by memory id, to be read before any await; None if they exceed the limit."""
+        container = await self.container(view, make=TextMap, space=space, store=store)
+        return None if container is None else container.texts
 
-    async def kept(self, view: View, *, make: Callable[[], K], space: str, store: RecordStore) -> K | None:
-        """The same in another order, which `make` begins: always the same one for a view."""
-        mirror = cast("_Mirror[K]", self._kept.setdefault((view, space), _Mirror(make())))
-        self._kept.move_to_end((view, space))
-        async with mirror.turn:
-            if mirror.is_too_large:
+    async def container(self, view: TextView, *, make: Callable[[], C], space: str, store: RecordStore) -> C | None:
+        """Return the current texts in the container that `make` creates, always of the same type for a view."""
+        cached = cast("_CachedView[C]", self._views.setdefault((view, space), _CachedView(make())))
+        self._views.move_to_end((view, space))
+        async with cached.lock:
+            if cached.is_too_large:
                 return None
-            if mirror.cursor is None:
-                await self._fill(mirror, view, SoundReader(store, space=space), make=make)
+            if cached.cursor is None:
+                await self._fill(cached, view, SoundReader(store, space=space), make=make)
             else:
-                await _follow(mirror, mirror.cursor, view, SoundReader(store, space=space))
-            self._make_room(mirror, make=make)
-            return None if mirror.is_too_large else mirror.kept
+                await _follow(cached, cached.cursor, view, SoundReader(store, space=space))
+            self._evict(cached, make=make)
+            return None if cached.is_too_large else cached.container
 
-    async def _fill(self, mirror: _Mirror[K], view: View, reader: SoundReader, *, make: Callable[[], K]) -> None:
-        # What is committed while we read is told by the log, from here on.
+    async def _fill(
+        self, cached: _CachedView[C], view: TextView, reader: SoundReader, *, make: Callable[[], C]
+    ) -> None:
+        # Commits during the scan follow from the change log, beginning here.
         cursor = await reader.store.last_place(reader.space)
-        filled = make()
+        container = make()
         async for memory_id, text in scan(view, reader=reader):
-            filled.put(memory_id, text)
-            if filled.size > self._most_bytes:
-                mirror.is_too_large = True
+            container.put(memory_id, text)
+            if container.size > self._max_bytes:
+                cached.is_too_large = True
                 return
-        mirror.kept, mirror.cursor = filled, cursor
+        cached.container, cached.cursor = container, cursor
 
-    def _make_room(self, newest: _Mirror[K], *, make: Callable[[], K]) -> None:
-        if newest.kept.size > self._most_bytes:
+    def _evict(self, newest: _CachedView[C], *, make: Callable[[], C]) -> None:
+        if newest.container.size > self._max_bytes:
             newest.is_too_large = True
-            newest.kept = make()
-        # One that somebody is reading or filling now is left alone: it is the newest to that caller.
-        for key, mirror in list(self._kept.items()):
-            if sum(one.kept.size for one in self._kept.values()) <= self._most_bytes:
+            newest.container = make()
+        # A view that another caller reads or fills right now stays: for that caller it is the newest.
+        for key, cached in list(self._views.items()):
+            if sum(view.container.size for view in self._views.values()) <= self._max_bytes:
                 return
-            if mirror is not newest and not mirror.turn.locked():
-                del self._kept[key]
+            if cached is not newest and not cached.lock.locked():
+                del self._views[key]
 
 
-async def scan(view: View, *, reader: SoundReader) -> AsyncIterator[tuple[str, str]]:
-    """What every memory says, by id, read from the store a page at a time."""
-    ids = await reader.store.list_ids(reader.space, view.wanted, limit=_ALL)
+async def scan(view: TextView, *, reader: SoundReader) -> AsyncIterator[tuple[str, str]]:
+    """Yield the id and text of every memory of a view, read from the store page by page."""
+    ids = await reader.store.list_ids(reader.space, view.filter, limit=_NO_LIMIT)
     for start in range(0, len(ids), _PAGE):
         for memory in await reader.get(ids[start : start + _PAGE]):
             text = view.text_of(memory)
@@ -135,16 +137,15 @@ async def scan(view: View, *, reader: SoundReader) -> AsyncIterator[tuple[str, s
                 yield memory.id, text
 
 
-async def _follow(mirror: _Mirror[K], cursor: int, view: View, reader: SoundReader) -> None:
+async def _follow(cached: _CachedView[C], cursor: int, view: TextView, reader: SoundReader) -> None:
     while cursor < await reader.store.last_place(reader.space):
         changes = await reader.store.changes_in(reader.space, after=cursor, limit=_PAGE)
-        changed = list(dict.fromkeys(change.memory_id for change in changes if change.action not in _SILENT))
-        found: Sequence[Memory] = await reader.get(changed)
-        memories = {memory.id: memory for memory in found}
+        changed = list(dict.fromkeys(change.memory_id for change in changes if change.action not in _TEXT_PRESERVING))
+        memories = {memory.id: memory for memory in await reader.get(changed)}
         for memory_id in changed:
-            mirror.kept.put(memory_id, view.text_of(memories.get(memory_id)))
-        mirror.cursor = cursor = changes[-1].place
+            cached.container.put(memory_id, view.text_of(memories.get(memory_id)))
+        cached.cursor = cursor = changes[-1].place
 
 
-def _cost(memory_id: str, text: str | None) -> int:
+def _entry_size(memory_id: str, text: str | None) -> int:
     return 0 if text is None else sys.getsizeof(text) + sys.getsizeof(memory_id) + _ENTRY_BYTES

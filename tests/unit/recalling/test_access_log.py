@@ -1,4 +1,4 @@
-"""Readings are counted later, and never lose a reader anything."""
+"""Accesses are counted in the background, and a failure never reaches the reader."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from scrubjay.recalling.access_log import AccessLog
 
 
 class Touched(FakeStore):
-    """A store that tells when it was touched, and can be full."""
+    """A store that signals each touch, and can be full."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Touched(FakeStore):
         self.touched.set()
 
 
-async def kept(store: FakeStore, *, space: str = "default") -> Memory:
+async def store_memory(store: FakeStore, *, space: str = "default") -> Memory:
     memory = a_memory("tea", space=space)
     await store.commit(a_commit(memory))
     return memory
@@ -39,10 +39,10 @@ async def count(store: FakeStore, memory: Memory) -> int:
     return (await store.get(memory.space, [memory.id]))[memory.id].access_count
 
 
-async def test_readings_are_written_down_in_one_go() -> None:
+async def test_accesses_are_written_together() -> None:
     store = FakeStore()
     access_log = AccessLog(store, clock=FakeClock())
-    tea, jay = await kept(store), await kept(store)
+    tea, jay = await store_memory(store), await store_memory(store)
     access_log.note([("default", tea.id), ("default", jay.id)])
     access_log.note([("default", tea.id)])
     assert await count(store, tea) == 0
@@ -54,11 +54,11 @@ async def test_readings_are_written_down_in_one_go() -> None:
     await access_log.close()
 
 
-async def test_they_are_written_down_after_a_while_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_accesses_are_written_after_a_delay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_DELAY", 0)
     store = Touched()
     access_log = AccessLog(store, clock=FakeClock())
-    tea = await kept(store)
+    tea = await store_memory(store)
     for expected in (1, 2):
         access_log.note([("default", tea.id)])
         await store.touched.wait()
@@ -67,20 +67,20 @@ async def test_they_are_written_down_after_a_while_by_themselves(monkeypatch: py
     await access_log.close()
 
 
-async def test_closing_writes_down_the_rest() -> None:
+async def test_closing_writes_the_rest() -> None:
     store = FakeStore()
     access_log = AccessLog(store, clock=FakeClock())
-    tea, other = await kept(store), await kept(store, space="other")
+    tea, other = await store_memory(store), await store_memory(store, space="other")
     access_log.note([("default", tea.id)])
     access_log.note([("other", other.id)])
     await access_log.close()
     assert (await count(store, tea), await count(store, other)) == (1, 1)
 
 
-async def test_a_store_that_cannot_take_it_loses_a_count_and_nothing_else() -> None:
+async def test_a_failing_store_loses_a_count_and_nothing_else() -> None:
     store = Touched()
     access_log = AccessLog(store, clock=FakeClock())
-    tea, other = await kept(store), await kept(store, space="other")
+    tea, other = await store_memory(store), await store_memory(store, space="other")
     access_log.note([("default", tea.id)])
     access_log.note([("other", other.id)])
     store.full_for = "default"
@@ -89,7 +89,7 @@ async def test_a_store_that_cannot_take_it_loses_a_count_and_nothing_else() -> N
     await access_log.close()
 
 
-async def test_nothing_read_is_nothing_to_do() -> None:
+async def test_without_accesses_no_task_is_started() -> None:
     access_log = AccessLog(FakeStore(), clock=FakeClock())
     access_log.note([])
     assert access_log._task is None

@@ -1,4 +1,4 @@
-"""The same question is answered from memory, as long as that is the same answer."""
+"""The same question is answered from the cache as long as the answer is the same."""
 
 from datetime import timedelta
 
@@ -33,14 +33,14 @@ async def test_every_change_of_the_space_makes_it_a_new_question(shop: Workshop)
         assert [hit.passage for hit in after.hits] != [hit.passage for hit in before.hits]
 
 
-async def test_what_happens_elsewhere_changes_nothing(shop: Workshop) -> None:
+async def test_changes_of_other_spaces_do_not_matter(shop: Workshop) -> None:
     await shop.kept("jays hide acorns")
     first = await shop.recall("acorns")
     await shop.store.commit(a_commit(a_memory("acorns of another space", space="elsewhere")))
     assert await shop.recall("acorns") is first
 
 
-async def test_an_answer_ends_when_what_it_tells_expires(shop: Workshop) -> None:
+async def test_an_answer_ends_when_one_of_its_memories_expires(shop: Workshop) -> None:
     await shop.kept(Draft(text="acorns for a while", expires_at=shop.clock.now() + timedelta(seconds=20)))
     await shop.kept("acorns for ever")
     assert len((await shop.recall("acorns")).hits) == 2
@@ -50,7 +50,7 @@ async def test_an_answer_ends_when_what_it_tells_expires(shop: Workshop) -> None
     assert [hit.passage for hit in (await shop.recall("acorns")).hits] == ["acorns for ever"]
 
 
-async def test_an_answer_ends_when_what_it_tells_is_superseded(shop: Workshop) -> None:
+async def test_an_answer_ends_when_one_of_its_memories_is_superseded(shop: Workshop) -> None:
     end = shop.clock.now() + timedelta(seconds=20)
     await shop.store.commit(a_commit(a_memory("acorns for a while", valid_until=end)))
     assert len((await shop.recall("acorns")).hits) == 1
@@ -58,14 +58,14 @@ async def test_an_answer_ends_when_what_it_tells_is_superseded(shop: Workshop) -
     assert (await shop.recall("acorns")).hits == ()
 
 
-async def test_an_answer_that_lacks_something_is_not_kept(shop: Workshop) -> None:
+async def test_a_degraded_answer_is_not_cached(shop: Workshop) -> None:
     await shop.kept("jays hide acorns")
     degraded = await shop.recall(Question(query="acorns", max_tokens=1))
     assert degraded.degraded
     assert await shop.recall(Question(query="acorns", max_tokens=1)) is not degraded
 
 
-async def test_whole_memories_are_read_anew(shop: Workshop) -> None:
+async def test_whole_memories_are_always_read(shop: Workshop) -> None:
     jay = await shop.kept("jays hide acorns")
     question = Question(query="acorns", detail="full")
     await shop.recall(question)

@@ -27,45 +27,45 @@ hits = st.builds(a_hit, words, st.lists(words, max_size=2).map(tuple), words)
 
 @given(st.lists(hits, max_size=6), st.integers(1, 600))
 @some
-def test_a_budget_is_never_exceeded(given_hits: list[Hit], max_tokens: int) -> None:
-    kept, spent = fit(given_hits, max_tokens=max_tokens)
-    assert spent == sum(map(cost_of, kept))
+def test_a_budget_is_never_exceeded(drawn_hits: list[Hit], max_tokens: int) -> None:
+    fitting, spent = fit(drawn_hits, max_tokens=max_tokens)
+    assert spent == sum(map(cost_of, fitting))
     assert spent <= max_tokens
-    assert [hit.id for hit in kept] == [hit.id for hit in given_hits[: len(kept)]]
+    assert [hit.id for hit in fitting] == [hit.id for hit in drawn_hits[: len(fitting)]]
 
 
 @given(st.lists(hits, max_size=6), st.integers(1, 600))
 @some
-def test_nothing_is_left_out_that_would_fit(given_hits: list[Hit], max_tokens: int) -> None:
-    kept, spent = fit(given_hits, max_tokens=max_tokens)
-    for hit in given_hits[len(kept) : len(kept) + 1]:
+def test_nothing_is_left_out_that_would_fit(drawn_hits: list[Hit], max_tokens: int) -> None:
+    fitting, spent = fit(drawn_hits, max_tokens=max_tokens)
+    for hit in drawn_hits[len(fitting) : len(fitting) + 1]:
         assert spent + cost_of(hit) > max_tokens
 
 
 @given(hits, st.integers(1, 600))
 @some
 def test_the_first_hit_is_cut_rather_than_left_out(hit: Hit, max_tokens: int) -> None:
-    kept, _ = fit([hit], max_tokens=max_tokens)
+    fitting, _ = fit([hit], max_tokens=max_tokens)
     shortest = cost_of(replace(hit, passage=" …", memory=None))
     if max_tokens >= shortest + 3:
-        assert len(kept) == 1
-        assert kept[0] == hit or hit.passage.startswith(kept[0].passage.removesuffix(" …"))
+        assert len(fitting) == 1
+        assert fitting[0] == hit or hit.passage.startswith(fitting[0].passage.removesuffix(" …"))
 
 
-def test_what_is_cut_ends_in_an_ellipsis_and_uses_its_room() -> None:
+def test_a_cut_passage_ends_in_an_ellipsis_and_uses_its_room() -> None:
     for passage in ("tea with milk " * 100, "茶" * 500):
-        (kept,), spent = fit([replace(BARE, passage=passage)], max_tokens=100)
-        assert kept.passage.endswith(" …")
+        (fitting,), spent = fit([replace(BARE, passage=passage)], max_tokens=100)
+        assert fitting.passage.endswith(" …")
         assert 95 <= spent <= 100
 
 
 def test_a_whole_memory_is_left_out_before_its_passage_is_cut() -> None:
     hit = replace(BARE, passage="tea", memory=a_memory("x" * 1000))
-    (kept,), _ = fit([hit], max_tokens=60)
-    assert (kept.passage, kept.memory) == ("tea", None)
+    (fitting,), _ = fit([hit], max_tokens=60)
+    assert (fitting.passage, fitting.memory) == ("tea", None)
 
 
-def test_all_that_is_shown_is_counted() -> None:
+def test_every_shown_field_is_counted() -> None:
     observed = a_memory("tea", observations=(Observation(text="green " * 20, recorded_at=START),))
     cheaper = cost_of(BARE)
     for dearer in (

@@ -1,4 +1,4 @@
-"""Passages become memories: checked against the record, each once, each group once."""
+"""Passages collapse into memories: checked against the record, each once, each group once."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -12,67 +12,69 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Source, State
 from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Filter
-from scrubjay.recalling.collapse import Found, Wanted, collapse, passes
-from scrubjay.recalling.fuse import Scored
+from scrubjay.recalling.collapse import PageRequest, RankedMemory, collapse, passes
+from scrubjay.recalling.fuse import ScoredPassage
 
 NOW = START + timedelta(days=1)
 
 
-def scored(memory_id: str, score: float = 1.0, *, observation: int | None = None) -> Scored:
+def scored(memory_id: str, score: float = 1.0, *, observation: int | None = None) -> ScoredPassage:
     passage = StoredPassage(id=1, memory_id=memory_id, observation=observation, start=0, end=3, hash=b"", terms="")
-    return Scored(passage=passage, score=score, words=score)
+    return ScoredPassage(passage=passage, score=score, words=score)
 
 
 async def collapsed(
     shop: Workshop,
-    *found: Scored,
+    *passages: ScoredPassage,
     filter: Filter | None = None,
     count: int = 10,
-    skip: frozenset[str] = frozenset(),
+    excluded: frozenset[str] = frozenset(),
     now: datetime = NOW,
-) -> list[Found]:
+) -> list[RankedMemory]:
     reader = SoundReader(shop.store, space=SPACE)
-    sought = Wanted(filter=filter or Filter(), count=count, now=now, is_there=skip.__contains__, admits=bool)
-    return await collapse(found, wanted=sought, reader=reader)
+    request = PageRequest(
+        filter=filter or Filter(), count=count, now=now, excludes_id=excluded.__contains__, admits=bool
+    )
+    return await collapse(passages, request=request, reader=reader)
 
 
 async def test_a_memory_is_shown_once_by_its_best_passage(shop: Workshop) -> None:
     memory = await shop.kept(Draft(text="", observations=("tea", "jay")))
-    (found,) = await collapsed(shop, scored(memory.id, 3, observation=1), scored(memory.id, 2, observation=0))
-    assert found.best.passage.observation == 1
-    assert found.memory == memory
-    assert found.entities == ()
+    (match,) = await collapsed(shop, scored(memory.id, 3, observation=1), scored(memory.id, 2, observation=0))
+    assert match.best.passage.observation == 1
+    assert match.memory == memory
+    assert match.entities == ()
 
 
-async def test_the_order_stays_and_no_more_than_wanted_come(shop: Workshop) -> None:
+async def test_the_order_stays_and_no_more_than_requested_come(shop: Workshop) -> None:
     ids = [(await shop.remember(f"tea {number}")).id for number in range(12)]
-    found = await collapsed(shop, *(scored(id_) for id_ in reversed(ids)), count=3)
-    assert [one.memory.id for one in found] == ids[:-4:-1]
+    matches = await collapsed(shop, *(scored(id_) for id_ in reversed(ids)), count=3)
+    assert [match.memory.id for match in matches] == ids[:-4:-1]
 
 
 async def test_records_of_one_text_are_one_answer_with_all_entities(shop: Workshop) -> None:
     group = await shop.remember(Draft(text="tea", entities=("Sarah", "Acme", "Jay")))
     single = await shop.remember(Draft(text="coffee", entities=("Bob",)))
-    found = await collapsed(shop, scored(group.ids[1]), scored(single.id), scored(group.ids[0]), scored(group.ids[2]))
-    assert [one.memory.id for one in found] == [group.ids[1], single.id]
-    assert sorted(found[0].entities) == ["Acme", "Jay", "Sarah"]
-    assert found[1].entities == ("Bob",)
+    matches = await collapsed(shop, scored(group.ids[1]), scored(single.id), scored(group.ids[0]), scored(group.ids[2]))
+    assert [match.memory.id for match in matches] == [group.ids[1], single.id]
+    assert sorted(matches[0].entities) == ["Acme", "Jay", "Sarah"]
+    assert matches[1].entities == ("Bob",)
 
 
-async def test_asked_for_one_entity_only_that_one_is_told(shop: Workshop) -> None:
+async def test_a_filter_by_entity_returns_that_entity_only(shop: Workshop) -> None:
     group = await shop.remember(Draft(text="tea", entities=("Sarah", "Acme")))
-    found = await collapsed(shop, *(scored(id_) for id_ in group.ids), filter=Filter(entity="acme"))
-    assert [(one.memory.id, one.entities) for one in found] == [(group.ids[1], ("Acme",))]
+    matches = await collapsed(shop, *(scored(id_) for id_ in group.ids), filter=Filter(entity="acme"))
+    assert [(match.memory.id, match.entities) for match in matches] == [(group.ids[1], ("Acme",))]
 
 
-async def test_a_forgotten_sibling_is_not_told(shop: Workshop) -> None:
+async def test_a_forgotten_sibling_is_left_out(shop: Workshop) -> None:
     group = await shop.remember(Draft(text="tea", entities=("Sarah", "Acme")))
     await shop.forget(group.ids[0])
-    found = await collapsed(shop, *(scored(id_) for id_ in group.ids))
-    assert [(one.memory.id, one.entities) for one in found] == [(group.ids[1], ("Acme",))]
+    matches = await collapsed(shop, *(scored(id_) for id_ in group.ids))
+    assert [(match.memory.id, match.entities) for match in matches] == [(group.ids[1], ("Acme",))]
 
 
-async def test_what_the_index_should_not_know_any_more_is_dropped(shop: Workshop) -> None:
+async def test_outdated_index_entries_are_dropped(shop: Workshop) -> None:
     live = await shop.remember("live")
     trashed = await shop.remember("trashed")
     await shop.forget(trashed.id)
@@ -80,13 +82,13 @@ async def test_what_the_index_should_not_know_any_more_is_dropped(shop: Workshop
     later = await shop.remember(Draft(text="later", expires_at=NOW + timedelta(seconds=1)))
     gone = a_memory("never stored").id
     ids = [live.id, trashed.id, expired.id, later.id, gone]
-    assert [one.memory.id for one in await collapsed(shop, *map(scored, ids))] == [live.id, later.id]
+    assert [match.memory.id for match in await collapsed(shop, *map(scored, ids))] == [live.id, later.id]
 
 
-async def test_what_is_skipped_makes_room_for_others(shop: Workshop) -> None:
+async def test_excluded_memories_make_room_for_others(shop: Workshop) -> None:
     ids = [(await shop.remember(f"tea {number}")).id for number in range(5)]
-    found = await collapsed(shop, *map(scored, ids), skip=frozenset(ids[:2]), count=2)
-    assert [one.memory.id for one in found] == ids[2:4]
+    matches = await collapsed(shop, *map(scored, ids), excluded=frozenset(ids[:2]), count=2)
+    assert [match.memory.id for match in matches] == ids[2:4]
 
 
 async def test_many_that_do_not_pass_do_not_hide_one_that_does(shop: Workshop) -> None:
@@ -94,8 +96,8 @@ async def test_many_that_do_not_pass_do_not_hide_one_that_does(shop: Workshop) -
         await shop.remember(Draft(text=f"expired {number}", expires_at=START))
     last = await shop.remember("live")
     ids = await shop.store.list_ids(SPACE, Filter(), limit=50)
-    found = await collapsed(shop, *map(scored, [*ids[1:], last.id]), count=1)
-    assert [one.memory.id for one in found] == [last.id]
+    matches = await collapsed(shop, *map(scored, [*ids[1:], last.id]), count=1)
+    assert [match.memory.id for match in matches] == [last.id]
 
 
 TEA = a_memory(
@@ -104,7 +106,7 @@ TEA = a_memory(
 
 
 @pytest.mark.parametrize(
-    ("wanted", "answer"),
+    ("filter", "is_passing"),
     [
         (Filter(), True),
         (Filter(state=State.TRASHED), False),
@@ -117,12 +119,12 @@ TEA = a_memory(
         (Filter(any_tags=("cold", "wet")), False),
     ],
 )
-def test_the_record_has_the_last_word(filter: Filter, *, answer: bool) -> None:
-    assert passes(TEA, filter, now=NOW) is answer
+def test_the_record_decides(filter: Filter, *, is_passing: bool) -> None:
+    assert passes(TEA, filter, now=NOW) is is_passing
 
 
 @pytest.mark.parametrize("field", ["expires_at", "valid_until"])
-def test_what_has_come_to_an_end_is_left_out_from_then_on(field: str) -> None:
+def test_an_ended_memory_is_left_out_from_then_on(field: str) -> None:
     ended = replace(TEA, **{field: NOW})
     assert not passes(ended, Filter(), now=NOW)
     assert passes(ended, Filter(), now=NOW - timedelta(microseconds=1))

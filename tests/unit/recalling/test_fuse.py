@@ -11,64 +11,66 @@ from scrubjay.model.query import Question
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.timestamps import to_micros
 from scrubjay.ports import TermStatistics
-from scrubjay.recalling.context_window import lay_out
-from scrubjay.recalling.fuse import Scored, fuse, weigh_words
+from scrubjay.recalling.candidates import DenseMatches
+from scrubjay.recalling.context_window import build_window
+from scrubjay.recalling.fuse import ScoredPassage, fuse, score_words
 from scrubjay.recalling.query_terms import QueryTerms
 from scrubjay.recalling.understand import understand
 
-# Words and meaning alone: what else there is has tests of its own.
+# Words and meaning alone: the priors have tests of their own.
 PLAIN = "manner,standing"
 
 
 def passage(number: int, terms: str, **fields: object) -> StoredPassage:
-    made = StoredPassage(
+    plain = StoredPassage(
         id=number, memory_id=f"m{number}", observation=None, start=0, end=1, hash=bytes([number]), terms=terms,
         date=to_micros(START),
     )  # fmt: skip
-    return made._replace(**fields)
+    return plain._replace(**fields)
 
 
 def scored(
     *passages: StoredPassage,
     query: str = "",
-    beside: tuple[StoredPassage, ...] = (),
+    neighbours: tuple[StoredPassage, ...] = (),
     frequencies: dict[str, int] | None = None,
     cosines: dict[int, float] | None = None,
     total: int = 100,
     without: str = PLAIN,
-) -> list[Scored]:
+) -> list[ScoredPassage]:
     ranking = Ranking.parse(without=without)
-    asked = understand(Question(query=query), limits=Limits(), ranking=ranking, now=START)
+    parsed = understand(Question(query=query), limits=Limits(), ranking=ranking, now=START)
     statistics = TermStatistics(passages=total, total_length=total * 5, frequencies=frequencies or {})
-    sought = QueryTerms(worth=dict.fromkeys(asked.terms, 1.0), statistics=statistics)
-    worded = weigh_words(lay_out(passages, beside), sought, asked, ranking)
-    return list(fuse(worded, cosines or {}, weight=4.0, asked=asked, ranking=ranking, now=START))
+    terms = QueryTerms(weights=dict.fromkeys(parsed.terms, 1.0), statistics=statistics)
+    word_scores = score_words(build_window(passages, neighbours), terms, parsed, ranking)
+    dense = DenseMatches(weight=4.0, cosines=cosines or {})
+    return list(fuse(word_scores, dense, query=parsed, ranking=ranking, now=START))
 
 
-def order(found: list[Scored]) -> list[int]:
-    return [one.passage.id for one in found]
+def order(ranked: list[ScoredPassage]) -> list[int]:
+    return [scored.passage.id for scored in ranked]
 
 
 def test_a_rare_word_counts_more_than_a_common_one() -> None:
-    found = scored(passage(1, "tea x"), passage(2, "jay x"), query="tea jay", frequencies={"tea": 60, "jay": 2})
-    assert order(found) == [2, 1]
+    ranked = scored(passage(1, "tea x"), passage(2, "jay x"), query="tea jay", frequencies={"tea": 60, "jay": 2})
+    assert order(ranked) == [2, 1]
 
 
 def test_more_words_count_more() -> None:
-    found = scored(passage(1, "tea"), passage(2, "tea jay"), query="jay tea", frequencies={"tea": 9, "jay": 9})
-    assert order(found) == [2, 1]
+    ranked = scored(passage(1, "tea"), passage(2, "tea jay"), query="jay tea", frequencies={"tea": 9, "jay": 9})
+    assert order(ranked) == [2, 1]
 
 
 def test_a_word_repeated_many_times_does_not_decide() -> None:
-    found = scored(
+    ranked = scored(
         passage(1, " ".join(["tea"] * 50)), passage(2, "tea jay"), query="tea jay", frequencies={"tea": 9, "jay": 9}
     )
-    assert order(found) == [2, 1]
+    assert order(ranked) == [2, 1]
 
 
 def test_of_two_with_the_same_words_the_shorter_is_better() -> None:
-    found = scored(passage(1, "tea x y z"), passage(2, "tea"), query="tea", frequencies={"tea": 9})
-    assert order(found) == [2, 1]
+    ranked = scored(passage(1, "tea x y z"), passage(2, "tea"), query="tea", frequencies={"tea": 9})
+    assert order(ranked) == [2, 1]
 
 
 def test_a_part_of_a_word_is_not_the_word() -> None:
@@ -76,8 +78,8 @@ def test_a_part_of_a_word_is_not_the_word() -> None:
 
 
 def test_meaning_is_worth_its_weight() -> None:
-    found = scored(passage(1, "x"), passage(2, "x"), cosines={1: 1.0, 2: 0.5})
-    assert [(one.passage.id, one.cosine, one.score) for one in found] == [(1, 1.0, 4.0), (2, 0.5, 2.0)]
+    ranked = scored(passage(1, "x"), passage(2, "x"), cosines={1: 1.0, 2: 0.5})
+    assert [(match.passage.id, match.cosine, match.score) for match in ranked] == [(1, 1.0, 4.0), (2, 0.5, 2.0)]
 
 
 def test_the_parts_of_a_score_add_up() -> None:
@@ -95,26 +97,26 @@ def test_the_parts_of_a_score_add_up() -> None:
 
 
 def test_ties_go_to_the_newest() -> None:
-    found = scored(*(passage(number, "tea") for number in (2, 9, 5)), query="tea", frequencies={"tea": 3})
-    assert order(found) == [9, 5, 2]
+    ranked = scored(*(passage(number, "tea") for number in (2, 9, 5)), query="tea", frequencies={"tea": 3})
+    assert order(ranked) == [9, 5, 2]
 
 
-def test_what_neither_word_nor_meaning_speaks_for_is_left_out() -> None:
-    found = scored(
+def test_a_passage_without_word_or_meaning_is_left_out() -> None:
+    ranked = scored(
         passage(1, "x"), passage(2, "tea"), passage(3, "x"), query="tea", frequencies={"tea": 1}, cosines={3: -1.0}
     )
-    assert order(found) == [2]
+    assert order(ranked) == [2]
 
 
 def test_a_word_in_every_passage_still_counts_for_something() -> None:
     assert scored(passage(1, "tea"), query="tea", frequencies={"tea": 1}, total=1)[0].score > 0
 
 
-def test_a_word_is_heard_where_the_meaning_points_away() -> None:
-    found = scored(
+def test_a_word_counts_even_if_the_meaning_is_opposite() -> None:
+    ranked = scored(
         passage(1, "tea"), passage(2, "jay"), query="tea", frequencies={"tea": 99}, cosines={1: -1.0, 2: -1.0}
     )
-    assert order(found) == [1]
+    assert order(ranked) == [1]
 
 
 def test_an_empty_space_has_nothing_to_rank() -> None:
@@ -126,31 +128,33 @@ def test_words_the_space_does_not_know_match_nothing() -> None:
 
 
 def test_words_side_by_side_count_more_than_words_apart() -> None:
-    found = scored(
+    ranked = scored(
         passage(1, "tea x green"), passage(2, "x green tea"), query="green tea", frequencies={"tea": 9, "green": 9}
     )
-    assert order(found) == [2, 1]
+    assert order(ranked) == [2, 1]
     apart = scored(passage(1, "tea x green"), query="green tea", frequencies={"tea": 9, "green": 9})
     assert apart[0].pairs == 0
 
 
-def test_what_is_said_around_a_statement_helps_to_find_it() -> None:
+def test_the_context_of_a_statement_helps_to_find_it() -> None:
     answer, other = passage(2, "harbour", before=(1,)), passage(5, "harbour")
     asking = passage(1, "where tea")
-    found = scored(other, answer, beside=(asking,), query="tea at the harbour", frequencies={"tea": 3, "harbour": 9})
-    by_number = {one.passage.id: one for one in found}
+    ranked = scored(
+        other, answer, neighbours=(asking,), query="tea at the harbour", frequencies={"tea": 3, "harbour": 9}
+    )
+    by_number = {match.passage.id: match for match in ranked}
     assert by_number[2].score > by_number[5].score
     assert by_number[2].words == by_number[5].words
     assert by_number[2].context > by_number[5].context
 
 
 def test_a_neighbour_with_no_word_of_the_question_may_be_the_answer() -> None:
-    found = scored(
-        passage(1, "where tea", after=(2, 3, 4)), beside=(passage(2, "harbour"), passage(3, "x"), passage(4, "y")),
+    ranked = scored(
+        passage(1, "where tea", after=(2, 3, 4)), neighbours=(passage(2, "harbour"), passage(3, "x"), passage(4, "y")),
         query="tea", frequencies={"tea": 3},
     )  # fmt: skip
-    # The one right beside is a candidate; those after it are not.
-    assert sorted(order(found)) == [1, 2]
+    # The next neighbour is a candidate; those after it are not.
+    assert sorted(order(ranked)) == [1, 2]
 
 
 def test_an_old_but_exact_answer_is_not_buried() -> None:
@@ -158,14 +162,14 @@ def test_an_old_but_exact_answer_is_not_buried() -> None:
         1, "boiler code 4711", date=to_micros(START - timedelta(days=3000)), relevance=0.0,
     )  # fmt: skip
     young = passage(2, "boiler x", relevance=1.0, confirmed=to_micros(START), accesses=10_000, tier=2)
-    found = scored(old, young, query="what is the boiler code?", frequencies={"boiler": 20, "code": 5}, without="")
-    assert order(found) == [1, 2]
+    ranked = scored(old, young, query="what is the boiler code?", frequencies={"boiler": 20, "code": 5}, without="")
+    assert order(ranked) == [1, 2]
 
 
 @pytest.mark.parametrize("stage", ["words", "pairs", "phrases"])
 def test_a_stage_that_is_left_out_counts_nothing(stage: str) -> None:
-    (found,) = scored(
+    (only,) = scored(
         passage(1, "green tea"), query='"green tea"', frequencies={"tea": 9, "green": 9}, cosines={1: 0.5},
         without=stage,
     )  # fmt: skip
-    assert getattr(found, stage) == 0
+    assert getattr(only, stage) == 0

@@ -1,4 +1,4 @@
-"""A cursor tells what was shown and when the first page was."""
+"""A cursor records which memories were shown, and when the first position was made."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -12,40 +12,40 @@ from tests.unit.strategies import some
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter, Question
-from scrubjay.recalling.paging import Page, cursor_after, page_of
+from scrubjay.recalling.paging import PagePosition, next_cursor, parse_cursor
 
 QUESTION = Question(query="tea")
 NOW = START + timedelta(days=1)
 
 
-def after(page: Page, *told: Memory, question: Question = QUESTION) -> Page:
-    return page_of(cursor_after(page, told, question, spaces=("a",), now=NOW), question, spaces=("a",))
+def after(position: PagePosition, *shown: Memory, question: Question = QUESTION) -> PagePosition:
+    return parse_cursor(next_cursor(position, shown, question, spaces=("a",), now=NOW), question, spaces=("a",))
 
 
 def test_the_first_page_has_shown_nothing() -> None:
-    page = page_of("", QUESTION, spaces=("a",))
-    assert page == Page()
-    assert not page.has(a_memory("tea"))
-    assert not page.has_id("x")
+    position = parse_cursor("", QUESTION, spaces=("a",))
+    assert position == PagePosition()
+    assert not position.excludes(a_memory("tea"))
+    assert not position.excludes_id("x")
 
 
-def test_what_was_shown_on_any_page_before_is_known() -> None:
+def test_memories_of_all_earlier_pages_are_excluded() -> None:
     first, second, third = (a_memory(f"tea {number}") for number in range(3))
-    page = after(after(Page(), first), second)
-    assert [page.has(one) for one in (first, second, third)] == [True, True, False]
-    assert [page.has_id(one.id) for one in (first, second, third)] == [True, True, False]
+    position = after(after(PagePosition(), first), second)
+    assert [position.excludes(memory) for memory in (first, second, third)] == [True, True, False]
+    assert [position.excludes_id(memory.id) for memory in (first, second, third)] == [True, True, False]
 
 
 def test_a_group_is_shown_as_one() -> None:
-    one, other = a_memory("tea", group="g"), a_memory("tea", group="g")
-    assert after(Page(), one).has(other)
+    first, second = a_memory("tea", group="g"), a_memory("tea", group="g")
+    assert after(PagePosition(), first).excludes(second)
 
 
-def test_what_came_after_the_first_page_waits_for_the_next_question() -> None:
-    page = after(after(Page(), a_memory("tea")), a_memory("milk"))
-    assert page.since == NOW
-    assert page.has(a_memory("new", created_at=NOW + timedelta(seconds=1)))
-    assert not page.has(a_memory("old", created_at=NOW))
+def test_newer_memories_wait_for_the_next_question() -> None:
+    position = after(after(PagePosition(), a_memory("tea")), a_memory("milk"))
+    assert position.since == NOW
+    assert position.excludes(a_memory("new", created_at=NOW + timedelta(seconds=1)))
+    assert not position.excludes(a_memory("old", created_at=NOW))
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_what_came_after_the_first_page_waits_for_the_next_question() -> None:
     ],
 )
 def test_a_cursor_belongs_to_its_question(question: Question, spaces: tuple[str, ...]) -> None:
-    cursor = cursor_after(Page(), [a_memory("tea")], QUESTION, spaces=("a",), now=NOW)
+    cursor = next_cursor(PagePosition(), [a_memory("tea")], QUESTION, spaces=("a",), now=NOW)
     with pytest.raises(InvalidInput, match="cursor"):
-        page_of(cursor, question, spaces=spaces)
+        parse_cursor(cursor, question, spaces=spaces)
 
 
-def test_how_much_is_asked_for_may_change_from_page_to_page() -> None:
-    cursor = cursor_after(Page(), [a_memory("tea")], QUESTION, spaces=("a",), now=NOW)
-    assert page_of(cursor, replace(QUESTION, limit=3, max_tokens=9, detail="full"), spaces=("a",)).shown
+def test_the_limits_may_change_from_page_to_page() -> None:
+    cursor = next_cursor(PagePosition(), [a_memory("tea")], QUESTION, spaces=("a",), now=NOW)
+    assert parse_cursor(cursor, replace(QUESTION, limit=3, max_tokens=9, detail="full"), spaces=("a",)).shown
 
 
 @given(st.text(max_size=60))
@@ -73,5 +73,5 @@ def test_how_much_is_asked_for_may_change_from_page_to_page() -> None:
 def test_any_other_text_is_refused(cursor: str) -> None:
     if cursor:
         with pytest.raises(InvalidInput) as caught:
-            page_of(cursor, QUESTION, spaces=("a",))
+            parse_cursor(cursor, QUESTION, spaces=("a",))
         assert caught.value.fields["field"] == "cursor"

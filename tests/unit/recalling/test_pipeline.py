@@ -24,7 +24,7 @@ from scrubjay.recalling.budget import cost_of
 
 
 class Fixed:
-    """An index that answers as it is told."""
+    """An index with fixed answers."""
 
     def __init__(self, *numbers: int) -> None:
         self.numbers = numbers
@@ -43,7 +43,7 @@ class Broken(Fixed):
 
 
 class Alike(FakeEmbedder):
-    """A model to which everything means the same."""
+    """A model for which all texts mean the same."""
 
     async def embed_query(self, text: str) -> Vector:
         return await super().embed_query(text and "one direction")
@@ -53,51 +53,51 @@ class Alike(FakeEmbedder):
 
 
 class Lagging(FakeStore):
-    """A store that still hands out passages that a revision has removed."""
+    """A store that still returns passages that a revision has removed."""
 
     def __init__(self) -> None:
         super().__init__()
         self.left: list[StoredPassage] = []
 
     async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
-        found = await super().stored_passages(space, ids, around=around)
-        return [*found, *(one for one in self.left if one.id in ids)]
+        stored = await super().stored_passages(space, ids, around=around)
+        return [*stored, *(passage for passage in self.left if passage.id in ids)]
 
 
-def ids(found: Recalled) -> list[str]:
-    return [hit.id for hit in found.hits]
+def ids(answer: Recalled) -> list[str]:
+    return [hit.id for hit in answer.hits]
 
 
-async def pages(shop: Workshop, question: Question) -> list[list[str]]:
-    found: list[list[str]] = []
+async def list_pages(shop: Workshop, question: Question) -> list[list[str]]:
+    pages: list[list[str]] = []
     cursor = ""
-    while not found or cursor:
+    while not pages or cursor:
         page = await shop.recall(question, cursor=cursor)
-        found.append(ids(page))
+        pages.append(ids(page))
         cursor = page.cursor
-    return found
+    return pages
 
 
 async def test_the_best_answer_comes_first_and_says_all_about_itself(shop: Workshop) -> None:
     source = Source(agent="bot", at=START - timedelta(days=2), trust=Trust.USER)
     await shop.remember("Bob keeps bees in the garden")
     tea = await shop.kept(Draft(text="Sarah prefers green tea", title="Tea", entities=("Sarah",), source=source))
-    found = await shop.recall("which tea does Sarah prefer?")
-    best = found.hits[0]
+    results = await shop.recall("which tea does Sarah prefer?")
+    best = results.hits[0]
     assert (best.id, best.name, best.title, best.passage) == (tea.id, "tea", "Tea", "Sarah prefers green tea")
     assert (best.date, best.entities, best.source, best.trust) == (source.at, ("Sarah",), source, "user")
     assert best.score > 0
     assert (best.why, best.memory) == ((), None)
-    assert found.tokens == sum(map(cost_of, found.hits))
+    assert results.tokens == sum(map(cost_of, results.hits))
 
 
-async def test_detail_and_explanation_only_when_asked(shop: Workshop) -> None:
+async def test_detail_and_explanation_are_optional(shop: Workshop) -> None:
     memory = await shop.kept(Draft(text="", observations=("likes jays", "prefers green tea"), pinned=False))
     (hit,) = (await shop.recall(Question(query="green tea", detail="full", explain=True))).hits
     assert hit.memory == memory
     assert hit.passage == "prefers green tea"
     assert hit.why[0].endswith("green, tea")
-    assert [one.split()[0] for one in hit.why] == [
+    assert [reason.split()[0] for reason in hit.why] == [
         "words", "context", "pairs", "meaning", "manner", "standing", "observation",
     ]  # fmt: skip
     assert hit.why[-1] == "observation 2 of 2"
@@ -110,12 +110,12 @@ async def test_a_hit_by_meaning_alone_says_that_no_word_matched(any_store: Recor
     assert (hit.id, hit.why[:2]) == (memory.id, ("words 0.00: none", "meaning 4.00: cosine 1.000"))
 
 
-async def test_nothing_asked_is_the_most_recent(shop: Workshop) -> None:
+async def test_an_empty_query_lists_the_most_recent(shop: Workshop) -> None:
     made = [await shop.kept(f"note {number}") for number in range(4)]
     await shop.revise(made[1].id, content="note one")
-    found = await shop.recall("  ")
-    assert ids(found) == [made[number].id for number in (1, 3, 2, 0)]
-    assert {hit.score for hit in found.hits} == {0.0}
+    results = await shop.recall("  ")
+    assert ids(results) == [made[number].id for number in (1, 3, 2, 0)]
+    assert {hit.score for hit in results.hits} == {0.0}
 
 
 async def test_the_most_recent_are_shown_from_their_beginning(shop: Workshop) -> None:
@@ -127,15 +127,15 @@ async def test_the_most_recent_are_shown_from_their_beginning(shop: Workshop) ->
     assert long.passage.startswith("tea. tea. ")
 
 
-async def test_nothing_found_is_an_empty_answer(shop: Workshop) -> None:
+async def test_no_match_is_an_empty_answer(shop: Workshop) -> None:
     assert await shop.recall("tea") == Recalled(hits=())
     await shop.remember("a scrub jay")
     shop.embedder.failing = True
-    found = await shop.recall("tea")
-    assert (found.hits, found.cursor, found.tokens) == ((), "", 0)
+    results = await shop.recall("tea")
+    assert (results.hits, results.cursor, results.tokens) == ((), "", 0)
 
 
-async def test_filters_narrow_both_ways_of_asking(shop: Workshop) -> None:
+async def test_filters_apply_with_and_without_a_query(shop: Workshop) -> None:
     await shop.remember("green tea")
     fact = await shop.remember(Draft(text="black tea", kind="fact"))
     gone = await shop.remember(Draft(text="cold tea", kind="fact"))
@@ -149,8 +149,8 @@ async def test_expired_memories_are_not_found(shop: Workshop) -> None:
     await shop.remember(Draft(text="milk is in the fridge", expires_at=START - timedelta(days=1)))
     await shop.remember(Draft(text="pinned milk", expires_at=START - timedelta(days=1), pinned=True))
     for query in ("milk", ""):
-        found = await shop.recall(query)
-        assert (found.hits, found.pinned) == ((), ())
+        results = await shop.recall(query)
+        assert (results.hits, results.pinned) == ((), ())
 
 
 async def test_pinned_memories_come_first_once_and_are_counted(shop: Workshop) -> None:
@@ -158,11 +158,11 @@ async def test_pinned_memories_come_first_once_and_are_counted(shop: Workshop) -
     second = await shop.kept(Draft(text="always drink tea", pinned=True, title="Tea"))
     tea = await shop.kept("green tea")
     for query in ("tea", ""):
-        found = await shop.recall(Question(query=query, explain=True))
-        assert [hit.id for hit in found.pinned] == [pinned.id, second.id]
-        assert ids(found) == [tea.id]
-        assert found.tokens == sum(map(cost_of, (*found.pinned, *found.hits)))
-        assert all("pinned" in hit.why for hit in found.pinned)
+        results = await shop.recall(Question(query=query, explain=True))
+        assert [hit.id for hit in results.pinned] == [pinned.id, second.id]
+        assert ids(results) == [tea.id]
+        assert results.tokens == sum(map(cost_of, (*results.pinned, *results.hits)))
+        assert all("pinned" in hit.why for hit in results.pinned)
 
 
 @pytest.mark.parametrize("max_tokens", [200, 600])
@@ -170,17 +170,17 @@ async def test_many_pinned_memories_do_not_push_out_a_hit(quick: Workshop, max_t
     for number in range(30):
         await quick.remember(Draft(text=f"rule {number}: " + "always be kind to all " * 9, pinned=True))
     target = await quick.kept("the target is here")
-    found = await quick.recall(Question(query="target", max_tokens=max_tokens))
-    assert found.hits[0].id == target.id
-    assert (0 < len(found.pinned) < 30, any("pinned" in why for why in found.degraded)) == (True, True)
+    results = await quick.recall(Question(query="target", max_tokens=max_tokens))
+    assert results.hits[0].id == target.id
+    assert (0 < len(results.pinned) < 30, any("pinned" in why for why in results.degraded)) == (True, True)
 
 
 async def test_a_pinned_group_is_shown_once(shop: Workshop) -> None:
     await shop.remember(Draft(text="always be kind", entities=("Sarah", "Acme"), pinned=True))
-    found = await shop.recall("kind")
-    (hit,) = found.pinned
+    results = await shop.recall("kind")
+    (hit,) = results.pinned
     assert sorted(hit.entities) == ["Acme", "Sarah"]
-    assert found.hits == ()
+    assert results.hits == ()
 
 
 @pytest.mark.parametrize("query", ["tea", ""])
@@ -193,9 +193,9 @@ async def test_pages_have_neither_gap_nor_repetition(shop: Workshop, query: str,
     for number in range(5):
         await shop.remember(f"cup {number} of tea")
     whole = await shop.recall(Question(query=query, limit=100, max_tokens=100_000))
-    found = await pages(shop, Question(query=query, limit=limit, max_tokens=100_000))
-    assert [one for page in found for one in page] == ids(whole)
-    assert [len(page) for page in found[:-1]] == [limit] * (len(found) - 1)
+    results = await list_pages(shop, Question(query=query, limit=limit, max_tokens=100_000))
+    assert [hit_id for page in results for hit_id in page] == ids(whole)
+    assert [len(page) for page in results[:-1]] == [limit] * (len(results) - 1)
     assert len(ids(whole)) == 11
     assert whole.cursor == ""
 
@@ -213,9 +213,9 @@ async def test_a_page_cut_short_by_its_budget_goes_on_where_it_ended(shop: Works
     for number in range(6):
         await shop.remember(f"tea number {number} " + "with milk " * 20)
     question = Question(query="tea", limit=5, max_tokens=260)
-    found = await pages(shop, question)
-    assert all(len(page) < 5 for page in found)
-    everything = [one for page in found for one in page]
+    results = await list_pages(shop, question)
+    assert all(len(page) < 5 for page in results)
+    everything = [hit_id for page in results for hit_id in page]
     assert len(everything) == len(set(everything)) == 6
 
 
@@ -223,9 +223,9 @@ async def test_a_large_group_does_not_hide_the_others(shop: Workshop) -> None:
     others = [(await shop.remember(f"tea {number}")).id for number in range(3)]
     group = await shop.remember(Draft(text="tea for all", entities=tuple(f"person {n}" for n in range(60))))
     for query in ("tea", ""):
-        found = await shop.recall(query, limit=4)
-        assert set(ids(found)) - set(group.ids) == set(others)
-        assert len(found.hits) == 4
+        results = await shop.recall(query, limit=4)
+        assert set(ids(results)) - set(group.ids) == set(others)
+        assert len(results.hits) == 4
 
 
 async def test_a_long_text_does_not_hide_the_others(quick: Workshop) -> None:
@@ -251,21 +251,21 @@ async def test_a_foreign_cursor_is_refused(quick: Workshop, cursor: str) -> None
     assert caught.value.fields["field"] == "cursor"
 
 
-async def test_what_could_not_be_used_is_told(shop: Workshop) -> None:
+async def test_an_unavailable_part_is_reported(shop: Workshop) -> None:
     tea = await shop.kept("green tea")
     shop.index = Broken()
-    found = await shop.recall("tea")
-    assert (ids(found), found.degraded) == ([tea.id], ("searched by words only: the index is in pieces",))
+    results = await shop.recall("tea")
+    assert (ids(results), results.degraded) == ([tea.id], ("searched by words only: the index is in pieces",))
     shop.embedder.failing = True
     assert "told to fail" in (await shop.recall("tea")).degraded[0]
     assert (await shop.recall("")).degraded == ()
 
 
-async def test_no_room_for_a_hit_is_told(quick: Workshop) -> None:
+async def test_no_room_for_a_hit_is_reported(quick: Workshop) -> None:
     await quick.remember("green tea")
-    found = await quick.recall(Question(query="tea", max_tokens=5))
-    assert (found.hits, found.tokens) == ((), 0)
-    assert any("max_tokens" in note for note in found.degraded)
+    results = await quick.recall(Question(query="tea", max_tokens=5))
+    assert (results.hits, results.tokens) == ((), 0)
+    assert any("max_tokens" in note for note in results.degraded)
 
 
 @given(
@@ -283,9 +283,9 @@ async def test_no_answer_costs_more_than_its_budget(
     shop = Workshop(store=FakeStore())
     memories = [a_memory(text, pinned=number < pinned) for number, text in enumerate(texts)]
     await shop.store.commit(a_commit(*memories))
-    found = await shop.recall(Question(query=query, max_tokens=max_tokens, detail=detail, explain=explain))
-    assert found.tokens == sum(map(cost_of, (*found.pinned, *found.hits)))
-    assert found.tokens <= max_tokens
+    results = await shop.recall(Question(query=query, max_tokens=max_tokens, detail=detail, explain=explain))
+    assert results.tokens == sum(map(cost_of, (*results.pinned, *results.hits)))
+    assert results.tokens <= max_tokens
 
 
 async def test_a_record_newer_than_the_index_is_shown_by_its_name() -> None:
@@ -307,11 +307,15 @@ async def test_a_question_is_of_one_space(quick: Workshop) -> None:
         assert await quick.recall(query) == Recalled(hits=())
 
 
-async def test_only_what_contains_a_text_is_found_to_the_letter(shop: Workshop) -> None:
+async def test_contains_finds_literal_texts(shop: Workshop) -> None:
     draft = Draft(text="brew it", observations=("Earl Grey tea", "milk"), title="Morning")
     ids_of = {
-        name: (await shop.kept(one)).id
-        for name, one in {"grey": draft, "green": Draft(text="green tea"), "gray": Draft(text="earl gray tea")}.items()
+        name: (await shop.kept(draft)).id
+        for name, draft in {
+            "grey": draft,
+            "green": Draft(text="green tea"),
+            "gray": Draft(text="earl gray tea"),
+        }.items()
     }
     await shop.forget((await shop.kept("earl grey, thrown away")).id)
     for query in ("tea", "", "earl"):
@@ -321,37 +325,37 @@ async def test_only_what_contains_a_text_is_found_to_the_letter(shop: Workshop) 
             ("ning", {"grey"}),
             ("%", set[str]()),
         ):
-            found = await shop.recall(Question(query=query, contains=needle))
-            assert set(ids(found)) == {ids_of[name] for name in expected}, (query, needle)
+            results = await shop.recall(Question(query=query, contains=needle))
+            assert set(ids(results)) == {ids_of[name] for name in expected}, (query, needle)
 
 
-async def test_of_many_that_contain_a_text_the_best_come_and_none_is_left_out(quick: Workshop) -> None:
+async def test_of_many_that_contain_a_text_none_is_left_out(quick: Workshop) -> None:
     memories = [a_memory(f"cup {number} of {'tea' if number % 3 else 'coffee'}") for number in range(900)]
     await quick.store.commit(a_commit(*memories))
     expected = {memory.id for memory in memories if "coffee" in memory.content}
     question = Question(query="tea cup", contains="of COFFEE", limit=1000, max_tokens=1_000_000)
     assert set(ids(await quick.recall(question))) == expected
-    most = replace(question, contains="cup")
-    assert set(ids(await quick.recall(most))) == {memory.id for memory in memories}
+    broader = replace(question, contains="cup")
+    assert set(ids(await quick.recall(broader))) == {memory.id for memory in memories}
 
 
-async def test_hits_come_with_what_was_said_around_them(shop: Workshop) -> None:
-    said = [
+async def test_hits_come_with_their_neighbours(shop: Workshop) -> None:
+    spoken = [
         await shop.kept(Draft(text=text, source=Source(session="monday")))
         for text in ("shall we meet?", "where?", "at the harbour", "see you there", "bye")
     ]
     await shop.remember(Draft(text="harbour dues", source=Source(session="tuesday")))
-    found = await shop.recall(Question(query="harbour", around=1, limit=8))
-    best = next(hit for hit in found.hits if hit.id == said[2].id)
-    assert [(one.place, one.id, one.passage) for one in best.around] == [
-        (-1, said[1].id, "where?"), (1, said[3].id, "see you there"),
+    results = await shop.recall(Question(query="harbour", around=1, limit=8))
+    best = next(hit for hit in results.hits if hit.id == spoken[2].id)
+    assert [(neighbour.place, neighbour.id, neighbour.passage) for neighbour in best.around] == [
+        (-1, spoken[1].id, "where?"), (1, spoken[3].id, "see you there"),
     ]  # fmt: skip
-    assert found.tokens == sum(map(cost_of, found.hits))
+    assert results.tokens == sum(map(cost_of, results.hits))
     assert all(hit.around == () for hit in (await shop.recall("harbour")).hits)
     recent = await shop.recall(Question(query="", around=2))
-    assert [one.id for one in next(hit for hit in recent.hits if hit.id == said[0].id).around] == [
-        said[1].id,
-        said[2].id,
+    assert [neighbour.id for neighbour in next(hit for hit in recent.hits if hit.id == spoken[0].id).around] == [
+        spoken[1].id,
+        spoken[2].id,
     ]
 
 
@@ -362,24 +366,24 @@ async def test_an_answer_is_found_by_the_question_before_it(shop: Workshop) -> N
     for number in range(30):
         await shop.remember(f"note {number} about the garden")
     shop.embedder.failing = True
-    found = await shop.recall("spare key")
-    assert answer.id in ids(found)[:2]
+    results = await shop.recall("spare key")
+    assert answer.id in ids(results)[:2]
 
 
-async def test_misspelt_and_partial_words_find_what_was_meant(shop: Workshop) -> None:
+async def test_misspelt_and_partial_words_are_corrected(shop: Workshop) -> None:
     await shop.remember("a walk in the park")
     receipt = await shop.kept("the receipt is in the drawer")
     shop.embedder.failing = True
     for query in ("reciept", "receit", "recei", "RECEIPTT"):
-        found = await shop.recall(Question(query=query, explain=True))
-        assert ids(found) == [receipt.id], query
-        assert any("taken for receipt" in why for why in found.hits[0].why)
-        assert found.hits[0].why[0].endswith(": receipt")
+        results = await shop.recall(Question(query=query, explain=True))
+        assert ids(results) == [receipt.id], query
+        assert any("taken for receipt" in why for why in results.hits[0].why)
+        assert results.hits[0].why[0].endswith(": receipt")
     shop.ranking = Ranking.parse(without="typos")
     assert (await shop.recall("reciept")).hits == ()
 
 
-async def test_one_who_has_several_names_is_found_by_each(shop: Workshop) -> None:
+async def test_an_entity_with_several_names_is_found_by_each(shop: Workshop) -> None:
     await shop.remember(
         Draft(text="a company", title="Acme Corporation", metadata={"aliases": ["AWC", "Acme Widgets"]})
     )
@@ -408,7 +412,7 @@ async def test_an_unrelated_memory_never_removes_an_exact_match_from_the_top(qui
 
 
 class Backwards:
-    """A reranker that likes best what comes last in the alphabet."""
+    """A reranker that prefers the end of the alphabet."""
 
     def __init__(self) -> None:
         self.read: list[str] = []
@@ -419,15 +423,17 @@ class Backwards:
         return [float(sorted(texts).index(text)) for text in texts]
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """There is nothing to release."""
 
 
-async def test_a_second_opinion_orders_the_best_anew(shop: Workshop) -> None:
+async def test_a_reranker_reorders_the_best(shop: Workshop) -> None:
     for letter in "abcdef":
         await shop.remember(f"{letter} tea")
     shop.reranker, shop.rerank_top = Backwards(), 4
-    found = await pages(shop, Question(query="tea", limit=2))
-    assert sorted(one for page in found for one in page) == sorted(ids(await shop.recall(Question(query="", limit=9))))
+    results = await list_pages(shop, Question(query="tea", limit=2))
+    assert sorted(hit_id for page in results for hit_id in page) == sorted(
+        ids(await shop.recall(Question(query="", limit=9)))
+    )
     first = (await shop.recall(Question(query="tea", limit=4, explain=True))).hits
     assert [hit.passage for hit in first] == sorted((hit.passage for hit in first), reverse=True)
     assert all("reranked by" in hit.why[-1] for hit in first)
@@ -437,48 +443,48 @@ async def test_a_second_opinion_orders_the_best_anew(shop: Workshop) -> None:
     assert shop.reranker.read == []
 
 
-async def test_pinned_memories_that_find_no_room_are_found_like_others(quick: Workshop) -> None:
+async def test_pinned_memories_without_room_are_found_like_others(quick: Workshop) -> None:
     for number in range(30):
         await quick.remember(Draft(text=f"rule number {number} " + "to be kept " * 20, pinned=True))
     exact = await quick.kept(Draft(text="the zeppelin is in the hangar", pinned=True))
-    found = await quick.recall(Question(query="zeppelin", max_tokens=600))
-    assert exact.id in ids(found)
-    assert 0 < len(found.pinned) < 31
-    assert any("pinned" in note for note in found.degraded)
-    assert found.tokens <= 600
+    results = await quick.recall(Question(query="zeppelin", max_tokens=600))
+    assert exact.id in ids(results)
+    assert 0 < len(results.pinned) < 31
+    assert any("pinned" in note for note in results.degraded)
+    assert results.tokens <= 600
 
 
-async def test_a_group_of_which_one_is_pinned_is_told_once(shop: Workshop) -> None:
+async def test_a_group_with_a_pinned_member_is_shown_once(shop: Workshop) -> None:
     group = await shop.remember(Draft(text="tea for all", entities=("Sarah", "Acme", "Jay")))
     await shop.revise(group.ids[1], pinned=True)
-    found = await shop.recall("tea")
-    assert [hit.id for hit in found.pinned] == [group.ids[1]]
-    assert found.hits == ()
+    results = await shop.recall("tea")
+    assert [hit.id for hit in results.pinned] == [group.ids[1]]
+    assert results.hits == ()
 
 
-async def test_what_was_said_on_the_days_that_are_named_is_found_among_many(quick: Workshop) -> None:
+async def test_memories_of_named_days_are_found_among_many(quick: Workshop) -> None:
     long_ago = [
         a_memory(f"we decided on paint {n}", source=Source(at=START - timedelta(days=400 + n))) for n in range(300)
     ]
     lately = [a_memory(f"we decided on oak {n}", source=Source(at=START - timedelta(days=6 + n))) for n in range(3)]
     await quick.store.commit(a_commit(*long_ago[:150], *lately, *long_ago[150:]))
-    found = await quick.recall(Question(query="what did we decide last week?", today=START, limit=3))
-    assert {hit.passage.split()[3] for hit in found.hits} == {"oak"}
+    results = await quick.recall(Question(query="what did we decide last week?", today=START, limit=3))
+    assert {hit.passage.split()[3] for hit in results.hits} == {"oak"}
 
 
-async def test_whoever_gives_words_alone_finds_those_who_said_them(shop: Workshop) -> None:
+async def test_words_alone_find_the_passage_that_contains_them(shop: Workshop) -> None:
     session = Source(session="monday")
-    said = await shop.kept(Draft(text="Sarah: shall we meet at the Kyoto office?", source=session))
+    text = await shop.kept(Draft(text="Sarah: shall we meet at the Kyoto office?", source=session))
     reply = await shop.kept(Draft(text="Bob: yes, at ten.", source=session))
     shop.embedder.failing = True
-    assert ids(await shop.recall("Kyoto office"))[0] == said.id
+    assert ids(await shop.recall("Kyoto office"))[0] == text.id
     assert ids(await shop.recall("When do they meet at the Kyoto office?"))[0] == reply.id
 
 
-async def test_a_few_long_memories_that_hide_others_are_told_of(quick: Workshop) -> None:
+async def test_long_memories_that_hide_others_are_reported(quick: Workshop) -> None:
     for number in range(3):
         lines = (Observation(text=f"zebra {number} {line}", recorded_at=START) for line in range(2500))
         await quick.store.commit(a_commit(a_memory("", observations=tuple(lines))))
     quick.embedder.failing = True
-    found = await quick.recall("zebra")
-    assert any("long memories" in note for note in found.degraded)
+    results = await quick.recall("zebra")
+    assert any("long memories" in note for note in results.degraded)

@@ -1,4 +1,4 @@
-"""What holds for every store and every question."""
+"""Properties of recall for every store and every question."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -31,16 +31,16 @@ def _memory(draw: st.DrawFn) -> Memory:
 
 @st.composite
 def _filter(draw: st.DrawFn) -> Filter:
-    """Asks for a few things at once, so that some memories pass it."""
+    """Draw a filter with few criteria, so that some memories pass it."""
     fields = {
         "kind": kinds | st.just("nothing"), "session": sessions, "tags": tags, "any_tags": tags, "entity": entities,
         "metadata": labels,
     }  # fmt: skip
-    asked = draw(st.sets(st.sampled_from(sorted(fields)), max_size=2))
+    criteria = draw(st.sets(st.sampled_from(sorted(fields)), max_size=2))
     first, last = sorted((draw(days), draw(days) + 1))
     return replace(
         Filter(since=draw(_perhaps(last)), until=draw(_perhaps(first - 1))),
-        **{name: draw(fields[name]) for name in sorted(asked)},
+        **{name: draw(fields[name]) for name in sorted(criteria)},
     )
 
 
@@ -70,48 +70,48 @@ questions = st.tuples(
 )
 
 
-async def found(kept: list[Memory], question: Question, ranking: Ranking) -> list[str]:
+async def recalled_ids(stored: list[Memory], question: Question, ranking: Ranking) -> list[str]:
     shop = Workshop(store=FakeStore(), ranking=ranking)
-    await shop.store.commit(a_commit(*kept))
+    await shop.store.commit(a_commit(*stored))
     return [hit.id for hit in (await shop.recall(question)).hits]
 
 
 @given(memories, questions, filters)
 @few
-async def test_a_filter_never_widens(kept: list[Memory], asked: tuple[Question, Ranking], filter: Filter) -> None:
-    question, ranking = asked
-    whole = await found(kept, question, ranking)
-    narrowed = await found(kept, replace(question, filter=filter), ranking)
+async def test_a_filter_never_widens(stored: list[Memory], drawn: tuple[Question, Ranking], filter: Filter) -> None:
+    question, ranking = drawn
+    whole = await recalled_ids(stored, question, ranking)
+    narrowed = await recalled_ids(stored, replace(question, filter=filter), ranking)
     assert set(narrowed) <= set(whole)
     assert len(narrowed) == len(set(narrowed))
-    assert set(narrowed) <= {memory.id for memory in kept if passes(memory, filter, now=START)}
+    assert set(narrowed) <= {memory.id for memory in stored if passes(memory, filter, now=START)}
 
 
 @given(memories, questions, st.integers(1, 300))
 @few
-async def test_a_budget_is_never_exceeded(kept: list[Memory], asked: tuple[Question, Ranking], most: int) -> None:
-    question, ranking = asked
+async def test_a_budget_is_never_exceeded(stored: list[Memory], drawn: tuple[Question, Ranking], limit: int) -> None:
+    question, ranking = drawn
     shop = Workshop(store=FakeStore(), ranking=ranking)
-    await shop.store.commit(a_commit(*kept))
-    answer = await shop.recall(replace(question, max_tokens=most))
-    assert answer.tokens == sum(map(cost_of, (*answer.pinned, *answer.hits))) <= most
+    await shop.store.commit(a_commit(*stored))
+    answer = await shop.recall(replace(question, max_tokens=limit))
+    assert answer.tokens == sum(map(cost_of, (*answer.pinned, *answer.hits))) <= limit
 
 
 @given(memories, texts)
 @few
-async def test_an_unrelated_memory_never_removes_an_exact_match_from_the_top(kept: list[Memory], other: str) -> None:
+async def test_an_unrelated_memory_never_removes_an_exact_match_from_the_top(stored: list[Memory], other: str) -> None:
     exact = a_memory("the zeppelin hangar was repainted by Ottokar")
     unrelated = a_memory(f"unrelated {other}")
     question = Question(query="who repainted the zeppelin hangar?")
-    assert (await found([*kept, exact, unrelated], question, Ranking()))[0] == exact.id
+    assert (await recalled_ids([*stored, exact, unrelated], question, Ranking()))[0] == exact.id
 
 
 @given(memories, questions, st.integers(1, 4))
 @few
-async def test_pages_show_everything_once(kept: list[Memory], asked: tuple[Question, Ranking], limit: int) -> None:
-    question, ranking = asked
+async def test_pages_show_everything_once(stored: list[Memory], drawn: tuple[Question, Ranking], limit: int) -> None:
+    question, ranking = drawn
     shop = Workshop(store=FakeStore(), ranking=ranking)
-    await shop.store.commit(a_commit(*kept))
+    await shop.store.commit(a_commit(*stored))
     whole = [hit.id for hit in (await shop.recall(question)).hits]
     shown: list[str] = []
     cursor = ""

@@ -1,4 +1,4 @@
-"""The words to look for: those of the question, and what stands for those that nothing has."""
+"""The terms to search for: those of the question, and their expansions; and other spellings of a filter."""
 
 import pytest
 from tests.fakes.build import START
@@ -8,106 +8,143 @@ from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.memory import Json, State
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
-from scrubjay.recalling.query_terms import QueryTerms, idf, seek
+from scrubjay.recalling.query_terms import QueryTerms, expand_terms, idf
 from scrubjay.recalling.understand import understand
+from scrubjay.text.names import spellings_of
 
 
-async def sought(shop: Workshop, query: str, *, without: str = "", filter: Filter | None = None) -> QueryTerms:
+async def expanded(shop: Workshop, query: str, *, without: str = "", filter: Filter | None = None) -> QueryTerms:
     ranking = Ranking.parse(without=without)
     question = Question(query=query, filter=filter or Filter())
-    asked = understand(question, limits=Limits(), ranking=ranking, now=START)
-    return await seek(asked, space=SPACE, store=shop.store, ranking=ranking)
+    parsed = understand(question, limits=Limits(), ranking=ranking, now=START)
+    return await expand_terms(parsed, space=SPACE, store=shop.store, ranking=ranking)
 
 
 async def test_the_terms_of_the_question_count_in_full(shop: Workshop) -> None:
     await shop.remember("green tea")
-    found = await sought(shop, "which tea is green?")
-    assert dict(found.worth) == {"tea": 1.0, "green": 1.0}
-    assert (found.statistics.passages, found.statistics.frequencies["tea"], found.added) == (1, 1, ())
+    terms = await expanded(shop, "which tea is green?")
+    assert dict(terms.weights) == {"tea": 1.0, "green": 1.0}
+    assert (terms.statistics.passages, terms.statistics.frequencies["tea"], terms.expansions) == (1, 1, ())
 
 
-async def test_a_misspelt_word_is_taken_for_those_that_look_like_it(shop: Workshop) -> None:
+async def test_a_misspelt_word_is_corrected(shop: Workshop) -> None:
     await shop.remember("the receipt is in the drawer")
-    found = await sought(shop, "reciept")
-    assert 0 < found.worth["receipt"] < 1
-    assert found.statistics.frequencies["receipt"] == 1
-    assert found.added == ("reciept taken for receipt",)
-    assert (await sought(shop, "reciept", without="typos")).added == ()
+    terms = await expanded(shop, "reciept")
+    assert 0 < terms.weights["receipt"] < 1
+    assert terms.statistics.frequencies["receipt"] == 1
+    assert terms.expansions == ("reciept taken for receipt",)
+    assert (await expanded(shop, "reciept", without="typos")).expansions == ()
 
 
 @pytest.mark.parametrize("query", ["4712", "v1.2.4", "status"])
 async def test_numbers_and_words_that_are_spelt_right_are_not_corrected(shop: Workshop, query: str) -> None:
     await shop.remember("the statue has number 4711, version v1.2.3")
-    assert (await sought(shop, query)).added == ()
+    assert (await expanded(shop, query)).expansions == ()
 
 
-async def test_a_right_word_may_be_a_part_of_a_longer_one(shop: Workshop) -> None:
+async def test_a_correct_word_can_be_a_part_of_a_longer_one(shop: Workshop) -> None:
     await shop.remember("the databases are down")
-    assert "databas" in (await sought(shop, "data")).worth
+    assert "databas" in (await expanded(shop, "data")).weights
 
 
-async def test_kin_count_where_the_word_is_missing_less_if_they_are_common(shop: Workshop) -> None:
+async def test_related_words_count_where_the_word_is_missing_and_less_if_they_are_common(shop: Workshop) -> None:
     await shop.remember("she plays the guitar")
     await shop.remember("he tunes the violin")
     for number in range(8):
         await shop.remember(f"piano lesson {number}")
-    found = await sought(shop, "instrument")
-    shares = found.kin["instrument"]
+    terms = await expanded(shop, "instrument")
+    shares = terms.related["instrument"]
     assert 0 < shares["violin"] <= 0.4
     assert 0 < shares["guitar"] <= 0.4
-    # A word that nothing has is as rare as its kin are together.
-    assert found.statistics.frequencies["instrument"] == 1 + 1 + 8
+    # A word that no passage has is as rare as its related words together.
+    assert terms.statistics.frequencies["instrument"] == 1 + 1 + 8
     await shop.remember("one instrument")
-    known = (await sought(shop, "instrument")).kin["instrument"]
-    assert known["piano"] < known["violin"]
-    assert dict((await sought(shop, "instrument", without="kin")).kin) == {}
+    related = (await expanded(shop, "instrument")).related["instrument"]
+    assert related["piano"] < related["violin"]
+    assert dict((await expanded(shop, "instrument", without="kin")).related) == {}
 
 
-async def test_no_kin_of_what_the_question_says_itself(shop: Workshop) -> None:
+async def test_words_of_the_question_are_no_related_words(shop: Workshop) -> None:
     await shop.remember("she plays the guitar")
-    found = await sought(shop, "which instrument, the guitar?")
-    assert "guitar" not in found.kin["instrument"]
+    terms = await expanded(shop, "which instrument, the guitar?")
+    assert "guitar" not in terms.related["instrument"]
 
 
-async def test_other_names_are_looked_for_too(shop: Workshop) -> None:
+async def test_other_names_are_searched_for_too(shop: Workshop) -> None:
     await shop.remember(Draft(text="a company", title="Acme Corporation", metadata={"aliases": ["AWC"]}))
-    found = await sought(shop, "what of AWC?")
-    # Both words of the other name together are worth one that it stands for, and a little less.
-    assert found.worth["corpor"] == found.worth["acm"] == 0.35
-    assert any("Acme Corporation" in told for told in found.added)
-    assert "corpor" not in (await sought(shop, "what of AWC?", without="names")).worth
+    terms = await expanded(shop, "what of AWC?")
+    # Both words of the other name together weigh a little less than the word that they replace.
+    assert terms.weights["corpor"] == terms.weights["acm"] == 0.35
+    assert any("Acme Corporation" in expansion for expansion in terms.expansions)
+    assert "corpor" not in (await expanded(shop, "what of AWC?", without="names")).weights
 
 
-async def test_words_of_another_state_or_space_are_not_known(shop: Workshop) -> None:
+async def test_words_of_another_state_are_unknown(shop: Workshop) -> None:
     receipt = await shop.kept("the receipt")
     await shop.forget(receipt.id)
-    assert (await sought(shop, "reciept")).added == ()
-    assert (await sought(shop, "reciept", filter=Filter(state=State.TRASHED))).added != ()
+    assert (await expanded(shop, "reciept")).expansions == ()
+    assert (await expanded(shop, "reciept", filter=Filter(state=State.TRASHED))).expansions != ()
 
 
-def test_the_rarer_the_more_a_term_tells() -> None:
+def test_rarer_terms_weigh_more() -> None:
     assert idf(100, 1) > idf(100, 50) > idf(100, 100) > 0
     assert idf(100, 0) == 0.0
 
 
-async def test_a_tag_that_is_named_counts_more(shop: Workshop) -> None:
+async def test_a_tag_in_the_question_counts_more(shop: Workshop) -> None:
     await shop.remember(Draft(text="the token expires", tags=("oauth", "machine learning")))
-    found = await sought(shop, "#oauth and machine learning token")
-    assert [found.worth[term] for term in ("oauth", "machin", "learn", "token")] == [1.5, 1.5, 1.5, 1.0]
-    assert set((await sought(shop, "#oauth", without="names")).worth.values()) == {1.0}
+    terms = await expanded(shop, "#oauth and machine learning token")
+    assert [terms.weights[term] for term in ("oauth", "machin", "learn", "token")] == [1.5, 1.5, 1.5, 1.0]
+    assert set((await expanded(shop, "#oauth", without="names")).weights.values()) == {1.0}
 
 
 async def test_many_long_names_add_few_words(shop: Workshop) -> None:
     aliases: list[Json] = ["Bob", *(f"{'x' * 20}{number} {'y' * 20}{number} z{number}" for number in range(60))]
     await shop.remember(Draft(text="a person", metadata={"aliases": aliases}))
-    found = await sought(shop, "what of Bob?")
-    assert len(found.worth) <= 17
-    assert sum(map(len, found.added)) < 1000
+    terms = await expanded(shop, "what of Bob?")
+    assert len(terms.weights) <= 17
+    assert sum(map(len, terms.expansions)) < 1000
 
 
-async def test_what_nothing_has_is_searched_for_by_its_nearest_kin(shop: Workshop) -> None:
+async def test_a_word_that_no_passage_has_is_replaced_by_related_ones(shop: Workshop) -> None:
     await shop.remember("she plays the guitar")
     await shop.remember("a walk in the park")
-    found = await sought(shop, "instrument")
-    assert "guitar" in found.terms
-    assert found.statistics.frequencies["instrument"] <= found.statistics.passages
+    terms = await expanded(shop, "instrument")
+    assert "guitar" in terms.search_terms
+    assert terms.statistics.frequencies["instrument"] <= terms.statistics.passages
+
+
+# ---- other spellings of a filter --------------------------------------------------------------------
+
+WRITTEN = ("Acme", "Acme Corp.", "ACME, Inc.", "Acme Bakery")
+
+
+@pytest.mark.parametrize(
+    ("entity", "expected"),
+    [
+        ("Acme", {"Acme", "Acme Corp.", "ACME, Inc."}),
+        ("acme corp.", {"Acme", "Acme Corp."}),
+        ("Acme Bakery", {"Acme Bakery"}),
+        ("Bakery", set[str]()),
+    ],
+)
+async def test_an_entity_is_found_by_its_other_names(shop: Workshop, entity: str, expected: set[str]) -> None:
+    for name in WRITTEN:
+        await shop.remember(Draft(text=f"They bake bread, says the one of {name}", entities=(name,)))
+    answer = await shop.recall(Question(query="bread", filter=Filter(entity=entity)))
+    assert {name for hit in answer.hits for name in hit.entities} == expected
+
+
+async def test_an_expanded_filter_has_a_next_page(shop: Workshop) -> None:
+    for entity in WRITTEN:
+        await shop.remember(Draft(text=f"They bake bread, says the one of {entity}", entities=(entity,)))
+    question = Question(query="bread", filter=Filter(entity="Acme"), limit=2)
+    first = await shop.recall(question)
+    second = await shop.recall(question, cursor=first.cursor)
+    assert len({hit.id for hit in (*first.hits, *second.hits)}) == 3
+
+
+def test_a_name_has_one_spelling_for_each_company_suffix() -> None:
+    assert spellings_of("Acme Corp") == ("acme",)
+    assert spellings_of("  ") == ()
+    assert "sarah gmbh" in spellings_of("Sarah")

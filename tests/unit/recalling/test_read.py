@@ -24,10 +24,10 @@ async def test_markdown_shows_everything_a_person_wants(shop: Workshop) -> None:
     await shop.relate(memory.id, acme.id, text="serves it")
     await shop.relate(memory.id, bob.id, relation="shared with")
     await shop.relate(acme.id, memory.id, relation="sells")
-    found = await shop.read("tea")
-    assert found.memories == (memory,)
+    result = await shop.read("tea")
+    assert result.memories == (memory,)
     facts = "preference · 2026-01-01 · entity: Sarah · category: food · project: jay · scope: team · #tea #hot"
-    (text,) = found.texts
+    (text,) = result.texts
     assert text.splitlines() == [
         "# Tea",
         "",
@@ -43,7 +43,7 @@ async def test_markdown_shows_everything_a_person_wants(shop: Workshop) -> None:
         "- → shared with [[bob]]",
         "- ← sells [[Acme]]",
     ]
-    assert len(found.relations) == 3
+    assert len(result.relations) == 3
 
 
 async def test_each_memory_shows_its_own_relations(shop: Workshop) -> None:
@@ -55,7 +55,7 @@ async def test_each_memory_shows_its_own_relations(shop: Workshop) -> None:
     assert "Related" not in last
 
 
-async def test_markdown_of_little_is_little(shop: Workshop) -> None:
+async def test_markdown_of_a_short_memory_is_short(shop: Workshop) -> None:
     memory = await shop.kept(Draft(text="", observations=("likes tea",), name="sarah", source=Source(at=START)))
     await shop.forget("sarah")
     (text,) = (await shop.read("sarah")).texts
@@ -72,20 +72,25 @@ async def test_json_has_every_field_and_can_be_read_back(shop: Workshop) -> None
     await shop.store.touch(SPACE, [memory.id], at=START)
     read = await shop.get(memory.id)
     (text,) = (await shop.read(memory.id, format="json")).texts
-    told = json.loads(text)
-    assert (told["id"], told["space"], told["version"], told["access_count"]) == (memory.id, SPACE, 1, 1)
-    assert told["last_accessed"] == "2026-01-01T12:00:00Z"
+    parsed = json.loads(text)
+    assert (parsed["id"], parsed["space"], parsed["version"], parsed["access_count"]) == (memory.id, SPACE, 1, 1)
+    assert parsed["last_accessed"] == "2026-01-01T12:00:00Z"
     again = from_body(
-        told, memory_id=told["id"], space=told["space"], version=1, last_accessed=read.last_accessed, access_count=1
+        parsed,
+        memory_id=parsed["id"],
+        space=parsed["space"],
+        version=1,
+        last_accessed=read.last_accessed,
+        access_count=1,
     )
     assert again == read
 
 
-async def test_several_in_the_order_asked_for_and_the_missing_with_suggestions(shop: Workshop) -> None:
+async def test_several_in_the_requested_order_and_the_missing_with_suggestions(shop: Workshop) -> None:
     tea, jay = await shop.kept(TEA), await shop.kept(Draft(text="a bird", name="scrub-jay"))
-    found = await shop.read("scrub-jay", "Tea", "scrub-jey", jay.id)
-    assert [memory.id for memory in found.memories] == [jay.id, tea.id]
-    assert [(one.ref, one.suggestions) for one in found.missing] == [("scrub-jey", ("scrub-jay",))]
+    result = await shop.read("scrub-jay", "Tea", "scrub-jey", jay.id)
+    assert [memory.id for memory in result.memories] == [jay.id, tea.id]
+    assert [(missing.ref, missing.suggestions) for missing in result.missing] == [("scrub-jey", ("scrub-jay",))]
 
 
 async def test_nothing_near_has_no_suggestion(quick: Workshop) -> None:
@@ -96,9 +101,9 @@ async def test_nothing_near_has_no_suggestion(quick: Workshop) -> None:
 async def test_an_older_version(shop: Workshop) -> None:
     memory = await shop.kept(TEA)
     await shop.revise(memory.id, content="coffee")
-    found = await shop.read(memory.id, version=1, format="plain")
-    assert found.texts[0].startswith("Sarah prefers")
-    assert found.memories[0].version == 1
+    result = await shop.read(memory.id, version=1, format="plain")
+    assert result.texts[0].startswith("Sarah prefers")
+    assert result.memories[0].version == 1
     with pytest.raises(NotFound, match="version 9"):
         await shop.read(memory.id, version=9)
 
@@ -109,12 +114,12 @@ async def test_a_version_is_a_number(quick: Workshop, version: int) -> None:
         await quick.read("tea", version=version)
 
 
-async def test_a_format_there_is_not(quick: Workshop) -> None:
+async def test_an_unknown_format_is_refused(quick: Workshop) -> None:
     with pytest.raises(InvalidInput, match="markdown, plain, json"):
         await quick.read("tea", format="pdf")
 
 
-async def test_something_must_be_asked_for(quick: Workshop) -> None:
+async def test_a_reference_is_required(quick: Workshop) -> None:
     with pytest.raises(InvalidInput, match="ids, names or titles"):
         await quick.read()
     with pytest.raises(InvalidInput, match="ids"):
@@ -122,9 +127,9 @@ async def test_something_must_be_asked_for(quick: Workshop) -> None:
 
 
 async def test_a_title_of_two_is_not_guessed(shop: Workshop) -> None:
-    one = await shop.kept(Draft(text="a", title="Tea", name="a"))
-    other = await shop.kept(Draft(text="b", title="tea", name="b"))
+    first = await shop.kept(Draft(text="a", title="Tea", name="a"))
+    second = await shop.kept(Draft(text="b", title="tea", name="b"))
     with pytest.raises(Ambiguous) as caught:
         await shop.read("TEA")
-    assert one.id in caught.value.hint
-    assert other.id in caught.value.hint
+    assert first.id in caught.value.hint
+    assert second.id in caught.value.hint

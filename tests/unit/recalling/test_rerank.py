@@ -1,4 +1,4 @@
-"""The last word on the order: what a reranker says of the first hits, and what happens without its word."""
+"""Reranking of the first matches, and the order when it fails."""
 
 from collections.abc import Sequence
 
@@ -7,21 +7,21 @@ import pytest
 from scrubjay.errors import RerankingUnavailable
 from scrubjay.recalling.rerank import Reranked, rerank
 
-FOUND = ("tea", "coffee", "a jay", "an acorn", "milk")
+MATCHES = ("tea", "coffee", "a jay", "an acorn", "milk")
 
 
 class Longest:
     """A reranker that likes long texts."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, list[str]]] = []
+        self.requests: list[tuple[str, list[str]]] = []
 
     async def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
-        self.asked.append((query, list(texts)))
+        self.requests.append((query, list(texts)))
         return [float(len(text)) for text in texts]
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """There is nothing to release."""
 
 
 class Broken(Longest):
@@ -38,42 +38,42 @@ class Broken(Longest):
 
 
 async def ordered(reranker: Longest | None, *, query: str = "what?", top: int = 4) -> Reranked[str]:
-    return await rerank(query, FOUND, text_of=str.upper, reranker=reranker, top=top)
+    return await rerank(query, MATCHES, text_of=str.upper, reranker=reranker, top=top)
 
 
-async def test_the_first_are_ordered_anew_and_the_others_stay_behind_them() -> None:
+async def test_the_first_are_reordered_and_the_others_stay_behind_them() -> None:
     longest = Longest()
     done = await ordered(longest)
-    assert done.found == ("an acorn", "coffee", "a jay", "tea", "milk")
+    assert done.matches == ("an acorn", "coffee", "a jay", "tea", "milk")
     assert done.scores == (8.0, 6.0, 5.0, 3.0)
     assert done.degraded == ()
-    assert longest.asked == [("what?", ["TEA", "COFFEE", "A JAY", "AN ACORN"])]
+    assert longest.requests == [("what?", ["TEA", "COFFEE", "A JAY", "AN ACORN"])]
 
 
 async def test_equals_keep_their_order() -> None:
     done = await rerank("what?", ["b", "c", "a"], text_of=str, reranker=Longest(), top=9)
-    assert done.found == ("b", "c", "a")
+    assert done.matches == ("b", "c", "a")
 
 
 @pytest.mark.parametrize(("query", "top"), [("", 4), ("what?", 1), ("what?", 0)])
-async def test_nobody_is_asked_for_nothing(query: str, top: int) -> None:
+async def test_the_reranker_is_not_called_in_vain(query: str, top: int) -> None:
     longest = Longest()
     done = await ordered(longest, query=query, top=top)
-    assert (done.found, done.scores, done.degraded, longest.asked) == (FOUND, (), (), [])
+    assert (done.matches, done.scores, done.degraded, longest.requests) == (MATCHES, (), (), [])
 
 
 async def test_without_a_reranker_all_stays_as_it_is() -> None:
-    assert await ordered(None) == Reranked(found=FOUND)
+    assert await ordered(None) == Reranked(matches=MATCHES)
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "reason"),
     [
         (None, "not reranked: there is no model"),
-        ([1.0], "not reranked: the reranker gave no score for each hit"),
-        ([1.0, 2.0, 3.0, float("nan")], "not reranked: the reranker gave no score for each hit"),
+        ([1.0], "not reranked: the reranker did not return one score for each hit"),
+        ([1.0, 2.0, 3.0, float("nan")], "not reranked: the reranker did not return one score for each hit"),
     ],
 )
-async def test_a_reranker_that_fails_changes_nothing_and_is_told(answer: list[float] | None, told: str) -> None:
+async def test_a_failing_reranker_changes_nothing_and_is_reported(answer: list[float] | None, reason: str) -> None:
     done = await ordered(Broken(answer))
-    assert (done.found, done.scores, done.degraded) == (FOUND, (), (told,))
+    assert (done.matches, done.scores, done.degraded) == (MATCHES, (), (reason,))

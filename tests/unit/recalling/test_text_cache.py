@@ -1,4 +1,4 @@
-"""What is kept in memory is what the store says, however it came to say so."""
+"""The text cache always equals the store, however the store changes."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,15 +12,15 @@ from scrubjay.model.change import Change
 from scrubjay.model.draft import Selection
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
-from scrubjay.recalling.text_cache import TextCaches, View
+from scrubjay.recalling.text_cache import TextCaches, TextView
 
-CONTENTS = View(Filter(), lambda memory: memory.content)
-SOME = View(Filter(), lambda memory: memory.content if memory.content != "hidden" else None)
-TRASHED = View(Filter(state=State.TRASHED), lambda memory: memory.content)
+CONTENTS = TextView(Filter(), lambda memory: memory.content)
+PARTIAL = TextView(Filter(), lambda memory: memory.content if memory.content != "hidden" else None)
+TRASHED = TextView(Filter(state=State.TRASHED), lambda memory: memory.content)
 
 
 class Counting(FakeStore):
-    """A store that counts what is read, and may have a memory that cannot be."""
+    """A store that counts reads, and may have one damaged memory."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,9 +39,9 @@ class Counting(FakeStore):
         return await super().changes_in(space, after=after, limit=limit)
 
 
-async def texts(text_caches: TextCaches, shop: Workshop, view: View = CONTENTS) -> list[str] | None:
-    kept = await text_caches.texts(view, space=SPACE, store=shop.store)
-    return None if kept is None else sorted(kept.values())
+async def texts(text_caches: TextCaches, shop: Workshop, view: TextView = CONTENTS) -> list[str] | None:
+    cached = await text_caches.texts(view, space=SPACE, store=shop.store)
+    return None if cached is None else sorted(cached.values())
 
 
 async def test_it_follows_every_way_of_changing(shop: Workshop) -> None:
@@ -63,18 +63,18 @@ async def test_it_follows_every_way_of_changing(shop: Workshop) -> None:
     assert await texts(text_caches, shop, TRASHED) == []
 
 
-async def test_a_view_leaves_out_what_says_nothing(quick: Workshop) -> None:
+async def test_a_view_leaves_out_memories_without_text(quick: Workshop) -> None:
     text_caches = TextCaches()
     await quick.kept("tea")
     hidden = await quick.kept("hidden")
-    assert await texts(text_caches, quick, SOME) == ["tea"]
+    assert await texts(text_caches, quick, PARTIAL) == ["tea"]
     await quick.revise(hidden.id, content="shown")
-    assert await texts(text_caches, quick, SOME) == ["shown", "tea"]
+    assert await texts(text_caches, quick, PARTIAL) == ["shown", "tea"]
     await quick.revise(hidden.id, content="hidden")
-    assert await texts(text_caches, quick, SOME) == ["tea"]
+    assert await texts(text_caches, quick, PARTIAL) == ["tea"]
 
 
-async def test_only_what_has_changed_is_read_again() -> None:
+async def test_only_changed_memories_are_read_again() -> None:
     store, text_caches = Counting(), TextCaches()
     first, second = a_memory("tea"), a_memory("jam")
     await store.commit(a_commit(first, second))
@@ -98,8 +98,8 @@ async def test_many_changes_are_followed_page_by_page() -> None:
     assert await text_caches.texts(CONTENTS, space=SPACE, store=store) == {}
     memories = [a_memory(f"text {number}") for number in range(450)]
     await store.commit(a_commit(*memories))
-    kept = await text_caches.texts(CONTENTS, space=SPACE, store=store)
-    assert kept == {memory.id: memory.content for memory in memories}
+    cached = await text_caches.texts(CONTENTS, space=SPACE, store=store)
+    assert cached == {memory.id: memory.content for memory in memories}
     assert store.pages == 3
 
 
@@ -111,27 +111,27 @@ async def test_a_memory_that_cannot_be_read_does_not_hide_the_rest() -> None:
     assert await text_caches.texts(CONTENTS, space=SPACE, store=store) == {sound.id: "tea"}
 
 
-async def test_callers_at_the_same_time_share_one_filling() -> None:
+async def test_concurrent_callers_share_one_scan() -> None:
     store, text_caches = Counting(), TextCaches()
     await store.commit(a_commit(*(a_memory("tea") for _ in range(300))))
-    asked = [text_caches.texts(CONTENTS, space=SPACE, store=store) for _ in range(5)]
-    found = await asyncio.gather(*asked)
-    assert [len(one or ()) for one in found] == [300] * 5
+    calls = [text_caches.texts(CONTENTS, space=SPACE, store=store) for _ in range(5)]
+    results = await asyncio.gather(*calls)
+    assert [len(texts or ()) for texts in results] == [300] * 5
     assert len(store.read) == 300
 
 
-async def test_more_than_may_be_kept_is_not_kept(quick: Workshop) -> None:
-    text_caches = TextCaches(most_bytes=5_000)
+async def test_texts_beyond_the_limit_are_not_cached(quick: Workshop) -> None:
+    text_caches = TextCaches(max_bytes=5_000)
     await quick.kept("tea")
     assert await texts(text_caches, quick) == ["tea"]
     await quick.kept("x" * 5_000)
     assert await texts(text_caches, quick) is None
     assert await texts(text_caches, quick) is None
-    assert await texts(TextCaches(most_bytes=5_000), quick) is None
+    assert await texts(TextCaches(max_bytes=5_000), quick) is None
 
 
-async def test_what_was_not_asked_for_lately_makes_room_for_others() -> None:
-    store, text_caches = Counting(), TextCaches(most_bytes=6_000)
+async def test_the_least_recently_used_view_is_evicted() -> None:
+    store, text_caches = Counting(), TextCaches(max_bytes=6_000)
     spaces = ("one", "two", "three")
     for space in spaces:
         await store.commit(a_commit(a_memory("x" * 1_500, space=space), space=space))
@@ -143,11 +143,11 @@ async def test_what_was_not_asked_for_lately_makes_room_for_others() -> None:
     assert len(store.read) == 1
 
 
-async def test_a_revision_that_is_committed_while_it_fills_is_not_lost() -> None:
+async def test_a_commit_during_the_scan_is_not_lost() -> None:
     memory = a_memory("tea")
 
     class Overtaken(FakeStore):
-        """A store in which somebody writes right after the memories were listed."""
+        """A store with a write right after the memories were listed."""
 
         async def list_ids(self, space: str, filter: Filter, *, limit: int, after: str | None = None) -> list[str]:
             ids = await super().list_ids(space, filter, limit=limit, after=after)
@@ -157,5 +157,5 @@ async def test_a_revision_that_is_committed_while_it_fills_is_not_lost() -> None
     store, text_caches = Overtaken(), TextCaches()
     await store.commit(a_commit(memory))
     assert await text_caches.texts(CONTENTS, space=SPACE, store=store) == {memory.id: "tea"}
-    kept = await text_caches.texts(CONTENTS, space=SPACE, store=store)
-    assert sorted((kept or {}).values()) == ["new", "tea"]
+    cached = await text_caches.texts(CONTENTS, space=SPACE, store=store)
+    assert sorted((cached or {}).values()) == ["new", "tea"]

@@ -1,4 +1,4 @@
-"""What is asked, in the terms of the index; any text is a question."""
+"""Parsing of questions; every text is a valid one."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -13,46 +13,46 @@ from scrubjay.errors import InvalidInput, TooLarge
 from scrubjay.model.draft import Limits
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
-from scrubjay.recalling.understand import Understood, understand
+from scrubjay.recalling.understand import ParsedQuery, understand
 from scrubjay.text.tokens import terms_of
 
 LIMITS = Limits(query_bytes=5000, results=50)
 
 
-def understood(asked: str, **fields: object) -> Understood:
-    return understand(replace(Question(query=asked), **fields), limits=LIMITS, ranking=Ranking(), now=START)
+def parse(text: str, **fields: object) -> ParsedQuery:
+    return understand(replace(Question(query=text), **fields), limits=LIMITS, ranking=Ranking(), now=START)
 
 
 def test_words_become_terms_each_once() -> None:
-    asked = understood("Which tea, which TEAS does Sarah drink?")
-    assert asked.terms == ("tea", "sarah", "drink")
-    assert asked.text == "Which tea, which TEAS does Sarah drink?"
+    parsed = parse("Which tea, which TEAS does Sarah drink?")
+    assert parsed.terms == ("tea", "sarah", "drink")
+    assert parsed.text == "Which tea, which TEAS does Sarah drink?"
 
 
 def test_nothing_asked_is_no_text_and_no_terms() -> None:
     for query in ("", "  \n", "\x00", "?!…", "--- *** ///"):
-        assert (understood(query).text, understood(query).terms) == ("", ())
+        assert (parse(query).text, parse(query).terms) == ("", ())
 
 
 @given(st.text(max_size=80))
 @some
 def test_any_text_is_a_question(query: str) -> None:
-    asked = understood(query)
-    asked.text.encode()
-    assert "\x00" not in asked.text
-    assert set(asked.terms) <= set(terms_of(asked.text)) | set(terms_of(query))
+    parsed = parse(query)
+    parsed.text.encode()
+    assert "\x00" not in parsed.text
+    assert set(parsed.terms) <= set(terms_of(parsed.text)) | set(terms_of(query))
 
 
-def test_terms_side_by_side_are_pairs_and_quotations_are_phrases() -> None:
-    asked = understood('did Sarah say "green tea with milk" or \u201cblack tea\u201d? ""')
-    assert asked.pairs[:3] == ("sarah say", "say green", "green tea")
-    assert asked.phrases == ("green tea milk", "black tea")
+def test_adjacent_terms_are_pairs_and_quotations_are_phrases() -> None:
+    parsed = parse('did Sarah say "green tea with milk" or \u201cblack tea\u201d? ""')
+    assert parsed.pairs[:3] == ("sarah say", "say green", "green tea")
+    assert parsed.phrases == ("green tea milk", "black tea")
 
 
-def test_days_are_counted_from_the_day_that_is_given() -> None:
-    (today,) = understood("what did I do yesterday?").spans
+def test_days_are_counted_from_today() -> None:
+    (today,) = parse("what did I do yesterday?").spans
     assert today.end == START.replace(hour=0, minute=0, second=0, microsecond=0)
-    (other,) = understood("what did I do yesterday?", today=START - timedelta(days=10)).spans
+    (other,) = parse("what did I do yesterday?", today=START - timedelta(days=10)).spans
     assert other.end == today.end - timedelta(days=10)
 
 
@@ -67,13 +67,13 @@ def test_a_stage_can_be_left_out(stage: str, field: str) -> None:
 
 @pytest.mark.parametrize("query", ['"tea" AND (milk OR', "tea* NEAR/2 milk", "{terms}: x", "-tea", "'; DROP TABLE"])
 def test_operators_are_words(query: str) -> None:
-    assert understood(query).text == query
+    assert parse(query).text == query
 
 
-def test_a_page_of_text_is_looked_for_by_its_first_words() -> None:
-    asked = understood(" ".join(f"word{number}" for number in range(300)))
-    assert len(asked.terms) == 64
-    assert len(asked.text) <= 2000
+def test_a_page_of_text_is_searched_by_its_first_and_last_words() -> None:
+    parsed = parse(" ".join(f"word{number}" for number in range(300)))
+    assert len(parsed.terms) == 64
+    assert len(parsed.text) <= 2000
 
 
 @pytest.mark.parametrize(
@@ -104,12 +104,12 @@ def test_a_question_that_makes_no_sense_is_refused_by_name(
     fields: dict[str, object], error: type[InvalidInput], field: str
 ) -> None:
     with pytest.raises(InvalidInput, match=field) as caught:
-        understood("tea", **fields)
+        parse("tea", **fields)
     assert type(caught.value) is error
     assert caught.value.fields["field"] == field
 
 
 def test_half_open_times_are_fine() -> None:
-    assert understood("tea", filter=Filter(since=START))
-    assert understood("tea", filter=Filter(until=START))
-    assert understood("tea", filter=Filter(since=START, until=START + timedelta(microseconds=1)))
+    assert parse("tea", filter=Filter(since=START))
+    assert parse("tea", filter=Filter(until=START))
+    assert parse("tea", filter=Filter(since=START, until=START + timedelta(microseconds=1)))

@@ -13,7 +13,7 @@ from scrubjay.notes.markdown.naming import id_in
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.markdown.wiki import Mention, key_of, mentions
 from scrubjay.notes.results import Backlink, Backlinks, BrokenLink, BrokenLinks
-from scrubjay.recalling.text_cache import View, scan
+from scrubjay.recalling.text_cache import TextView, scan
 from scrubjay.text.matching import ClauseMatch
 from scrubjay.text.snippets import snippet_of
 
@@ -143,7 +143,7 @@ def _paths(memory: Memory) -> list[str]:
     return ["/".join((*folders[at:], memory.title)) for at in range(len(folders))]
 
 
-async def _mirrored(view: View, *, engine: Engine, space: str) -> dict[str, str]:
+async def _mirrored(view: TextView, *, engine: Engine, space: str) -> dict[str, str]:
     """What every note says in a view: from memory if there is room for it, else by reading all."""
     kept = await engine.text_caches.texts(view, space=space, store=engine.store)
     if kept is not None:
@@ -162,5 +162,5 @@ def _called(memory: Memory) -> str:
     return _APART.join(sorted(_keys(memory)))
 
 
-_MENTIONS = View(wanted=Filter(), said=_mentioned)
-_CALLED = View(wanted=Filter(), said=_called)
+_MENTIONS = TextView(filter=Filter(), extract=_mentioned)
+_CALLED = TextView(filter=Filter(), extract=_called)

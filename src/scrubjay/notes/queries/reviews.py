@@ -16,8 +16,7 @@ from scrubjay.model.query import Filter, category_path
 from scrubjay.model.results import Written
 from scrubjay.model.timestamps import to_iso, to_micros
 from scrubjay.notes.results import DueNote, DueNotes
-from scrubjay.recalling.collapse import is_current
-from scrubjay.recalling.text_cache import View, scan
+from scrubjay.recalling.text_cache import TextView, scan
 
 __all__ = ["due", "review", "reviewed_at"]
 
@@ -36,7 +35,7 @@ async def due(*, engine: Engine, space: str, days: int = 90, limit: int = 20, ca
     notes: list[DueNote] = []
     for start in range(0, len(oldest), limit):
         read = await reader.get([one for _, one in oldest[start : start + limit]])
-        notes += [_due(memory, now=now) for memory in read if is_current(memory, now=now)]
+        notes += [_due(memory, now=now) for memory in read if memory.holds(now)]
         if len(notes) >= limit:
             break
     return DueNotes(notes=tuple(notes[:limit]))
@@ -74,4 +73,4 @@ def _due(memory: Memory, *, now: datetime) -> DueNote:
     )
 
 
-_REVIEWED = View(wanted=Filter(), said=_said)
+_REVIEWED = TextView(filter=Filter(), extract=_said)

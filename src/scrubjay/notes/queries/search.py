@@ -12,7 +12,7 @@ from scrubjay.model.query import Filter, Question, SearchText, TextHit, TextsFou
 from scrubjay.model.results import Hit
 from scrubjay.notes.requests import NoteSearch
 from scrubjay.notes.results import NoteHit, NotesFound
-from scrubjay.recalling.field_scores import has_any
+from scrubjay.recalling.fulltext import has_any
 from scrubjay.text.clauses import parse_clauses
 
 __all__ = ["search"]

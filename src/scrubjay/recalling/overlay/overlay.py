@@ -1,7 +1,4 @@
-"""What is told otherwise than it stands on main now: as it was at a moment, or as it is on a branch.
-
-The indexes know what is. The memories that differ are ranked beside what the indexes find.
-"""
+"""The overlay itself, the reader that applies it, and the cache of the last ones."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -16,89 +13,97 @@ from scrubjay.ports import RecordStore, TermStatistics
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlay:
-    """The memories that differ, by id; None where there is nothing to tell.
+    """The memories that differ from main now, by id; None where the question must see no memory.
 
-    `passages` are of those that pass the filter of the question, with `counted` terms. The others come after `after` in
-    a listing; `among` has all of them if it is not None. `read` has those that were looked up, as they were on main.
+    `passages` belong to those that pass the filter of the question, and `statistics` count their terms. All unchanged
+    memories come after `unchanged_after` in a listing; if they are few, `unchanged_ids` has all of them.
+    `main_versions` has the memories that were read, as they were on main.
     """
 
-    told: Mapping[str, Memory | None] = field(default_factory=dict[str, Memory | None])
-    read: Mapping[str, Memory | None] = field(default_factory=dict[str, Memory | None])
-    at: datetime | None = None
+    memories: Mapping[str, Memory | None] = field(default_factory=dict[str, Memory | None])
+    main_versions: Mapping[str, Memory | None] = field(default_factory=dict[str, Memory | None])
+    as_of: datetime | None = None
     passages: tuple[StoredPassage, ...] = ()
-    counted: TermStatistics | None = None
-    after: str | None = None
-    among: tuple[str, ...] | None = None
+    statistics: TermStatistics | None = None
+    unchanged_after: str | None = None
+    unchanged_ids: tuple[str, ...] | None = None
     degraded: tuple[str, ...] = ()
-    # The branch that was asked for and that no memory has.
-    lacks: str = ""
+    # The requested branch, if no memory has it.
+    missing_branch: str = ""
+
+
+class OverlayReader(SoundReader):
+    """Reads memories through an overlay."""
+
+    def __init__(self, store: RecordStore, *, space: str, overlay: Overlay | None = None) -> None:
+        super().__init__(store, space=space)
+        self.overlay = overlay or Overlay()
+
+    async def get(self, ids: Sequence[str]) -> list[Memory]:
+        """Return the readable memories in order, without those that did not exist at the moment of the overlay."""
+        memories, as_of = self.overlay.memories, self.overlay.as_of
+        if not memories and as_of is None:
+            return await super().get(ids)
+        stored = await super().get([memory_id for memory_id in ids if memory_id not in memories])
+        # A memory that has changed since the overlay was built had another version at that moment.
+        unchanged = {memory.id: memory for memory in stored if as_of is None or memory.updated_at <= as_of}
+        overlaid = (
+            memories[memory_id] if memory_id in memories else unchanged.get(memory_id)
+            for memory_id in dict.fromkeys(ids)
+        )
+        return [memory for memory in overlaid if memory is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class OverlayKey:
-    """What makes two questions tell the same memories otherwise."""
+    """Questions with the same key have the same overlay."""
 
     space: str
-    at: datetime
+    as_of: datetime
     branch: str
-    wanted: str
+    filter: str
 
 
-class Overlays:
-    """Keeps what was told otherwise a moment ago: whoever asks about a day asks more than once."""
+class OverlayCache:
+    """The overlays of the last few moments: several questions about the same day are common."""
 
-    def __init__(self, most: int = 20_000, moments: int = 16) -> None:
-        self._most = most
-        self._moments = moments
+    def __init__(self, max_memories: int = 20_000, max_overlays: int = 16) -> None:
+        self._max_memories = max_memories
+        self._max_overlays = max_overlays
         self._size = 0
-        self._kept: OrderedDict[OverlayKey, tuple[int, Overlay]] = OrderedDict()
+        self._entries: OrderedDict[OverlayKey, tuple[int, Overlay]] = OrderedDict()
 
     def get(self, key: OverlayKey, *, place: int) -> Overlay | None:
-        """What was kept under a key, if its space has seen no further change."""
-        found = self._kept.get(key)
-        if found is None or found[0] != place:
+        """Return the overlay of a key if its space has not changed since."""
+        entry = self._entries.get(key)
+        if entry is None or entry[0] != place:
             return None
-        self._kept.move_to_end(key)
-        return found[1]
+        self._entries.move_to_end(key)
+        return entry[1]
 
-    def like(self, key: OverlayKey) -> tuple[OverlayKey, int, Overlay] | None:
-        """What was kept under a key, or else the last of the same moment, and how many changes there were then."""
-        of_then = [one for one in reversed(self._kept) if (one.space, one.at) == (key.space, key.at)]
-        found = next((one for one in of_then if one == key), of_then[0] if of_then else None)
-        return None if found is None else (found, *self._kept[found])
+    def find_similar(self, key: OverlayKey) -> tuple[OverlayKey, int, Overlay] | None:
+        """Return the entry of a key, or else the newest of the same moment, with its place in the change log."""
+        same_moment = [
+            other for other in reversed(self._entries) if (other.space, other.as_of) == (key.space, key.as_of)
+        ]
+        if not same_moment:
+            return None
+        similar = key if key in same_moment else same_moment[0]
+        return (similar, *self._entries[similar])
 
-    def put(self, key: OverlayKey, aside: Overlay, *, place: int) -> None:
-        """Keep it, and of the others the few last that have no more memories together than may be kept."""
+    def put(self, key: OverlayKey, overlay: Overlay, *, place: int) -> None:
+        """Store an overlay and drop the oldest ones beyond the limits."""
         self._drop(key)
-        self._kept[key] = place, aside
-        self._size += len(aside.told)
-        while self._kept and (self._size > self._most or len(self._kept) > self._moments):
-            self._drop(next(iter(self._kept)))
+        self._entries[key] = place, overlay
+        self._size += len(overlay.memories)
+        while self._entries and (self._size > self._max_memories or len(self._entries) > self._max_overlays):
+            self._drop(next(iter(self._entries)))
 
     def clear(self) -> None:
-        """Keep nothing."""
-        self._kept.clear()
+        """Drop all overlays."""
+        self._entries.clear()
         self._size = 0
 
     def _drop(self, key: OverlayKey) -> None:
-        if (known := self._kept.pop(key, None)) is not None:
-            self._size -= len(known[1].told)
-
-
-class OverlayReader(SoundReader):
-    """Reads memories as they are to be told."""
-
-    def __init__(self, store: RecordStore, *, space: str, aside: Overlay | None = None) -> None:
-        super().__init__(store, space=space)
-        self.aside = aside or Overlay()
-
-    async def get(self, ids: Sequence[str]) -> list[Memory]:
-        """The sound ones among the memories, in order; those that were not there then are left out."""
-        told, at = self.aside.told, self.aside.at
-        if not told and at is None:
-            return await super().get(ids)
-        read = await super().get([id_ for id_ in ids if id_ not in told])
-        # What has changed since the changes were listed was another then.
-        others = {memory.id: memory for memory in read if at is None or memory.updated_at <= at}
-        found = (told[fromkey] if fromkey in told else others.get(fromkey) for fromkey in dict.fromkeys(ids))
-        return [memory for memory in found if memory is not None]
+        if (entry := self._entries.pop(key, None)) is not None:
+            self._size -= len(entry[1].memories)

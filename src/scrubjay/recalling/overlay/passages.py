@@ -1,4 +1,4 @@
-"""Memories that are told otherwise, taken apart to be ranked beside what the indexes find."""
+"""Passages of the memories in an overlay, made in memory so that they can be ranked with the indexed ones."""
 
 import asyncio
 from collections import Counter
@@ -14,63 +14,69 @@ from scrubjay.recalling.candidates import AROUND
 from scrubjay.recalling.overlay.overlay import Overlay
 from scrubjay.text.passages import passages_of
 
-# So many passages of all memories and of one of them are ranked.
-_MOST_PASSAGES = 20_000
-_MOST_OF_ONE = 2_000
-# Above the numbers of all passages that a store has.
+_MAX_PASSAGES = 20_000
+_MAX_PASSAGES_PER_MEMORY = 2_000
+# Above the numbers of all passages in any store.
 _FIRST_NUMBER = 1 << 62
-# More memories than these are taken apart where they hold nobody up.
-_MANY = 32
+# From so many memories on, splitting runs in a thread and leaves the event loop free.
+_THREAD_THRESHOLD = 32
 _TIERS = tuple(Tier)
 
 
-async def take_apart(aside: Overlay, memories: Sequence[Memory], *, before: Overlay) -> Overlay:
-    """What is told otherwise, with the passages of those who pass; who was taken apart before is not again."""
-    # The newest last: of two that are as good, the one with the higher number comes first.
+async def add_passages(overlay: Overlay, memories: Sequence[Memory], *, previous: Overlay) -> Overlay:
+    """Return the overlay with the passages of some of its memories, reusing those of a previous overlay."""
+    # The newest last: of two equal scores the passage with the higher number comes first.
     ordered = sorted(memories, key=lambda memory: (memory.updated_at, memory.id))
 
-    def taken() -> tuple[tuple[StoredPassage, ...], bool, TermStatistics]:
-        ready = _ready(ordered, before)
-        passages, is_all = _passages(ordered, ready)
-        # Only those who were not there before are counted, if nobody is gone.
-        kept = sum(map(len, ready.values()))
-        fresh = [passage for passage in passages if passage.memory_id not in ready]
-        if before.counted is not None and kept == len(before.passages) and is_all:
-            return passages, is_all, _counted(fresh, onto=before.counted)
-        return passages, is_all, _counted(passages)
+    def split() -> tuple[tuple[StoredPassage, ...], bool, TermStatistics]:
+        reusable = _reusable_passages(ordered, previous)
+        passages, is_complete = _split_memories(ordered, reusable)
+        # If all previous passages are still there, only the new ones need counting.
+        reused_count = sum(map(len, reusable.values()))
+        added = [passage for passage in passages if passage.memory_id not in reusable]
+        if previous.statistics is not None and reused_count == len(previous.passages) and is_complete:
+            return passages, is_complete, _count_terms(added, onto=previous.statistics)
+        return passages, is_complete, _count_terms(passages)
 
-    passages, is_all, counted = taken() if len(ordered) < _MANY else await asyncio.to_thread(taken)
-    degraded = () if is_all else ("some of what was said is too long to be searched whole",)
-    return replace(aside, passages=passages, counted=counted, degraded=(*aside.degraded, *degraded))
+    passages, is_complete, statistics = split() if len(ordered) < _THREAD_THRESHOLD else await asyncio.to_thread(split)
+    degraded = () if is_complete else ("some memories are too long to be searched completely",)
+    return replace(overlay, passages=passages, statistics=statistics, degraded=(*overlay.degraded, *degraded))
 
 
-def _ready(memories: Sequence[Memory], before: Overlay) -> dict[str, list[StoredPassage]]:
-    """The passages of those memories that were taken apart whole before."""
-    if len(before.passages) >= _MOST_PASSAGES:
+def _reusable_passages(memories: Sequence[Memory], previous: Overlay) -> dict[str, list[StoredPassage]]:
+    """Return the passages of those memories that a previous overlay has split completely."""
+    if len(previous.passages) >= _MAX_PASSAGES:
         return {}
-    made = {one: list(several) for one, several in groupby(before.passages, key=lambda one: one.memory_id)}
-    same = [memory.id for memory in memories if before.told.get(memory.id) is memory]
-    return {one: made[one] for one in same if one in made and len(made[one]) < _MOST_OF_ONE}
+    by_memory = {
+        memory_id: list(passages)
+        for memory_id, passages in groupby(previous.passages, key=lambda passage: passage.memory_id)
+    }
+    same = [memory.id for memory in memories if previous.memories.get(memory.id) is memory]
+    return {
+        memory_id: by_memory[memory_id]
+        for memory_id in same
+        if memory_id in by_memory and len(by_memory[memory_id]) < _MAX_PASSAGES_PER_MEMORY
+    }
 
 
-def _passages(
-    memories: Sequence[Memory], ready: Mapping[str, list[StoredPassage]]
+def _split_memories(
+    memories: Sequence[Memory], reusable: Mapping[str, list[StoredPassage]]
 ) -> tuple[tuple[StoredPassage, ...], bool]:
-    """Memories taken apart, and whether all of them were; each passage with those around it in its thread."""
+    """Return the passages of memories, each with its neighbours in its thread, and whether none is missing."""
     passages: list[StoredPassage] = []
     threads: dict[str, list[int]] = {}
-    is_all = True
+    is_complete = True
     for memory in reversed(memories):
-        made = ready.get(memory.id) or list(_stored(memory))
-        room = min(_MOST_OF_ONE, _MOST_PASSAGES - len(passages))
-        is_all = is_all and len(made) <= room
-        threads.setdefault(memory.thread, []).extend(range(len(passages), len(passages) + len(made[:room])))
-        passages += made[:room]
-    return _numbered(passages, threads), is_all
+        own = reusable.get(memory.id) or list(_stored_passages(memory))
+        room = min(_MAX_PASSAGES_PER_MEMORY, _MAX_PASSAGES - len(passages))
+        is_complete = is_complete and len(own) <= room
+        threads.setdefault(memory.thread, []).extend(range(len(passages), len(passages) + len(own[:room])))
+        passages += own[:room]
+    return _number_passages(passages, threads), is_complete
 
 
-def _stored(memory: Memory) -> Iterable[StoredPassage]:
-    """The passages of a memory as a store would hand them out, but for their numbers."""
+def _stored_passages(memory: Memory) -> Iterable[StoredPassage]:
+    """Yield the passages of a memory as a store returns them, without their numbers."""
     confirmed = memory.last_confirmed
     for passage in passages_of(memory):
         yield StoredPassage(
@@ -91,23 +97,27 @@ def _stored(memory: Memory) -> Iterable[StoredPassage]:
         )
 
 
-def _numbered(passages: Sequence[StoredPassage], threads: Mapping[str, Sequence[int]]) -> tuple[StoredPassage, ...]:
-    """Each with its number and its neighbours; the first, which are the newest, get the highest."""
-    numbers = [_FIRST_NUMBER + len(passages) - place for place in range(len(passages))]
+def _number_passages(
+    passages: Sequence[StoredPassage], threads: Mapping[str, Sequence[int]]
+) -> tuple[StoredPassage, ...]:
+    """Give each passage its number and its neighbours; the first, which are the newest, get the highest numbers."""
+    numbers = [_FIRST_NUMBER + len(passages) - position for position in range(len(passages))]
     numbered = list(passages)
-    for places in threads.values():
-        row = sorted(places, key=lambda place: (passages[place].date, passages[place].memory_id, place))
-        for at, place in enumerate(row):
-            before, after = row[max(0, at - AROUND) : at][::-1], row[at + 1 : at + 1 + AROUND]
-            numbered[place] = passages[place]._replace(
-                id=numbers[place],
-                before=tuple(numbers[one] for one in before),
-                after=tuple(numbers[one] for one in after),
+    for positions in threads.values():
+        thread = sorted(
+            positions, key=lambda position: (passages[position].date, passages[position].memory_id, position)
+        )
+        for at, position in enumerate(thread):
+            before, after = thread[max(0, at - AROUND) : at][::-1], thread[at + 1 : at + 1 + AROUND]
+            numbered[position] = passages[position]._replace(
+                id=numbers[position],
+                before=tuple(numbers[neighbour] for neighbour in before),
+                after=tuple(numbers[neighbour] for neighbour in after),
             )
     return tuple(numbered)
 
 
-def _counted(passages: Sequence[StoredPassage], *, onto: TermStatistics | None = None) -> TermStatistics:
+def _count_terms(passages: Sequence[StoredPassage], *, onto: TermStatistics | None = None) -> TermStatistics:
     frequencies: Counter[str] = Counter(onto.frequencies if onto else {})
     total = onto.total_length if onto else 0
     for passage in passages:

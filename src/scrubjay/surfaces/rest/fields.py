@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from scrubjay.recalling.understand import MOST_AROUND
+from scrubjay.recalling.understand import MAX_AROUND
 
 LONGEST_LABEL = 300
 AS_OF = "What was remembered at this moment."
@@ -39,4 +39,4 @@ Moment = Annotated[_Time, Field(examples=["2026-05-31T14:00:00Z"])]
 Until = Annotated[_Time, Field(examples=["2026-06-30T14:00:00Z"])]
 Count = Annotated[int, Field(ge=1, le=_LARGEST), WHOLE]
 Thousand = Annotated[int, Field(ge=1, le=1_000), WHOLE]
-Around = Annotated[int, Field(ge=0, le=MOST_AROUND), WHOLE]
+Around = Annotated[int, Field(ge=0, le=MAX_AROUND), WHOLE]

@@ -1,4 +1,4 @@
-"""What speaks for a passage besides words and meaning."""
+"""The priors: the parts of a score besides words and meaning."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -14,15 +14,15 @@ from scrubjay.model.passage import StoredPassage
 from scrubjay.model.query import Question
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.timestamps import to_micros
-from scrubjay.recalling.context_window import lay_out
-from scrubjay.recalling.prior import priors_of
+from scrubjay.recalling.context_window import build_window
+from scrubjay.recalling.fuse import score_priors
 from scrubjay.recalling.understand import understand
 
 NOW = datetime(2024, 3, 15, 12, tzinfo=UTC)
 
 
 class Prior(NamedTuple):
-    """What is added to the score of one passage."""
+    """The priors of one passage."""
 
     date: float
     name: float
@@ -31,45 +31,46 @@ class Prior(NamedTuple):
 
 
 def prior(
-    query: str = "", *, length: int = 10, without: str = "", given: Mapping[str, object] | None = None, **fields: object
+    query: str = "", *, length: int = 10, without: str = "", extra: Mapping[str, object] | None = None, **fields: object
 ) -> Prior:
     terms = " ".join("x" * length)
     passage = StoredPassage(
         id=1, memory_id="m", observation=None, start=0, end=1, hash=b"", terms=terms, date=to_micros(NOW)
-    )._replace(**fields, **(given or {}))
+    )._replace(**fields, **(extra or {}))
     ranking = Ranking.parse(without=without)
-    asked = understand(Question(query=query), limits=Limits(), ranking=ranking, now=NOW)
-    return Prior(*(float(part[0]) for part in priors_of(lay_out([passage], []), asked=asked, ranking=ranking, now=NOW)))
+    parsed = understand(Question(query=query), limits=Limits(), ranking=ranking, now=NOW)
+    priors = score_priors(build_window([passage], []), query=parsed, ranking=ranking, now=NOW)
+    return Prior(*(float(part[0]) for part in priors))
 
 
 def on(year: int, month: int, day: int) -> int:
     return to_micros(datetime(year, month, day, 15, tzinfo=UTC))
 
 
-def test_a_day_that_is_named_speaks_for_what_was_said_then() -> None:
+def test_a_named_day_favours_statements_of_that_day() -> None:
     exact, near, far = (prior("what was on 7 May 2023?", date=on(2023, 5, day)).date for day in (7, 10, 31))
     assert exact == 4.0
     assert exact > near > far > 0
 
 
-def test_a_month_that_is_named_speaks_for_all_of_it() -> None:
+def test_a_named_month_favours_all_of_its_days() -> None:
     assert prior("what did we do in May 2023?", date=on(2023, 5, 31)).date == 4.0
     assert 0 < prior("what did we do in May 2023?", date=on(2023, 6, 9)).date < 2.0
     assert prior("what did we do in 2023?", date=on(2022, 12, 1)).date < 0.01
 
 
-def test_without_a_day_the_date_says_nothing() -> None:
+def test_without_a_named_day_the_date_does_not_count() -> None:
     assert prior("what did we do?", date=on(2023, 5, 7)).date == 0.0
 
 
-def test_who_is_named_counts_as_far_as_the_name_goes() -> None:
+def test_a_named_speaker_counts_by_the_share_of_the_name() -> None:
     assert prior("what does Sarah like?", who="sarah").name == 0.5
     assert prior("what does Sarah like?", who="sarah miller").name == 0.25
     assert prior("what does Bob like?", who="sarah").name == 0.0
     assert prior("what does Sarah like?", who="").name == 0.0
 
 
-def test_questions_rarely_answer_and_who_says_more_tells_more() -> None:
+def test_questions_score_lower_and_longer_passages_higher() -> None:
     assert prior(asks=2).manner < prior().manner < prior(length=100).manner
 
 
@@ -87,16 +88,16 @@ def test_standing_is_relevance_recency_confirmation_use_and_tier(
     better: dict[str, object], worse: dict[str, object]
 ) -> None:
     old: dict[str, object] = {"date": on(2023, 3, 1)}
-    assert prior(given=old | better).standing > prior(given=old | worse).standing
+    assert prior(extra=old | better).standing > prior(extra=old | worse).standing
 
 
 @pytest.mark.parametrize(("stage", "part"), [("dates", "date"), ("names", "name"), ("manner", "manner")])
-def test_each_can_be_left_out(stage: str, part: str) -> None:
+def test_each_prior_can_be_disabled(stage: str, part: str) -> None:
     fields = {"who": "sarah", "date": on(2023, 5, 7), "asks": 2}
     query = "what did Sarah say on 7 May 2023?"
-    assert getattr(prior(query, given=fields), part) != 0
-    assert getattr(prior(query, without=stage, given=fields), part) == 0
-    assert prior(query, without="standing", given=fields).standing == 0
+    assert getattr(prior(query, extra=fields), part) != 0
+    assert getattr(prior(query, without=stage, extra=fields), part) == 0
+    assert prior(query, without="standing", extra=fields).standing == 0
 
 
 @given(
@@ -109,5 +110,5 @@ def test_standing_never_outweighs_a_rare_word(
 ) -> None:
     confirmed = None if since is None else to_micros(NOW - timedelta(days=since))
     date = to_micros(NOW - timedelta(days=age))
-    found = prior(date=date, confirmed=confirmed, relevance=relevance, accesses=accesses, tier=tier)
-    assert -0.501 <= found.standing <= 0.8
+    result = prior(date=date, confirmed=confirmed, relevance=relevance, accesses=accesses, tier=tier)
+    assert -0.501 <= result.standing <= 0.8

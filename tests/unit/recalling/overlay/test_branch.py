@@ -1,10 +1,10 @@
-"""`recall` with a branch: memories that have it are told as on it, all others as on main."""
+"""`recall` on a branch: memories that have it are shown as on it, all others as on main."""
 
 from collections.abc import Mapping
 from datetime import datetime
 
 import pytest
-from tests.unit.recalling.lines import branched, rewritten
+from tests.unit.recalling.branches import make_branch, rewrite_branch
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import InvalidInput
@@ -12,22 +12,22 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.memory import State
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.results import Recalled
-from scrubjay.recalling.overlay.overlay import Overlays
-from scrubjay.recalling.overlay.reader import open_reader
+from scrubjay.recalling.overlay.build import open_reader
+from scrubjay.recalling.overlay.overlay import OverlayCache
 
 
-def passages(found: Recalled) -> list[str]:
-    return [hit.passage for hit in found.hits]
+def passages(answer: Recalled) -> list[str]:
+    return [hit.passage for hit in answer.hits]
 
 
 async def on(shop: Workshop, branch: str, query: str = "office", *, contains: str = "") -> Recalled:
     return await shop.recall(Question(query=query, branch=branch, contains=contains))
 
 
-async def test_a_branch_is_told_in_place_of_the_memory_and_main_never_sees_it(shop: Workshop) -> None:
+async def test_a_branch_replaces_the_memory_and_main_never_sees_it(shop: Workshop) -> None:
     office = await shop.kept(Draft(text="The office is in Oslo", title="Office"))
     await shop.remember("The office has a kitchen")
-    await branched(shop, office, "plan", "The office is in Tromsø")
+    await make_branch(shop, office, "plan", "The office is in Tromsø")
     for query in ("where is the office?", ""):
         assert sorted(passages(await on(shop, "plan", query))) == [
             "The office has a kitchen",
@@ -48,14 +48,14 @@ async def test_a_branch_is_told_in_place_of_the_memory_and_main_never_sees_it(sh
 
 async def test_the_name_of_a_branch_is_exact(quick: Workshop) -> None:
     office = await quick.kept("office in Oslo")
-    await branched(quick, office, "Plan", "office in Bergen")
+    await make_branch(quick, office, "Plan", "office in Bergen")
     assert passages(await on(quick, "plan")) == ["office in Oslo"]
     assert passages(await on(quick, "Plan")) == ["office in Bergen"]
 
 
-async def test_a_branch_of_what_is_not_live_is_not_told(quick: Workshop) -> None:
+async def test_a_branch_of_a_trashed_memory_is_not_shown(quick: Workshop) -> None:
     office = await quick.kept("office in Oslo")
-    await branched(quick, office, "plan", "office in Bergen")
+    await make_branch(quick, office, "plan", "office in Bergen")
     await quick.forget(office.id)
     assert passages(await on(quick, "plan")) == []
     gone = await quick.recall(Question(query="office", branch="plan", filter=Filter(state=State.TRASHED)))
@@ -64,12 +64,12 @@ async def test_a_branch_of_what_is_not_live_is_not_told(quick: Workshop) -> None
 
 async def test_filters_contained_texts_and_pins_go_by_the_branch(shop: Workshop) -> None:
     office = await shop.kept(Draft(text="office in Oslo", kind="fact"))
-    line = await branched(shop, office, "plan", "office in Bergen")
-    wanted = Question(query="office", branch="plan", filter=Filter(kind="fact"), contains="BERGEN")
-    assert passages(await shop.recall(wanted)) == [line.content]
+    record = await make_branch(shop, office, "plan", "office in Bergen")
+    expected = Question(query="office", branch="plan", filter=Filter(kind="fact"), contains="BERGEN")
+    assert passages(await shop.recall(expected)) == [record.content]
     assert passages(await on(shop, "plan", contains="oslo")) == []
     profile = await shop.kept(Draft(text="profile", pinned=True))
-    await branched(shop, profile, "plan", "another profile")
+    await make_branch(shop, profile, "plan", "another profile")
     assert [hit.passage for hit in (await on(shop, "plan")).pinned] == ["another profile"]
     assert [hit.passage for hit in (await on(shop, "main")).pinned] == ["profile"]
 
@@ -77,7 +77,7 @@ async def test_filters_contained_texts_and_pins_go_by_the_branch(shop: Workshop)
 async def test_pages_of_a_branch_show_each_once(shop: Workshop) -> None:
     made = [await shop.kept(f"office {number}") for number in range(6)]
     for number in (1, 4):
-        await branched(shop, made[number], "plan", f"office {number} moved")
+        await make_branch(shop, made[number], "plan", f"office {number} moved")
     for query in ("office", ""):
         seen, cursor = list[str](), ""
         while not seen or cursor:
@@ -85,41 +85,41 @@ async def test_pages_of_a_branch_show_each_once(shop: Workshop) -> None:
             seen += [hit.id for hit in page.hits]
             cursor = page.cursor
         assert sorted(seen) == sorted(memory.id for memory in made)
-    # Whatever was changed on the branch was changed last.
+    # The changes on the branch are the latest.
     assert seen[:2] == [made[4].id, made[1].id]
 
 
 async def test_a_branch_of_the_past(shop: Workshop) -> None:
     office = await shop.kept("office in Oslo")
-    told = {shop.clock.now(): "office in Oslo"}
-    line = await branched(shop, office, "plan", "office in Bergen")
-    told[shop.clock.now()] = "office in Bergen"
-    line = await rewritten(shop, line, content="office in Tromsø")
-    told[shop.clock.now()] = "office in Tromsø"
-    await _tell(shop, told)
-    await rewritten(shop, line, state=State.TRASHED)
-    told[shop.clock.now()] = "office in Oslo"
+    expected = {shop.clock.now(): "office in Oslo"}
+    record = await make_branch(shop, office, "plan", "office in Bergen")
+    expected[shop.clock.now()] = "office in Bergen"
+    record = await rewrite_branch(shop, record, content="office in Tromsø")
+    expected[shop.clock.now()] = "office in Tromsø"
+    await _check_moments(shop, expected)
+    await rewrite_branch(shop, record, state=State.TRASHED)
+    expected[shop.clock.now()] = "office in Oslo"
     await shop.forget(office.id)
-    await _tell(shop, told)
+    await _check_moments(shop, expected)
     assert passages(await on(shop, "plan")) == []
 
 
-async def _tell(shop: Workshop, told: Mapping[datetime, str]) -> None:
-    for moment, text in told.items():
+async def _check_moments(shop: Workshop, expected: Mapping[datetime, str]) -> None:
+    for moment, text in expected.items():
         for query in ("office", ""):
             assert passages(await shop.recall(Question(query=query, branch="plan", as_of=moment))) == [text]
             assert passages(await shop.recall(Question(query=query, as_of=moment))) == ["office in Oslo"]
 
 
-async def test_more_branches_than_can_be_read_are_said(quick: Workshop) -> None:
+async def test_branches_beyond_the_limit_are_reported(quick: Workshop) -> None:
     for number in range(3):
-        await branched(quick, await quick.kept(f"office {number}"), "plan", f"moved {number}")
+        await make_branch(quick, await quick.kept(f"office {number}"), "plan", f"moved {number}")
     question = Question(query="", branch="plan")
     reader = await open_reader(
-        question, space=SPACE, store=quick.store, now=quick.clock.now(), most=2, asides=Overlays()
+        question, space=SPACE, store=quick.store, now=quick.clock.now(), max_memories=2, cache=OverlayCache()
     )
-    assert len(reader.aside.told) == 2
-    assert reader.aside.degraded[0].startswith("more than 2 memories have the branch 'plan'")
+    assert len(reader.overlay.memories) == 2
+    assert reader.overlay.degraded[0].startswith("more than 2 memories have the branch 'plan'")
 
 
 async def test_a_branch_is_a_name(quick: Workshop) -> None:
@@ -127,22 +127,22 @@ async def test_a_branch_is_a_name(quick: Workshop) -> None:
         await quick.recall(Question(query="tea", branch=7))  # type: ignore[arg-type]
 
 
-async def test_a_branch_that_no_memory_has_is_said(quick: Workshop) -> None:
+async def test_a_branch_that_no_memory_has_is_reported(quick: Workshop) -> None:
     office = await quick.kept("office in Oslo")
-    await branched(quick, office, "plan", "office in Bergen")
-    found = await on(quick, "plna")
-    assert passages(found) == ["office in Oslo"]
-    assert found.degraded == ("no memory has a branch 'plna': all are told as on main",)
-    assert {hit.branch for hit in found.hits} == {"main"}
+    await make_branch(quick, office, "plan", "office in Bergen")
+    answer = await on(quick, "plna")
+    assert passages(answer) == ["office in Oslo"]
+    assert answer.degraded == ("no memory has a branch 'plna': all are shown as on main",)
+    assert {hit.branch for hit in answer.hits} == {"main"}
     assert (await on(quick, "plan")).degraded == ()
 
 
-async def test_whoever_lists_branches_is_told_which_they_are(quick: Workshop) -> None:
+async def test_listed_branches_have_their_names(quick: Workshop) -> None:
     office = await quick.kept("office in Oslo")
-    lines = [await branched(quick, office, name, f"office of the {name}") for name in ("plan", "other", "old")]
-    await rewritten(quick, lines.pop(), state=State.TRASHED)
-    found = await quick.recall("office", filter=Filter(state=State.BRANCHED))
-    # By its own id: who forgets what was found must not forget the memory.
-    assert {(hit.branch, hit.id) for hit in found.hits} == {(line.branch, line.id) for line in lines}
+    records = [await make_branch(quick, office, name, f"office of the {name}") for name in ("plan", "other", "old")]
+    await rewrite_branch(quick, records.pop(), state=State.TRASHED)
+    answer = await quick.recall("office", filter=Filter(state=State.BRANCHED))
+    # By its own id: forgetting a hit must not forget the memory.
+    assert {(hit.branch, hit.id) for hit in answer.hits} == {(record.branch, record.id) for record in records}
     (dropped,) = (await quick.recall("office", filter=Filter(state=State.TRASHED))).hits
     assert dropped.branch == "old"
