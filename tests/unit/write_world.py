@@ -16,9 +16,9 @@ from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remem
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Committed, RecordStore, Reranker
 from scrubjay.recalling.answer_cache import AnswerCache
+from scrubjay.recalling.candidates import PassageSearcher
 from scrubjay.recalling.pipeline import RecallContext, recall
 from scrubjay.recalling.read import read
-from scrubjay.recalling.candidates import PassageSearcher
 from scrubjay.vectors.scan import ScanIndex
 from scrubjay.writing import delete, relate
 from scrubjay.writing.in_flight import InFlightWrites

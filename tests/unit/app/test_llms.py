@@ -49,7 +49,7 @@ def test_one_without_a_name_is_refused(tmp_path: Path, given: dict[str, str]) ->
 
 def test_its_sdk_is_not_loaded_before_it_is_asked() -> None:
     script = (
-        "import sys, scrubjay.app, scrubjay.app.llms, scrubjay.curation.workroom; print('pydantic_ai' in sys.modules)"
+        "import sys, scrubjay.app, scrubjay.app.llms, scrubjay.curation.executor; print('pydantic_ai' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

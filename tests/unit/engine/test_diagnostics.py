@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.fakes import FakeEmbedder, FakeStore
-from tests.unit.recalling.lines import branched
+from tests.unit.recalling.branches import make_branch
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.engine.diagnostics import Patient, doctor, status
@@ -156,7 +156,7 @@ async def test_a_branch_without_a_memory_is_found_and_can_be_done_away_with(data
     store = FakeStore()
     shop = Workshop(store=store)
     tea, milk = await shop.kept(Draft(text="tea", name="tea")), await shop.kept(Draft(text="milk", name="milk"))
-    lost, _ = [await branched(shop, one, "draft", "what if") for one in (tea, milk)]
+    lost, _ = [await make_branch(shop, one, "draft", "what if") for one in (tea, milk)]
     given = patient(data, store=store)
     assert (await checks(given))["branches"].ok
     await store.purge(SPACE, [tea.id], origin=shop.origin())
@@ -172,7 +172,7 @@ async def test_many_branches_without_memories_are_all_found_and_a_few_named(data
     store = FakeStore()
     shop = Workshop(store=store)
     memories = [await shop.kept(f"tea number {number}") for number in range(103)]
-    lost = [(await branched(shop, memory, "draft", "what if")).id for memory in memories]
+    lost = [(await make_branch(shop, memory, "draft", "what if")).id for memory in memories]
     await store.purge(SPACE, [memory.id for memory in memories[1:]], origin=shop.origin())
     check = (await checks(patient(data, store=store)))["branches"]
     assert check.detail.startswith("102 belong to no memory: ")
@@ -184,6 +184,6 @@ async def test_a_branch_is_not_lost_while_its_memory_lies_in_the_trash(data: Pat
     store = FakeStore()
     shop = Workshop(store=store)
     tea = await shop.kept(Draft(text="tea", name="tea"))
-    await branched(shop, tea, "draft", "what if")
+    await make_branch(shop, tea, "draft", "what if")
     await shop.forget("tea")
     assert (await checks(patient(data, store=store)))["branches"].ok

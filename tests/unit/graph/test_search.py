@@ -142,7 +142,7 @@ async def test_of_very_many_with_one_type_only_some_are_read() -> None:
 
 async def test_a_space_too_large_to_be_kept_in_memory_is_read(quick: Workshop) -> None:
     await _create(quick, "Ada", "person", "likes tea")
-    (found,) = (await _search(quick, "ada", text_caches=TextCaches(most_bytes=1)))["results"]
+    (found,) = (await _search(quick, "ada", text_caches=TextCaches(max_bytes=1)))["results"]
     assert found["name"] == "Ada"
 
 

@@ -88,11 +88,11 @@ async def test_what_has_expired_is_not_shown(bed: Garden) -> None:
     assert await bed.searched("old") == []
 
 
-@pytest.mark.parametrize("most_bytes", [1_500, 0])
+@pytest.mark.parametrize("max_bytes", [1_500, 0])
 async def test_a_space_that_is_too_large_to_keep_is_still_searched_and_that_is_said(
-    garden: Garden, most_bytes: int
+    garden: Garden, max_bytes: int
 ) -> None:
-    garden.text_caches = TextCaches(most_bytes=most_bytes)
+    garden.text_caches = TextCaches(max_bytes=max_bytes)
     await planted(garden)
     walk, remark = await garden.graph.searched("E2")
     assert "too large" in remark

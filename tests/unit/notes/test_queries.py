@@ -213,9 +213,9 @@ async def test_a_note_is_linked_by_its_title_behind_its_category_too(engine: Eng
     assert [link.target for link in (await broken_links(engine=engine, space=SPACE)).links] == ["work/Target"]
 
 
-@pytest.mark.parametrize("most_bytes", [128_000_000, 1])
-async def test_links_that_lead_nowhere_are_told_with_what_may_be_meant(engine: Engine, most_bytes: int) -> None:
-    object.__setattr__(engine, "text_caches", TextCaches(most_bytes=most_bytes))
+@pytest.mark.parametrize("max_bytes", [128_000_000, 1])
+async def test_links_that_lead_nowhere_are_told_with_what_may_be_meant(engine: Engine, max_bytes: int) -> None:
+    object.__setattr__(engine, "text_caches", TextCaches(max_bytes=max_bytes))
     target = a_note("target")
     fine = a_note("fine", f"[[Target]] [[TARGET#x]] [[a-{target.id}]] [[#here]] [[files/known.md]] `[[code]]`")
     broken = a_note("broken", "[[Tarqet|that one]] [[gone]] ![[picture.png]] ![[lost.png]] [[tarqet]]")
