@@ -37,7 +37,7 @@ class Covered:
 
 def rooms_of(package: Path) -> tuple[str, ...]:
     """Every room that has a floor: the packages, the parts of the largest, and the files at the top as one."""
-    packages = {path.parent.name for path in package.glob("*/__init__.py")} - {_IN_PARTS}
+    packages = {path.parent.name for path in package.glob("*/__init__.py")}
     parts = {f"{_IN_PARTS}.{path.parent.name}" for path in package.glob(f"{_IN_PARTS}/*/__init__.py")}
     return (_TOP, *sorted(f"{_TOP}.{name}" for name in packages | parts))
 

