@@ -19,13 +19,14 @@ from benchmarks.timing import spread
 from benchmarks.writing_swaps import names_in, swaps_of
 from scrubjay.app import make_embedder
 from scrubjay.detection.detect import detect
+from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache
 from scrubjay.engine import Engine
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.draft import Draft
 from scrubjay.ports import Commit, Embedded, Write
 from scrubjay.settings import Settings
 from scrubjay.writing.compose import compose
-from scrubjay.writing.passages import slice_memory
+from scrubjay.writing.embed import slice_memory
 
 _WRITES = 200
 _WARM = 20
@@ -129,10 +130,11 @@ async def _looks(engine: Engine, some: Sequence[Draft]) -> _Told:
         vectors = dict(
             zip((passage.hash for passage in passages), await engine.embedder.embed([draft.text]), strict=True)
         )
+        written = EmbeddedMemory(memory=memory, passages=passages, vectors=vectors, profile=profile)
+        cache = ReadCache(store=engine.store, index=engine.index)
+        origin = Origin(at=now, run="check", agent=CALLER.agent)
         began, busy = time.perf_counter(), time.process_time()
-        conflicts = await detect(
-            memory, passages, vectors, before=None, store=engine.store, index=engine.index, profile=profile, now=now
-        )
+        conflicts = await detect(written, source=cache, origin=origin)
         seconds.append(time.perf_counter() - began)
         computed.append(time.process_time() - busy)
         results += bool(conflicts)

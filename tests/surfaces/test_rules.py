@@ -68,7 +68,7 @@ def test_what_waits_is_listed_approved_and_declined() -> None:
     assert run("inbox", "approve", kiln).out.startswith("approved kiln (")
     assert wool in run("inbox", "decline", wool, "--reason", "not so").out
     assert "nothing waits" in run("inbox", "list").out
-    assert "warning: it waits for a person's yes" in run("restore", wool).out
+    assert "warning: it waits for approval" in run("restore", wool).out
     assert wool in run("inbox", "decline", "--all").out
     assert run("recall", "kiln").out.startswith("1. Kiln")
     assert run("inbox", "approve", "nobody").code == CODES[NotFound].exit

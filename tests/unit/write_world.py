@@ -14,15 +14,15 @@ from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.results import Outcome, ReadResult, Recalled, Related, Remembered, Written
 from scrubjay.model.rules import Rules
-from scrubjay.ports import Commit, Committed, RecordStore, Reranker
+from scrubjay.ports import Commit, Committed, PassageSearcher, RecordStore, Reranker
 from scrubjay.recalling.answer_cache import AnswerCache
-from scrubjay.recalling.candidates import PassageSearcher
 from scrubjay.recalling.pipeline import RecallContext, recall
 from scrubjay.recalling.read import read
 from scrubjay.vectors.scan import ScanIndex
 from scrubjay.writing import delete, relate
-from scrubjay.writing.in_flight import InFlightWrites
-from scrubjay.writing.pipeline import WriteContext, remember
+from scrubjay.writing.context import InFlightWrites, WriteContext
+from scrubjay.writing.pipeline import remember
+from scrubjay.writing.recheck import ConflictChecker
 from scrubjay.writing.revise import revise
 
 SPACE = "default"
@@ -113,7 +113,7 @@ class Workshop:
     async def restore(self, *refs: str, wanted: Selection | None = None) -> Outcome:
         chosen = wanted or Selection(refs=refs)
         return await delete.restore(
-            chosen, space=SPACE, origin=self.origin(), store=self.store, conflict_checker=self.context.conflict_checker
+            chosen, space=SPACE, origin=self.origin(), store=self.store, conflict_checker=ConflictChecker(self.context)
         )
 
     async def purge(self, *refs: str, wanted: Selection | None = None) -> Outcome:

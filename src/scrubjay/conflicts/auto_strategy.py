@@ -2,7 +2,7 @@
 
 from scrubjay.conflicts.branch_strategies import advise_on_lines
 from scrubjay.conflicts.statement import End, are_lines, in_time
-from scrubjay.detection.advice import Advice, Word, advise
+from scrubjay.detection.advice import Advice, RankedStatement, advise
 from scrubjay.model.conflict import Conflict, Strategy
 
 __all__ = ["choose", "suggested_now"]
@@ -27,5 +27,5 @@ def suggested_now(conflict: Conflict, first: End, second: End) -> Strategy:
     return choose(conflict, newer=newer, older=older).strategy or Strategy.IGNORE
 
 
-def _word(end: End) -> Word:
-    return Word(memory=end.memory, trust=end.trust, date=end.date, alone=end.is_all)
+def _word(end: End) -> RankedStatement:
+    return RankedStatement(memory=end.memory, trust=end.trust, date=end.date, is_all=end.is_all)

@@ -9,7 +9,7 @@ from itertools import islice
 from scrubjay.conflicts.auto_strategy import suggested_now
 from scrubjay.conflicts.repository import counterpart, is_decided
 from scrubjay.conflicts.statement import both_hold, ends_of, standing
-from scrubjay.detection.describe import tell
+from scrubjay.detection.describe import describe
 from scrubjay.errors import InvalidInput
 from scrubjay.lookup.branches import trunk_of
 from scrubjay.lookup.references import resolve
@@ -174,7 +174,7 @@ async def _told_waiting(
     if settled is not None and is_decided(conflict, settled):
         return None
     waiting = replace(conflict, resolved_at=None, suggested=suggested_now(conflict, *ends))
-    return tell(waiting, ends[0].memory, ends[1].memory)
+    return describe(waiting, ends[0].memory, ends[1].memory)
 
 
 async def _told_settled(
@@ -190,10 +190,10 @@ async def _told_settled(
     waiting = await counterpart(conflict, documents=store)
     if waiting is not None and not is_decided(waiting, conflict):
         return None
-    shown = tell(conflict, memory, other)
+    shown = describe(conflict, memory, other)
     if shown is not None:
         return shown
-    return tell(
+    return describe(
         conflict, await _before(memory, conflict.run, store=store), await _before(other, conflict.run, store=store)
     )
 

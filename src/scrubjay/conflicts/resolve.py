@@ -22,10 +22,9 @@ from scrubjay.model.conflict import Conflict, ConflictStatus, Resolved, Strategy
 from scrubjay.model.memory import Json
 from scrubjay.ports import Commit, Embedded, Write
 from scrubjay.text.screening.secrets import redact
-from scrubjay.writing.embed import embed_new
-from scrubjay.writing.passages import slice_memory
-from scrubjay.writing.pipeline import WriteContext
-from scrubjay.writing.rules import effective_rules_of
+from scrubjay.writing.context import WriteContext
+from scrubjay.writing.embed import embed_new, slice_memory
+from scrubjay.writing.rules import load_rules
 
 __all__ = ["reopen", "require_strategy", "resolve_conflict"]
 
@@ -137,7 +136,7 @@ async def _case(conflict: Conflict, wish: _Wish, *, newer: End, older: End, cont
     space, store = conflict.space, context.store
     case = Case(
         conflict=conflict, newer=newer, older=older, at=wish.origin.at, branch=wish.branch, limits=context.limits,
-        most_tags=(await effective_rules_of(space, default=context.rules, documents=store)).rules.most_tags,
+        most_tags=(await load_rules(space, default=context.rules, documents=store)).rules.most_tags,
         relations=tuple(await store.relations(space, [newer.memory.id, older.memory.id])),
     )  # fmt: skip
     if are_lines(newer, older):

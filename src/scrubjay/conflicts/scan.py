@@ -14,8 +14,10 @@ from scrubjay.conflicts.cleanup import sweep
 from scrubjay.conflicts.listing import told
 from scrubjay.conflicts.near_pairs import Matrix, near_pairs
 from scrubjay.conflicts.scan_space import SpaceScan, near_by_number
-from scrubjay.detection.describe import tell
-from scrubjay.detection.detect import detect, unsettled
+from scrubjay.detection.describe import describe
+from scrubjay.detection.detect import detect
+from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache
+from scrubjay.detection.report import drop_known
 from scrubjay.errors import EmbeddingUnavailable, InvalidInput
 from scrubjay.model.change import Origin
 from scrubjay.model.checks import require_fraction, require_integer
@@ -27,9 +29,8 @@ from scrubjay.model.query import Filter
 from scrubjay.ports import Profile, Progress, RecordStore
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.writing.compose import compose
-from scrubjay.writing.embed import embed_new
-from scrubjay.writing.passages import slice_memory
-from scrubjay.writing.pipeline import WriteContext
+from scrubjay.writing.context import WriteContext
+from scrubjay.writing.embed import embed_new, load_vectors, slice_memory
 from scrubjay.writing.validate import validate
 
 __all__ = ["probe", "scan", "scan_memory", "survey_of"]
@@ -65,7 +66,7 @@ async def scan(
         stretch = numbers[start : start + _STRETCH]
         with telemetry.stage("conflicts.compare"):
             found = await _compared(stretch, survey, profile=profile, origin=origin)
-        new = await unsettled(found, documents=context.store, space=space)
+        new = await drop_known(found, space=space, store=context.store)
         if new:
             await context.store.import_documents(space, [one.document(at=origin.at) for one in new], renew=False)
         kinds.update(one.type.value for one in new)
@@ -91,15 +92,14 @@ async def scan_memory(memory_id: str, *, space: str, origin: Origin, context: Wr
     profile, passages = await _profile(context), await slice_memory(memory)
     hashes = [passage.hash for passage in passages]
     vectors = await context.store.vectors(space, profile.model, hashes) if profile else {}
+    written = EmbeddedMemory(memory=memory, passages=passages, vectors=vectors, profile=profile)
+    cache = ReadCache(store=context.store, index=context.index)
     found: dict[str, Conflict] = {}
     with telemetry.stage("conflicts.compare"):
         for before in _before_each(memory):
-            some = await detect(
-                memory, passages, vectors, before=before, store=context.store, index=context.index, profile=profile,
-                now=origin.at, agent=origin.agent,
-            )  # fmt: skip
+            some = await detect(written, before=before, source=cache, origin=origin)
             found |= {one.id: one for one in some}
-    new = await unsettled(tuple(found.values()), documents=context.store, space=space)
+    new = await drop_known(tuple(found.values()), space=space, store=context.store)
     if new:
         await context.store.import_documents(space, [one.document(at=origin.at) for one in new], renew=False)
     return len(new)
@@ -120,25 +120,20 @@ async def probe(
 async def _probe(
     draft: Draft, *, threshold: float, space: str, origin: Origin, context: WriteContext
 ) -> tuple[ConflictDetails, ...]:
-    profile = await _profile(context)
     shown: dict[tuple[str, str], ConflictDetails] = {}
     for memory in compose(validate(draft, limits=context.limits), space=space, now=origin.at):
         passages = await slice_memory(memory)
         made, _ = await embed_new(
             [(memory, passages)], space=space, vector_store=context.store, embedder=context.embedder
         )
-        vectors = dict(made.vectors) if made else {}
-        missing = [passage.hash for passage in passages if passage.hash not in vectors]
-        if profile is not None and missing:
-            vectors |= await context.store.vectors(space, profile.model, missing)
-        found = await detect(
-            memory, passages, vectors, before=None, store=context.store, index=context.index,
-            profile=profile, now=origin.at,
-            agent=origin.agent,
+        written = await load_vectors(
+            memory, passages, made, vector_store=context.store, embedder=context.embedder
         )  # fmt: skip
-        others = await context.store.get(space, [one.other for one in found])
+        cache = ReadCache(store=context.store, index=context.index)
+        found = await detect(written, source=cache, origin=origin)
+        others = await cache.get(space, [one.other for one in found])
         for one in found:
-            words = tell(one, memory, others.get(one.other, memory))
+            words = describe(one, memory, others.get(one.other, memory))
             if words is not None and words.confidence >= threshold:
                 # One text under several entities has each conflict once.
                 shown.setdefault((one.other, one.against or one.statement), words)
@@ -219,12 +214,10 @@ async def _conflicts_of(
     memory: Memory, number: int, survey: SpaceScan, *, profile: Profile | None, origin: Origin
 ) -> list[Conflict]:
     passages, vectors = survey.look_at(number)
+    written = EmbeddedMemory(memory=memory, passages=passages, vectors=vectors, profile=profile)
     found: list[Conflict] = []
     for before in _before_each(memory):
-        found += await detect(
-            memory, passages, vectors, before=before, store=survey, index=survey, profile=profile, now=origin.at,
-            agent=origin.agent, slots=survey,
-        )  # fmt: skip
+        found += await detect(written, before=before, source=survey, origin=origin)
     survey.note_slots(number, memory, now=origin.at)
     return found
 

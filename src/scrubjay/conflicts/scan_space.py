@@ -14,8 +14,8 @@ from itertools import islice
 import numpy as np
 
 from scrubjay.conflicts.near_pairs import Matrix, Pairs
-from scrubjay.detection.candidates import statements_at
-from scrubjay.detection.describe import of_entity
+from scrubjay.detection.candidates import statements_in_passage
+from scrubjay.detection.describe import with_subject
 from scrubjay.model.memory import Memory
 from scrubjay.model.passage import PASSAGES_PER_MEMORY, Passage, StoredPassage, Vector
 from scrubjay.model.query import Filter
@@ -80,9 +80,9 @@ class SpaceScan:
         self._row_of = {vectors[one.hash].tobytes(): one.id for one in found if one.hash in vectors}
         return tuple(_passage(one) for one in found), vectors
 
-    def of_same_slot(self, statement: str, *, memory: Memory) -> list[int]:
+    def same_relation(self, statement: str, *, memory: Memory) -> list[int]:
         """The latest older passages that tell of the same relation of the same thing, the last first."""
-        slots = relation_keys(of_entity(statement, memory))
+        slots = relation_keys(with_subject(statement, memory))
         return list(dict.fromkeys(number for slot in slots for number in reversed(self._slots.get(slot, ()))))
 
     def partners_by_slot(self, number: int, memory: Memory, *, now: datetime) -> Iterator[str]:
@@ -101,8 +101,8 @@ class SpaceScan:
     def _told(self, number: int, memory: Memory, *, now: datetime) -> Iterator[tuple[int, tuple[str, ...]]]:
         """The passages of a memory, each with the slots of its statements."""
         for passage in islice(self.of_memory(number), _PASSAGES_OF_ONE):
-            for spoken in statements_at(memory, passage, now=now):
-                if slots := relation_keys(of_entity(spoken.text, memory)):
+            for spoken in statements_in_passage(memory, passage, now=now):
+                if slots := relation_keys(with_subject(spoken.text, memory)):
                     yield passage.id, slots
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
@@ -125,9 +125,9 @@ class SpaceScan:
                     weights[number] += weight
         return heapq.nlargest(limit, weights.items(), key=lambda one: one[1])
 
-    async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
+    async def stored_passages(self, space: str, ids: Sequence[int]) -> list[StoredPassage]:
         """Passages by number."""
-        del space, around
+        del space
         return [self.passages[id_] for id_ in ids if id_ in self.passages]
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
@@ -136,22 +136,14 @@ class SpaceScan:
         self.memories |= await self.store.get(space, missing) if missing else {}
         return {id_: self.memories[id_] for id_ in ids if id_ in self.memories}
 
-    async def list_ids(self, space: str, filter: Filter, *, limit: int, after: str | None = None) -> list[str]:
+    async def list_ids(self, space: str, filter: Filter, *, limit: int) -> list[str]:
         """The older ones among the latest memories of an entity; each entity is asked for once."""
         key = filter.entity.casefold()
         if key not in self._namesakes:
-            self._namesakes[key] = await self.store.list_ids(space, filter, limit=limit, after=after)
+            self._namesakes[key] = await self.store.list_ids(space, filter, limit=limit)
         own = next(self.of_memory(self._looked_at)).memory_id
         # Ids tell the time.
         return [one for one in self._namesakes[key] if one < own]
-
-    async def passage_numbers(self, space: str, memory_ids: Sequence[str]) -> list[int]:
-        """The numbers of all passages of some memories."""
-        return await self.store.passage_numbers(space, memory_ids)
-
-    async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """Stored vectors by text hash."""
-        return await self.store.vectors(space, model, hashes)
 
 
 def near_by_number(pairs: Pairs, numbers: Sequence[int]) -> dict[int, list[tuple[int, float]]]:

@@ -14,7 +14,7 @@ from scrubjay.model.draft import Limits
 from scrubjay.model.memory import Memory, Merged, State
 from scrubjay.model.relation import Relation
 from scrubjay.ports import Edge
-from scrubjay.writing.merge import kept_apart, merge
+from scrubjay.writing.merge import merge, not_merged
 
 __all__ = ["DEEDS", "Case", "Combine", "ResolutionPlan"]
 
@@ -77,7 +77,7 @@ def unite(case: Case) -> ResolutionPlan:
     primary, secondary = case.older.memory, case.newer.memory
     if secondary.source.trust.outranks(primary.source.trust):
         primary, secondary = secondary, primary
-    merged = merge(primary, secondary, at=case.at, most_tags=case.most_tags)
+    merged = merge(primary, secondary, at=case.at, max_tags=case.most_tags)
     if merged is primary:
         # There is nothing to add, but it must be known where the other one is.
         part = Merged(id=secondary.id, at=case.at, source=secondary.source)
@@ -95,7 +95,7 @@ def unite(case: Case) -> ResolutionPlan:
         resolution="merge",
     )
     away = replace(secondary, state=State.MERGED, merged_into=primary.id, resolution="merged_into")
-    apart = kept_apart(primary, secondary, most_tags=case.most_tags)
+    apart = not_merged(primary, secondary, max_tags=case.most_tags)
     told = f"kept with its own record only, {primary.name} having no place for it: {', '.join(apart)}" if apart else ""
     return ResolutionPlan(
         action="merged",

@@ -1,4 +1,4 @@
-"""Where statements like a new one may stand: the passages nearest to it in meaning, by its words, and its namesakes."""
+"""The stored statements that a new one is compared with: near in meaning, similar in words, or of the same entity."""
 
 import asyncio
 import re
@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from typing import Protocol
 
-from scrubjay.detection.describe import Spoken
-from scrubjay.detection.neighbours import NeighbourLookup, Searcher
+from scrubjay.detection.describe import MemoryStatement
+from scrubjay.detection.neighbours import EmbeddedMemory, NeighbourSource
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage, StoredPassage, Vector
@@ -20,259 +19,262 @@ from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.tokens import running_terms_of, terms_of
 
 __all__ = [
-    "Candidate", "Fresh", "Grounds", "Slots", "candidates_of", "found_around", "nearest_in_words", "statements_at",
+    "Candidate", "CandidateSearch", "NewStatement", "most_words_in_common", "search_candidates", "select_candidates",
+    "statements_in_passage",
 ]  # fmt: skip
 
 _NEAREST = 8
-_NAMESAKES = 6
-# So many statements of one text are looked at, those with the most words in common.
-_OF_ONE_TEXT = 2
-_OF_NAMESAKE = 4
-# What is longer is a document: there only the slice that was found is looked through.
-_LONGEST_CONTENT = 20_000
-_LATEST_OBSERVATIONS = 200
-# From this cosine on two statements are compared whatever their words; below, so many must be the same.
+_MAX_SAME_ENTITY = 6
+# Of one text only the statements with the most words in common are compared.
+_MAX_OF_PASSAGE = 2
+_MAX_OF_SAME_ENTITY = 4
+# A longer content is a document: only the slice that the search found is compared.
+_MAX_CONTENT = 20_000
+_MAX_OBSERVATIONS = 200
+# From this cosine on two statements are compared whatever their words; below it they must share words.
 _NEAR = 0.5
 _VERY_NEAR = 0.65
-_SHARE = 0.3
-_AT_LEAST = 2
-_FEW = 3
-_TURNS = frozenset(running_terms_of("switched replaced migrated left quit sold cancelled stopped instead"))
-# What tells of the same relation counts as so many words.
+_MIN_SHARE = 0.3
+_MIN_WORDS = 2
+_FEW_TERMS = 3
+_CHANGE_WORDS = frozenset(running_terms_of("switched replaced migrated left quit sold cancelled stopped instead"))
+# A word for the same relation counts as much as so many common words.
 _SAME_RELATION = 2
-_TELLING = re.compile(r"\w{3,}")
+_WORD = re.compile(r"\w{3,}")
 _ALL = Filter()
 
 
-class Grounds(NeighbourLookup, Protocol):
-    """What is asked of the store."""
-
-    async def lexical_candidates(
-        self, space: str, terms: Sequence[str], filter: Filter, *, limit: int
-    ) -> list[tuple[int, float]]:
-        """(passage number, weight) of passages that have some of the terms, best first."""
-        ...
-
-
-class Slots(Protocol):
-    """Who knows which statements tell of the same relation of the same thing, however common their words are."""
-
-    def of_same_slot(self, statement: str, *, memory: Memory) -> Sequence[int]:
-        """Passages with statements that have the same slot as one of a memory."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fresh:
-    """A new statement, the passage that it stands in, and whether that says nothing else."""
+class NewStatement:
+    """A new statement, its passage, and whether the passage contains nothing else."""
 
-    spoken: Spoken
+    statement: MemoryStatement
     passage: Passage | None
-    alone: bool
+    is_alone: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A statement of another memory that may be about the same, and its cosine where that is known."""
+    """A statement of another memory that may be about the same subject, and its cosine if known."""
 
     memory: Memory
-    spoken: Spoken
+    statement: MemoryStatement
     cosine: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Hit:
-    """That a passage was found for a new statement, and how near it is."""
+    """A passage that the search found for the new statement of a number."""
 
-    fresh: int
+    number: int
     passage: StoredPassage
     cosine: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
-    """What was found: hits, namesakes, and the memories of both by their ids; `own` are observations of the memory."""
+class CandidateSearch:
+    """The result of a search: hits, memories of the same entity, and the memories of both by id.
+
+    `own` are the numbers of the written memory's own observations among the passages found.
+    """
 
     hits: tuple[_Hit, ...] = ()
     own: frozenset[int] = frozenset()
-    namesakes: tuple[str, ...] = ()
+    same_entity: tuple[str, ...] = ()
     memories: Mapping[str, Memory] = field(default_factory=dict[str, Memory])
 
 
-async def found_around(
-    fresh: Sequence[Fresh], vectors: Mapping[bytes, Vector], *, memory: Memory, store: Grounds, index: Searcher,
-    now: datetime, slots: Slots | None = None,
-) -> Around:  # fmt: skip
-    """What there is around some new statements, whatever the size of the store; less if an index is not there."""
-    space = memory.space
-    looks = [_numbers(one, vectors, space=space, store=store, index=index) for one in fresh]
-    if len(looks) == 1 and not _has_namesakes(memory):
-        found, namesakes = [await looks[0]], list[str]()
+async def search_candidates(
+    new: Sequence[NewStatement], *, written: EmbeddedMemory, source: NeighbourSource, now: datetime
+) -> CandidateSearch:
+    """Search for statements like the new ones; without an index, by words only."""
+    memory, space = written.memory, written.memory.space
+    searches = [_search(statement, written.vectors, space=space, source=source) for statement in new]
+    if len(searches) == 1 and not _is_record(memory):
+        scored, same_entity = [await searches[0]], list[str]()
     else:
-        # Where the store is far away, each look is a journey: what can be asked at once is.
-        found, namesakes = await asyncio.gather(asyncio.gather(*looks), _namesakes(memory, store=store))
-    if slots is not None:
-        found = [_with_same_slot(one, some, memory=memory, slots=slots) for one, some in zip(fresh, found, strict=True)]
-    numbers = list(dict.fromkeys(number for some in found for number, _ in some))
-    passages = {one.id: one for one in (await store.stored_passages(space, numbers) if numbers else [])}
-    sought = [_Sought.of(one.spoken.text) for one in fresh]
+        # All at once: with a remote store each is a round trip.
+        scored, same_entity = await asyncio.gather(asyncio.gather(*searches), _same_entity(memory, source=source))
+    scored = [
+        _with_same_relation(statement, hits, memory=memory, source=source)
+        for statement, hits in zip(new, scored, strict=True)
+    ]
+    numbers = list(dict.fromkeys(number for hits in scored for number, _ in hits))
+    passages = {passage.id: passage for passage in (await source.stored_passages(space, numbers) if numbers else [])}
+    terms = [_StatementTerms.of(statement.statement.text) for statement in new]
     hits = [
-        _Hit(fresh=at, passage=passages[number], cosine=cosine)
-        for at, some in enumerate(found)
-        for number, cosine in some
+        _Hit(number=at, passage=passages[number], cosine=cosine)
+        for at, found in enumerate(scored)
+        for number, cosine in found
         if number in passages and passages[number].memory_id != memory.id
-        # A memory that has nothing to do with it need not be read.
-        if sought[at].is_worth_reading(passages[number], cosine)
+        # An unrelated memory need not be read.
+        if terms[at].is_worth_reading(passages[number], cosine)
     ]
     own = {passage.observation for passage in passages.values() if passage.memory_id == memory.id}
-    ids = list(dict.fromkeys([*(hit.passage.memory_id for hit in hits), *namesakes]))
-    memories = await store.get(space, ids) if ids else {}
-    standing = {one.id: one for one in memories.values() if _stands(one, memory, now=now)}
-    return Around(
+    ids = list(dict.fromkeys([*(hit.passage.memory_id for hit in hits), *same_entity]))
+    memories = await source.get(space, ids) if ids else {}
+    return CandidateSearch(
         hits=tuple(hits),
         own=frozenset(number for number in own if number is not None),
-        namesakes=tuple(namesakes),
-        memories=standing,
+        same_entity=tuple(same_entity),
+        memories={other.id: other for other in memories.values() if _is_comparable(other, memory, now=now)},
     )
 
 
-def candidates_of(around: Around, fresh: Sequence[Fresh], *, now: datetime) -> dict[int, list[Candidate]]:
-    """The statements that each new one is to be compared with, by its number; the nearest first."""
-    found: defaultdict[int, dict[tuple[str, str], Candidate]] = defaultdict(dict)
-    for hit in around.hits:
-        other = around.memories.get(hit.passage.memory_id)
+def select_candidates(
+    search: CandidateSearch, new: Sequence[NewStatement], *, now: datetime
+) -> dict[int, list[Candidate]]:
+    """Return the statements to compare with each new one, by its number, the nearest first."""
+    selected: defaultdict[int, dict[tuple[str, str], Candidate]] = defaultdict(dict)
+    for hit in search.hits:
+        other = search.memories.get(hit.passage.memory_id)
         if other is None:
             continue
-        texts = statements_at(other, hit.passage, now=now)
-        cosine = hit.cosine if len(texts) == 1 and fresh[hit.fresh].alone else None
-        # What the model finds near need share no word, as in a language that is written without spaces.
-        near = (cosine is not None and cosine >= _NEAR) or (
-            len(texts) == 1 and alternative_words(fresh[hit.fresh].spoken.text)
+        written = new[hit.number]
+        texts = statements_in_passage(other, hit.passage, now=now)
+        cosine = hit.cosine if len(texts) == 1 and written.is_alone else None
+        # Texts that the model finds near may share no word, as in a language written without spaces.
+        is_near = (cosine is not None and cosine >= _NEAR) or (
+            len(texts) == 1 and alternative_words(written.statement.text)
         )
-        least = 0 if near else _AT_LEAST
-        for spoken in nearest_in_words(fresh[hit.fresh].spoken, texts, most=_OF_ONE_TEXT, least=least):
-            found[hit.fresh].setdefault((other.id, spoken.text), Candidate(memory=other, spoken=spoken, cosine=cosine))
-    for other in (around.memories[namesake] for namesake in around.namesakes if namesake in around.memories):
-        texts = _latest(other, now=now)
-        for number, one in enumerate(fresh):
-            for spoken in nearest_in_words(one.spoken, texts, most=_OF_NAMESAKE, least=_AT_LEAST):
-                found[number].setdefault((other.id, spoken.text), Candidate(memory=other, spoken=spoken))
-    return {number: list(some.values()) for number, some in found.items()}
+        least = 0 if is_near else _MIN_WORDS
+        for statement in most_words_in_common(written.statement, texts, most=_MAX_OF_PASSAGE, least=least):
+            selected[hit.number].setdefault(
+                (other.id, statement.text), Candidate(memory=other, statement=statement, cosine=cosine)
+            )
+    for other in (search.memories[memory_id] for memory_id in search.same_entity if memory_id in search.memories):
+        texts = _current_statements(other, now=now)
+        for number, written in enumerate(new):
+            for statement in most_words_in_common(
+                written.statement, texts, most=_MAX_OF_SAME_ENTITY, least=_MIN_WORDS
+            ):  # fmt: skip
+                selected[number].setdefault((other.id, statement.text), Candidate(memory=other, statement=statement))
+    return {number: list(candidates.values()) for number, candidates in selected.items()}
 
 
-def nearest_in_words(spoken: Spoken, others: Sequence[Spoken], *, most: int, least: int = 1) -> list[Spoken]:
-    """Of some statements those that have the most words in common with one, at least so many."""
-    words, ways = _telling_words(spoken.text), set(alternative_words(spoken.text) or ())
-    shared: list[tuple[int, Spoken]] = []
+def most_words_in_common(
+    statement: MemoryStatement, others: Sequence[MemoryStatement], *, most: int, least: int = 1
+) -> list[MemoryStatement]:
+    """Return the statements that have the most words in common with one, at least so many."""
+    words, relation_words = _words(statement.text), set(alternative_words(statement.text) or ())
+    shared: list[tuple[int, MemoryStatement]] = []
     for other in others:
-        its = _telling_words(other.text)
-        shared.append((len(words & its) + _SAME_RELATION * (not ways.isdisjoint(its)), other))
+        other_words = _words(other.text)
+        is_same_relation = not relation_words.isdisjoint(other_words)
+        shared.append((len(words & other_words) + _SAME_RELATION * is_same_relation, other))
     best = sorted((pair for pair in shared if pair[0] >= least), key=lambda pair: pair[0], reverse=True)
-    return [one for _, one in best[:most]]
+    return [other for _, other in best[:most]]
 
 
-# One statement is held beside many, and each of those beside several.
+def statements_in_passage(memory: Memory, passage: StoredPassage, *, now: datetime) -> list[MemoryStatement]:
+    """Return the statements in a passage, as its memory is now."""
+    if passage.observation is not None:
+        if passage.observation >= len(memory.observations):
+            return []
+        observation = memory.observations[passage.observation]
+        if not observation.holds(now):
+            return []
+        return [MemoryStatement(text=observation.text, observation=passage.observation)]
+    part = memory.content[passage.start : passage.end]
+    if len(memory.content) > _MAX_CONTENT:
+        return [MemoryStatement(text=text) for text in statements_of(part)]
+    return [MemoryStatement(text=text) for text in statements_of(memory.content) if text in part]
+
+
+# One statement is compared with many, and each of those with several.
 @lru_cache(maxsize=1_024)
-def _telling_words(text: str) -> frozenset[str]:
-    return frozenset(_TELLING.findall(text.casefold()))
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
 
 
-async def _numbers(
-    one: Fresh, vectors: Mapping[bytes, Vector], *, space: str, store: Grounds, index: Searcher
+async def _search(
+    new: NewStatement, vectors: Mapping[bytes, Vector], *, space: str, source: NeighbourSource
 ) -> list[tuple[int, float | None]]:
-    """The passages nearest to a statement: in meaning if it stands alone, else its words say what it is about."""
-    vector = vectors.get(one.passage.hash) if one.passage else None
-    found: list[tuple[int, float | None]] = []
+    """Search by vector if the passage has no other statement, else by words too."""
+    vector = vectors.get(new.passage.hash) if new.passage else None
+    hits: list[tuple[int, float | None]] = []
     if vector is not None:
         try:
-            found += await index.search(space, vector, _ALL, limit=_NEAREST)
+            hits += await source.search(space, vector, _ALL, limit=_NEAREST)
         except (EmbeddingUnavailable, IndexUnavailable):
             vector = None
-    if vector is None or not one.alone:
-        terms = tuple(dict.fromkeys(terms_of(one.spoken.text)))
-        by_words = await store.lexical_candidates(space, terms, _ALL, limit=_NEAREST)
-        found += [(number, None) for number, _ in by_words]
-    # I live in Rome, I moved to Oslo: they have no word in common, and are not near to each other either.
-    if others := alternative_words(one.spoken.text):
-        terms = tuple(dict.fromkeys(terms_of(" ".join(others))))
-        known = {number for number, _ in found}
-        by_relation = await store.lexical_candidates(space, terms, _ALL, limit=_NEAREST)
-        found += [(number, None) for number, _ in by_relation if number not in known]
-    return found
+    if vector is None or not new.is_alone:
+        terms = tuple(dict.fromkeys(terms_of(new.statement.text)))
+        by_words = await source.lexical_candidates(space, terms, _ALL, limit=_NEAREST)
+        hits += [(number, None) for number, _ in by_words]
+    # "I live in Rome" and "I moved to Oslo" share no word, and are not near to each other either.
+    if relation_words := alternative_words(new.statement.text):
+        terms = tuple(dict.fromkeys(terms_of(" ".join(relation_words))))
+        numbers = {number for number, _ in hits}
+        by_relation = await source.lexical_candidates(space, terms, _ALL, limit=_NEAREST)
+        hits += [(number, None) for number, _ in by_relation if number not in numbers]
+    return hits
+
+
+def _with_same_relation(
+    new: NewStatement, hits: list[tuple[int, float | None]], *, memory: Memory, source: NeighbourSource
+) -> list[tuple[int, float | None]]:
+    more = source.same_relation(new.statement.text, memory=memory)
+    if not more:
+        return hits
+    numbers = {number for number, _ in hits}
+    return [*hits, *((number, None) for number in more if number not in numbers)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sought:
-    """The words of a new statement; `others` are those that tell of the same relation, None if it has many values."""
+class _StatementTerms:
+    """The terms of a new statement; `relation` are other words for its relation, None if that has many values."""
 
     terms: frozenset[str]
-    others: frozenset[str] | None
+    relation: frozenset[str] | None
 
     @classmethod
-    def of(cls, text: str) -> "_Sought":
-        others = alternative_words(text)
+    def of(cls, text: str) -> "_StatementTerms":
+        relation_words = alternative_words(text)
         return cls(
             terms=frozenset(running_terms_of(text)),
-            others=None if others is None else frozenset(running_terms_of(" ".join(others))),
+            relation=None if relation_words is None else frozenset(running_terms_of(" ".join(relation_words))),
         )
 
     def is_worth_reading(self, passage: StoredPassage, cosine: float | None) -> bool:
         if cosine is not None and cosine >= _VERY_NEAR:
             return True
-        known = passage.terms.split()
-        # Of a relation with one value the other need share no more than what it is told of.
-        if self.others is not None and not (self.others | self.terms).isdisjoint(known):
+        passage_terms = passage.terms.split()
+        # Two statements of a relation with one value need share no more than a word for it.
+        if self.relation is not None and not (self.relation | self.terms).isdisjoint(passage_terms):
             return True
-        shared = len(self.terms.intersection(known))
-        # Of a few words one that is the same is much; so it is beside a word for a change.
-        is_near = cosine is not None and cosine >= _NEAR and len(self.terms) <= _FEW
-        least = 1 if is_near or not _TURNS.isdisjoint(known) else min(_AT_LEAST, len(self.terms))
-        return shared >= least and shared >= _SHARE * len(self.terms)
+        shared = len(self.terms.intersection(passage_terms))
+        # One common word is enough in a short statement, or beside a word for a change.
+        is_near = cosine is not None and cosine >= _NEAR and len(self.terms) <= _FEW_TERMS
+        is_enough = is_near or not _CHANGE_WORDS.isdisjoint(passage_terms)
+        least = 1 if is_enough else min(_MIN_WORDS, len(self.terms))
+        return shared >= least and shared >= _MIN_SHARE * len(self.terms)
 
 
-def _with_same_slot(
-    one: Fresh, found: Sequence[tuple[int, float | None]], *, memory: Memory, slots: Slots
-) -> list[tuple[int, float | None]]:
-    known = {number for number, _ in found}
-    same = slots.of_same_slot(one.spoken.text, memory=memory)
-    return [*found, *((number, None) for number in same if number not in known)]
-
-
-def _has_namesakes(memory: Memory) -> bool:
+def _is_record(memory: Memory) -> bool:
+    """Check for observations about an entity; a text alone is near to similar texts anyway."""
     return bool(memory.entity and memory.observations)
 
 
-async def _namesakes(memory: Memory, *, store: Grounds) -> list[str]:
-    """The latest memories of the same entity; a text alone is near to what says something of the kind anyway."""
-    if not _has_namesakes(memory):
+async def _same_entity(memory: Memory, *, source: NeighbourSource) -> list[str]:
+    if not _is_record(memory):
         return []
-    found = await store.list_ids(memory.space, Filter(entity=memory.entity), limit=_NAMESAKES)
-    return [one for one in found if one != memory.id]
+    ids = await source.list_ids(memory.space, Filter(entity=memory.entity), limit=_MAX_SAME_ENTITY)
+    return [memory_id for memory_id in ids if memory_id != memory.id]
 
 
-def _stands(other: Memory, memory: Memory, *, now: datetime) -> bool:
-    """Whether a memory still says something, and is not another part of the same text."""
+def _is_comparable(other: Memory, memory: Memory, *, now: datetime) -> bool:
+    """Check that a memory is in force, and is not another record of the same text."""
     ended = [moment for moment in (other.valid_until, other.expires_at) if moment is not None and moment <= now]
     return other.state is State.LIVE and not ended and not (memory.group and other.group == memory.group)
 
 
-def statements_at(other: Memory, passage: StoredPassage, *, now: datetime) -> list[Spoken]:
-    """The statements that a passage holds, as its memory is now."""
-    if passage.observation is not None:
-        if passage.observation >= len(other.observations):
-            return []
-        observation = other.observations[passage.observation]
-        return [Spoken(text=observation.text, observation=passage.observation)] if observation.holds(now) else []
-    if len(other.content) > _LONGEST_CONTENT:
-        return [Spoken(text=statement) for statement in statements_of(other.content[passage.start : passage.end])]
-    part = other.content[passage.start : passage.end]
-    return [Spoken(text=statement) for statement in statements_of(other.content) if statement in part]
-
-
-def _latest(other: Memory, *, now: datetime) -> list[Spoken]:
-    content = other.content if len(other.content) <= _LONGEST_CONTENT else ""
-    first = max(0, len(other.observations) - _LATEST_OBSERVATIONS)
-    observed = enumerate(other.observations[first:], first)
-    return [Spoken(text=statement) for statement in statements_of(content)] + [
-        Spoken(text=one.text, observation=number) for number, one in observed if one.holds(now)
+def _current_statements(memory: Memory, *, now: datetime) -> list[MemoryStatement]:
+    content = memory.content if len(memory.content) <= _MAX_CONTENT else ""
+    first = max(0, len(memory.observations) - _MAX_OBSERVATIONS)
+    latest = enumerate(memory.observations[first:], first)
+    return [MemoryStatement(text=text) for text in statements_of(content)] + [
+        MemoryStatement(text=observation.text, observation=number)
+        for number, observation in latest
+        if observation.holds(now)
     ]

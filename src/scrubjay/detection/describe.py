@@ -1,53 +1,64 @@
-"""Conflicts in words: the statements of memories, each by its key, and the two that a conflict is about."""
+"""Conflicts in words: the statements of memories, their subjects, and the two that a conflict is about.
 
+A conflict stores keys of statements, never their words.
+"""
+
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 
-from scrubjay.detection.subject import thing_of
 from scrubjay.model.conflict import Conflict, ConflictDetails, ConflictSide, statement_key
 from scrubjay.model.memory import Memory, Observation, Source
 from scrubjay.text.claims.compare import SAME, Finding, compare
 from scrubjay.text.claims.normalize import has_no_subject, names_its_subject
 from scrubjay.text.claims.statements import statements_of
 
-__all__ = ["Spoken", "between", "date_of", "of_entity", "source_of", "spoken_in", "tell"]
+__all__ = [
+    "MemoryStatement", "compare_statements", "date_of", "describe", "have_different_subjects", "source_of",
+    "statements_in", "subject_of", "with_subject",
+]  # fmt: skip
 
-_LONGEST_TOLD = 500
+_MAX_QUOTED = 500
+_USER = "user"
+_OWNER_WORDS = frozenset("user me myself owner".split())
+# Words for a sort of record. A record with no other word in its name is about the owner.
+_SORT_WORDS = frozenset(
+    "profile preference preferences settings habits default personal info information details facts notes".split()
+)
+# A record that is only numbered has no subject.
+_NUMBERED = re.compile(r"(?:fact|note|memory|item|entry|observation|learning|info|data|record|log)s?(?: [\da-f]+)*")
+# A name of at least so many words, most of which are in the statement, was made from the statement.
+_SLUG_WORDS = 3
+_MOST_WORDS = 0.6
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
-    """One statement of a memory; `observation` is the number of the one that it is, None in the content."""
+class MemoryStatement:
+    """One statement of a memory; `observation` is its number among the observations, None in the content."""
 
     text: str
     observation: int | None = None
 
     @property
     def key(self) -> str:
-        """What it is known by without its words."""
+        """The digest that a conflict stores instead of the words."""
         return statement_key(self.text)
 
 
-def between(
-    memory: Memory, statement: str, other: Memory, against: str, *, cosine: float | None = None, same: float = SAME
-) -> Finding | None:
-    """What a statement of one memory is to one of another; one that does not say of whom it is, is of the entity."""
-    if has_no_subject(statement) != has_no_subject(against):
-        statement, against = of_entity(statement, memory, beside=against), of_entity(against, other, beside=statement)
-    return compare(statement, against, cosine=cosine, same=same)
-
-
-def tell(conflict: Conflict, memory: Memory, other: Memory) -> ConflictDetails | None:
-    """A conflict with the words of both ends; None when they are not there any more."""
+def describe(conflict: Conflict, memory: Memory, other: Memory) -> ConflictDetails | None:
+    """Return a conflict with the words of both sides; None if a statement is gone."""
     if other.trunk == memory.id and not conflict.statement and not conflict.against:
-        ours, theirs = _lines(memory, other)
+        ours, theirs = _branch_sides(memory, other)
     else:
-        ours, theirs = _side(memory, conflict.statement), _side(other, conflict.against)
+        ours, theirs = _statement_side(memory, conflict.statement), _statement_side(other, conflict.against)
     if ours is None or theirs is None:
         return None
-    whole = not (conflict.statement and conflict.against)
-    found = None if whole else between(memory, ours.statement, other, theirs.statement)
+    is_whole = not (conflict.statement and conflict.against)
+    finding = None if is_whole else compare_statements(memory, ours.statement, other, theirs.statement)
     return ConflictDetails(
         id=conflict.id,
         type=conflict.type,
@@ -56,7 +67,7 @@ def tell(conflict: Conflict, memory: Memory, other: Memory) -> ConflictDetails |
         status=conflict.status,
         memory=ours,
         other=theirs,
-        differs=found.differs if found else (),
+        differs=finding.differs if finding else (),
         detected_at=conflict.detected_at,
         strategy=conflict.strategy,
         notes=conflict.notes,
@@ -66,51 +77,94 @@ def tell(conflict: Conflict, memory: Memory, other: Memory) -> ConflictDetails |
     )
 
 
-def spoken_in(memory: Memory) -> Iterator[Spoken]:
-    """All statements of a memory, the content's first; of the observations also those that hold no more."""
-    yield from (Spoken(text=statement) for statement in statements_of(memory.content))
-    yield from (Spoken(text=one.text, observation=number) for number, one in enumerate(memory.observations))
+def compare_statements(
+    memory: Memory, statement: str, other: Memory, against: str, *, cosine: float | None = None, same: float = SAME
+) -> Finding | None:
+    """Compare statements of two memories; add the memory's subject where only one of them names its own."""
+    if has_no_subject(statement) != has_no_subject(against):
+        statement, against = (
+            with_subject(statement, memory, other=against), with_subject(against, other, other=statement),
+        )  # fmt: skip
+    return compare(statement, against, cosine=cosine, same=same)
 
 
-def of_entity(statement: str, memory: Memory, *, beside: str = "") -> str:
-    """A statement with its subject: one that does not say of whom it is, is of what the memory is about."""
-    thing = thing_of(memory)
-    if not thing or not has_no_subject(statement) or (not memory.entity and names_its_subject(statement)):
+def statements_in(memory: Memory) -> Iterator[MemoryStatement]:
+    """Return all statements of a memory, the content's first, also observations that no longer hold."""
+    yield from (MemoryStatement(text=text) for text in statements_of(memory.content))
+    yield from (
+        MemoryStatement(text=observation.text, observation=number)
+        for number, observation in enumerate(memory.observations)
+    )
+
+
+def source_of(memory: Memory, observation: Observation | None) -> Source:
+    """Return the source of an observation, or of the content."""
+    return observation.source if observation and observation.source else memory.source
+
+
+def date_of(memory: Memory, observation: Observation | None) -> datetime:
+    """Return the date of an observation, or of the content."""
+    if observation is None or observation.recorded_at == memory.created_at:
+        return memory.date
+    return (observation.source.at if observation.source else None) or observation.recorded_at
+
+
+def subject_of(memory: Memory) -> str:
+    """Return the subject of a memory: its entity, or its name if it consists of observations only."""
+    if memory.entity or memory.content.strip() or not memory.observations:
+        return memory.entity
+    words = _words(memory.name)
+    if _NUMBERED.fullmatch(" ".join(words)):
+        return ""
+    return _USER if _is_owner(words) else " ".join(_distinctive(words)).title()
+
+
+def with_subject(statement: str, memory: Memory, *, other: str = "") -> str:
+    """Put the memory's subject before a statement that names none; `other` is the one it is compared with."""
+    subject = subject_of(memory)
+    if not subject or not has_no_subject(statement) or (not memory.entity and names_its_subject(statement)):
         return statement
-    # Who has two names is mostly called by one of them.
-    first = beside.split()[:1]
-    name = first[0] if first and first[0].casefold() in thing.casefold().split() else thing
+    # A person with two names is mostly called by one of them.
+    first = other.split()[:1]
+    name = first[0] if first and first[0].casefold() in subject.casefold().split() else subject
     return f"{name} {statement[:1].lower()}{statement[1:]}"
 
 
-def _side(memory: Memory, key: str) -> ConflictSide | None:
+def have_different_subjects(memory: Memory, statement: str, other: Memory, against: str) -> bool:
+    """Check whether two statements are about the subjects of their records, and these differ."""
+    if memory.id == other.id or not subject_of(memory) or not subject_of(other) or _may_be_one(memory, other):
+        return False
+    return _is_about_record(memory, statement) or _is_about_record(other, against)
+
+
+def _statement_side(memory: Memory, key: str) -> ConflictSide | None:
     if not key:
-        return _told(memory, _summary(memory))
-    found = next((one for one in spoken_in(memory) if one.key == key), None)
-    if found is None:
+        return _side(memory, _summary(memory))
+    statement = next((statement for statement in statements_in(memory) if statement.key == key), None)
+    if statement is None:
         return None
-    observation = None if found.observation is None else memory.observations[found.observation]
-    return _told(memory, found.text, observation=observation)
+    observation = None if statement.observation is None else memory.observations[statement.observation]
+    return _side(memory, statement.text, observation=observation)
 
 
-def _lines(memory: Memory, other: Memory) -> tuple[ConflictSide, ConflictSide]:
-    """Two lines of one memory: of long texts what the other one has not."""
-    ours, theirs = memory.content.splitlines(), other.content.splitlines()
-    if max(len(memory.content), len(other.content)) <= _LONGEST_TOLD or ours == theirs:
-        return _line(memory, _summary(memory)), _line(other, _summary(other))
-    own = [
-        _shortened("\n".join(one for one in side if one.strip() and one not in set(rest)))
-        for side, rest in ((ours, theirs), (theirs, ours))
-    ]
-    return _line(memory, own[0] or _summary(memory)), _line(other, own[1] or _summary(other))
+def _branch_sides(memory: Memory, branch: Memory) -> tuple[ConflictSide, ConflictSide]:
+    """Return a memory and its branch; of long texts only the lines that the other one lacks."""
+    ours, theirs = memory.content.splitlines(), branch.content.splitlines()
+    texts = ["", ""]
+    if max(len(memory.content), len(branch.content)) > _MAX_QUOTED and ours != theirs:
+        texts = [
+            _shorten("\n".join(line for line in lines if line.strip() and line not in set(others)))
+            for lines, others in ((ours, theirs), (theirs, ours))
+        ]
+    # Both have one creation date: the last change tells which is newer, here as in the strategies.
+    first, second = (
+        replace(_side(record, text or _summary(record)), date=record.updated_at)
+        for record, text in zip((memory, branch), texts, strict=True)
+    )
+    return first, second
 
 
-def _line(memory: Memory, statement: str) -> ConflictSide:
-    # Both began with the same version: what tells them apart is when each was changed last, as for who settles it.
-    return replace(_told(memory, statement), date=memory.updated_at)
-
-
-def _told(memory: Memory, statement: str, *, observation: Observation | None = None) -> ConflictSide:
+def _side(memory: Memory, statement: str, *, observation: Observation | None = None) -> ConflictSide:
     source = source_of(memory, observation)
     return ConflictSide(
         id=memory.id,
@@ -123,22 +177,41 @@ def _told(memory: Memory, statement: str, *, observation: Observation | None = N
     )
 
 
-def source_of(memory: Memory, observation: Observation | None) -> Source:
-    """Where a statement comes from."""
-    return observation.source if observation and observation.source else memory.source
-
-
-def date_of(memory: Memory, observation: Observation | None) -> datetime:
-    """When a statement was said."""
-    if observation is None or observation.recorded_at == memory.created_at:
-        return memory.date
-    return (observation.source.at if observation.source else None) or observation.recorded_at
-
-
 def _summary(memory: Memory) -> str:
     text = memory.content or "; ".join(observation.text for observation in memory.observations[:20]) or memory.label
-    return _shortened(text)
+    return _shorten(text)
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_TOLD else f"{text[:_LONGEST_TOLD]}\u2026"
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}\u2026"
+
+
+def _may_be_one(memory: Memory, other: Memory) -> bool:
+    """Check by their names whether two records may share a subject: sarah and sarah-chen, user and marc-the-user."""
+    words, other_words = (_words(record.entity or record.name) for record in (memory, other))
+    names, other_names = set(_distinctive(words)), set(_distinctive(other_words))
+    if names and other_names:
+        return names <= other_names or other_names <= names
+    return _is_owner(words) and _is_owner(other_words)
+
+
+def _is_about_record(memory: Memory, statement: str) -> bool:
+    if names_its_subject(statement):
+        return False
+    # A note that is named after its own words has no other subject.
+    words, said = _words(memory.name), set(_words(statement))
+    return not (len(words) >= _SLUG_WORDS and sum(word in said for word in words) >= _MOST_WORDS * len(words))
+
+
+def _is_owner(words: tuple[str, ...]) -> bool:
+    return not _OWNER_WORDS.isdisjoint(words) or bool(words and not _distinctive(words))
+
+
+def _distinctive(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of a name that distinguish one subject from another."""
+    return tuple(word for word in words if word not in _OWNER_WORDS | _SORT_WORDS and not _YEAR.fullmatch(word))
+
+
+@lru_cache(maxsize=1_024)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(text.casefold()))

@@ -1,272 +1,248 @@
-"""What is stored and says the same, more, or something else of what is written."""
+"""Conflict detection: compare the new statements of a memory with stored ones."""
 
-import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from scrubjay.detection.advice import Word, advise, says_one_thing
+from scrubjay.detection.advice import RankedStatement, advise, is_one_statement
 from scrubjay.detection.candidates import (
     Candidate,
-    Fresh,
-    Grounds,
-    Slots,
-    candidates_of,
-    found_around,
-    nearest_in_words,
+    NewStatement,
+    most_words_in_common,
+    search_candidates,
+    select_candidates,
 )
-from scrubjay.detection.describe import Spoken, between, date_of, source_of
-from scrubjay.detection.limits import PendingCollections, bearable
-from scrubjay.detection.neighbours import Searcher
-from scrubjay.detection.subject import are_of_others
-from scrubjay.model.conflict import PENDING_COLLECTION, SETTLED_COLLECTION, Conflict, ConflictType, Strategy
-from scrubjay.model.document import Document
+from scrubjay.detection.describe import (
+    MemoryStatement,
+    compare_statements,
+    date_of,
+    have_different_subjects,
+    source_of,
+)
+from scrubjay.detection.neighbours import EmbeddedMemory, NeighbourSource
+from scrubjay.model.change import Origin
+from scrubjay.model.conflict import Conflict, ConflictType, Strategy
 from scrubjay.model.memory import Memory, State
-from scrubjay.model.passage import Passage, Vector
-from scrubjay.ports import Profile
+from scrubjay.model.passage import Passage
 from scrubjay.text.claims.compare import Finding, compare_lists, overlap_ratio
 from scrubjay.text.claims.reading import parse_statement
 from scrubjay.text.claims.statements import statements_of
 
-__all__ = ["detect", "says_more", "unsettled"]
+__all__ = ["count_exceeds", "detect"]
 
-# So many new statements are looked up, and so many conflicts told: who writes more at once, writes a document.
-_MOST_FRESH = 8
-_MOST_CONFLICTS = 10
-# A longer content is read so far.
-_LONGEST_CONTENT = 20_000
-_LONGEST_STATEMENT = 2_000
-# Of a memory's own observations the latest, and of those the nearest in words.
-_OWN = 200
-_NEAREST_OWN = 4
+# A write with more new statements is a document; a job compares the rest.
+_MAX_NEW = 8
+_MAX_CONFLICTS = 10
+_MAX_CONTENT = 20_000
+_MAX_STATEMENT = 2_000
+# Of a memory's own observations the latest are compared, and of those the nearest in words.
+_MAX_OWN = 200
+_MAX_OWN_COMPARED = 4
 # Longer lists of observations are not compared as a whole.
-_LONGEST_LIST = 10_000
-_TELLING_OVERLAP = 2
-# How much surer than the gate, which never merges what differs, one must be to call two statements the same.
-_SURER = 0.08
-_GRAVITY = (ConflictType.CONTRADICTION, ConflictType.DUPLICATE, ConflictType.UPDATE)
+_MAX_LIST = 10_000
+_MIN_OVERLAP = 2
+# The gate never merges statements that differ; detection does not look at that, so it asks for more similarity.
+_SAME_MARGIN = 0.08
+_SEVERITY = (ConflictType.CONTRADICTION, ConflictType.DUPLICATE, ConflictType.UPDATE)
 
 
 async def detect(
-    memory: Memory,
-    passages: Sequence[Passage],
-    vectors: Mapping[bytes, Vector],
-    *,
-    before: Memory | None,
-    store: Grounds,
-    index: Searcher,
-    profile: Profile | None,
-    now: datetime,
-    agent: str = "",
-    slots: Slots | None = None,
+    written: EmbeddedMemory, *, before: Memory | None = None, source: NeighbourSource, origin: Origin
 ) -> tuple[Conflict, ...]:
-    """The conflicts of a memory that is being written; of one that was there `before`, those of what is new in it."""
+    """Return the conflicts of a memory that is being written; with `before`, of its new statements only."""
+    memory, now = written.memory, origin.at
     if memory.state is not State.LIVE or (memory.valid_until is not None and memory.valid_until <= now):
         return ()
-    fresh = list(islice(_fresh(memory, passages, before=before, now=now), _MOST_FRESH))
-    if not fresh:
+    new = list(islice(_new_statements(memory, written.passages, before=before, now=now), _MAX_NEW))
+    if not new:
         return ()
-    around = await found_around(fresh, vectors, memory=memory, store=store, index=index, now=now, slots=slots)
-    looked = candidates_of(around, fresh, now=now)
-    bench = _Bench(memory=memory, same=profile.same + _SURER if profile else 1.0, now=now, agent=agent)
-    found = list(bench.wholes(around.memories.values(), namesakes=frozenset(around.namesakes)))
-    twins = {conflict.other for conflict in found}
-    for number, one in enumerate(fresh):
-        found += bench.against(one.spoken, looked.get(number, []), twins=twins)
-    # The index knows the memory as it was before.
+    search = await search_candidates(new, written=written, source=source, now=now)
+    candidates = select_candidates(search, new, now=now)
+    same = written.profile.same + _SAME_MARGIN if written.profile else 1.0
+    comparison = _Comparison(memory=memory, same=same, origin=origin)
+    conflicts = list(comparison.with_lists(search.memories.values(), same_entity=frozenset(search.same_entity)))
+    twins = {conflict.other for conflict in conflicts}
+    for number, statement in enumerate(new):
+        conflicts += comparison.with_candidates(statement.statement, candidates.get(number, []), twins=twins)
+    # The index has the memory as it was before.
     near = (
-        [before.observations[number].text for number in around.own if number < len(before.observations)]
+        [before.observations[number].text for number in search.own if number < len(before.observations)]
         if before
         else []
     )
-    found += bench.within([one.spoken for one in fresh], near=near)
-    return _gravest(found)
+    conflicts += comparison.within_memory([statement.statement for statement in new], near=near)
+    return _most_severe(conflicts)
 
 
-def says_more(
-    memory: Memory, passages: Sequence[Passage], *, before: Memory | None, now: datetime, than: int = _MOST_FRESH
+def count_exceeds(
+    most: int = _MAX_NEW, *, memory: Memory, passages: Sequence[Passage], before: Memory | None, now: datetime
 ) -> bool:
-    """Whether more is new in a memory than so much; `detect` looks at no more than that."""
-    return next(islice(_fresh(memory, passages, before=before, now=now), than, None), None) is not None
+    """Check whether a memory has more new statements than so many; by default, than `detect` compares."""
+    return next(islice(_new_statements(memory, passages, before=before, now=now), most, None), None) is not None
 
 
-async def unsettled(
-    conflicts: Sequence[Conflict], *, documents: PendingCollections, space: str
-) -> tuple[Conflict, ...]:
-    """Those of some conflicts that nobody has heard of, neither waiting nor settled before; of one statement a few.
-
-    What was superseded and is said again is a new matter: both would hold.
-    """
-    if not conflicts:
-        return ()
-    known = await asyncio.gather(
-        *(
-            documents.document(space, collection, conflict.id)
-            for conflict in conflicts
-            for collection in (PENDING_COLLECTION, SETTLED_COLLECTION)
-        )
-    )
-    fresh = [one for at, one in enumerate(conflicts) if known[2 * at] is None and not _silences(known[2 * at + 1])]
-    return await bearable(fresh, documents=documents, space=space)
-
-
-def _silences(settled: Document | None) -> bool:
-    return settled is not None and Conflict.from_document(settled).strategy is not Strategy.SUPERSEDE
-
-
-def _fresh(
+def _new_statements(
     memory: Memory, passages: Sequence[Passage], *, before: Memory | None, now: datetime
-) -> Iterator[Fresh]:  # fmt: skip
-    """The statements that are new, those of the content first; of many observations the last are the newest."""
-    known = set[str]()
+) -> Iterator[NewStatement]:
+    """Return the new statements, the content's first; of many observations the last are the newest."""
+    existing = set[str]()
     if before is not None:
-        known.update(one.text for one in before.current_observations(now))
-        known.update(statements_of(before.content[:_LONGEST_CONTENT]))
+        existing.update(observation.text for observation in before.current_observations(now))
+        existing.update(statements_of(before.content[:_MAX_CONTENT]))
     by_observation = {passage.observation: passage for passage in passages if passage.start == 0}
-    content = statements_of(memory.content[:_LONGEST_CONTENT])
+    content = statements_of(memory.content[:_MAX_CONTENT])
     for text in content:
-        if text not in known and len(text) <= _LONGEST_STATEMENT:
+        if text not in existing and len(text) <= _MAX_STATEMENT:
             passage = next(
-                (passage for passage in passages if passage.observation is None and _holds(memory, passage, text)), None
+                (
+                    passage
+                    for passage in passages
+                    if passage.observation is None and text[:200] in memory.content[passage.start : passage.end]
+                ),
+                None,
             )
-            yield Fresh(spoken=Spoken(text=text), passage=passage, alone=len(content) == 1)
+            yield NewStatement(statement=MemoryStatement(text=text), passage=passage, is_alone=len(content) == 1)
     order = range(len(memory.observations))
     for number in order if before is None else reversed(order):
         observation = memory.observations[number]
-        if observation.holds(now) and observation.text not in known:
-            spoken = Spoken(text=observation.text, observation=number)
-            yield Fresh(spoken=spoken, passage=by_observation.get(number), alone=True)
-
-
-def _holds(memory: Memory, passage: Passage, text: str) -> bool:
-    return text[:200] in memory.content[passage.start : passage.end]
+        if observation.holds(now) and observation.text not in existing:
+            statement = MemoryStatement(text=observation.text, observation=number)
+            yield NewStatement(statement=statement, passage=by_observation.get(number), is_alone=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Bench:
-    """Compares a memory's statements with those of others."""
+class _Comparison:
+    """Compares the statements of one memory with those of others; `same` is the similarity of equal statements."""
 
     memory: Memory
     same: float
-    now: datetime
-    agent: str
+    origin: Origin
 
-    def wholes(self, others: Iterable[Memory], *, namesakes: frozenset[str]) -> Iterator[Conflict]:
-        """The memories whose observations are much the same."""
-        mine = [one.text for one in self.memory.current_observations(self.now)]
+    def with_lists(self, others: Iterable[Memory], *, same_entity: frozenset[str]) -> Iterator[Conflict]:
+        """Return a conflict for each memory whose observations are much the same."""
+        mine = [observation.text for observation in self.memory.current_observations(self.origin.at)]
         for other in others:
-            theirs = [one.text for one in other.current_observations(self.now)]
-            if not mine or not theirs or max(len(mine), len(theirs)) > _LONGEST_LIST or _strangers(self.memory, other):
+            theirs = [observation.text for observation in other.current_observations(self.origin.at)]
+            longest = max(len(mine), len(theirs))
+            if not mine or not theirs or longest > _MAX_LIST or _are_unrelated(self.memory, other):
                 continue
-            found = compare_lists(mine, theirs)
-            enough = (
-                other.id in namesakes or overlap_ratio(mine, theirs) * max(len(mine), len(theirs)) >= _TELLING_OVERLAP
-            )
-            if found and enough:
-                yield self._conflict(found, other)
+            finding = compare_lists(mine, theirs)
+            is_enough = other.id in same_entity or overlap_ratio(mine, theirs) * longest >= _MIN_OVERLAP
+            if finding and is_enough:
+                yield self._conflict(finding, other)
 
-    def against(self, spoken: Spoken, candidates: Sequence[Candidate], *, twins: set[str]) -> Iterator[Conflict]:
-        """What one statement is to those of other memories: of each memory the gravest."""
-        gravest: dict[str, tuple[Finding, Candidate]] = {}
-        for one in candidates:
-            found = between(
-                self.memory, spoken.text, one.memory, one.spoken.text, cosine=one.cosine, same=self.same
+    def with_candidates(
+        self, statement: MemoryStatement, candidates: Sequence[Candidate], *, twins: set[str]
+    ) -> Iterator[Conflict]:
+        """Return the conflicts of one statement, the most severe of each other memory."""
+        worst: dict[str, tuple[Finding, Candidate]] = {}
+        for candidate in candidates:
+            finding = compare_statements(
+                self.memory, statement.text, candidate.memory, candidate.statement.text, cosine=candidate.cosine,
+                same=self.same,
             )  # fmt: skip
-            if found is None or not self._tells(found, spoken, one, twins=twins):
+            if finding is None or not self._is_relevant(finding, statement, candidate, twins=twins):
                 continue
-            known = gravest.get(one.memory.id)
-            if known is None or _gravity(found) < _gravity(known[0]):
-                gravest[one.memory.id] = (found, one)
-        for found, one in gravest.values():
-            yield self._conflict(found, one.memory, spoken=spoken, against=one.spoken)
+            previous = worst.get(candidate.memory.id)
+            if previous is None or _severity(finding) < _severity(previous[0]):
+                worst[candidate.memory.id] = (finding, candidate)
+        for finding, candidate in worst.values():
+            yield self._conflict(finding, candidate.memory, statement=statement, against=candidate.statement)
 
-    def within(self, fresh: Sequence[Spoken], *, near: Collection[str]) -> Iterator[Conflict]:
-        """What the memory itself says otherwise: an observation beside its latest, those near it and its content."""
-        first = len(self.memory.observations) - _OWN
+    def within_memory(self, new: Sequence[MemoryStatement], *, near: Collection[str]) -> Iterator[Conflict]:
+        """Return contradictions of the memory with its content, its latest observations, and those in `near`."""
+        first = len(self.memory.observations) - _MAX_OWN
         own = [
-            Spoken(text=one.text, observation=number)
-            for number, one in enumerate(self.memory.observations)
-            if one.holds(self.now) and (number >= first or one.text in near)
+            MemoryStatement(text=observation.text, observation=number)
+            for number, observation in enumerate(self.memory.observations)
+            if observation.holds(self.origin.at) and (number >= first or observation.text in near)
         ]
-        content = [Spoken(text=statement) for statement in statements_of(self.memory.content[:_LONGEST_CONTENT])]
-        done = set[frozenset[str]]()
-        for spoken in fresh:
-            others = [one for one in own if one.text != spoken.text]
-            # The sentences of one text go together as they stand.
-            others += content if spoken.observation is not None else []
-            for other in nearest_in_words(spoken, others, most=_NEAREST_OWN):
-                pair = frozenset((spoken.text, other.text))
-                if pair in done:
+        content = [MemoryStatement(text=text) for text in statements_of(self.memory.content[:_MAX_CONTENT])]
+        compared = set[frozenset[str]]()
+        for statement in new:
+            others = [other for other in own if other.text != statement.text]
+            # The sentences of one text are not compared with each other.
+            others += content if statement.observation is not None else []
+            for other in most_words_in_common(statement, others, most=_MAX_OWN_COMPARED):
+                pair = frozenset((statement.text, other.text))
+                if pair in compared:
                     continue
-                done.add(pair)
-                found = between(self.memory, spoken.text, self.memory, other.text)
-                if found is not None and found.type is ConflictType.CONTRADICTION:
-                    yield self._conflict(found, self.memory, spoken=spoken, against=other)
+                compared.add(pair)
+                finding = compare_statements(self.memory, statement.text, self.memory, other.text)
+                if finding is not None and finding.type is ConflictType.CONTRADICTION:
+                    yield self._conflict(finding, self.memory, statement=statement, against=other)
 
-    def _tells(self, found: Finding, spoken: Spoken, one: Candidate, *, twins: set[str]) -> bool:
-        """Whether a finding is worth telling, by what else is known of the two."""
-        contradicts = found.type is ConflictType.CONTRADICTION
-        if not contradicts and one.memory.id in twins:
+    def _is_relevant(
+        self, finding: Finding, statement: MemoryStatement, candidate: Candidate, *, twins: set[str]
+    ) -> bool:
+        other = candidate.memory
+        is_contradiction = finding.type is ConflictType.CONTRADICTION
+        if not is_contradiction and other.id in twins:
             return False
-        if not _strangers(self.memory, one.memory):
-            return not are_of_others(self.memory, spoken.text, one.memory, one.spoken.text)
-        # Of two entities each may be so; unless the statements say themselves whom they are about.
-        named = all(parse_statement(text).names_another for text in (spoken.text, one.spoken.text))
-        return contradicts and named and _same_place(self.memory, one.memory)
+        if not _are_unrelated(self.memory, other):
+            return not have_different_subjects(self.memory, statement.text, other, candidate.statement.text)
+        # Two entities may differ, unless the statements themselves name whom they are about.
+        is_named = all(parse_statement(text).names_another for text in (statement.text, candidate.statement.text))
+        return is_contradiction and is_named and _share_place(self.memory, other)
 
     def _conflict(
-        self, found: Finding, other: Memory, *, spoken: Spoken | None = None, against: Spoken | None = None
+        self,
+        finding: Finding,
+        other: Memory,
+        *,
+        statement: MemoryStatement | None = None,
+        against: MemoryStatement | None = None,
     ) -> Conflict:
-        return Conflict(
-            space=self.memory.space,
-            type=found.type,
-            memory=self.memory.id,
-            other=other.id,
-            confidence=found.confidence,
-            suggested=self._advised(found, other, spoken, against),
-            detected_at=self.now,
-            statement=spoken.key if spoken else "",
-            against=against.key if against else "",
-            detected_by=self.agent,
-        )
-
-    def _advised(self, found: Finding, other: Memory, spoken: Spoken | None, against: Spoken | None) -> Strategy:
-        """What `auto` would do now; what it would leave to people had better stay as it is until they decide."""
-        newer, older = _word(self.memory, spoken), _word(other, against)
+        newer, older = _rank(self.memory, statement), _rank(other, against)
         if older.date > newer.date:
             newer, older = older, newer
         advice = advise(
-            found.type, confidence=found.confidence, suggested=found.suggested, newer=newer, older=older
-        )  # fmt: skip
-        return advice.strategy or Strategy.IGNORE
+            finding.type, confidence=finding.confidence, suggested=finding.suggested, newer=newer, older=older
+        )
+        return Conflict(
+            space=self.memory.space,
+            type=finding.type,
+            memory=self.memory.id,
+            other=other.id,
+            confidence=finding.confidence,
+            # A conflict that `auto` leaves to a person stays as it is until then.
+            suggested=advice.strategy or Strategy.IGNORE,
+            detected_at=self.origin.at,
+            statement=statement.key if statement else "",
+            against=against.key if against else "",
+            detected_by=self.origin.agent,
+        )
 
 
-def _word(memory: Memory, spoken: Spoken | None) -> Word:
-    observation = None if spoken is None or spoken.observation is None else memory.observations[spoken.observation]
-    return Word(
-        memory=memory, trust=source_of(memory, observation).trust, date=date_of(memory, observation),
-        alone=spoken is None or says_one_thing(memory),
-    )  # fmt: skip
+def _rank(memory: Memory, statement: MemoryStatement | None) -> RankedStatement:
+    number = statement.observation if statement else None
+    observation = None if number is None else memory.observations[number]
+    return RankedStatement(
+        memory=memory,
+        trust=source_of(memory, observation).trust,
+        date=date_of(memory, observation),
+        is_all=statement is None or is_one_statement(memory),
+    )
 
 
-def _strangers(memory: Memory, other: Memory) -> bool:
-    """Whether two memories are about different things, by what is known of them."""
-    return not _agree(memory.entity, other.entity) or not _same_place(memory, other)
+def _are_unrelated(memory: Memory, other: Memory) -> bool:
+    """Check whether two memories have different entities, projects or scopes."""
+    return not _agree(memory.entity, other.entity) or not _share_place(memory, other)
 
 
-def _same_place(memory: Memory, other: Memory) -> bool:
+def _share_place(memory: Memory, other: Memory) -> bool:
     return _agree(memory.project, other.project) and _agree(memory.scope, other.scope)
 
 
-def _agree(one: str, other: str) -> bool:
-    return not one or not other or one.casefold() == other.casefold()
+def _agree(value: str, other: str) -> bool:
+    return not value or not other or value.casefold() == other.casefold()
 
 
-def _gravity(found: Finding | Conflict) -> tuple[int, float]:
-    return _GRAVITY.index(found.type), -found.confidence
+def _severity(finding: Finding | Conflict) -> tuple[int, float]:
+    return _SEVERITY.index(finding.type), -finding.confidence
 
 
-def _gravest(found: Sequence[Conflict]) -> tuple[Conflict, ...]:
-    distinct = {one.id: one for one in sorted(found, key=_gravity, reverse=True)}
-    return tuple(sorted(distinct.values(), key=_gravity)[:_MOST_CONFLICTS])
+def _most_severe(conflicts: Sequence[Conflict]) -> tuple[Conflict, ...]:
+    distinct = {conflict.id: conflict for conflict in sorted(conflicts, key=_severity, reverse=True)}
+    return tuple(sorted(distinct.values(), key=_severity)[:_MAX_CONFLICTS])

@@ -1,8 +1,8 @@
-"""What is stored near a text that is being written: the passages most like its own, and those of its session."""
+"""The stored memories near a text that is being written: by meaning, and by session."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -14,171 +14,233 @@ from scrubjay.model.memory import Memory
 from scrubjay.model.passage import Passage, StoredPassage, Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.timestamps import to_micros
+from scrubjay.ports import PassageSearcher, Profile, RecordStore
 from scrubjay.text.passages import text_of
 
-__all__ = ["NearbyPassage", "NeighbourLookup", "NeighbourSet", "Searcher", "look_up"]
+__all__ = ["MAX_COMPARED", "EmbeddedMemory", "NearbyMemory", "NeighbourSource", "ReadCache", "find_neighbours"]
 
-_NEAREST = 8
-# Of a session so many memories, the latest, and of all that is compared so many passages.
-_LATEST = 8
-_MOST_PASSAGES = 64
 # A longer text is a document: it is not compared as a whole.
-MOST_COMPARED = 12
+MAX_COMPARED = 12
+_NEAREST = 8
+_MAX_SESSION_MEMORIES = 8
+_MAX_PASSAGES = 64
 _ALL = Filter()
+_Scored = list[tuple[int, float]]
 
 
-class Searcher(Protocol):
-    """Finds passages by meaning."""
+class NeighbourSource(Protocol):
+    """The reads that conflict detection needs: of a store with its index, or of a whole space in memory."""
 
-    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
-        """(passage number, cosine), best first."""
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> _Scored:
+        """Return (passage number, cosine), best first."""
         ...
 
+    async def lexical_candidates(self, space: str, terms: Sequence[str], filter: Filter, *, limit: int) -> _Scored:
+        """Return (passage number, weight) of passages that have some of the terms, best first."""
+        ...
 
-class NeighbourLookup(Protocol):
-    """What is asked of the store."""
+    async def stored_passages(self, space: str, ids: Sequence[int]) -> list[StoredPassage]:
+        """Return passages by number."""
+        ...
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
-        """The memories that exist, by id."""
+        """Return the memories that exist, by id."""
         ...
 
-    async def list_ids(self, space: str, filter: Filter, *, limit: int, after: str | None = None) -> list[str]:
-        """Ids that pass a filter, most recently updated first."""
+    async def list_ids(self, space: str, filter: Filter, *, limit: int) -> list[str]:
+        """Return the ids that pass a filter, most recently updated first."""
         ...
 
-    async def passage_numbers(self, space: str, memory_ids: Sequence[str]) -> list[int]:
-        """The numbers of all passages of some memories."""
-        ...
-
-    async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
-        """Passages by number."""
-        ...
-
-    async def vectors(self, space: str, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """Stored vectors by text hash."""
+    def same_relation(self, statement: str, *, memory: Memory) -> Sequence[int]:
+        """Return the passages known to state the same relation of the same subject, however common their words."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NeighbourSet:
-    """Where is looked: a space, its store and index, and the model whose vectors they have; none, and words decide."""
+class ReadCache:
+    """Store and index as one write reads them: the gate and the conflict check ask for the same neighbours.
 
-    space: str
-    store: NeighbourLookup
-    index: Searcher
-    model: str
+    It never expires. Use a new one for each attempt.
+    """
+
+    store: RecordStore
+    index: PassageSearcher
+    _searches: dict[tuple[str, bytes, int], asyncio.Future[_Scored]] = field(
+        default_factory=dict[tuple[str, bytes, int], "asyncio.Future[_Scored]"], init=False
+    )
+    _memories: dict[str, Memory | None] = field(default_factory=dict[str, Memory | None], init=False)
+    _passages: dict[int, StoredPassage | None] = field(default_factory=dict[int, StoredPassage | None], init=False)
+
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> _Scored:
+        """Return (passage number, cosine), best first; search the whole space once for each vector."""
+        if filter != _ALL:
+            return await self.index.search(space, vector, filter, limit=limit)
+        key = space, vector.tobytes(), limit
+        if key not in self._searches:
+            self._searches[key] = asyncio.ensure_future(self.index.search(space, vector, filter, limit=limit))
+        return list(await self._searches[key])
+
+    async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
+        """Return the memories that exist, by id; read each once."""
+        missing = [memory_id for memory_id in ids if memory_id not in self._memories]
+        if missing:
+            self._memories.update(dict.fromkeys(missing) | await self.store.get(space, missing))
+        return {memory_id: memory for memory_id in ids if (memory := self._memories.get(memory_id)) is not None}
+
+    async def stored_passages(self, space: str, ids: Sequence[int]) -> list[StoredPassage]:
+        """Return passages by number; read each once."""
+        missing = [number for number in ids if number not in self._passages]
+        if missing:
+            read = await self.store.stored_passages(space, missing)
+            self._passages.update(dict.fromkeys(missing) | {passage.id: passage for passage in read})
+        return [passage for number in dict.fromkeys(ids) if (passage := self._passages.get(number)) is not None]
+
+    async def list_ids(self, space: str, filter: Filter, *, limit: int) -> list[str]:
+        """Return the ids that pass a filter, most recently updated first."""
+        return await self.store.list_ids(space, filter, limit=limit)
+
+    async def lexical_candidates(self, space: str, terms: Sequence[str], filter: Filter, *, limit: int) -> _Scored:
+        """Return (passage number, weight) of passages that have some of the terms, best first."""
+        return await self.store.lexical_candidates(space, terms, filter, limit=limit)
+
+    def same_relation(self, statement: str, *, memory: Memory) -> Sequence[int]:
+        """Return nothing: a store has no index of relations."""
+        del statement, memory
+        return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NearbyPassage:
-    """A memory near the text that is written, and the cosine of each of its passages with each of that text's."""
+class EmbeddedMemory:
+    """A memory that is being written: its passages, their vectors by hash, and the profile of the model.
+
+    Without a model, `profile` is None. `vectors` may lack some that the store has.
+    """
 
     memory: Memory
-    of_session: bool
+    passages: Sequence[Passage]
+    vectors: Mapping[bytes, Vector] = field(default_factory=dict[bytes, Vector])
+    profile: Profile | None = None
+
+    @property
+    def model(self) -> str:
+        """The name of the model, or nothing."""
+        return self.profile.model if self.profile else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearbyMemory:
+    """A memory near the written text, and the cosine of each of its passages with each of that text's."""
+
+    memory: Memory
+    is_of_session: bool
     texts: tuple[str, ...] = ()
-    # One row for each passage of the text, one column for each of `texts`.
+    # One row for each passage of the written text, one column for each of `texts`.
     cosines: tuple[tuple[float, ...], ...] = ()
 
 
-async def look_up(
-    passages: Sequence[Passage],
-    vectors: Mapping[bytes, Vector],
+async def find_neighbours(
+    written: EmbeddedMemory,
     *,
-    around: NeighbourSet,
+    cache: ReadCache,
     session: str,
     since: datetime | None,
-    worth: Callable[[float], bool],
-) -> tuple[list[NearbyPassage], str]:
-    """The memories near some passages, those of the session first and the latest of them foremost; and what failed.
+    is_relevant: Callable[[float], bool],
+) -> tuple[list[NearbyMemory], str]:
+    """Return the memories near a written one, those of the session first, and the reason if the search failed.
 
-    `since` is None when nothing but the session counts. Of what the index finds only that is read whose cosine is
-    `worth` it; all of the session is.
+    With `since` None only the session counts. `is_relevant` decides by the cosine which search hits are read.
     """
-    space, store = around.space, around.store
-    own = await _own_vectors(passages, vectors, around=around)
-    # Where the store is far away, each look is a journey: what can be asked at once is.
-    (numbers, problem), of_session = await asyncio.gather(
-        _nearest(own, around=around, since=since, worth=worth), _of_session(session, around=around)
+    space, passages = written.memory.space, written.passages
+    own = await _own_vectors(written, cache=cache)
+    # Both at once: with a remote store each is a round trip.
+    (numbers, problem), session_ids = await asyncio.gather(
+        _search(own, space=space, cache=cache, since=since, is_relevant=is_relevant),
+        _session_memories(session, space=space, cache=cache),
     )
-    found = await store.stored_passages(space, numbers) if numbers else []
+    stored = await cache.stored_passages(space, numbers) if numbers else []
     if since is not None:
-        found = [one for one in found if one.date >= to_micros(since)]
-    ids = list(dict.fromkeys((*of_session, *(one.memory_id for one in found))))
+        stored = [passage for passage in stored if passage.date >= to_micros(since)]
+    ids = list(dict.fromkeys((*session_ids, *(passage.memory_id for passage in stored))))
     if not ids:
         return [], problem
-    if of_session or len(passages) > 1:
+    if session_ids or len(passages) > 1:
         # Of these all passages count, not only the nearest.
-        wanted = of_session if len(passages) == 1 else ids
-        known = {one.id for one in found}
-        more = [
-            number for number in (await store.passage_numbers(space, wanted))[:_MOST_PASSAGES] if number not in known
-        ]
-        found += await store.stored_passages(space, more) if more else []
-    hashes = [one.hash for one in found] if own else []
-    stored, memories = await asyncio.gather(store.vectors(space, around.model, hashes), store.get(space, ids))
+        read = {passage.id for passage in stored}
+        candidates = await cache.store.passage_numbers(space, session_ids if len(passages) == 1 else ids)
+        more = [number for number in candidates[:_MAX_PASSAGES] if number not in read]
+        stored += await cache.stored_passages(space, more) if more else []
+    hashes = [passage.hash for passage in stored] if own else []
+    vectors, memories = await asyncio.gather(
+        cache.store.vectors(space, written.model, hashes), cache.get(space, ids)
+    )  # fmt: skip
     return [
-        _nearby(memories[id_], [each for each in found if each.memory_id == id_], own, stored, id_ in of_session)
-        for id_ in ids
-        if id_ in memories
+        _compare(
+            memories[memory_id],
+            [passage for passage in stored if passage.memory_id == memory_id],
+            own=own,
+            vectors=vectors,
+            is_of_session=memory_id in session_ids,
+        )
+        for memory_id in ids
+        if memory_id in memories
     ], problem
 
 
-async def _own_vectors(
-    passages: Sequence[Passage], vectors: Mapping[bytes, Vector], *, around: NeighbourSet
-) -> list[Vector]:
-    """The vectors of the text itself, of which the store may have some; none if one is missing."""
-    if not around.model:
+async def _own_vectors(written: EmbeddedMemory, *, cache: ReadCache) -> list[Vector]:
+    """Return the vectors of the written text, some of which the store may have; none if one is missing."""
+    if not written.model:
         return []
-    hashes = [passage.hash for passage in passages[: MOST_COMPARED + 1]]
-    missing = [hash_ for hash_ in hashes if hash_ not in vectors]
-    known = await around.store.vectors(around.space, around.model, missing) if missing else {}
-    found = {**known, **vectors}
-    return [found[hash_] for hash_ in hashes] if all(hash_ in found for hash_ in hashes) else []
+    hashes = [passage.hash for passage in written.passages[: MAX_COMPARED + 1]]
+    missing = [digest for digest in hashes if digest not in written.vectors]
+    stored = await cache.store.vectors(written.memory.space, written.model, missing) if missing else {}
+    vectors = {**stored, **written.vectors}
+    return [vectors[digest] for digest in hashes] if all(digest in vectors for digest in hashes) else []
 
 
-async def _of_session(session: str, *, around: NeighbourSet) -> list[str]:
-    return await around.store.list_ids(around.space, Filter(session=session), limit=_LATEST) if session else []
+async def _session_memories(session: str, *, space: str, cache: ReadCache) -> list[str]:
+    return await cache.list_ids(space, Filter(session=session), limit=_MAX_SESSION_MEMORIES) if session else []
 
 
-async def _nearest(
-    own: Sequence[Vector], *, around: NeighbourSet, since: datetime | None, worth: Callable[[float], bool]
+async def _search(
+    own: Sequence[Vector], *, space: str, cache: ReadCache, since: datetime | None, is_relevant: Callable[[float], bool]
 ) -> tuple[list[int], str]:
     if not own or since is None:
         return [], ""
-    index, space = around.index, around.space
     try:
         with telemetry.stage("write.similar"):
-            # The same is asked by who looks for conflicts. What is older is left out when it is read.
-            found = await index.search(space, own[0], _ALL, limit=_NEAREST)
-            if len(found) == _NEAREST and worth(found[-1][1]):
-                # There are more that are worth it, and some of these may be too old.
-                found = await index.search(space, own[0], Filter(since=since), limit=_NEAREST)
+            # The conflict check makes the same search, so that the cache answers one of them. Older hits are dropped
+            # after they are read.
+            hits = await cache.search(space, own[0], _ALL, limit=_NEAREST)
+            if len(hits) == _NEAREST and is_relevant(hits[-1][1]):
+                # There are more relevant passages, and some of these may be too old.
+                hits = await cache.search(space, own[0], Filter(since=since), limit=_NEAREST)
     except (EmbeddingUnavailable, IndexUnavailable) as error:
-        return [], f"what is similar could not be looked for: {error.message}"
-    return [number for number, cosine in found if worth(cosine)], ""
+        return [], f"similar memories could not be searched for: {error.message}"
+    return [number for number, cosine in hits if is_relevant(cosine)], ""
 
 
-def _nearby(
+def _compare(
     memory: Memory,
     passages: Sequence[StoredPassage],
+    *,
     own: Sequence[Vector],
-    stored: Mapping[bytes, Vector],
-    of_session: bool,
-) -> NearbyPassage:
-    embedded = [passage for passage in passages if passage.hash in stored and _fits(passage, memory)]
+    vectors: Mapping[bytes, Vector],
+    is_of_session: bool,
+) -> NearbyMemory:
+    embedded = [passage for passage in passages if passage.hash in vectors and _is_current(passage, memory)]
     if not embedded:
-        return NearbyPassage(memory=memory, of_session=of_session)
-    cosines = np.stack(list(own)) @ np.stack([stored[one.hash] for one in embedded]).T
-    return NearbyPassage(
+        return NearbyMemory(memory=memory, is_of_session=is_of_session)
+    cosines = np.stack(list(own)) @ np.stack([vectors[passage.hash] for passage in embedded]).T
+    return NearbyMemory(
         memory=memory,
-        of_session=of_session,
-        texts=tuple(text_of(memory, one.observation, one.start, one.end) for one in embedded),
+        is_of_session=is_of_session,
+        texts=tuple(text_of(memory, passage.observation, passage.start, passage.end) for passage in embedded),
         cosines=tuple(tuple(map(float, row)) for row in cosines),
     )
 
 
-def _fits(passage: StoredPassage, memory: Memory) -> bool:
-    """Whether a passage is still one of its memory, which may have been revised in this moment."""
+def _is_current(passage: StoredPassage, memory: Memory) -> bool:
+    """Check that a passage still belongs to its memory, which may have been revised since."""
     if passage.observation is None:
         return passage.end <= len(memory.content)
     return passage.observation < len(memory.observations)

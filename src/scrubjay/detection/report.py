@@ -1,89 +1,153 @@
-"""What is written may not go with what is stored: the caller is told, and it is filed for whoever decides."""
+"""The conflicts of one write: which of them are new, how the caller sees them, and how they are stored."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Self
 
 from scrubjay import telemetry
-from scrubjay.detection.candidates import Grounds
-from scrubjay.detection.describe import tell
-from scrubjay.detection.detect import detect, says_more, unsettled
-from scrubjay.detection.neighbours import Searcher
+from scrubjay.detection.describe import describe
+from scrubjay.detection.detect import count_exceeds, detect
+from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache
 from scrubjay.model.change import Origin
-from scrubjay.model.conflict import Conflict, ConflictDetails
+from scrubjay.model.conflict import (
+    PENDING_COLLECTION,
+    SETTLED_COLLECTION,
+    Conflict,
+    ConflictDetails,
+    ConflictType,
+    Strategy,
+    parse_conflict,
+)
 from scrubjay.model.document import Document
 from scrubjay.model.job import CONFLICTS, Job
 from scrubjay.model.memory import Memory, State
-from scrubjay.model.passage import Passage, Vector
 from scrubjay.model.rules import Rules
-from scrubjay.ports import Profile, RecordStore
+from scrubjay.ports import RecordStore
+
+__all__ = ["ConflictReport", "drop_known", "find_conflicts", "later_check"]
+
+# Of one statement no more conflicts wait at a time, lest it flood the list.
+_MAX_PENDING = 10
+_MAX_READ = 2_000
+
+# A memory and the key of one of its statements.
+_End = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictReport:
-    """The conflicts of one write, as they are kept and as they are told; what was not looked at is left to `jobs`."""
+    """The conflicts of one write, their details in the same order, and jobs for statements not compared yet."""
 
     conflicts: tuple[Conflict, ...] = ()
-    told: tuple[ConflictDetails, ...] = ()
+    details: tuple[ConflictDetails, ...] = ()
     jobs: tuple[Job, ...] = ()
 
     def documents(self, *, at: datetime) -> tuple[Document, ...]:
-        """What goes into the commit."""
+        """Return the documents that belong into the commit."""
         return (*(conflict.document(at=at) for conflict in self.conflicts), *(job.document(at=at) for job in self.jobs))
 
-    def within(self, owner: Memory) -> Self:
-        """The same for the memory of which what was written became a part."""
-        pairs = [pair for pair in zip(self.conflicts, self.told, strict=True) if pair[0].other != owner.id]
-        moved = [replace(conflict, memory=owner.id) for conflict, _ in pairs]
+    def contradicts(self, memory: Memory) -> bool:
+        """Check whether the write contradicts a memory."""
+        return any(
+            conflict.other == memory.id and conflict.type is ConflictType.CONTRADICTION for conflict in self.conflicts
+        )
+
+    def moved_to(self, target: Memory) -> Self:
+        """Return the report of a write that was merged into a memory: that one has the conflicts."""
+        pairs = [
+            (conflict, details)
+            for conflict, details in zip(self.conflicts, self.details, strict=True)
+            if conflict.other != target.id
+        ]
+        conflicts = [replace(conflict, memory=target.id) for conflict, _ in pairs]
         return replace(
             self,
-            conflicts=tuple(moved),
-            told=tuple(
-                replace(one, id=conflict.id, memory=replace(one.memory, id=owner.id, name=owner.name))
-                for conflict, (_, one) in zip(moved, pairs, strict=True)
+            conflicts=tuple(conflicts),
+            details=tuple(
+                replace(details, id=conflict.id, memory=replace(details.memory, id=target.id, name=target.name))
+                for conflict, (_, details) in zip(conflicts, pairs, strict=True)
             ),
-            jobs=tuple(replace(job, about={"memory_id": owner.id}) for job in self.jobs),
+            jobs=tuple(replace(job, about={"memory_id": target.id}) for job in self.jobs),
         )
 
 
-async def look_for(
-    memory: Memory,
-    passages: Sequence[Passage],
-    vectors: Mapping[bytes, Vector],
-    *,
-    before: Memory | None = None,
-    rules: Rules,
-    origin: Origin,
-    profile: Profile | None,
-    store: RecordStore,
-    index: Searcher,
-    grounds: Grounds | None = None,
+async def find_conflicts(
+    written: EmbeddedMemory, *, before: Memory | None = None, rules: Rules, origin: Origin, cache: ReadCache
 ) -> ConflictReport:
-    """What a memory that is about to be stored does not go with; of one that was there `before`, what is new in it.
-
-    `grounds`: what is stored, as other stages of the same write have read it.
-    """
+    """Find the conflicts of a memory that is about to be stored; with `before`, of its new statements only."""
+    memory = written.memory
     if rules.conflicts == "off" or memory.state is not State.LIVE:
         return ConflictReport()
     with telemetry.stage("write.conflicts"):
-        found = await detect(
-            memory, passages, vectors, before=before, store=grounds or store, index=index, profile=profile,
-            now=origin.at, agent=origin.agent,
-        )  # fmt: skip
-        fresh = await unsettled(found, documents=store, space=memory.space)
-        ids = [one.other for one in fresh if one.other != memory.id]
-        others = await (grounds or store).get(memory.space, ids) if ids else {}
-    told = [(one, tell(one, memory, others.get(one.other, memory))) for one in fresh]
-    telemetry.count("conflicts", len(told), event="found")
+        detected = await detect(written, before=before, source=cache, origin=origin)
+        new = await drop_known(detected, space=memory.space, store=cache.store)
+        ids = [conflict.other for conflict in new if conflict.other != memory.id]
+        others = await cache.get(memory.space, ids) if ids else {}
+    described = [(conflict, describe(conflict, memory, others.get(conflict.other, memory))) for conflict in new]
+    telemetry.count("conflicts", len(described), event="found")
+    has_more = count_exceeds(memory=memory, passages=written.passages, before=before, now=origin.at)
     return ConflictReport(
-        conflicts=tuple(one for one, words in told if words is not None),
-        told=tuple(words for _, words in told if words is not None),
-        jobs=left_for_later(memory, origin) if says_more(memory, passages, before=before, now=origin.at) else (),
+        conflicts=tuple(conflict for conflict, details in described if details is not None),
+        details=tuple(details for _, details in described if details is not None),
+        jobs=(later_check(memory, origin),) if has_more else (),
     )
 
 
-def left_for_later(memory: Memory, origin: Origin, *, after: timedelta = timedelta()) -> tuple[Job, ...]:
-    """All that a memory says is looked at when there is time."""
-    due = origin.at + after
-    return (Job(space=memory.space, kind=CONFLICTS, about={"memory_id": memory.id}, created_at=origin.at, due=due),)
+def later_check(memory: Memory, origin: Origin, *, delay: timedelta = timedelta()) -> Job:
+    """Return the job that compares all statements of a memory."""
+    due = origin.at + delay
+    return Job(space=memory.space, kind=CONFLICTS, about={"memory_id": memory.id}, created_at=origin.at, due=due)
+
+
+async def drop_known(conflicts: Sequence[Conflict], *, space: str, store: RecordStore) -> tuple[Conflict, ...]:
+    """Return the conflicts that neither wait nor were settled before, a limited number for each statement.
+
+    A superseded statement that is written again makes a new conflict: both would be in force.
+    """
+    if not conflicts:
+        return ()
+    documents = await asyncio.gather(
+        *(
+            store.document(space, collection, conflict.id)
+            for conflict in conflicts
+            for collection in (PENDING_COLLECTION, SETTLED_COLLECTION)
+        )
+    )
+    new = [
+        conflict
+        for conflict, pending, settled in zip(conflicts, documents[::2], documents[1::2], strict=True)
+        if pending is None and (settled is None or Conflict.from_document(settled).strategy is Strategy.SUPERSEDE)
+    ]
+    return await _limit_pending(new, space=space, store=store)
+
+
+async def _limit_pending(conflicts: Sequence[Conflict], *, space: str, store: RecordStore) -> tuple[Conflict, ...]:
+    """Return the first conflicts, as many as each statement may have waiting."""
+    if not conflicts:
+        return ()
+    ids = list(dict.fromkeys(end for conflict in conflicts for end in (conflict.memory, conflict.other)))
+    documents = await store.documents_about(space, PENDING_COLLECTION, ids, limit=_MAX_READ)
+    pending = [conflict for document in documents if (conflict := parse_conflict(document)) is not None]
+    totals = Counter(end for conflict in (*pending, *conflicts) for end in _ends(conflict))
+    if max(totals.values()) <= _MAX_PENDING:
+        return tuple(conflicts)
+    # A conflict about a memory in the trash, say, does not count.
+    ends = dict.fromkeys(end for conflict in pending for end in (conflict.memory, conflict.other))
+    memories = await store.get(space, list(ends))
+    live = {memory.id for memory in memories.values() if memory.state is State.LIVE}
+    counts = Counter(
+        end for conflict in pending if {conflict.memory, conflict.other} <= live for end in _ends(conflict)
+    )
+    accepted: list[Conflict] = []
+    for conflict in conflicts:
+        if all(counts[end] < _MAX_PENDING for end in _ends(conflict)):
+            counts.update(_ends(conflict))
+            accepted.append(conflict)
+    return tuple(accepted)
+
+
+def _ends(conflict: Conflict) -> tuple[_End, _End]:
+    return (conflict.memory, conflict.statement), (conflict.other, conflict.against)

@@ -19,10 +19,9 @@ from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling.access_log import AccessLog
 from scrubjay.recalling.answer_cache import AnswerCache
 from scrubjay.recalling.text_cache import TextCaches
-from scrubjay.writing import pipeline
-from scrubjay.writing.in_flight import InFlightWrites
+from scrubjay.writing.context import InFlightWrites, WriteContext, WriteOutcome
 from scrubjay.writing.recheck import ConflictChecker
-from scrubjay.writing.screen import label
+from scrubjay.writing.screen import redact_label
 
 
 class EngineIndex(Protocol):
@@ -105,17 +104,17 @@ class Dependencies:
         await self.store.close()
 
     @property
-    def _write_context(self) -> pipeline.WriteContext:
-        return pipeline.WriteContext(
+    def _write_context(self) -> WriteContext:
+        return WriteContext(
             store=self.store, embedder=self.embedder, limits=self.limits, index=self.index, rules=self.default_rules,
             in_flight=self.in_flight, has_llm=self.llm is not None, defers=self.is_staffed,
         )  # fmt: skip
 
     @property
     def _conflict_checker(self) -> ConflictChecker:
-        return self._write_context.conflict_checker
+        return ConflictChecker(self._write_context)
 
-    async def _hand_on(self, kept: pipeline.WriteOutcome) -> None:
+    async def _hand_on(self, kept: WriteOutcome) -> None:
         """Leave to the workshop what a write leaves for later."""
         if kept.jobs and self.job_runner is not None:
             await self.job_runner.take(kept.jobs, waits=kept.waits)
@@ -132,4 +131,4 @@ class Dependencies:
         )  # fmt: skip
 
     def _origin(self, who: Caller) -> Origin:
-        return Origin(at=self.clock.now(), run=label(who.run) or new_id(), agent=label(who.agent))
+        return Origin(at=self.clock.now(), run=redact_label(who.run) or new_id(), agent=redact_label(who.agent))

@@ -15,7 +15,7 @@ from scrubjay.model.transfer import Imported, Lines
 from scrubjay.ports import Progress
 from scrubjay.transfer.export import export_lines
 from scrubjay.transfer.import_ import import_lines
-from scrubjay.writing.screen import label
+from scrubjay.writing.screen import redact_label
 
 
 class ImportExport(Dependencies):
@@ -28,7 +28,8 @@ class ImportExport(Dependencies):
         return KnowledgeGraph(
             context=self._write_context, text_caches=self.text_caches, clock=self.clock, space=who.space,
             origin=self._origin(who),
-            source=Source(method=method, agent=label(who.agent)), settled=self.index.after_commit, project=project,
+            source=Source(method=method, agent=redact_label(who.agent)), settled=self.index.after_commit,
+            project=project,
         )  # fmt: skip
 
     def export(self, *, who: Caller, format: str = FORMATS[0], progress: Progress | None = None) -> AsyncIterator[str]:

@@ -14,7 +14,7 @@ from scrubjay.recalling import fulltext
 from scrubjay.recalling import pipeline as recalling
 from scrubjay.recalling import read as reading
 from scrubjay.writing import delete, pipeline, relate, revise
-from scrubjay.writing.batch import Together, write_together
+from scrubjay.writing.batch import Batch, write_batch
 
 
 class Memories(Dependencies):
@@ -70,11 +70,11 @@ class Memories(Dependencies):
         await self.index.after_commit()
         return done
 
-    async def write_together(
-        self, batch: Together, *, who: Caller, embed: bool = True
+    async def write_batch(
+        self, batch: Batch, *, who: Caller, embed: bool = True
     ) -> tuple[ConflictDetails, ...]:  # fmt: skip
         """Several writes at once, all of them or none; nothing is merged, and nothing weighed."""
-        told = await write_together(
+        told = await write_batch(
             batch, space=who.space, origin=self._origin(who), context=self._write_context, embed=embed
         )
         await self.index.after_commit()

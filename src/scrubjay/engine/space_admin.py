@@ -20,7 +20,7 @@ class SpaceAdmin(Dependencies):
 
     async def rules(self, *, who: Caller) -> Rules:
         """What becomes of what is written into a space."""
-        return (await ruling.effective_rules_of(who.space, default=self.default_rules, documents=self.store)).rules
+        return (await ruling.load_rules(who.space, default=self.default_rules, documents=self.store)).rules
 
     async def set_rules(self, changes: Mapping[str, Json], *, who: Caller) -> Rules:
         """Change rules of a space; null gives one back to the default."""

@@ -17,7 +17,7 @@ from scrubjay.versions import history as history_of
 from scrubjay.versions import undo as undoing
 from scrubjay.versions.merge_branch import merge_branch
 from scrubjay.versions.revert import revert
-from scrubjay.writing.screen import label
+from scrubjay.writing.screen import redact_label
 
 
 class Versions(Dependencies):
@@ -108,7 +108,7 @@ class Versions(Dependencies):
         """Take back the last run of this agent, or a named one."""
         origin = replace(self._origin(who), run=new_id())
         done = await undoing.undo(
-            run=label(require_text(run, field="run")), agent=origin.agent, space=who.space, origin=origin,
+            run=redact_label(require_text(run, field="run")), agent=origin.agent, space=who.space, origin=origin,
             store=self.store, key=idempotency_key,
         )  # fmt: skip
         await reopen(done, space=who.space, store=self.store)
@@ -117,5 +117,5 @@ class Versions(Dependencies):
 
     async def outcome(self, runs: Sequence[str], *, who: Caller) -> dict[str, bool]:
         """Of each run, whether it has changed anything: for callers whose answer was lost."""
-        found = {run: await self.store.run(who.space, label(require_text(run, field="run"))) for run in runs}
+        found = {run: await self.store.run(who.space, redact_label(require_text(run, field="run"))) for run in runs}
         return {run: changes is not None for run, changes in found.items()}

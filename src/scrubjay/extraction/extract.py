@@ -16,7 +16,7 @@ from scrubjay.model.change import Origin
 from scrubjay.model.checks import require_text
 from scrubjay.model.fact import Extracted, Fact, StoredFact
 from scrubjay.ports import Llm, Progress
-from scrubjay.writing.pipeline import WriteContext
+from scrubjay.writing.context import WriteContext
 from scrubjay.writing.validate import label
 
 __all__ = ["METHODS", "extract"]

@@ -10,8 +10,9 @@ from scrubjay.model.draft import Draft
 from scrubjay.model.fact import Fact, StoredFact
 from scrubjay.model.memory import Flag, Method, Source, State
 from scrubjay.model.query import Filter
-from scrubjay.writing.pipeline import WriteContext, WriteOutcome, remember
-from scrubjay.writing.prefetch import MOST_AHEAD, ahead
+from scrubjay.writing.context import WriteContext, WriteOutcome
+from scrubjay.writing.pipeline import remember
+from scrubjay.writing.prefetch import MAX_PREFETCHED, prefetch_vectors
 
 __all__ = ["FactStore", "HandOn"]
 
@@ -37,10 +38,10 @@ class FactStore:
     async def store(self, facts: Sequence[Fact], *, session: str, told: Callable[[int], None]) -> list[StoredFact]:
         """Store what a conversation says; `told` hears how many are done."""
         stored: list[StoredFact] = []
-        for first in range(0, len(facts), MOST_AHEAD):
-            some = facts[first : first + MOST_AHEAD]
+        for first in range(0, len(facts), MAX_PREFETCHED):
+            some = facts[first : first + MAX_PREFETCHED]
             drafts = [self._draft(fact, session) for fact in some]
-            async with ahead(drafts, space=self.space, origin=self.origin, context=self.context) as context:
+            async with prefetch_vectors(drafts, space=self.space, origin=self.origin, context=self.context) as context:
                 for fact, draft in zip(some, drafts, strict=True):
                     same = _key(fact.subject, fact.statement)
                     known = (await self._merged_in(session)).get(same) or await self._known(fact)

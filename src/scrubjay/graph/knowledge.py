@@ -18,12 +18,12 @@ from scrubjay.model.memory import Source
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Clock
 from scrubjay.recalling.text_cache import TextCaches
-from scrubjay.writing.batch import Together, write_together
+from scrubjay.writing.batch import Batch, write_batch
+from scrubjay.writing.context import WriteContext
 from scrubjay.writing.deny import require_allowed
-from scrubjay.writing.pipeline import WriteContext
 from scrubjay.writing.review import require_no_review
-from scrubjay.writing.rules import effective_rules_of
-from scrubjay.writing.screen import clean
+from scrubjay.writing.rules import load_rules
+from scrubjay.writing.screen import redact_text
 
 T = TypeVar("T")
 # Whoever was faster has made progress; so many of them in a row are a crowd.
@@ -101,7 +101,7 @@ class KnowledgeGraph:
 
     async def require_allowed(self, entities: Sequence[Entity], links: Sequence[Link]) -> None:
         """Raise what `create_entities` and `create_relations` would, before anything of it is stored."""
-        rules = (await effective_rules_of(self.space, default=self.context.rules, documents=self.context.store)).rules
+        rules = (await load_rules(self.space, default=self.context.rules, documents=self.context.store)).rules
         drafts = [_draft(entity.name, entity.type, *entity.observations) for entity in entities]
         drafts += [_draft(link.source, link.type, link.target) for link in links]
         # There may be very many.
@@ -112,22 +112,22 @@ class KnowledgeGraph:
 
         Raises WrongState where it would have to wait for a yes, and InvalidInput where a rule says never.
         """
-        rules = (await effective_rules_of(self.space, default=self.context.rules, documents=self.context.store)).rules
+        rules = (await load_rules(self.space, default=self.context.rules, documents=self.context.store)).rules
         self._check(drafts, rules)
-        return partial(clean, rules=rules)
+        return partial(redact_text, rules=rules)
 
     def _check(self, drafts: Iterable[Draft], rules: Rules) -> None:
         require_no_review(Draft(text="", source=self.source), rules=rules)
         for draft in drafts:
             require_allowed(draft, rules=rules)
 
-    async def _write(self, plan: Callable[[Nodes], Awaitable[tuple[Together, T]]]) -> T:
+    async def _write(self, plan: Callable[[Nodes], Awaitable[tuple[Batch, T]]]) -> T:
         """Look, work out what is to be written, and write it; again when somebody else was faster."""
         for attempt in range(_TRIES):
             batch, answer = await plan(self._nodes())
             origin = replace(self.origin, at=self.clock.now())
             try:
-                await write_together(batch, space=self.space, origin=origin, context=self.context, embed=self.embed)
+                await write_batch(batch, space=self.space, origin=origin, context=self.context, embed=self.embed)
             except (StaleVersion, NameTaken):
                 if attempt == _TRIES - 1:
                     raise
@@ -144,5 +144,5 @@ def _draft(name: str, kind: str, *texts: str) -> Draft:
     return Draft(text="", name=name, kind=kind, observations=texts)
 
 
-async def _alone(plan: Awaitable[Together]) -> tuple[Together, None]:
+async def _alone(plan: Awaitable[Batch]) -> tuple[Batch, None]:
     return await plan, None

@@ -10,7 +10,7 @@ from scrubjay.graph.nodes import Nodes, by_name
 from scrubjay.model.memory import Memory, Source, State
 from scrubjay.model.relation import Relation
 from scrubjay.ports import Edge
-from scrubjay.writing.batch import New, Together
+from scrubjay.writing.batch import Batch, NewMemory
 
 Texts = tuple[str, Sequence[str]]
 """The name of an entity, and observations to add to it or to take from it."""
@@ -18,28 +18,28 @@ Texts = tuple[str, Sequence[str]]
 
 async def create_entities(
     entities: Sequence[Entity], *, nodes: Nodes, source: Source, project: str
-) -> tuple[Together, list[Entity]]:
+) -> tuple[Batch, list[Entity]]:
     """Entities whose names are free, once each; relations that mention them become theirs."""
     known = await nodes.live(entity.name for entity in entities)
     fresh: dict[str, Entity] = {}
     for one in entities:
         if one.name not in known:
             fresh.setdefault(one.name, one)
-    new = {name: New(draft=draft_of(one, source=source, project=project)) for name, one in fresh.items()}
+    new = {name: NewMemory(draft=draft_of(one, source=source, project=project)) for name, one in fresh.items()}
     mentions = await nodes.mentions() if new else {}
     successors = {memory_id: new[name].id for memory_id, name in mentions.items() if name in new}
     edges = moved(await nodes.relations(list(successors)), successors)
-    return Together(new=tuple(new.values()), edges=edges), list(fresh.values())
+    return Batch(new=tuple(new.values()), edges=edges), list(fresh.values())
 
 
-async def create_relations(links: Sequence[Link], *, nodes: Nodes, source: Source) -> tuple[Together, list[Link]]:
+async def create_relations(links: Sequence[Link], *, nodes: Nodes, source: Source) -> tuple[Batch, list[Link]]:
     """Relations that are not there yet; ends that nobody has created are mentioned."""
     ends = await _ends([name for link in links for name in (link.source, link.target)], nodes=nodes)
     sources = [memory_id for link in links for memory_id in ends[link.source]]
     known = {relation.key for relation in await nodes.relations(sources)}
     fresh = [fromkey for fromkey in dict.fromkeys(links) if known.isdisjoint(_keys(fromkey, ends))]
     mentions = {
-        name: New(draft=mention_of(name, source=source), state=State.ARCHIVED)
+        name: NewMemory(draft=mention_of(name, source=source), state=State.ARCHIVED)
         for one in fresh
         for name in (one.source, one.target)
         if not ends[name]
@@ -52,14 +52,12 @@ async def create_relations(links: Sequence[Link], *, nodes: Nodes, source: Sourc
         )
         for at, one in enumerate(fresh)
     ]
-    return Together(
-        new=tuple(mentions.values()), edges=tuple(Edge(relation=edge, present=True) for edge in edges)
-    ), fresh
+    return Batch(new=tuple(mentions.values()), edges=tuple(Edge(relation=edge, present=True) for edge in edges)), fresh
 
 
 async def add_observations(
     additions: Sequence[Texts], *, nodes: Nodes, source: Source
-) -> tuple[Together, list[Texts]]:  # fmt: skip
+) -> tuple[Batch, list[Texts]]:  # fmt: skip
     """What each entity gets that it has not; an entity that nobody knows is an error."""
     memories = await _memories([name for name, _ in additions], nodes=nodes)
     after = {name: list(entity_of(memory).observations) for name, memory in memories.items()}
@@ -74,19 +72,19 @@ async def add_observations(
     return _edited(memories, after, source=source), added
 
 
-async def delete_entities(names: Sequence[str], *, nodes: Nodes) -> Together:
+async def delete_entities(names: Sequence[str], *, nodes: Nodes) -> Batch:
     """Entities go to the trash, and with them every relation that names them."""
     ends = await _ends(names, nodes=nodes)
     ids = [memory_id for found in ends.values() for memory_id in found]
     relations = await nodes.relations(ids)
-    return Together(
+    return Batch(
         trashed=tuple(await nodes.memories(ids)),
         edges=tuple(Edge(relation=relation, present=False) for relation in relations),
         message="deleted from the knowledge graph",
     )
 
 
-async def delete_observations(deletions: Sequence[Texts], *, nodes: Nodes) -> Together:
+async def delete_observations(deletions: Sequence[Texts], *, nodes: Nodes) -> Batch:
     """Every observation that is equal to one of the given goes; entities that nobody knows are passed over."""
     memories = await _memories([name for name, _ in deletions], nodes=nodes)
     after = {name: list(entity_of(memory).observations) for name, memory in memories.items()}
@@ -96,14 +94,12 @@ async def delete_observations(deletions: Sequence[Texts], *, nodes: Nodes) -> To
     return _edited(memories, after)
 
 
-async def delete_relations(links: Sequence[Link], *, nodes: Nodes) -> Together:
+async def delete_relations(links: Sequence[Link], *, nodes: Nodes) -> Batch:
     """Relations that are there go; the others are passed over."""
     ends = await _ends([name for link in links for name in (link.source, link.target)], nodes=nodes)
     gone = {key for link in links for key in _keys(link, ends)}
     relations = await nodes.relations([source for source, _, _ in gone])
-    return Together(
-        edges=tuple(Edge(relation=relation, present=False) for relation in relations if relation.key in gone)
-    )
+    return Batch(edges=tuple(Edge(relation=relation, present=False) for relation in relations if relation.key in gone))
 
 
 async def _ends(names: Sequence[str], *, nodes: Nodes) -> dict[str, list[str]]:
@@ -144,11 +140,11 @@ def moved(relations: Sequence[Relation], successors: Mapping[str, str]) -> tuple
 
 def _edited(
     memories: Mapping[str, Memory], after: Mapping[str, Sequence[str]], *, source: Source | None = None
-) -> Together:
+) -> Batch:
     """The edits after which entities have these observations; what is new is the word of a source."""
     edits = [
         (memory, replace(edit_to(memory, after[name]), source=source))
         for name, memory in memories.items()
         if tuple(after[name]) != entity_of(memory).observations
     ]
-    return Together(edits=tuple(edits))
+    return Batch(edits=tuple(edits))

@@ -20,11 +20,12 @@ from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import MAIN, Json, Memory, Source, State
 from scrubjay.model.results import Similar
 from scrubjay.ports import Commit, RecordStore
-from scrubjay.writing.pipeline import WriteContext, remember
-from scrubjay.writing.prefetch import MOST_AHEAD, ahead
+from scrubjay.writing.context import WriteContext
+from scrubjay.writing.pipeline import remember
+from scrubjay.writing.prefetch import MAX_PREFETCHED, prefetch_vectors
 from scrubjay.writing.revise import revise
-from scrubjay.writing.rules import effective_rules_of
-from scrubjay.writing.screen import clean
+from scrubjay.writing.rules import load_rules
+from scrubjay.writing.screen import redact_text
 
 Record = Mapping[str, Json]
 
@@ -43,9 +44,11 @@ async def create_entities(
     results: list[dict[str, Json]] = []
     errors: list[Json] = []
     given = list(entities)
-    for first in range(0, len(given), MOST_AHEAD):
-        some = given[first : first + MOST_AHEAD]
-        async with ahead(_drafts(some, agent=origin.agent), space=space, origin=origin, context=context) as ready:
+    for first in range(0, len(given), MAX_PREFETCHED):
+        some = given[first : first + MAX_PREFETCHED]
+        async with prefetch_vectors(
+            _drafts(some, agent=origin.agent), space=space, origin=origin, context=context
+        ) as ready:
             clerk = _Clerk(space=space, origin=origin, context=ready)
             # One after the other: what the next does not go with may be what this one says.
             for at, record in enumerate(some, first):
@@ -107,9 +110,9 @@ class _Clerk:
     async def keep(self, wish: EntityInput) -> dict[str, Json]:
         """Create the entity, or have the one with its name be as wished."""
         assert wish.name is not None
-        rules = (await effective_rules_of(self.space, default=self.context.rules, documents=self.context.store)).rules
+        rules = (await load_rules(self.space, default=self.context.rules, documents=self.context.store)).rules
         # What is stored has no secrets: it must be looked up without them, too.
-        name = clean(wish.name, rules=rules)
+        name = redact_text(wish.name, rules=rules)
         for attempt in range(_TRIES):
             known = await entity_named(name, space=self.space, store=self.context.store)
             try:

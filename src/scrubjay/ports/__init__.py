@@ -2,7 +2,7 @@
 
 from scrubjay.model.version import MemoryHistory
 from scrubjay.ports.commit import Commit, Committed, Edge, Embedded, IdempotencyRecord, StoredAnswer, Write
-from scrubjay.ports.models import Clock, Embedder, Gallery, Llm, Profile, Reranker, VectorIndex
+from scrubjay.ports.models import Clock, Embedder, Gallery, Llm, PassageSearcher, Profile, Reranker, VectorIndex
 from scrubjay.ports.store import (
     ChangeLog,
     DocumentStore,
@@ -40,6 +40,7 @@ __all__ = [
     "Llm",
     "MemoryHistory",
     "Neighbours",
+    "PassageSearcher",
     "Profile",
     "Progress",
     "RecordStore",

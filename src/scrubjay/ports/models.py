@@ -11,6 +11,14 @@ from scrubjay.model.passage import Point, Vector
 from scrubjay.model.query import Filter
 
 
+class PassageSearcher(Protocol):
+    """The one method that the write path and recall need of a vector index."""
+
+    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
+        """Return (passage number, cosine), best first."""
+        ...
+
+
 class VectorIndex(Protocol):
     """A vector search. It can always be rebuilt from the store."""
 

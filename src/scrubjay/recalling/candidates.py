@@ -6,16 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
 import numpy as np
 
 from scrubjay import telemetry
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.model.passage import StoredPassage, Vector, cosine_similarities
-from scrubjay.model.query import Filter
 from scrubjay.model.ranking import Ranking
-from scrubjay.ports import Embedder, RecordStore, VectorStore
+from scrubjay.ports import Embedder, PassageSearcher, RecordStore, VectorStore
 from scrubjay.recalling.overlay.overlay import Overlay
 from scrubjay.recalling.query_terms import QueryTerms, expand_terms
 from scrubjay.recalling.understand import ParsedQuery
@@ -32,14 +30,6 @@ _MAX_SPANS = 2
 _DATED_LIMIT = 32
 _DAYS_AROUND = timedelta(days=3)
 _RARE_FREQUENCY, _MAX_RARE_TERMS = 500, 4
-
-
-class PassageSearcher(Protocol):
-    """A vector index, as recall uses it."""
-
-    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
-        """Return the nearest passages as (passage number, cosine), best first."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

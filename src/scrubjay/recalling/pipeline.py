@@ -15,12 +15,11 @@ from scrubjay.model.memory import Memory
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.ranking import Ranking
 from scrubjay.model.results import Hit, Recalled
-from scrubjay.ports import Embedder, RecordStore, Reranker
+from scrubjay.ports import Embedder, PassageSearcher, RecordStore, Reranker
 from scrubjay.recalling.answer_cache import AnswerCache, cache_key
 from scrubjay.recalling.budget import fit
 from scrubjay.recalling.candidates import (
     Candidates,
-    PassageSearcher,
     SpaceSearch,
     compare_passages,
     gather_candidates,

@@ -28,10 +28,9 @@ from scrubjay.model.memory import MAIN, Json, Memory, State
 from scrubjay.model.results import Written
 from scrubjay.ports import Commit, RecordStore, Write
 from scrubjay.text.screening.secrets import redact
-from scrubjay.writing.embed import embed_new
-from scrubjay.writing.passages import slice_memory
-from scrubjay.writing.pipeline import WriteContext
-from scrubjay.writing.revise import commit_version, standing
+from scrubjay.writing.context import WriteContext
+from scrubjay.writing.embed import embed_new, slice_memory
+from scrubjay.writing.revise import commit_version, open_record
 
 # Somebody else may be faster; each time what there is is looked at anew.
 _TRIES = 20
@@ -51,7 +50,7 @@ async def commit(
     for _ in range(_TRIES):
         if (known := await ask.find_answer(context.store, space=space)) is not None:
             return Written.from_json(known)
-        memory = await standing(ref, branch=branch, space=space, context=context)
+        memory = await open_record(ref, branch=branch, space=space, context=context)
         marked = replace(memory, version=memory.version + 1, updated_at=max(origin.at, memory.updated_at))
         try:
             return await commit_version(
@@ -60,8 +59,8 @@ async def commit(
                 message=remark,
                 origin=origin,
                 context=context,
-                ask=ask,
-                told="committed",
+                request=ask,
+                reported_action="committed",
             )
         except StaleVersion:
             continue

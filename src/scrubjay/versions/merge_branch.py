@@ -21,9 +21,9 @@ from scrubjay.text.screening.secrets import redact
 from scrubjay.versions.branches import require_named
 from scrubjay.versions.merge_fields import combine, says_the_same, with_words_of
 from scrubjay.writing import validate
-from scrubjay.writing.embed import embed_new
-from scrubjay.writing.passages import slice_memory
-from scrubjay.writing.pipeline import WriteContext
+from scrubjay.writing.context import WriteContext
+from scrubjay.writing.embed import embed_new, slice_memory
+from scrubjay.writing.recheck import ConflictChecker
 
 PREFERENCES = ("", "ours", "theirs")
 # Somebody else may be faster; each time what there is is looked at anew.
@@ -167,7 +167,7 @@ async def _join(
     answer = _told(done, "merged" if changed else "unchanged", warnings=(warning,) if warning else ())
     found = ConflictReport()
     if main is not sides.main:
-        found = await context.conflict_checker.look(
+        found = await ConflictChecker(context).check(
             main, sliced[0][1], before=sides.main, embedded=embedded, origin=origin
         )
     commit = Commit(
@@ -177,7 +177,7 @@ async def _join(
     with telemetry.stage("write.commit"):
         first = ask.first(await context.store.commit(commit))
     telemetry.count("writes", action="joined" if first is None else "repeated")
-    return replace(answer, conflicts=found.told) if first is None else _joined(first)
+    return replace(answer, conflicts=found.details) if first is None else _joined(first)
 
 
 def _told(

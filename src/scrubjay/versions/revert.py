@@ -1,9 +1,6 @@
 """`revert` to a version: a new one that says the same. Nothing is rewritten."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Protocol
 
 from scrubjay.errors import BodyDamaged, NameTaken, StaleVersion
 from scrubjay.idempotency import IdempotentRequest, idempotent_request
@@ -13,32 +10,14 @@ from scrubjay.model.change import Action, Origin
 from scrubjay.model.checks import require_integer, require_remark
 from scrubjay.model.document import Document
 from scrubjay.model.memory import MAIN, Json, Memory
-from scrubjay.model.passage import Passage
 from scrubjay.model.results import Written
 from scrubjay.ports import Commit, RecordStore
 from scrubjay.text.screening.secrets import redact
 from scrubjay.versions.merged_parts import parts_after, rewrite, told
+from scrubjay.writing.recheck import ConflictChecker
 
 # Somebody else may be faster; to go back to a version means the same whatever came since.
 _TRIES = 20
-
-
-class Friction(Protocol):
-    """What is to be looked at."""
-
-    def documents(self, *, at: datetime) -> tuple[Document, ...]:
-        """What goes into the commit."""
-        ...
-
-
-class Lookout(Protocol):
-    """Looks for what does not go with a memory that is about to be stored."""
-
-    async def look_later(
-        self, memory: Memory, passages: Sequence[Passage], *, before: Memory, origin: Origin
-    ) -> Friction:  # fmt: skip
-        """Have what is new in it looked at when there is time; `before` is what stood in its place."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +29,7 @@ class _Errand:
     origin: Origin
     store: RecordStore
     ask: IdempotentRequest
-    conflict_checker: Lookout | None
+    conflict_checker: ConflictChecker | None
     # Whether the name it had then is another's now.
     keeps_name: bool = False
 
@@ -65,7 +44,7 @@ async def revert(
     origin: Origin,
     store: RecordStore,
     key: str = "",
-    conflict_checker: Lookout | None = None,
+    conflict_checker: ConflictChecker | None = None,
 ) -> Written:
     """A new version with the content of an older one; what that does not go with by now is found by a job."""
     require_integer(to, field="to")
@@ -113,7 +92,7 @@ async def _revert(memory: Memory, errand: _Errand) -> Written:
     parts, remarks = await parts_after(memory, reverted, origin=origin, store=store)
     documents: tuple[Document, ...] = ()
     if errand.conflict_checker is not None:
-        conflict_report = await errand.conflict_checker.look_later(
+        conflict_report = await errand.conflict_checker.check_later(
             reverted, write.passages, before=memory, origin=origin
         )
         documents = conflict_report.documents(at=origin.at)

@@ -1,4 +1,4 @@
-"""Several writes of one call: all of them happen, or none."""
+"""Several writes in one commit: all of them are stored, or none."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from scrubjay import telemetry
-from scrubjay.detection.report import ConflictReport, look_for
+from scrubjay.detection.neighbours import ReadCache
+from scrubjay.detection.report import ConflictReport, find_conflicts
 from scrubjay.model.change import Action, Origin
 from scrubjay.model.conflict import ConflictDetails
 from scrubjay.model.draft import Draft, Edit, Limits
@@ -17,24 +18,24 @@ from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Edge, Embedded, Write
 from scrubjay.text.passages import passages_of
 from scrubjay.writing.compose import compose
+from scrubjay.writing.context import WriteContext
 from scrubjay.writing.deny import require_allowed, require_allowed_edit
-from scrubjay.writing.embed import Sliced, embed_new, vectors_of
-from scrubjay.writing.pipeline import WriteContext
+from scrubjay.writing.embed import embed_new, load_vectors
 from scrubjay.writing.revise import apply_edit
-from scrubjay.writing.rules import effective_rules_of
-from scrubjay.writing.screen import mark, screen, screen_edit, screen_relation
+from scrubjay.writing.rules import load_rules
+from scrubjay.writing.screen import screen, screen_edit, screen_relation, update_flags
 from scrubjay.writing.validate import label, metadata, validate
 
-# So much is prepared in a few milliseconds; more would hold up the event loop.
-_MOST_AT_ONCE = 50
-_MOST_CHARACTERS = 20_000
-MOST_LOOKED_AT = 20
-"""More memories than that are not compared with what is there: that is a matter for a look through the whole space."""
+# A batch of this size is prepared in a few milliseconds; a larger one is prepared in a thread.
+_MAX_INLINE = 50
+_MAX_INLINE_CHARACTERS = 20_000
+MAX_CONFLICT_CHECKS = 20
+"""In a larger batch no memory is checked for conflicts: a scan of the whole space does that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class New:
-    """A memory to be made. Its draft has a name; its id is known beforehand, so that edges can lead to it."""
+class NewMemory:
+    """A memory to create. Its draft has a name; its id is set beforehand, so that edges can refer to it."""
 
     draft: Draft
     id: str = field(default_factory=new_id)
@@ -42,75 +43,56 @@ class New:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Together:
-    """All that one call writes. Memories are as they were read: who was faster makes the call stale."""
+class Batch:
+    """The writes of one call. The memories are as they were read: a later version makes the call stale."""
 
-    new: tuple[New, ...] = ()
+    new: tuple[NewMemory, ...] = ()
     edits: tuple[tuple[Memory, Edit], ...] = ()
     trashed: tuple[Memory, ...] = ()
     edges: tuple[Edge, ...] = ()
     message: str = ""
 
 
-async def write_together(
-    batch: Together, *, space: str, origin: Origin, context: WriteContext, embed: bool = True
+async def write_batch(
+    batch: Batch, *, space: str, origin: Origin, context: WriteContext, embed: bool = True
 ) -> tuple[ConflictDetails, ...]:
-    """Store a batch; raises StaleVersion or NameTaken when it must be made anew from what is there now."""
+    """Store a batch. Raises StaleVersion or NameTaken if the caller must make it again from what is stored now."""
     with telemetry.stage("write.validate"):
-        rules = (await effective_rules_of(space, default=context.rules, documents=context.store)).rules
-        checked = _checked(batch, limits=context.limits, rules=rules)
+        rules = (await load_rules(space, default=context.rules, documents=context.store)).rules
+        checked = _check(batch, limits=context.limits, rules=rules)
     prepare = partial(_writes, checked, space=space, origin=origin, limits=context.limits, rules=rules)
     with telemetry.stage("write.slice"):
         writes = prepare() if _is_small(checked) else await asyncio.to_thread(prepare)
     if not writes and not batch.edges:
         return ()
-    fresh = [(write.memory, write.passages) for write in writes if write.action is not Action.TRASHED]
-    embedded, _ = (
-        await embed_new(fresh, space=space, vector_store=context.store, embedder=context.embedder)
-        if embed
-        else (None, "")
-    )
-    conflict_reports = (
-        await _frictions(batch, fresh, embedded, rules=rules, origin=origin, context=context) if embed else []
-    )
-    documents = tuple(document for report in conflict_reports for document in report.documents(at=origin.at))
+    embedded: Embedded | None = None
+    reports: Sequence[ConflictReport] = ()
+    if embed:
+        stored = [write for write in writes if write.action is not Action.TRASHED]
+        sliced = [(write.memory, tuple(write.passages)) for write in stored]
+        embedded, _ = await embed_new(sliced, space=space, vector_store=context.store, embedder=context.embedder)
+        if len(stored) <= MAX_CONFLICT_CHECKS:
+            before = {memory.id: memory for memory, _ in batch.edits}
+            reports = [
+                await _find_conflicts(write, before.get(write.memory.id), embedded, rules=rules, origin=origin,
+                                      context=context)
+                for write in stored
+            ]  # fmt: skip
     commit = Commit(
-        space=space, origin=origin, writes=writes, edges=checked.edges, embedded=embedded, documents=documents
-    )  # fmt: skip
+        space=space,
+        origin=origin,
+        writes=writes,
+        edges=checked.edges,
+        embedded=embedded,
+        documents=tuple(document for report in reports for document in report.documents(at=origin.at)),
+    )
     with telemetry.stage("write.commit"):
         await context.store.commit(commit)
     for write in writes:
         telemetry.count("writes", action="updated" if write.action is Action.REVISED else write.action.value)
     for edge in checked.edges:
         telemetry.count("writes", action="related" if edge.present else "unrelated")
-    return tuple(told for report in conflict_reports for told in report.told)
-
-
-async def _frictions(
-    batch: Together,
-    fresh: Sequence[Sliced],
-    embedded: Embedded | None,
-    *,
-    rules: Rules,
-    origin: Origin,
-    context: WriteContext,
-) -> list[ConflictReport]:
-    """What a few memories do not go with; of many together it is a matter for a look through the whole space."""
-    if len(fresh) > MOST_LOOKED_AT:
-        return []
-    before = {memory.id: memory for memory, _ in batch.edits}
-    found: list[ConflictReport] = []
-    for memory, passages in fresh:
-        profile, vectors = await vectors_of(
-            passages, embedded, space=memory.space, vector_store=context.store, embedder=context.embedder
-        )
-        found.append(
-            await look_for(
-                memory, passages, vectors, before=before.get(memory.id), rules=rules, origin=origin, profile=profile,
-                store=context.store, index=context.index,
-            )
-        )  # fmt: skip
-    return found
+    return tuple(details for report in reports for details in report.details)
 
 
 def require_storable(relation: Relation, *, limits: Limits) -> None:
@@ -119,47 +101,58 @@ def require_storable(relation: Relation, *, limits: Limits) -> None:
     metadata(relation.metadata, limits=limits)
 
 
-def _checked(batch: Together, *, limits: Limits, rules: Rules) -> Together:
+async def _find_conflicts(
+    write: Write,
+    before: Memory | None,
+    embedded: Embedded | None,
+    *,
+    rules: Rules,
+    origin: Origin,
+    context: WriteContext,
+) -> ConflictReport:
+    written = await load_vectors(
+        write.memory, write.passages, embedded, vector_store=context.store, embedder=context.embedder
+    )
+    cache = ReadCache(store=context.store, index=context.index)
+    return await find_conflicts(written, before=before, rules=rules, origin=origin, cache=cache)
+
+
+def _check(batch: Batch, *, limits: Limits, rules: Rules) -> Batch:
+    new: list[NewMemory] = []
+    edges: list[Edge] = []
     for edge in batch.edges:
         if edge.present:
             require_storable(edge.relation, limits=limits)
-    return replace(
-        batch,
-        new=tuple(replace(one, draft=_allowed(one.draft, limits=limits, rules=rules)) for one in batch.new),
-        edges=tuple(
-            replace(edge, relation=screen_relation(edge.relation, rules=rules)) if edge.present else edge
-            for edge in batch.edges
-        ),
-    )
+            edge = replace(edge, relation=screen_relation(edge.relation, rules=rules))  # noqa: PLW2901
+        edges.append(edge)
+    for memory in batch.new:
+        draft = validate(memory.draft, limits=limits)
+        require_allowed(draft, rules=rules)
+        new.append(replace(memory, draft=draft))
+    return replace(batch, new=tuple(new), edges=tuple(edges))
 
 
-def _allowed(draft: Draft, *, limits: Limits, rules: Rules) -> Draft:
-    checked = validate(draft, limits=limits)
-    require_allowed(checked, rules=rules)
-    return checked
-
-
-def _writes(batch: Together, *, space: str, origin: Origin, limits: Limits, rules: Rules) -> tuple[Write, ...]:
+def _writes(batch: Batch, *, space: str, origin: Origin, limits: Limits, rules: Rules) -> tuple[Write, ...]:
     return (
-        *(_created(one, space=space, origin=origin, message=batch.message, rules=rules) for one in batch.new),
-        *_revised(batch, origin=origin, limits=limits, rules=rules),
-        *(_trashed(memory, origin=origin, message=batch.message) for memory in batch.trashed),
+        *(_create(new, space=space, origin=origin, message=batch.message, rules=rules) for new in batch.new),
+        *_revise(batch, origin=origin, limits=limits, rules=rules),
+        *(_trash(memory, origin=origin, message=batch.message) for memory in batch.trashed),
     )
 
 
-def _created(new: New, *, space: str, origin: Origin, message: str, rules: Rules) -> Write:
-    (made,) = compose(screen(new.draft, rules=rules), space=space, now=origin.at)
-    memory = replace(made, id=new.id, state=new.state)
+def _create(new: NewMemory, *, space: str, origin: Origin, message: str, rules: Rules) -> Write:
+    (composed,) = compose(screen(new.draft, rules=rules), space=space, now=origin.at)
+    memory = replace(composed, id=new.id, state=new.state)
     return Write(memory=memory, base=None, action=Action.CREATED, passages=passages_of(memory), message=message)
 
 
-def _revised(batch: Together, *, origin: Origin, limits: Limits, rules: Rules) -> Iterable[Write]:
-    for memory, given in batch.edits:
-        edit, _, _ = screen_edit(given, rules=rules)
+def _revise(batch: Batch, *, origin: Origin, limits: Limits, rules: Rules) -> Iterable[Write]:
+    for memory, requested in batch.edits:
+        edit, _, _ = screen_edit(requested, rules=rules)
         edited, _ = apply_edit(memory, edit, now=origin.at, limits=limits)
         if edited != memory:
             require_allowed_edit(memory, edited, rules=rules)
-            edited, _ = mark(memory, edited, rules=rules)
+            edited, _ = update_flags(memory, edited, rules=rules)
             at = max(origin.at, memory.updated_at)
             edited = replace(edited, version=memory.version + 1, updated_at=at, last_confirmed=origin.at)
             yield Write(
@@ -168,18 +161,20 @@ def _revised(batch: Together, *, origin: Origin, limits: Limits, rules: Rules) -
             )  # fmt: skip
 
 
-def _trashed(memory: Memory, *, origin: Origin, message: str) -> Write:
+def _trash(memory: Memory, *, origin: Origin, message: str) -> Write:
     at = max(origin.at, memory.updated_at)
-    moved = replace(memory, state=State.TRASHED, version=memory.version + 1, updated_at=at)
-    return Write(memory=moved, base=memory.version, action=Action.TRASHED, passages=passages_of(moved), message=message)
+    trashed = replace(memory, state=State.TRASHED, version=memory.version + 1, updated_at=at)
+    return Write(
+        memory=trashed, base=memory.version, action=Action.TRASHED, passages=passages_of(trashed), message=message
+    )
 
 
-def _is_small(batch: Together) -> bool:
-    if len(batch.new) + len(batch.edits) + len(batch.trashed) > _MOST_AT_ONCE:
+def _is_small(batch: Batch) -> bool:
+    if len(batch.new) + len(batch.edits) + len(batch.trashed) > _MAX_INLINE:
         return False
     memories = (*(memory for memory, _ in batch.edits), *batch.trashed)
-    characters = sum(len(text) for one in batch.new for text in (one.draft.text, *one.draft.observations))
+    characters = sum(len(text) for new in batch.new for text in (new.draft.text, *new.draft.observations))
     characters += sum(
         len(memory.content) + sum(len(observation.text) for observation in memory.observations) for memory in memories
     )
-    return characters < _MOST_CHARACTERS
+    return characters < _MAX_INLINE_CHARACTERS

@@ -1,190 +1,160 @@
-"""The end of the write path: a draft is stored as records of its own, or as part of a memory that is there."""
+"""The last stage of a write: store the draft as new records, or merge it into a memory."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from dataclasses import replace
 
 from scrubjay import telemetry
-from scrubjay.detection.report import ConflictReport
 from scrubjay.errors import NameTaken
-from scrubjay.model.change import Action, Origin
+from scrubjay.model.change import Action
 from scrubjay.model.draft import Draft, Limits
 from scrubjay.model.job import Job
 from scrubjay.model.memory import Flag, Memory, State
-from scrubjay.model.passage import Passage, Vector
 from scrubjay.model.results import Remembered
-from scrubjay.model.rules import Rules
-from scrubjay.ports import Commit, Embedded, Embedder, Profile, RecordStore, Write
+from scrubjay.ports import Commit, Embedded, RecordStore, Write
 from scrubjay.text.slug import add_suffix
 from scrubjay.writing import results
-from scrubjay.writing.embed import embed_first, left_to_embed
-from scrubjay.writing.merge import kept_apart, merge
-from scrubjay.writing.passages import slice_memory
-from scrubjay.writing.results import RememberRequest
+from scrubjay.writing.context import PreparedWrite, Sliced, WriteContext, WriteOutcome
+from scrubjay.writing.embed import begin_embedding, embedding_jobs, slice_memory
+from scrubjay.writing.merge import merge, not_merged
 from scrubjay.writing.similarity import GateDecision
 
-_NAME_TRIES = 3
+_NAME_ATTEMPTS = 3
 _DIGITS = 4
-_NOBODY = Origin(at=datetime.min.replace(tzinfo=UTC), run="")
-
-Sliced = tuple[Memory, tuple[Passage, ...]]
-Stored = tuple[Remembered, tuple[Job, ...]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedWrite:
-    """A draft that is ready to be stored: its records with their passages, and the vectors of the first."""
-
-    draft: Draft
-    space: str
-    rules: Rules
-    sliced: tuple[Sliced, ...]
-    embedded: Embedded | None
-    profile: Profile | None
-    vectors: Mapping[bytes, Vector]
-    has_llm: bool
-    limits: Limits
-    # Whether the end of a long text may be embedded later, and which of the records lack some of their vectors.
-    defers: bool = False
-    lacking: tuple[str, ...] = ()
-    origin: Origin = _NOBODY
-    conflict_report: ConflictReport = field(default_factory=ConflictReport)
-    once: RememberRequest = field(default_factory=lambda: RememberRequest(key="", digest=b""))
-
-    @property
-    def vector(self) -> Vector | None:
-        """What the text as a whole is near to: the vector of its first passage."""
-        _, passages = self.sliced[0]
-        return self.vectors.get(passages[0].hash) if passages else None
-
-    @property
-    def leaves_work(self) -> bool:
-        """Whether a language model is to improve what is stored."""
-        return self.has_llm and self.rules.llm != "off"
 
 
 async def free_names(memories: Sequence[Memory], draft: Draft, *, space: str, store: RecordStore) -> tuple[Memory, ...]:
-    """Derived names that are taken get a suffix; a given name is left to the commit to refuse."""
+    """Add a suffix to derived names that are taken; the commit refuses a name that the caller gave."""
     if draft.name:
         return tuple(memories)
-    found = [await store.find(space, memory.name, state=State.LIVE) for memory in memories]
+    matches = [await store.find(space, memory.name, state=State.LIVE) for memory in memories]
     return tuple(
         replace(memory, name=add_suffix(memory.name, memory.id))
         if any(handle.name == memory.name for handle in handles)
         else memory
-        for memory, handles in zip(memories, found, strict=True)
+        for memory, handles in zip(memories, matches, strict=True)
     )
 
 
-async def create(prepared: PreparedWrite, decision: GateDecision, *, store: RecordStore) -> Stored:
+async def create(write: PreparedWrite, decision: GateDecision, *, context: WriteContext) -> WriteOutcome:
     """Store the draft as new records."""
-    draft, sliced = prepared.draft, prepared.sliced
+    draft, sliced = write.draft, write.sliced
     if draft.dry_run:
-        return _created(draft.with_decision("commit", "skipped", "dry run"), prepared, sliced, decision), ()
-    later = left_to_embed(prepared.lacking, space=prepared.space, origin=prepared.origin)
-    jobs = (*later, *_jobs_after_creation(prepared))
-    for attempt in range(_NAME_TRIES):
-        answer = _created(draft.with_decision("commit", "created"), prepared, sliced, decision)
+        answer = _created(draft.with_decision("commit", "skipped", "dry run"), write, sliced, decision)
+        return WriteOutcome(answer=answer, waits=write.waits_for_llm)
+    draft = draft.with_decision("commit", "created")
+    jobs = (
+        *embedding_jobs(write.unfinished, space=write.space, origin=write.origin),
+        *(_llm_jobs(write) if _leaves_work(write, context) else ()),
+    )
+    for attempt in range(_NAME_ATTEMPTS):
+        answer = _created(draft, write, sliced, decision)
         writes = tuple(
             Write(memory=memory, base=None, action=Action.CREATED, passages=passages) for memory, passages in sliced
         )
         try:
-            return await _commit(prepared, writes, answer, jobs=jobs, embedded=prepared.embedded, store=store)
+            return await _commit(write, writes, answer, jobs=jobs, embedded=write.embedded, store=context.store)
         except NameTaken as error:
-            # Somebody took a derived name between our look and the commit.
-            if draft.name or attempt == _NAME_TRIES - 1:
+            # Another write took a derived name after it was found to be free.
+            if draft.name or attempt == _NAME_ATTEMPTS - 1:
                 raise
-            name = str(error.fields.get("name"))
-            sliced = tuple(_renamed(memory, passages, name) for memory, passages in sliced)
+            taken = str(error.fields.get("name"))
+            sliced = tuple(
+                (replace(memory, name=add_suffix(taken, memory.id)) if memory.name == taken else memory, passages)
+                for memory, passages in sliced
+            )
     raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
 
 async def merge_into(
-    target: Memory, prepared: PreparedWrite, decision: GateDecision, *, store: RecordStore, embedder: Embedder
-) -> Stored:
-    """Store what the draft adds to a memory as its next version, and the draft itself as merged into it."""
-    draft, at = prepared.draft, prepared.origin.at
-    incoming, passages = prepared.sliced[0]
-    merged = merge(target, incoming, at=at, most_tags=prepared.rules.most_tags)
+    target: Memory, write: PreparedWrite, decision: GateDecision, *, context: WriteContext
+) -> WriteOutcome:
+    """Store the additions of the draft as the target's next version, and the draft itself as merged into it."""
+    draft, (incoming, passages) = write.draft, write.sliced[0]
+    max_tags = write.rules.most_tags
+    merged = merge(target, incoming, at=write.origin.at, max_tags=max_tags)
     if merged is target:
-        answer = results.unchanged(draft, [target], similarity=_rounded(decision.similarity, default=1.0))
-        if (first := await prepared.once.first(store, space=prepared.space)) is not None:
-            return first, ()
-        telemetry.count("writes", action="unchanged")
-        return answer, ()
-    if not _fits(merged, limits=prepared.limits):
-        # What nobody could revise any more is no help.
-        told = draft.with_warning(f"it would be merged into {target.name}, which would be too large then")
-        return await create(replace(prepared, draft=told), replace(decision, into=None), store=store)
-    prepared = replace(prepared, conflict_report=prepared.conflict_report.within(target))
-    if apart := kept_apart(target, incoming, most_tags=prepared.rules.most_tags):
+        earlier = await write.request.earlier_answer(context.store, space=write.space)
+        if earlier is None:
+            telemetry.count("writes", action="unchanged")
+        similarity = _round(decision.similarity)
+        answer = earlier or results.unchanged(draft, [target], similarity=1.0 if similarity is None else similarity)
+        return WriteOutcome(answer=answer, waits=write.waits_for_llm)
+    if not _fits(merged, limits=context.limits):
+        # Nobody could revise it any more.
+        draft = draft.with_warning(f"it was not merged into {target.name}, which would become too large")
+        return await create(replace(write, draft=draft), replace(decision, target=None), context=context)
+    write = replace(write, conflicts=write.conflicts.moved_to(target))
+    if fields := not_merged(target, incoming, max_tags=max_tags):
         draft = draft.with_warning(
-            f"kept with its own record only, {target.name} having no place for it: {', '.join(apart)}"
+            f"{target.name} has no place for these, kept with the merged record: {', '.join(fields)}"
         )
     if draft.dry_run:
-        return _merged(draft.with_decision("commit", "skipped", "dry run"), prepared, target, merged, decision), ()
+        answer = _merged(draft.with_decision("commit", "skipped", "dry run"), write, merged, decision, target=target)
+        return WriteOutcome(answer=answer, waits=write.waits_for_llm)
     part = replace(incoming, state=State.MERGED, merged_into=target.id)
     slices = await slice_memory(merged)
-    begun = await embed_first(
-        [(merged, slices), (part, passages)], space=prepared.space, vector_store=store, embedder=embedder,
-        defers=prepared.defers,
-        made=prepared.embedded,
-    )  # fmt: skip
-    draft = draft.with_warning(begun.warning) if begun.warning and begun.warning not in draft.warnings else draft
-    answer = _merged(draft.with_decision("commit", "merged"), prepared, target, merged, decision)
+    begun = await begin_embedding(
+        [(merged, slices), (part, passages)], space=write.space, context=context, made=write.embedded
+    )
+    if begun.warning and begun.warning not in draft.warnings:
+        draft = draft.with_warning(begun.warning)
+    answer = _merged(draft.with_decision("commit", "merged"), write, merged, decision, target=target)
     writes = (
         Write(memory=part, base=None, action=Action.CREATED, passages=passages, message=f"merged into {target.name}"),
         Write(
             memory=merged, base=target.version, action=Action.MERGED, passages=slices,
-            message=f"merged with what {incoming.source.agent or 'somebody'} wrote",
+            message=f"merged with a memory by {incoming.source.agent or 'an unknown agent'}",
         ),
     )  # fmt: skip
-    later = left_to_embed(begun.lacking, space=prepared.space, origin=prepared.origin)
-    jobs = (*later, _job("polish", target.id, prepared)) if prepared.leaves_work else later
-    return await _commit(prepared, writes, answer, jobs=jobs, embedded=begun.embedded, store=store)
+    jobs = (
+        *embedding_jobs(begun.unfinished, space=write.space, origin=write.origin),
+        *((_llm_job("polish", target.id, write),) if _leaves_work(write, context) else ()),
+    )
+    return await _commit(write, writes, answer, jobs=jobs, embedded=begun.embedded, store=context.store)
 
 
 async def _commit(
-    prepared: PreparedWrite,
+    write: PreparedWrite,
     writes: tuple[Write, ...],
     answer: Remembered,
     *,
     jobs: tuple[Job, ...],
     embedded: Embedded | None,
     store: RecordStore,
-) -> Stored:
+) -> WriteOutcome:
+    at = write.origin.at
     commit = Commit(
-        space=prepared.space, origin=prepared.origin, writes=writes, embedded=embedded,
-        once=prepared.once.once(answer),
-        documents=(
-            *(job.document(at=prepared.origin.at) for job in jobs),
-            *prepared.conflict_report.documents(at=prepared.origin.at),
-        ),
+        space=write.space, origin=write.origin, writes=writes, embedded=embedded, once=write.request.record(answer),
+        documents=(*(job.document(at=at) for job in jobs), *write.conflicts.documents(at=at)),
     )  # fmt: skip
     with telemetry.stage("write.commit"):
         done = await store.commit(commit)
     if done.answer is not None:
         telemetry.count("writes", len(writes), action="repeated")
-        return results.repeated(done.answer), ()
+        return WriteOutcome(answer=results.repeated(done.answer), waits=write.waits_for_llm)
     telemetry.count("writes", 1 if answer.action == "merged" else len(writes), action=answer.action)
-    return answer, (*jobs, *prepared.conflict_report.jobs)
+    return WriteOutcome(answer=answer, jobs=(*jobs, *write.conflicts.jobs), waits=write.waits_for_llm)
 
 
-def _jobs_after_creation(prepared: PreparedWrite) -> tuple[Job, ...]:
-    if not prepared.leaves_work:
-        return ()
-    is_thin = prepared.rules.density == "reconstruct" and Flag.THIN in prepared.draft.flags
-    lacks_tags = len(prepared.sliced[0][0].tags) < prepared.rules.least_tags and prepared.rules.tags != "off"
+def _leaves_work(write: PreparedWrite, context: WriteContext) -> bool:
+    """Check whether a language model improves the memory later."""
+    return context.has_llm and write.rules.llm != "off"
+
+
+def _llm_jobs(write: PreparedWrite) -> tuple[Job, ...]:
+    rules = write.rules
+    is_thin = rules.density == "reconstruct" and Flag.THIN in write.draft.flags
+    lacks_tags = len(write.first.memory.tags) < rules.least_tags and rules.tags != "off"
     kinds = [*(["reconstruct"] if is_thin else []), *(["tags"] if lacks_tags else [])]
-    return tuple(_job(kind, memory.id, prepared) for kind in kinds for memory, _ in prepared.sliced)
+    return tuple(_llm_job(kind, memory.id, write) for kind in kinds for memory, _ in write.sliced)
 
 
-def _job(kind: str, memory_id: str, prepared: PreparedWrite) -> Job:
-    at = prepared.origin.at
-    return Job(space=prepared.space, kind=kind, about={"memory_id": memory_id}, created_at=at, due=at)
+def _llm_job(kind: str, memory_id: str, write: PreparedWrite) -> Job:
+    at = write.origin.at
+    return Job(space=write.space, kind=kind, about={"memory_id": memory_id}, created_at=at, due=at)
 
 
-def _created(draft: Draft, prepared: PreparedWrite, sliced: Sequence[Sliced], decision: GateDecision) -> Remembered:
+def _created(draft: Draft, write: PreparedWrite, sliced: Sequence[Sliced], decision: GateDecision) -> Remembered:
     first = sliced[0][0]
     return Remembered(
         action="created",
@@ -194,7 +164,7 @@ def _created(draft: Draft, prepared: PreparedWrite, sliced: Sequence[Sliced], de
         version=first.version,
         tags=first.tags,
         similar=decision.similar,
-        conflicts=prepared.conflict_report.told,
+        conflicts=write.conflicts.details,
         suggested_entities=draft.suggested_entities,
         flags=draft.flags,
         warnings=draft.warnings,
@@ -203,7 +173,7 @@ def _created(draft: Draft, prepared: PreparedWrite, sliced: Sequence[Sliced], de
 
 
 def _merged(
-    draft: Draft, prepared: PreparedWrite, target: Memory, merged: Memory, decision: GateDecision
+    draft: Draft, write: PreparedWrite, merged: Memory, decision: GateDecision, *, target: Memory
 ) -> Remembered:
     return Remembered(
         action="merged",
@@ -213,9 +183,9 @@ def _merged(
         version=target.version if draft.dry_run else merged.version,
         tags=merged.tags,
         merged_into=target.id,
-        similarity=_rounded(decision.similarity),
+        similarity=_round(decision.similarity),
         similar=decision.similar,
-        conflicts=prepared.conflict_report.told,
+        conflicts=write.conflicts.details,
         suggested_entities=draft.suggested_entities,
         flags=merged.flags,
         warnings=draft.warnings,
@@ -232,11 +202,5 @@ def _fits(memory: Memory, *, limits: Limits) -> bool:
     )
 
 
-def _rounded(similarity: float | None, *, default: float | None = None) -> float | None:
-    return default if similarity is None else round(similarity, _DIGITS)
-
-
-def _renamed(memory: Memory, passages: tuple[Passage, ...], taken: str) -> Sliced:
-    return (
-        (replace(memory, name=add_suffix(taken, memory.id)), passages) if memory.name == taken else (memory, passages)
-    )
+def _round(similarity: float | None) -> float | None:
+    return None if similarity is None else round(similarity, _DIGITS)

@@ -1,6 +1,6 @@
-"""A draft becomes records: one, or one for each entity it is about."""
+"""A draft becomes records: one, or one for each of its entities."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
@@ -13,41 +13,43 @@ _DEFAULT_KIND = "note"
 
 
 def compose(draft: Draft, *, space: str, now: datetime) -> tuple[Memory, ...]:
-    """The records of a draft; several share one group."""
-    group = new_id() if len(draft.entities) > 1 else ""
-    made = [_record(draft, entity=entity, group=group, space=space, now=now) for entity in draft.entities or ("",)]
-    return tuple(_apart(made))
-
-
-def _apart(memories: Iterable[Memory]) -> Iterator[Memory]:
-    """Entities that are spelled alike in a handle, as C and C++ are, must not claim one name."""
-    taken: set[str] = set()
-    for memory in memories:
-        yield replace(memory, name=add_suffix(memory.name, memory.id)) if memory.name in taken else memory
-        taken.add(memory.name)
+    """Return the records of a draft; several share one group."""
+    return tuple(_records(draft, space=space, now=now))
 
 
 def derived_name(draft: Draft, entity: str) -> str:
-    """The handle when none is given: of the title, else of the first words; the entity keeps siblings apart."""
+    """Derive a name from the title, or else the first words; the entity keeps records of one group apart."""
     words = slug(draft.title) or slug_of_first_words(draft.text) or slug_of_first_words(" ".join(draft.observations))
     return slug(f"{words} {entity}") or "memory"
 
 
+def _records(draft: Draft, *, space: str, now: datetime) -> Iterator[Memory]:
+    group = new_id() if len(draft.entities) > 1 else ""
+    taken: set[str] = set()
+    for entity in draft.entities or ("",):
+        memory = _record(draft, entity=entity, group=group, space=space, now=now)
+        # Entities such as C and C++ have one spelling in a name.
+        yield replace(memory, name=add_suffix(memory.name, memory.id)) if memory.name in taken else memory
+        taken.add(memory.name)
+
+
 def _record(draft: Draft, *, entity: str, group: str, space: str, now: datetime) -> Memory:
-    several = len(draft.entities) > 1
+    is_several = len(draft.entities) > 1
+    if draft.name:
+        name = f"{draft.name}-{slug(entity)}" if is_several else draft.name
+    else:
+        name = derived_name(draft, entity if is_several else "")
     return Memory(
-        id=draft.id if draft.id and not several else new_id(),
+        id=draft.id if draft.id and not is_several else new_id(),
         space=space,
-        name=(f"{draft.name}-{slug(entity)}" if several else draft.name)
-        if draft.name
-        else derived_name(draft, entity if several else ""),
+        name=name,
         title=draft.title,
         kind=draft.kind or _DEFAULT_KIND,
         category=draft.category,
         project=draft.project,
         scope=draft.scope,
         content=draft.text,
-        observations=tuple(Observation(text=observation, recorded_at=now) for observation in draft.observations),
+        observations=tuple(Observation(text=text, recorded_at=now) for text in draft.observations),
         entity=entity,
         group=group,
         tags=(*draft.tags, *(tag for tag in draft.suggested_tags if tag not in draft.tags)),

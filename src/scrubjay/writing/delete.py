@@ -1,6 +1,6 @@
-"""`forget`, `restore` and `purge`: to the trash, back again, and gone for good."""
+"""`forget`, `restore` and `purge`: move memories to the trash, take them out, and destroy them."""
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from enum import Enum
 
@@ -18,15 +18,15 @@ from scrubjay.model.results import Missing, Outcome, Written
 from scrubjay.ports import Commit, RecordStore, Write
 from scrubjay.text.screening.secrets import redact
 from scrubjay.text.slug import add_suffix
-from scrubjay.writing.passages import slice_memory
+from scrubjay.writing.embed import slice_memory
 from scrubjay.writing.recheck import ConflictChecker
 
 _PAGE = 200
-_TRIES = 20
+_MAX_ATTEMPTS = 20
 
 
 class StateChange(Enum):
-    """A way from one state into another: where it starts when a filter chooses, where it ends, what the log says."""
+    """A change of state: where a filter looks for memories, where they end, and the action in the change log."""
 
     FORGET = (State.LIVE, State.TRASHED, Action.TRASHED)
     RESTORE = (State.TRASHED, State.LIVE, Action.RESTORED)
@@ -35,22 +35,26 @@ class StateChange(Enum):
 
     @property
     def start(self) -> State:
-        """In which state a filter looks for memories."""
+        """The state in which a filter looks for memories."""
         return self.value[0]
 
     @property
-    def target(self) -> State:
-        """In which state they end."""
+    def end(self) -> State:
+        """The state in which they end."""
         return self.value[1]
 
     @property
     def action(self) -> Action:
-        """What the log says of it."""
+        """The action in the change log."""
         return self.value[2]
+
+    def end_of(self, memory: Memory) -> State:
+        """Return the state in which a memory ends; a branch never becomes a memory of its own."""
+        return State.BRANCHED if memory.trunk and self.end is State.LIVE else self.end
 
 
 async def forget(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
-    """Put memories into the trash, from where they can be restored."""
+    """Move memories to the trash, from which they can be restored."""
     return await move(selection, StateChange.FORGET, space=space, origin=origin, store=store)
 
 
@@ -62,187 +66,183 @@ async def restore(
     store: RecordStore,
     conflict_checker: ConflictChecker | None = None,
 ) -> Outcome:
-    """Take memories out of the trash or the archive; what nobody has approved waits again."""
+    """Take memories out of the trash or the archive; one that was never approved waits again."""
     return await move(
         selection, StateChange.RESTORE, space=space, origin=origin, store=store, conflict_checker=conflict_checker
     )
 
 
 async def purge(selection: Selection, *, space: str, origin: Origin, store: RecordStore) -> Outcome:
-    """Destroy memories that are in the trash; nothing else is ever destroyed."""
-    selection = _in_state(selection, State.TRASHED)
+    """Destroy memories in the trash; nothing else is ever destroyed."""
+    selection = _check(selection, state=State.TRASHED)
     done: list[Written] = []
     missing: list[Missing] = []
-    gone_for_good: list[str] = []
+    ids: list[str] = []
     async for memories, unknown in _pages(selection, space=space, store=store):
         missing += unknown
         _require_trashed(memories)
         parts = await _parts_of(memories, space=space, store=store)
         wholes = {memory.id: await _whole_of(memory, store=store) for memory in memories}
-        gone = {memory.id for memory in memories}
         branches = await branches_of(store, (*memories, *parts), states=tuple(State))
-        gone_for_good += [one.id for one in (*memories, *parts, *branches)]
-        told = [
-            (memory, (*_told_of_branches(memory, branches), *_still_said(wholes.get(memory.id), gone)))
-            for memory in (*memories, *parts)
-        ]
-        # By its own id, also a branch: the memory that it was one of may live on.
-        done += [replace(_told("purged", memory, warnings=why), id=memory.id) for memory, why in told]
+        purged = {memory.id for memory in memories}
+        ids += [memory.id for memory in (*memories, *parts, *branches)]
+        for memory in (*memories, *parts):
+            whole, warnings = wholes.get(memory.id), list[str]()
+            if names := [branch.branch for branch in branches if branch.trunk == memory.id]:
+                warnings.append(f"its branches go with it: {', '.join(names)}")
+            if whole is not None and whole.id not in purged:
+                warnings.append(_still_in(whole))
+            # By its own id, also for a branch: the memory that it belongs to may live on.
+            done.append(replace(_written("purged", memory, warnings=tuple(warnings)), id=memory.id))
     if not selection.dry_run and done:
         with telemetry.stage("write.commit"):
-            await store.purge(space, list(dict.fromkeys(gone_for_good)), origin=origin)
+            await store.purge(space, list(dict.fromkeys(ids)), origin=origin)
         telemetry.count("writes", len(done), action="purged")
     return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
 
 
 async def move(
     selection: Selection,
-    way: StateChange,
+    change: StateChange,
     *,
     space: str,
     origin: Origin,
     store: RecordStore,
     conflict_checker: ConflictChecker | None = None,
 ) -> Outcome:
-    """Take memories from one state into another, each as a new version; conflicts of what comes back are told."""
-    selection = _in_state(selection, way.start)
+    """Change the state of memories, each as a new version; report conflicts of those that return."""
+    selection = _check(selection, state=change.start)
     done: list[Written] = []
     missing: list[Missing] = []
-    # A live memory may have the name of one that waits.
-    state = way.start if way.start is State.WAITING else None
+    # A live memory may have the name of one in the inbox.
+    state = change.start if change.start is State.WAITING else None
     async for memories, unknown in _pages(selection, space=space, store=store, state=state):
         missing += unknown
-        # A filter chooses memories: a branch that was dropped comes back by its own id alone.
-        chosen = [memory for memory in memories if selection.filter is None or not memory.trunk]
-        done += [
-            await _move_one(
-                memory, way, selection=selection, origin=origin, store=store, conflict_checker=conflict_checker
-            )
-            for memory in chosen
-        ]
+        for memory in memories:
+            # A filter selects memories: a dropped branch returns by its own id only.
+            if selection.filter is None or not memory.trunk:
+                written = await _move_memory(
+                    memory, change, selection=selection, origin=origin, store=store, conflict_checker=conflict_checker
+                )
+                done.append(written)
     return Outcome(done=tuple(done), missing=tuple(missing), dry_run=selection.dry_run, run=origin.run)
 
 
-async def _move_one(
+async def _move_memory(
     memory: Memory,
-    way: StateChange,
+    change: StateChange,
     *,
     selection: Selection,
     origin: Origin,
     store: RecordStore,
     conflict_checker: ConflictChecker | None,
 ) -> Written:
-    action = way.action
-    for _ in range(_TRIES):
-        if memory.state is _target(memory, way):
-            return _told("unchanged", memory)
-        _require_open(memory, way)
-        memory = await _alone(memory, way, store=store)
-        warnings = _told_of_whole(memory, await _whole_of(memory, store=store), way)
+    action = change.action
+    for _ in range(_MAX_ATTEMPTS):
+        if memory.state is change.end_of(memory):
+            return _written("unchanged", memory)
+        _require_possible(memory, change)
+        memory = await _detach_orphan(memory, change, store=store)
+        warnings = _merge_warnings(memory, await _whole_of(memory, store=store), change)
         at = max(origin.at, memory.updated_at)
-        moved = replace(_moved(memory, way), version=memory.version + 1, updated_at=at)
+        moved = replace(_moved(memory, change), version=memory.version + 1, updated_at=at)
+        if moved.state is State.WAITING:
+            warnings = (*warnings, "it waits for approval, as it did before")
         if selection.dry_run:
-            return _told(action.value, memory, waits=moved.state is State.WAITING, warnings=warnings)
+            return _written(action.value, memory, warnings=warnings)
         passages = await slice_memory(moved)
         write = Write(memory=moved, base=memory.version, action=action, passages=passages, message=selection.reason)
-        found = (
-            ConflictReport()
-            if conflict_checker is None
-            else await conflict_checker.look(moved, passages, origin=origin)
-        )
-        commit = Commit(space=memory.space, origin=origin, writes=(write,), documents=found.documents(at=origin.at))
+        report = ConflictReport()
+        if conflict_checker is not None:
+            report = await conflict_checker.check(moved, passages, origin=origin)
+        commit = Commit(space=memory.space, origin=origin, writes=(write,), documents=report.documents(at=origin.at))
         try:
             with telemetry.stage("write.commit"):
                 await store.commit(commit)
         except NameTaken:
-            # Another memory took the name meanwhile: this one comes back under a name of its own.
+            # Another memory took the name meanwhile: this one returns under a name of its own.
             memory = replace(memory, name=add_suffix(memory.name, memory.id))
         except StaleVersion:
             memory = (await store.get(memory.space, [memory.id])).get(memory.id, memory)
         else:
             telemetry.count("writes", action=action.value)
-            told = _told(action.value, moved, waits=moved.state is State.WAITING, warnings=warnings)
-            return replace(told, conflicts=found.told)
-    raise StaleVersion(f"{memory.name!r} is being changed too fast", hint="Try again", memory_id=memory.id)
+            return replace(_written(action.value, moved, warnings=warnings), conflicts=report.details)
+    raise StaleVersion(f"{memory.name!r} keeps changing", hint="Try again", memory_id=memory.id)
 
 
-async def _alone(memory: Memory, way: StateChange, *, store: RecordStore) -> Memory:
-    """A branch whose memory is gone comes back as a memory of its own: as a branch nobody would find it."""
-    if way is not StateChange.RESTORE or not memory.trunk or await store.get(memory.space, [memory.trunk]):
+async def _detach_orphan(memory: Memory, change: StateChange, *, store: RecordStore) -> Memory:
+    """Make a branch whose memory is gone a memory of its own: as a branch it could not be found."""
+    if change is not StateChange.RESTORE or not memory.trunk or await store.get(memory.space, [memory.trunk]):
         return memory
     return replace(memory, trunk="", branch=MAIN, forked=0)
 
 
-def _moved(memory: Memory, way: StateChange) -> Memory:
-    """A memory in the state it goes to. What left the inbox without a yes goes back there, and no further."""
-    if memory.state is State.WAITING and way.target is not State.LIVE:
+def _moved(memory: Memory, change: StateChange) -> Memory:
+    """Return a memory in its new state; one that left the inbox unapproved returns there, and no further."""
+    if memory.state is State.WAITING and change.end is not State.LIVE:
         flags = tuple(dict.fromkeys((*memory.flags, Flag.UNAPPROVED)))
-    elif way is StateChange.RESTORE and Flag.UNAPPROVED in memory.flags:
+    elif change is StateChange.RESTORE and Flag.UNAPPROVED in memory.flags:
         return replace(memory, state=State.WAITING)
     else:
         flags = tuple(flag for flag in memory.flags if flag != Flag.UNAPPROVED)
-    # What is alive by itself is part of nothing.
-    merged_into = "" if way.target is State.LIVE else memory.merged_into
-    return replace(memory, state=_target(memory, way), flags=flags, merged_into=merged_into)
-
-
-def _target(memory: Memory, way: StateChange) -> State:
-    """Where a memory ends. A branch never becomes a memory of its own."""
-    return State.BRANCHED if memory.trunk and way.target is State.LIVE else way.target
+    # A live memory is part of no other.
+    merged_into = "" if change.end is State.LIVE else memory.merged_into
+    return replace(memory, state=change.end_of(memory), flags=flags, merged_into=merged_into)
 
 
 async def _pages(
     selection: Selection, *, space: str, store: RecordStore, state: State | None = None
 ) -> AsyncIterator[tuple[Sequence[Memory], list[Missing]]]:
+    """Return the selected memories, page by page, with the references that match none."""
     if selection.filter is None:
         memories, missing = await resolve_all(store, selection.refs, space=space, state=state)
         if state is not None and missing:
-            # Nobody there answers to it; it may be the name of one that is elsewhere, and that is told.
-            others, missing = await resolve_all(store, [one.ref for one in missing], space=space)
+            # A memory in another state is reported as such, not as missing.
+            others, missing = await resolve_all(store, [reference.ref for reference in missing], space=space)
             memories += others
         if selection.group:
             memories = await _with_siblings(memories, space=space, store=store)
         if selection.branch:
-            memories = [await _branch_of(memory, selection.branch, store=store) for memory in memories]
+            memories = [await _find_branch(memory, selection.branch, store=store) for memory in memories]
         yield memories, missing
         return
-    # The ids first, since each move changes what the filter would find next.
+    # All ids first: each change of state changes what the filter matches.
     ids: list[str] = []
     while page := await store.list_ids(space, selection.filter, limit=_PAGE, after=ids[-1] if ids else None):
         ids += page
     for start in range(0, len(ids), _PAGE):
-        found = await store.get(space, ids[start : start + _PAGE])
-        yield [memory for memory in found.values() if _is_of(memory, selection.filter)], []
+        memories = await store.get(space, ids[start : start + _PAGE])
+        yield [memory for memory in memories.values() if _has_category(memory, selection.filter)], []
 
 
-def _is_of(memory: Memory, filter: Filter) -> bool:
-    """Whether a memory is of the very category that was named: what is below it is found by it, never changed by it."""
+def _has_category(memory: Memory, filter: Filter) -> bool:
+    """Check for the very category of a filter: subcategories match it in searches, but are never changed by it."""
     if not filter.category:
         return True
-    own, named = (facet("category", category_path(one)) for one in (memory.category, filter.category))
+    own, named = (facet("category", category_path(category)) for category in (memory.category, filter.category))
     return own == named
 
 
-async def _branch_of(memory: Memory, name: str, *, store: RecordStore) -> Memory:
-    """The branch of a memory by its name, also one that was dropped."""
+async def _find_branch(memory: Memory, name: str, *, store: RecordStore) -> Memory:
+    """Return the branch of a memory by name, also a dropped one."""
     trunk = require_live(await trunk_of(store, memory))
-    shadow = branch_id(trunk.id, name)
-    found = (await store.get(trunk.space, [shadow])).get(shadow)
-    if found is None:
+    record_id = branch_id(trunk.id, name)
+    branch = (await store.get(trunk.space, [record_id])).get(record_id)
+    if branch is None:
         raise await no_branch(store, trunk, name, states=(State.BRANCHED, State.TRASHED))
-    return found
+    return branch
 
 
 async def _parts_of(memories: Sequence[Memory], *, space: str, store: RecordStore) -> list[Memory]:
-    """What was merged into memories and stands in them still: their texts go with them."""
+    """Return the records that were merged into memories and are still part of them: they are purged too."""
     ids = [part.id for memory in memories for part in memory.merged]
-    found = (await store.get(space, ids)).values() if ids else ()
+    parts = (await store.get(space, ids)).values() if ids else ()
     owners = {memory.id for memory in memories}
-    return [part for part in found if part.state is State.MERGED and part.merged_into in owners]
+    return [part for part in parts if part.state is State.MERGED and part.merged_into in owners]
 
 
 async def _whole_of(memory: Memory, *, store: RecordStore) -> Memory | None:
-    """The memory that one was merged into and whose text has it still."""
+    """Return the memory that one was merged into and is still part of."""
     if not memory.merged_into:
         return None
     whole = (await store.get(memory.space, [memory.merged_into])).get(memory.merged_into)
@@ -260,22 +260,22 @@ def _require_trashed(memories: Sequence[Memory]) -> None:
     for memory in memories:
         if memory.state is not State.TRASHED:
             raise WrongState(
-                f"{memory.name!r} is {memory.state}; only what is in the trash can be purged",
+                f"{memory.name!r} is {memory.state}; only memories in the trash can be purged",
                 hint=f"Run `forget {memory.id if memory.trunk else memory.name}` first",
                 memory_id=memory.id,
             )
 
 
-def _require_open(memory: Memory, way: StateChange) -> None:
-    """Refuse the ways that would go past a person's yes, or take apart what was merged."""
-    waits = memory.state is State.WAITING
-    if way in (StateChange.APPROVE, StateChange.DECLINE) and not waits:
-        raise WrongState(f"{memory.name!r} is {memory.state}; it waits for nobody", memory_id=memory.id)
-    if way is StateChange.RESTORE and waits:
+def _require_possible(memory: Memory, change: StateChange) -> None:
+    """Raise WrongState for a change that would evade the approval, or take a merged memory apart."""
+    is_waiting = memory.state is State.WAITING
+    if change in (StateChange.APPROVE, StateChange.DECLINE) and not is_waiting:
+        raise WrongState(f"{memory.name!r} is {memory.state}; it does not wait for approval", memory_id=memory.id)
+    if change is StateChange.RESTORE and is_waiting:
         raise WrongState(
-            f"{memory.name!r} waits for a yes", hint=f"Run `inbox approve {memory.name}`", memory_id=memory.id
+            f"{memory.name!r} waits for approval", hint=f"Run `inbox approve {memory.name}`", memory_id=memory.id
         )
-    if way is StateChange.RESTORE and memory.state is State.MERGED:
+    if change is StateChange.RESTORE and memory.state is State.MERGED:
         raise WrongState(
             f"{memory.name!r} is part of another memory now",
             hint=f"`revert` {memory.merged_into} to the version before",
@@ -284,34 +284,26 @@ def _require_open(memory: Memory, way: StateChange) -> None:
         )
 
 
-def _told_of_whole(memory: Memory, whole: Memory | None, way: StateChange) -> tuple[str, ...]:
-    """What is to be known of a part that goes away alone; beside what it is part of it does not come back."""
+def _merge_warnings(memory: Memory, whole: Memory | None, change: StateChange) -> tuple[str, ...]:
+    """Warn that a forgotten part remains in the whole; refuse to restore a part beside it."""
     if whole is None:
         return ()
-    if way is StateChange.RESTORE and whole.state is State.LIVE:
+    if change is StateChange.RESTORE and whole.state is State.LIVE:
         raise WrongState(
-            f"{memory.name!r} stands in {whole.name!r} still",
+            f"{memory.name!r} is still part of {whole.name!r}",
             hint=f"`revert` {whole.id} to the version before they were merged, then restore",
             memory_id=memory.id,
             merged_into=whole.id,
         )
-    return (_said_in(whole),) if way is StateChange.FORGET else ()
+    return (_still_in(whole),) if change is StateChange.FORGET else ()
 
 
-def _told_of_branches(memory: Memory, branches: Sequence[Memory]) -> tuple[str, ...]:
-    names = [branch.branch for branch in branches if branch.trunk == memory.id]
-    return (f"its branches go with it: {', '.join(names)}",) if names else ()
+def _still_in(whole: Memory) -> str:
+    return f"its text is still part of {whole.name!r}, into which it was merged"
 
 
-def _still_said(whole: Memory | None, gone: Collection[str]) -> tuple[str, ...]:
-    return () if whole is None or whole.id in gone else (_said_in(whole),)
-
-
-def _said_in(whole: Memory) -> str:
-    return f"what it says stands in {whole.name!r} still, into which it was merged"
-
-
-def _in_state(selection: Selection, state: State) -> Selection:
+def _check(selection: Selection, *, state: State) -> Selection:
+    """Validate a selection; a filter looks for memories of a state."""
     for name in ("group", "dry_run"):
         require_flag(getattr(selection, name), field=name)
     require_remark(selection.reason, field="reason")
@@ -321,22 +313,20 @@ def _in_state(selection: Selection, state: State) -> Selection:
         raise wrong_type("filter", "a Filter", selection.filter)
     if selection.filter is None:
         if not selection.refs:
-            raise InvalidInput("say which memories: by id, name or title, or by a filter", field="ids")
+            raise InvalidInput("name the memories: by id, name or title, or by a filter", field="ids")
         return selection
     if selection.refs:
         raise InvalidInput("give ids or a filter, not both", field="ids")
     if selection.branch:
-        raise InvalidInput("a branch is one of memories that are named", hint="Give their ids", field="branch")
+        raise InvalidInput("a branch needs the ids of its memories", hint="Give their ids", field="branch")
     if selection.filter.is_empty:
         raise InvalidInput(
-            "an empty filter would take everything", hint="Name at least one field, or give ids", field="filter"
+            "an empty filter would match every memory", hint="Name at least one field, or give ids", field="filter"
         )
     return replace(selection, filter=replace(selection.filter, state=state))
 
 
-def _told(action: str, memory: Memory, *, waits: bool = False, warnings: tuple[str, ...] = ()) -> Written:
-    if waits:
-        warnings = (*warnings, "it waits for a person's yes, as it did before")
+def _written(action: str, memory: Memory, *, warnings: tuple[str, ...] = ()) -> Written:
     return Written(
         action=action, id=memory.trunk or memory.id, name=memory.name, version=memory.version, warnings=warnings,
         branch=branch_of(memory),

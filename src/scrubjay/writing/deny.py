@@ -1,8 +1,9 @@
-"""What is never remembered: texts that say so themselves, and what the rules of a space name."""
+"""Texts that are never stored: those that say so themselves, and those that the rules of a space name."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Draft
@@ -10,23 +11,24 @@ from scrubjay.model.memory import Json, Memory
 from scrubjay.model.rules import Rules
 from scrubjay.text.scripts import folded_script
 from scrubjay.text.wildcards import Glob, Wildcard
-from scrubjay.writing.texts import draft_texts, memory_texts, source_texts, strings_in
 
-__all__ = ["refuse", "require_allowed", "require_allowed_edit"]
+__all__ = [
+    "deny", "draft_texts", "memory_texts", "require_allowed", "require_allowed_edit", "source_texts", "strings_in",
+]  # fmt: skip
 
 _THIS = "(?:this|that|it|any of this|any of that|the following|this (?:message|conversation|chat|text|note|part|one))"
 _KEEP = "(?:remember|store|save|keep|record|memorize|memorise|log|persist|write down|retain|note)"
-# What may follow an order that is about this very text; with anything else it is about something else.
+# The words that may follow an order about this very text; with any others the order is about something else.
 _END = (
     "(?= ?(?:$|[.!?;:)\\]\n\u3002]|please\\b|anywhere\\b|for later\\b|(?:in|to) (?:your |the "
     "|long-term )?memory\\b"
     "|in (?:your|the) notes\\b|permanently\\b|bitte\\b))"
 )
-# Where an order begins. What is quoted, told of others, a point of a list or after a heading is about something else.
+# Where an order begins. After a quote, in reported speech, in a list or under a heading it is about something else.
 _START = "(?:^(?:[:-] ?)?|[.!?;(\\[\n\u3002] ?|(?<![:\"'-] )\\b(?:please,?|bitte) )"
 _ORDERS = re.compile(
     f"{_START}(?:please,? |so,? |and |but |also )?(?:(?:do not|don't|dont) (?:ever )?{_KEEP} {_THIS}{_END}"
-    # What is never done to "it" is how things are done there.
+    # "Never store it" describes a practice.
     f"|never (?:ever )?{_KEEP} (?:any of )?(?:this|the following){_END}"
     f"|forget (?:this|the following|this (?:message|conversation|chat|text|note)){_END}"
     "|(?:this|the following) (?:is )?(?:not to be|must not be|should not be|shall not be) (?:remembered|stored"
@@ -55,88 +57,135 @@ _HINTS = (
     "\u8bb0", "\u4fdd\u5b58", "\u5b58\u50a8", "\u899a\u3048", "\u8a18\u61b6",
 )  # fmt: skip
 _BLANKS, _LINES = re.compile(r"[^\S\n]+"), re.compile(r" ?\n[ \n]*")
-# A text says at its beginning or its end that it is not to be kept; what is in the midst of a page is about others.
-_LOOKED_AT = 2_000
+# Such an order is at the beginning or the end of a text; in the middle of a page it is about something else.
+_MAX_CHECKED = 2_000
 _PATH = re.compile(r"[^\s\"'`<>()|,;*?\[\]{}]{1,400}+")
 _PATH_FIELDS = ("path", "file", "filename", "file_path", "filepath", "source", "uri", "url", "location")
 
 
+_LABELS = ("title", "name", "kind", "category", "project", "scope")
+_SOURCE_FIELDS = ("session", "conversation", "agent", "tool")
+# More than metadata can have.
+_MAX_VALUES = 100_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Said:
-    """What is looked at: texts that may give an order about themselves, all texts, and all names of files."""
+class _Checked:
+    """The texts that may give an order about themselves, all texts, and all file names."""
 
-    orders: frozenset[str]
-    texts: frozenset[str]
-    paths: frozenset[str]
+    orders: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
+    paths: frozenset[str] = frozenset()
 
 
-def refuse(draft: Draft, *, rules: Rules) -> Draft:
-    """A draft that is rejected, with the reason, if it is not to be kept."""
-    reason = _reason(_of_draft(draft, rules), rules)
+def deny(draft: Draft, *, rules: Rules) -> Draft:
+    """Reject a draft that must not be stored, with the reason."""
+    reason = _reason(_check_draft(draft, rules), rules)
     if not reason:
         return draft.with_decision("refuse", "allowed")
     return replace(draft, rejected=reason).with_decision("refuse", "rejected", reason)
 
 
 def require_allowed(draft: Draft, *, rules: Rules) -> None:
-    """Raise InvalidInput for a draft that is not to be kept, where there is no other way to say so."""
-    _require(_reason(_of_draft(draft, rules), rules))
+    """Raise InvalidInput for a draft that must not be stored."""
+    _require(_reason(_check_draft(draft, rules), rules))
 
 
 def require_allowed_edit(before: Memory, after: Memory, *, rules: Rules) -> None:
-    """Raise InvalidInput for an edit that brings in what is not to be kept; what was there already may stay."""
-    _require(_reason(_of_memory(after, rules), rules, known=_of_memory(before, rules)))
+    """Raise InvalidInput for an edit that adds a text that must not be stored; existing texts may stay."""
+    _require(_reason(_check_memory(after, rules), rules, existing=_check_memory(before, rules)))
+
+
+def draft_texts(draft: Draft, *, split: bool = False) -> Iterator[str]:
+    """Return the texts of a draft. `split`: each item of a list by itself; else a list is one text."""
+    yield draft.text
+    yield from (str(getattr(draft, name)) for name in _LABELS)
+    for texts in (draft.observations, draft.entities, draft.tags):
+        yield from texts if split else ("\n".join(texts),)
+    yield from (text for _, text in strings_in(dict(draft.metadata)))
+
+
+def memory_texts(memory: Memory, *, split: bool = False) -> Iterator[str]:
+    """Return the texts of a memory, in the same way."""
+    yield memory.content
+    yield from (str(getattr(memory, name)) for name in _LABELS)
+    yield memory.entity
+    for texts in (tuple(observation.text for observation in memory.observations), memory.tags):
+        yield from texts if split else ("\n".join(texts),)
+    yield from (text for _, text in strings_in(dict(memory.metadata)))
+
+
+def source_texts(record: Draft | Memory) -> Iterator[str]:
+    """Return the texts of the source."""
+    return (str(getattr(record.source, name)) for name in _SOURCE_FIELDS)
+
+
+def strings_in(value: Json) -> Iterator[tuple[str, str]]:
+    """Return the strings and keys in a value, each with the key it belongs to; it may be deep, or refer to itself."""
+    pending: list[tuple[str, object]] = [("", value)]
+    for _ in range(_MAX_VALUES):
+        if not pending:
+            return
+        name, item = pending.pop()
+        if isinstance(item, str):
+            yield name, item
+        elif isinstance(item, dict):
+            fields = cast("dict[str, object]", item)
+            yield from (("", key) for key in fields)
+            pending += fields.items()
+        elif isinstance(item, list | tuple):
+            pending += ((name, element) for element in cast("Sequence[object]", item))
 
 
 def _require(reason: str) -> None:
     if reason:
-        raise InvalidInput(f"nothing was stored: {reason}", hint="`rules` shows what this space never keeps")
+        raise InvalidInput(f"nothing was stored: {reason}", hint="`rules` shows what this space never stores")
 
 
-def _of_draft(draft: Draft, rules: Rules) -> _Said:
+def _check_draft(draft: Draft, rules: Rules) -> _Checked:
     orders = (draft.text, draft.title, *draft.observations)
-    return _said(orders, draft_texts(draft, apart=True), source_texts(draft), draft.metadata, rules)
+    return _checked(orders, draft_texts(draft, split=True), source_texts(draft), draft.metadata, rules)
 
 
-def _of_memory(memory: Memory, rules: Rules) -> _Said:
+def _check_memory(memory: Memory, rules: Rules) -> _Checked:
     orders = (memory.content, memory.title, *(observation.text for observation in memory.observations))
-    return _said(orders, memory_texts(memory, apart=True), source_texts(memory), memory.metadata, rules)
+    return _checked(orders, memory_texts(memory, split=True), source_texts(memory), memory.metadata, rules)
 
 
-def _said(
+def _checked(
     orders: tuple[str, ...], texts: Iterator[str], source: Iterator[str], metadata: Mapping[str, Json], rules: Rules
-) -> _Said:
-    return _Said(
+) -> _Checked:
+    return _Checked(
         orders=frozenset(orders),
         texts=frozenset(" ".join(text.casefold().split()) for text in texts) if rules.never else frozenset(),
         paths=frozenset(_paths(orders, source, metadata)) if rules.never_paths else frozenset(),
     )
 
 
-_NOTHING = _Said(orders=frozenset(), texts=frozenset(), paths=frozenset())
+_NOTHING = _Checked()
 
 
-def _reason(said: _Said, rules: Rules, *, known: _Said = _NOTHING) -> str:
-    if any(map(_says_so, said.orders - known.orders)):
-        return "the text itself says that it is not to be remembered"
+def _reason(checked: _Checked, rules: Rules, *, existing: _Checked = _NOTHING) -> str:
+    if any(map(_forbids_storing, checked.orders - existing.orders)):
+        return "the text itself says that it must not be remembered"
+    # The reasons quote neither the words nor the pattern: they may be secret.
     for number, pattern in enumerate(rules.never, 1):
-        expected = Wildcard(pattern.casefold()).matches
-        if any(map(expected, said.texts - known.texts)) and not any(map(expected, known.texts)):
-            # Neither the words nor the pattern are told: they may be what nobody should read.
-            return f"pattern {number} of this space's rule `never` fits it"
+        matches = Wildcard(pattern.casefold()).matches
+        if any(map(matches, checked.texts - existing.texts)) and not any(map(matches, existing.texts)):
+            return f"pattern {number} of this space's rule `never` matches it"
     for number, pattern in enumerate(rules.never_paths, 1):
-        fits = Glob(pattern).matches
-        if any(map(fits, said.paths - known.paths)) and not any(map(fits, known.paths)):
-            return f"pattern {number} of this space's rule `never_paths` fits a file that it names or comes from"
+        matches = Glob(pattern).matches
+        if any(map(matches, checked.paths - existing.paths)) and not any(map(matches, existing.paths)):
+            return f"pattern {number} of this space's rule `never_paths` matches a file that it names or comes from"
     return ""
 
 
-def _says_so(text: str) -> bool:
-    parts = (text,) if len(text) <= 2 * _LOOKED_AT else (text[:_LOOKED_AT], text[-_LOOKED_AT:])
-    return any(_orders(part) for part in parts)
+def _forbids_storing(text: str) -> bool:
+    parts = (text,) if len(text) <= 2 * _MAX_CHECKED else (text[:_MAX_CHECKED], text[-_MAX_CHECKED:])
+    return any(_has_order(part) for part in parts)
 
 
-def _orders(text: str) -> bool:
+def _has_order(text: str) -> bool:
     folded = text.replace("\u2019", "'")
     folded = (folded if folded.isascii() else folded_script(folded)).lower()
     if not any(hint in folded for hint in _HINTS):
@@ -148,6 +197,6 @@ def _paths(orders: tuple[str, ...], source: Iterator[str], metadata: Mapping[str
     yield from source
     yield from (text for name, text in strings_in(dict(metadata)) if name.casefold() in _PATH_FIELDS)
     for text in orders:
-        for found in _PATH.findall(text):
-            if "." in found or "/" in found or "\\" in found:
-                yield found.rstrip(".:!")
+        for path in _PATH.findall(text):
+            if "." in path or "/" in path or "\\" in path:
+                yield path.rstrip(".:!")

@@ -1,122 +1,163 @@
-"""The vectors a write needs: only for texts that the space has not embedded yet."""
+"""The passages of a write and their vectors; texts that the space has embedded already are not embedded again."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import accumulate, islice
 
 from scrubjay import telemetry
+from scrubjay.detection.neighbours import EmbeddedMemory
 from scrubjay.errors import EmbeddingUnavailable
 from scrubjay.model.change import Origin
 from scrubjay.model.job import EMBEDDING, Job
 from scrubjay.model.memory import Memory
-from scrubjay.model.passage import Passage, Vector
+from scrubjay.model.passage import Passage
 from scrubjay.ports import Embedded, Embedder, Profile, VectorStore
-from scrubjay.text.passages import embedding_text, picture_hash
+from scrubjay.text.passages import embedding_text, passages_of, picture_hash
+from scrubjay.writing.context import Sliced, WriteContext
 
-Sliced = tuple[Memory, tuple[Passage, ...]]
+__all__ = [
+    "BegunEmbedding", "begin_embedding", "count_immediate", "embed_new", "embedding_jobs", "load_vectors",
+    "missing_texts", "slice_memory",
+]  # fmt: skip
 
-# While a caller waits so many characters are embedded, whatever texts they make: the bundled model takes two to three
-# seconds for them on two slow cores. It is more than what is compared of a text as a whole.
-_AT_ONCE = 16_000
-_UNDER_WAY = "a long text: until all of it is embedded, which is under way, its end is found by its words only"
+# The event loop is free while a longer text is cut in a thread.
+_LONG_TEXT = 20_000
+# So many characters are embedded while the caller waits: the bundled model takes two to three seconds for them on two
+# slow cores. It is more than the part of a text that is compared as a whole.
+_MAX_IMMEDIATE = 16_000
+_UNFINISHED = (
+    "a long text: its end is found by its words only until the rest of its vectors are made, which is under way"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
-    """The vectors that a write is stored with, what its caller is told, and the memories that get more later."""
+class BegunEmbedding:
+    """The vectors that a write is stored with, a warning for its caller, and the memories that get more later."""
 
     embedded: Embedded | None
     warning: str = ""
-    lacking: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
+
+
+async def slice_memory(memory: Memory) -> tuple[Passage, ...]:
+    """Cut a memory into passages, a long one in a thread."""
+    with telemetry.stage("write.slice"):
+        if len(memory.content) < _LONG_TEXT and len(memory.observations) < _LONG_TEXT // 100:
+            return passages_of(memory)
+        return await asyncio.to_thread(passages_of, memory)
+
+
+async def begin_embedding(
+    sliced: Sequence[Sliced], *, space: str, context: WriteContext, made: Embedded | None = None
+) -> BegunEmbedding:
+    """Make the missing vectors; where the context defers, leave those of a long text's end for later.
+
+    The vectors in `made`, which are not stored yet, are not made again; the result has them too.
+    """
+    return await _embed(
+        sliced, space=space, vector_store=context.store, embedder=context.embedder, defers=context.defers, made=made
+    )
 
 
 async def embed_new(
     sliced: Sequence[Sliced], *, space: str, vector_store: VectorStore, embedder: Embedder
 ) -> tuple[Embedded | None, str]:
-    """The vectors that are missing, and a warning when none can be made: a write never fails for that."""
-    begun = await embed_first(sliced, space=space, vector_store=vector_store, embedder=embedder, defers=False)
+    """Make all missing vectors; without a model return a warning, for which no write fails."""
+    begun = await _embed(sliced, space=space, vector_store=vector_store, embedder=embedder, defers=False, made=None)
     return begun.embedded, begun.warning
 
 
-async def embed_first(
+async def _embed(
     sliced: Sequence[Sliced],
     *,
     space: str,
     vector_store: VectorStore,
     embedder: Embedder,
     defers: bool,
-    made: Embedded | None = None,
-) -> Begun:
-    """The vectors that are missing; `defers` leaves those of a long text's end for later, and whose they are is told.
-
-    Those that were `made` a moment ago and are not stored yet are not made again, and are among what is returned.
-    Pictures are left to whoever has them, where the model sees pictures; where it does not, they go by their names.
-    """
+    made: Embedded | None,
+) -> BegunEmbedding:
     ready = dict(made.vectors) if made else {}
     try:
         with telemetry.stage("write.embed"):
             profile = await embedder.profile()
-            texts = await unembedded(sliced, space=space, vector_store=vector_store, profile=profile)
+            texts = await missing_texts(sliced, space=space, vector_store=vector_store, profile=profile)
             missing = {digest: text for digest, text in texts.items() if digest not in ready}
             begun = sum(len(text) for digest, text in texts.items() if digest in ready)
-            now = dict(islice(missing.items(), first_of(list(missing.values()), begun=begun) if defers else None))
+            count = count_immediate(list(missing.values()), begun=begun) if defers else None
+            now = dict(islice(missing.items(), count))
             vectors = await embedder.embed(list(now.values())) if now else []
     except EmbeddingUnavailable as error:
-        return Begun(embedded=made, warning=f"stored without vectors, found by its words only: {error.message}")
+        warning = f"stored without vectors, found by its words only: {error.message}"
+        return BegunEmbedding(embedded=made, warning=warning)
     later = missing.keys() - now.keys()
-    lacking = tuple(memory.id for memory, passages in sliced if any(passage.hash in later for passage in passages))
-    fresh = Embedded(
+    embedded = Embedded(
         model=profile.model,
         dimension=profile.dimension,
         vectors={**ready, **dict(zip(now, vectors, strict=True))},
     )
-    return Begun(embedded=fresh if now else made, warning=_UNDER_WAY if later else "", lacking=lacking)
-
-
-def first_of(texts: Sequence[str], *, begun: int = 0) -> int:
-    """How many of some texts are embedded while a caller waits, who waits for so many characters already."""
-    most = _AT_ONCE - begun
-    return sum(1 for characters in accumulate(map(len, texts)) if characters <= most)
-
-
-def left_to_embed(lacking: Iterable[str], *, space: str, origin: Origin) -> tuple[Job, ...]:
-    """The jobs that give memories the vectors that they were stored without; they belong into the same commit."""
-    # Whoever looks for conflicts of the same memory goes by its vectors, and so comes after.
-    due = origin.at - timedelta(microseconds=1)
-    return tuple(
-        Job(space=space, kind=EMBEDDING, about={"memory_id": one}, created_at=origin.at, due=due) for one in lacking
+    return BegunEmbedding(
+        embedded=embedded if now else made,
+        warning=_UNFINISHED if later else "",
+        unfinished=tuple(
+            memory.id for memory, passages in sliced if any(passage.hash in later for passage in passages)
+        ),
     )
 
 
-async def unembedded(
+def count_immediate(texts: Sequence[str], *, begun: int = 0) -> int:
+    """Return how many texts are embedded while the caller waits, who waits for `begun` characters already."""
+    most = _MAX_IMMEDIATE - begun
+    return sum(1 for characters in accumulate(map(len, texts)) if characters <= most)
+
+
+def embedding_jobs(memory_ids: Iterable[str], *, space: str, origin: Origin) -> tuple[Job, ...]:
+    """Return the jobs that make the missing vectors of memories; they belong into the same commit."""
+    # Due before the conflict check of the same memory, which uses the vectors.
+    due = origin.at - timedelta(microseconds=1)
+    return tuple(
+        Job(space=space, kind=EMBEDDING, about={"memory_id": memory_id}, created_at=origin.at, due=due)
+        for memory_id in memory_ids
+    )
+
+
+async def missing_texts(
     sliced: Sequence[Sliced], *, space: str, vector_store: VectorStore, profile: Profile
-) -> dict[bytes, str]:  # fmt: skip
-    """The texts of passages that the space has no vectors of, by their hashes."""
-    sees = "image" in profile.media
-    wanted = {
+) -> dict[bytes, str]:
+    """Return the texts that have no vector in the space, by hash.
+
+    A model that sees pictures embeds them itself, elsewhere; for any other a picture is represented by its name.
+    """
+    sees_images = "image" in profile.media
+    passages_by_hash = {
         passage.hash: (memory, passage)
         for memory, passages in sliced
         for passage in passages
-        if not sees or passage.hash != picture_hash(memory)
+        if not sees_images or passage.hash != picture_hash(memory)
     }
-    known = await vector_store.embedded(space, profile.model, list(wanted))
-    return {digest: _text(*pair) for digest, pair in wanted.items() if digest not in known}
+    embedded = await vector_store.embedded(space, profile.model, list(passages_by_hash))
+    return {
+        digest: embedding_text(memory, passage.observation, passage.start, passage.end)
+        for digest, (memory, passage) in passages_by_hash.items()
+        if digest not in embedded
+    }
 
 
-async def vectors_of(
-    passages: Sequence[Passage], embedded: Embedded | None, *, space: str, vector_store: VectorStore, embedder: Embedder
-) -> tuple[Profile | None, Mapping[bytes, Vector]]:
-    """The vectors of the passages, those made now and those that the space had; none where there is no model."""
+async def load_vectors(
+    memory: Memory,
+    passages: Sequence[Passage],
+    embedded: Embedded | None,
+    *,
+    vector_store: VectorStore,
+    embedder: Embedder,
+) -> EmbeddedMemory:
+    """Return a memory with its vectors: those just made, and those that the space had."""
     made = dict(embedded.vectors) if embedded else {}
     try:
         profile = await embedder.profile()
     except EmbeddingUnavailable:
-        return None, made
+        return EmbeddedMemory(memory=memory, passages=passages, vectors=made)
     missing = [passage.hash for passage in passages if passage.hash not in made]
-    known = await vector_store.vectors(space, profile.model, missing) if missing else {}
-    return profile, {**known, **made}
-
-
-def _text(memory: Memory, passage: Passage) -> str:
-    return embedding_text(memory, passage.observation, passage.start, passage.end)
+    stored = await vector_store.vectors(memory.space, profile.model, missing) if missing else {}
+    return EmbeddedMemory(memory=memory, passages=passages, vectors={**stored, **made}, profile=profile)

@@ -1,182 +1,172 @@
-"""Whom a memory is about: names as the space spells them, aliases told, suggestions where none are given."""
+"""The entities of a draft: spelled as the space spells them, with aliases reported, or suggested from the text."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol
 from weakref import WeakKeyDictionary
 
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Facet, Filter, facet
+from scrubjay.ports import RecordStore
 from scrubjay.text.names import bare_name, names_in, phrases_in, spellings_of
 
-__all__ = ["Acquaintance", "Acquainted", "acquaint", "name_entities"]
+__all__ = ["EntityLookup", "look_up_entities", "name_entities"]
 
-_MOST_SUGGESTED = 5
-# The spellings of so many names are looked up; a text about more is a list.
-_MOST_LOOKED_UP = 20
+_MAX_SUGGESTED = 5
+# A text about more entities is a list.
+_MAX_LOOKED_UP = 20
 # A name has a hundred other spellings.
-_SPELT_NAMES = 256
-_MOST_BEARERS = 4_096
-
-
-class Acquainted(Protocol):
-    """What is asked of a store."""
-
-    async def known_facets(self, space: str, facets: Sequence[Facet], *, state: State) -> dict[Facet, int]:
-        """Which of some facets there are."""
-        ...
-
-    async def list_ids(self, space: str, filter: Filter, *, limit: int, after: str | None = None) -> list[str]:
-        """Ids that pass a filter."""
-        ...
-
-    async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
-        """Memories by id."""
-        ...
+_CACHED_NAMES = 256
+_CACHED_MEMORIES = 4_096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Acquaintance:
-    """What a space knows of the names in a draft: how many memories have each, and how it spells those it knows.
+class EntityLookup:
+    """What a space has for the names in a draft: the number of memories of each, and the spelling in use.
 
-    `names` are those to suggest, where a draft names none itself.
+    `names` are those to suggest for a draft without entities.
     """
 
-    known: Mapping[Facet, int]
+    counts: Mapping[Facet, int]
     spellings: Mapping[str, str]
     names: tuple[str, ...] = ()
 
 
-# A memory that has a name, by its space and the name as it is written there; the one asked for last at the end.
-_Bearers = dict[tuple[str, str], str]
-_bearers: WeakKeyDictionary[Acquainted, _Bearers] = WeakKeyDictionary()
+# A memory of an entity, by its space and the entity as spelled there; the one used last at the end.
+_MemoryByEntity = dict[tuple[str, str], str]
+_memories: WeakKeyDictionary[RecordStore, _MemoryByEntity] = WeakKeyDictionary()
 
 
-async def acquaint(draft: Draft, *, space: str, store: Acquainted) -> Acquaintance:
-    """Look up the names of a draft; without any, what in its text may be one."""
+async def look_up_entities(draft: Draft, *, space: str, store: RecordStore) -> EntityLookup:
+    """Look up the entities of a draft; without any, the phrases of its text that may be names."""
     if not draft.entities:
-        return await _acquaint_with_text(_text(draft), space=space, store=store)
-    given = draft.entities[:_MOST_LOOKED_UP]
-    asked = sorted({facet for name in given for facet in _facets(name)})
-    known, borne = await asyncio.gather(
-        store.known_facets(space, asked, state=State.LIVE), _borne(given, space=space, store=store)
+        return await _look_up_phrases(_text(draft), space=space, store=store)
+    names = draft.entities[:_MAX_LOOKED_UP]
+    facets = sorted({facet for name in names for facet in _facets(name)})
+    counts, confirmed = await asyncio.gather(
+        store.known_facets(space, facets, state=State.LIVE), _confirmed(names, space=space, store=store)
     )
-    names = [entity for entity in _united(draft, known).entities if facet("entity", entity) in known]
-    return Acquaintance(known=known, spellings=await _spellings(names, borne, space=space, store=store))
+    existing = [entity for entity in _unite_aliases(draft, counts).entities if facet("entity", entity) in counts]
+    return EntityLookup(counts=counts, spellings=await _spellings(existing, confirmed, space=space, store=store))
 
 
-def name_entities(draft: Draft, acquaintance: Acquaintance) -> Draft:
-    """A draft whose entities are named as the space knows them; without any, those it seems to be about are told."""
+def name_entities(draft: Draft, lookup: EntityLookup) -> Draft:
+    """Spell the entities of a draft as the space does; without any, suggest some."""
     if not draft.entities:
-        return _suggested(draft, acquaintance)
-    known, spellings = acquaintance.known, acquaintance.spellings
-    draft = _united(draft, known)
-    for one in draft.entities:
-        spelled = spellings.get(one, one)
-        if spelled != one:
-            draft = draft.with_decision("entities", "respelled", f"{one!r} is written {spelled!r} in this space")
-        elif facet("entity", one) not in known and (others := _others(one, known)):
-            draft = draft.with_decision("entities", "alias", f"{one!r} may be what this space calls {others[0]!r}")
-    named = tuple(dict.fromkeys(spellings.get(entity, entity) for entity in draft.entities))
-    return replace(draft, entities=named).with_decision("entities", "given", f"{len(named)} named")
+        return _suggest(draft, lookup)
+    counts, spellings = lookup.counts, lookup.spellings
+    draft = _unite_aliases(draft, counts)
+    for entity in draft.entities:
+        spelling = spellings.get(entity, entity)
+        if spelling != entity:
+            draft = draft.with_decision("entities", "respelled", f"{entity!r} is written {spelling!r} in this space")
+        elif facet("entity", entity) not in counts:
+            alias = next((other for other in spellings_of(entity) if facet("entity", other) in counts), "")
+            if alias:
+                draft = draft.with_decision("entities", "alias", f"{entity!r} may be what this space calls {alias!r}")
+    entities = tuple(dict.fromkeys(spellings.get(entity, entity) for entity in draft.entities))
+    return replace(draft, entities=entities).with_decision("entities", "given", f"{len(entities)} named")
 
 
-async def _acquaint_with_text(text: str, *, space: str, store: Acquainted) -> Acquaintance:
+async def _look_up_phrases(text: str, *, space: str, store: RecordStore) -> EntityLookup:
     phrases = {facet("entity", phrase): phrase for phrase in reversed(phrases_in(text))}
     if not phrases:
-        return Acquaintance(known={}, spellings={})
-    known, borne = await asyncio.gather(
-        store.known_facets(space, list(phrases), state=State.LIVE), _borne(phrases.values(), space=space, store=store)
+        return EntityLookup(counts={}, spellings={})
+    counts, confirmed = await asyncio.gather(
+        store.known_facets(space, list(phrases), state=State.LIVE),
+        _confirmed(phrases.values(), space=space, store=store),
     )
     # The longer names first: Acme Corp is not Acme.
-    names = [phrases[one] for one in sorted(known, key=lambda one: (-len(one.split()), -known[one], one))]
-    names = _not_contained(names)[:_MOST_SUGGESTED]
-    spellings = await _spellings(names, borne, space=space, store=store)
-    return Acquaintance(known=known, spellings=spellings, names=tuple(names))
+    ordered = sorted(counts, key=lambda entity: (-len(entity.split()), -counts[entity], entity))
+    names = _drop_contained([phrases[entity] for entity in ordered])[:_MAX_SUGGESTED]
+    spellings = await _spellings(names, confirmed, space=space, store=store)
+    return EntityLookup(counts=counts, spellings=spellings, names=tuple(names))
 
 
-@lru_cache(maxsize=_SPELT_NAMES)
+@lru_cache(maxsize=_CACHED_NAMES)
 def _facets(name: str) -> tuple[Facet, ...]:
-    return tuple(facet("entity", one) for one in (name, *spellings_of(name)) if one)
+    return tuple(facet("entity", spelling) for spelling in (name, *spellings_of(name)) if spelling)
 
 
-def _others(name: str, known: Mapping[Facet, int]) -> list[str]:
-    return [spelling for spelling in spellings_of(name) if facet("entity", spelling) in known]
-
-
-def _united(draft: Draft, known: Mapping[Facet, int]) -> Draft:
-    """One entity that is given under two names is one: under that which the space knows, else the first."""
+def _unite_aliases(draft: Draft, counts: Mapping[Facet, int]) -> Draft:
+    """Unite two names of one entity under the one that the space has, else the first."""
     chosen: dict[str, str] = {}
     for entity in draft.entities:
         other = chosen.setdefault(bare_name(entity), entity)
         if other == entity:
             continue
-        kept = entity if facet("entity", entity) in known and facet("entity", other) not in known else other
-        chosen[bare_name(entity)] = kept
-        draft = draft.with_decision("entities", "alias", f"{entity!r} and {other!r} are taken for one, {kept!r}")
+        name = entity if facet("entity", entity) in counts and facet("entity", other) not in counts else other
+        chosen[bare_name(entity)] = name
+        draft = draft.with_decision("entities", "alias", f"{entity!r} and {other!r} are treated as one, {name!r}")
     return replace(draft, entities=tuple(chosen.values()))
 
 
-async def _spellings(names: Sequence[str], borne: frozenset[str], *, space: str, store: Acquainted) -> dict[str, str]:
-    """How the space writes names that it knows; what is borne just so is written so."""
-    spellings = {name: name for name in names[:_MOST_LOOKED_UP] if name in borne}
-    unsure = [name for name in names[:_MOST_LOOKED_UP] if name not in borne]
+async def _spellings(
+    names: Sequence[str], confirmed: frozenset[str], *, space: str, store: RecordStore
+) -> dict[str, str]:
+    """Return how the space spells names; a confirmed name is spelled as it is."""
+    names = names[:_MAX_LOOKED_UP]
+    spellings = {name: name for name in names if name in confirmed}
+    unsure = [name for name in names if name not in confirmed]
     if not unsure:
         return spellings
     pages = await asyncio.gather(*(store.list_ids(space, Filter(entity=name), limit=1) for name in unsure))
-    found = await store.get(space, [one for page in pages for one in page])
+    memories = await store.get(space, [memory_id for page in pages for memory_id in page])
     for name, page in zip(unsure, pages, strict=True):
-        memory = found.get(page[0]) if page else None
-        # An alias finds others too.
+        memory = memories.get(page[0]) if page else None
+        # The filter matches aliases too.
         if memory is not None and facet("entity", memory.entity) == facet("entity", name):
             spellings[name] = memory.entity
-            _note(memory, space=space, store=store)
+            _cache(memory, space=space, store=store)
     return spellings
 
 
-async def _borne(names: Iterable[str], *, space: str, store: Acquainted) -> frozenset[str]:
-    """Which names a memory was seen to have, written just so, and still has."""
-    bearers = _bearers.get(store, {})
-    seen = [(name, its) for name in names if (its := bearers.get((space, name))) is not None][:_MOST_LOOKED_UP]
-    if not seen:
+async def _confirmed(names: Iterable[str], *, space: str, store: RecordStore) -> frozenset[str]:
+    """Return the names of which a cached memory is live and still has this very spelling."""
+    by_entity = _memories.get(store, {})
+    cached = [
+        (name, memory_id) for name in names if (memory_id := by_entity.get((space, name))) is not None
+    ][:_MAX_LOOKED_UP]  # fmt: skip
+    if not cached:
         return frozenset()
-    found = await store.get(space, [its for _, its in seen])
-    borne = [found[its] for name, its in seen if its in found and found[its].entity == name]
-    borne = [memory for memory in borne if memory.state is State.LIVE]
-    for memory in borne:
-        _note(memory, space=space, store=store)
-    return frozenset(memory.entity for memory in borne)
+    memories = await store.get(space, [memory_id for _, memory_id in cached])
+    confirmed = [
+        memory
+        for name, memory_id in cached
+        if (memory := memories.get(memory_id)) is not None and memory.entity == name and memory.state is State.LIVE
+    ]
+    for memory in confirmed:
+        _cache(memory, space=space, store=store)
+    return frozenset(memory.entity for memory in confirmed)
 
 
-def _note(memory: Memory, *, space: str, store: Acquainted) -> None:
-    bearers = _bearers.setdefault(store, {})
-    bearers.pop((space, memory.entity), None)
-    bearers[space, memory.entity] = memory.id
-    while len(bearers) > _MOST_BEARERS:
-        bearers.pop(next(iter(bearers)), None)
+def _cache(memory: Memory, *, space: str, store: RecordStore) -> None:
+    by_entity = _memories.setdefault(store, {})
+    by_entity.pop((space, memory.entity), None)
+    by_entity[space, memory.entity] = memory.id
+    while len(by_entity) > _CACHED_MEMORIES:
+        by_entity.pop(next(iter(by_entity)), None)
 
 
-def _suggested(draft: Draft, acquaintance: Acquaintance) -> Draft:
-    known, spellings = acquaintance.names, acquaintance.spellings
-    found = dict.fromkeys(spellings.get(one, one) for one in known)
-    covered = {bare_name(one) for one in found}
-    found |= dict.fromkeys(name for name in names_in(_text(draft)) if bare_name(name) not in covered)
-    suggested = tuple(_not_contained(list(found))[:_MOST_SUGGESTED])
+def _suggest(draft: Draft, lookup: EntityLookup) -> Draft:
+    names = dict.fromkeys(lookup.spellings.get(name, name) for name in lookup.names)
+    covered = {bare_name(name) for name in names}
+    names |= dict.fromkeys(name for name in names_in(_text(draft)) if bare_name(name) not in covered)
+    suggested = tuple(_drop_contained(list(names))[:_MAX_SUGGESTED])
     if not suggested:
         return draft.with_decision("entities", "none")
-    return replace(draft, suggested_entities=suggested).with_decision(
-        "entities", "suggested", f"{len(known)} known in this space" if known else "by how they are written"
-    )
+    why = f"{len(lookup.names)} known in this space" if lookup.names else "by how they are written"
+    return replace(draft, suggested_entities=suggested).with_decision("entities", "suggested", why)
 
 
 def _text(draft: Draft) -> str:
-    return ". ".join(one for one in (draft.title, draft.text, *draft.observations) if one)
+    return ". ".join(text for text in (draft.title, draft.text, *draft.observations) if text)
 
 
-def _not_contained(names: Sequence[str]) -> list[str]:
+def _drop_contained(names: Sequence[str]) -> list[str]:
+    """Drop the names that are part of an earlier one."""
     folded = [f" {name.casefold()} " for name in names]
     return [
         name

@@ -1,11 +1,14 @@
-"""Two memories become one: all that the first says as it is, then what the second adds. Nothing is lost."""
+"""Merge two memories without losing anything: the first stays as it is, the additions of the second follow.
+
+Each statement keeps its source; a more trusted source takes over the statements that it repeats.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from scrubjay.model.memory import Flag, Json, Memory, Merged, Observation
+from scrubjay.model.memory import Flag, Json, Memory, Merged, Observation, Source
 from scrubjay.text.claims.extract import claims_of
 from scrubjay.text.claims.parts import parts_of
 from scrubjay.text.claims.statements import (
@@ -18,73 +21,69 @@ from scrubjay.text.claims.statements import (
     statements_of,
 )
 from scrubjay.text.tokens import terms_of
-from scrubjay.writing.trust import restated
 
-__all__ = ["kept_apart", "merge"]
+__all__ = ["merge", "not_merged", "rewrite_source", "take_over"]
 
-_MOST_TAGS = 8
-_ONE_VALUE = ("title", "category", "project", "scope", "entity")
-# What a memory is of whose kind nobody said anything.
-_PLAIN_KIND = "note"
+_MAX_TAGS = 8
+_SINGLE_FIELDS = ("title", "category", "project", "scope", "entity")
+# The kind of a memory whose caller named none.
+_DEFAULT_KIND = "note"
 
 
-def merge(memory: Memory, incoming: Memory, *, at: datetime, most_tags: int = _MOST_TAGS) -> Memory:
-    """The first memory's next version with all that the second says besides; the first itself if that is nothing.
+def merge(memory: Memory, incoming: Memory, *, at: datetime, max_tags: int = _MAX_TAGS) -> Memory:
+    """Return the first memory's next version with the additions of the second; the first itself if there are none.
 
-    The first goes before in whatever can have one value only; `kept_apart` tells what of the second is left to its own
-    record then. For that alone there is a next version too: it says where the record is.
+    The first takes precedence in fields with one value; `not_merged` names the fields that stay in the second's own
+    record. That record alone is reason for a next version: the version names it.
 
-    A text has one source. What somebody adds whose word counts more, or less, becomes observations with theirs.
+    A text has one source. Additions from a source that is trusted more, or less, become observations with theirs.
     """
-    before, memory = memory, restated(memory, incoming, at=at)
+    before, memory = memory, take_over(memory, incoming, at=at)
     if memory.source != before.source:
         incoming = replace(incoming, source=memory.source)
-    above = incoming.source.trust.outranks(memory.source.trust)
-    statements = _new_statements(memory, incoming, anew=above)
-    if above or memory.source.trust.outranks(incoming.source.trust):
-        content, observed = memory.content, [_observation(statement, incoming) for statement in statements]
+    is_above = incoming.source.trust.outranks(memory.source.trust)
+    statements = _new_statements(memory, incoming, ignore_content=is_above)
+    if is_above or memory.source.trust.outranks(incoming.source.trust):
+        content, additions = memory.content, [
+            Observation(text=statement.text, recorded_at=incoming.date, source=incoming.source)
+            for statement in statements
+        ]  # fmt: skip
     else:
-        content, observed = _with_added(memory.content, incoming.content, statements), []
-    observations = [*observed, *_new_observations(memory, incoming, content, beside=observed)]
-    tags = _tags(memory.tags, incoming.tags, most=most_tags)
+        content, additions = _append(memory.content, incoming.content, statements), []
+    observations = [*additions, *_new_observations(memory, incoming, content, additions=additions)]
     fields: dict[str, str] = {
-        name: getattr(memory, name) or getattr(incoming, name)
-        for name in ("title", "kind", "category", "project", "scope", "entity")
+        name: getattr(memory, name) or getattr(incoming, name) for name in (*_SINGLE_FIELDS, "kind")
     }
     metadata: dict[str, Json] = {**incoming.metadata, **memory.metadata}
-    flags = tuple(dict.fromkeys(one for one in (*memory.flags, *incoming.flags) if one != Flag.THIN))
+    flags = tuple(dict.fromkeys(flag for flag in (*memory.flags, *incoming.flags) if flag != Flag.THIN))
     merged = replace(
         memory,
         **fields,
         content=content,
         observations=(*memory.observations, *observations),
-        tags=tags,
+        tags=_merge_tags(memory.tags, incoming.tags, most=max_tags),
         metadata=metadata,
         flags=flags if statements or observations else memory.flags,
     )
-    apart = kept_apart(memory, incoming, most_tags=most_tags)
-    if merged == before and (not apart or any(one.id == incoming.id for one in memory.merged)):
+    leaves_fields = bool(not_merged(memory, incoming, max_tags=max_tags))
+    if merged == before and (not leaves_fields or any(part.id == incoming.id for part in memory.merged)):
         return before
-    added = tuple(
-        dict.fromkeys(
-            (*(statement.text for statement in statements), *(observation.text for observation in observations))
-        )
-    )
-    entry = Merged(id=incoming.id, at=at, source=incoming.source, statements=added)
+    texts = (*(statement.text for statement in statements), *(observation.text for observation in observations))
+    part = Merged(id=incoming.id, at=at, source=incoming.source, statements=tuple(dict.fromkeys(texts)))
     return replace(
-        merged, merged=(*memory.merged, entry), version=memory.version + 1, updated_at=max(at, memory.updated_at),
+        merged, merged=(*memory.merged, part), version=memory.version + 1, updated_at=max(at, memory.updated_at),
         last_confirmed=at,
     )  # fmt: skip
 
 
-def kept_apart(memory: Memory, incoming: Memory, *, most_tags: int = _MOST_TAGS) -> tuple[str, ...]:
-    """What of the second has no place in the first: fields and metadata of another value, and tags beyond the limit."""
-    fields = [name for name in _ONE_VALUE if _differs(getattr(memory, name), getattr(incoming, name))]
-    if "title" in fields and _title_tells_more(memory, incoming):
+def not_merged(memory: Memory, incoming: Memory, *, max_tags: int = _MAX_TAGS) -> tuple[str, ...]:
+    """Return the parts of the second that the first has no place for: fields with other values, tags over the limit."""
+    fields = [name for name in _SINGLE_FIELDS if _differs(getattr(memory, name), getattr(incoming, name))]
+    if "title" in fields and _title_adds(memory, incoming):
         fields.remove("title")
-    if incoming.kind not in (memory.kind, _PLAIN_KIND):
+    if incoming.kind not in (memory.kind, _DEFAULT_KIND):
         fields.append("kind")
-    kept = _tags(memory.tags, incoming.tags, most=most_tags)
+    tags = _merge_tags(memory.tags, incoming.tags, most=max_tags)
     return (
         *fields,
         *(
@@ -92,87 +91,149 @@ def kept_apart(memory: Memory, incoming: Memory, *, most_tags: int = _MOST_TAGS)
             for key, value in incoming.metadata.items()
             if key in memory.metadata and not _is_equal(memory.metadata[key], value)
         ),
-        *(f"tag {tag}" for tag in incoming.tags if tag not in kept),
+        *(f"tag {tag}" for tag in incoming.tags if tag not in tags),
     )
 
 
-def _new_statements(memory: Memory, incoming: Memory, *, anew: bool) -> list[TextStatement]:
-    """What the second says that the first does not; `anew`: what stands in its text counts as not said."""
-    content = () if anew else statements_of(memory.content)
-    known = _Known([*content, *(observation.text for observation in memory.observations)])
-    return [one for one in _titled(memory, incoming) if known.takes(one.text)]
+def take_over(memory: Memory, incoming: Memory, *, at: datetime) -> Memory:
+    """Return the memory with the source of the incoming one where that is trusted more and says the same.
+
+    If the incoming memory repeats the whole text, or both are one sentence, the memory gets its source and text, and
+    the other observations keep theirs. Else only the repeated observations get its source.
+    """
+    keys = {
+        *map(comparison_key, statements_of(incoming.content)),
+        *(comparison_key(observation.text) for observation in incoming.current_observations(at)),
+    }
+    source = replace(incoming.source, at=incoming.source.at or at)
+    if not source.trust.outranks(memory.source.trust):
+        return _take_over_observations(memory, keys, source, at=at)
+    statements = statements_of(memory.content)
+    texts = statements or tuple(
+        observation.text for observation in memory.observations if observation.source is None and observation.holds(at)
+    )
+    if texts and all(comparison_key(text) in keys for text in texts):
+        return _take_over_memory(memory, keys, source, at=at)
+    if len(statements) == len(statements_of(incoming.content)) == 1:
+        taken = _take_over_memory(memory, keys, source, at=at)
+        former = Observation(text=memory.content.strip(), recorded_at=memory.date, source=memory.source)
+        return replace(taken, content=incoming.content, observations=(former, *taken.observations))
+    return _take_over_observations(memory, keys, source, at=at)
 
 
-def _observation(statement: TextStatement, incoming: Memory) -> Observation:
-    return Observation(text=statement.text, recorded_at=incoming.date, source=incoming.source)
+def rewrite_source(before: Memory, after: Memory, source: Source | None) -> Memory:
+    """Give a rewritten text the source of the edit, if that is trusted more or less than the former one."""
+    if source is None or after.content in ("", before.content):
+        return after
+    ours, theirs = before.source.trust, source.trust
+    if not ours.outranks(theirs) and not theirs.outranks(ours):
+        return after
+    rewritten = replace(before.source, trust=theirs, agent=source.agent, method=source.method)
+    observations = tuple(
+        replace(observation, source=observation.source or before.source) for observation in after.observations
+    )
+    return replace(after, source=rewritten, observations=observations)
 
 
-def _titled(memory: Memory, incoming: Memory) -> list[TextStatement]:
-    """The statements of a memory; first its title, if that tells more and the other has one of its own."""
+def _take_over_memory(memory: Memory, keys: set[str], source: Source, *, at: datetime) -> Memory:
+    """Give the memory a source; observations that the source did not make keep theirs."""
+    observations = tuple(
+        replace(
+            observation,
+            source=None
+            if _is_taken_over(observation, memory, keys, source, at=at)
+            else observation.source or memory.source,
+        )
+        for observation in memory.observations
+    )
+    return replace(memory, source=source, observations=observations)
+
+
+def _take_over_observations(memory: Memory, keys: set[str], source: Source, *, at: datetime) -> Memory:
+    observations = tuple(
+        replace(observation, source=source) if _is_taken_over(observation, memory, keys, source, at=at) else observation
+        for observation in memory.observations
+    )
+    return memory if observations == memory.observations else replace(memory, observations=observations)
+
+
+def _is_taken_over(
+    observation: Observation, memory: Memory, keys: set[str], source: Source, *, at: datetime
+) -> bool:  # fmt: skip
+    is_repeated = observation.holds(at) and comparison_key(observation.text) in keys
+    return is_repeated and source.trust.outranks((observation.source or memory.source).trust)
+
+
+def _new_statements(memory: Memory, incoming: Memory, *, ignore_content: bool) -> list[TextStatement]:
+    """Return the statements of the second that the first lacks, its title first if that adds something."""
+    content = () if ignore_content else statements_of(memory.content)
+    said = _SaidStatements([*content, *(observation.text for observation in memory.observations)])
     statements = list(split_statements(incoming.content))
-    if not _title_tells_more(memory, incoming):
-        return statements
-    # A colon at its end would make it the head of what follows.
-    return [TextStatement(incoming.title.strip("# :"), -1), *statements]
+    if _title_adds(memory, incoming):
+        # A colon at its end would make it the heading of the rest.
+        statements.insert(0, TextStatement(incoming.title.strip("# :"), -1))
+    return [statement for statement in statements if said.add(statement.text)]
 
 
-def _title_tells_more(memory: Memory, incoming: Memory) -> bool:
+def _title_adds(memory: Memory, incoming: Memory) -> bool:
+    """Check whether the second has another title, with words that occur nowhere else."""
     if not _differs(memory.title, incoming.title):
         return False
     if claims_of(incoming.title).negations:
-        # The terms do not tell a negation.
+        # Terms do not show a negation.
         return True
     texts = [memory.title, memory.content, incoming.content]
-    texts += [one.text for one in (*memory.observations, *incoming.observations)]
-    told = {term for text in texts for term in terms_of(text)}
-    return not told.issuperset(terms_of(incoming.title))
+    texts += [observation.text for observation in (*memory.observations, *incoming.observations)]
+    terms = {term for text in texts for term in terms_of(text)}
+    return not terms.issuperset(terms_of(incoming.title))
 
 
-def _with_added(content: str, incoming: str, statements: Sequence[TextStatement]) -> str:
+def _append(content: str, incoming: str, statements: Sequence[TextStatement]) -> str:
     if not statements:
         return content
-    whole = len(statements) == len(split_statements(incoming)) and statements[0].block >= 0
-    addition = close_fence(incoming.strip("\n")) if whole else join_statements(statements)
+    is_whole = len(statements) == len(split_statements(incoming)) and statements[0].block >= 0
+    addition = close_fence(incoming.strip("\n")) if is_whole else join_statements(statements)
     return content + gap_after(content) + addition if content.strip() else addition
 
 
 def _new_observations(
-    memory: Memory, incoming: Memory, content: str, *, beside: Sequence[Observation]
+    memory: Memory, incoming: Memory, content: str, *, additions: Sequence[Observation]
 ) -> list[Observation]:
-    known = _Known([*statements_of(content), *(one.text for one in (*memory.observations, *beside))])
-    # Until when something holds is part of it.
-    until = {(comparison_key(observation.text), observation.valid_until) for observation in memory.observations}
-    # Whose word it is stands beside it, unless that is whoever told the rest.
+    texts = (observation.text for observation in (*memory.observations, *additions))
+    said = _SaidStatements([*statements_of(content), *texts])
+    # An observation with another end is another observation.
+    ends = {(comparison_key(observation.text), observation.valid_until) for observation in memory.observations}
+    # An observation without a source has the memory's.
     source = None if incoming.source == memory.source else incoming.source
     return [
         observation if observation.source else replace(observation, source=source)
         for observation in incoming.observations
-        if known.takes(observation.text)
-        or (observation.valid_until and (comparison_key(observation.text), observation.valid_until) not in until)
+        if said.add(observation.text)
+        or (observation.valid_until and (comparison_key(observation.text), observation.valid_until) not in ends)
     ]
 
 
-def _tags(first: tuple[str, ...], second: tuple[str, ...], *, most: int) -> tuple[str, ...]:
+def _merge_tags(first: tuple[str, ...], second: tuple[str, ...], *, most: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, *second)))[: max(most, len(first))]
 
 
-def _differs(mine: str, other: str) -> bool:
-    return bool(mine and other) and mine.casefold().split() != other.casefold().split()
+def _differs(value: str, other: str) -> bool:
+    return bool(value and other) and value.casefold().split() != other.casefold().split()
 
 
-def _is_equal(mine: Json, other: Json) -> bool:
-    # True is 1 and 1.0 in Python, but not where it is written down.
-    return json.dumps(mine, sort_keys=True) == json.dumps(other, sort_keys=True)
+def _is_equal(value: Json, other: Json) -> bool:
+    # In Python True equals 1 and 1.0; in JSON it does not.
+    return json.dumps(value, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-class _Known:
-    """What was said already: each statement, and the parts of it that it claims by themselves."""
+class _SaidStatements:
+    """A set of statements, and of the parts that each of them claims."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._keys = {key for text in texts for key in _keys(text)}
 
-    def takes(self, statement: str) -> bool:
-        """Whether a statement is new; it is known from now on."""
+    def add(self, statement: str) -> bool:
+        """Add a statement; return whether it was new."""
         if comparison_key(statement) in self._keys:
             return False
         self._keys.update(_keys(statement))

@@ -1,249 +1,186 @@
-"""`remember`: a draft goes through the stages and is committed, and the answer says what happened."""
+"""`remember`: a draft passes through the stages of the write path, one after the other."""
 
 import asyncio
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import replace
 
 from scrubjay import telemetry
-from scrubjay.detection.report import ConflictReport, look_for
+from scrubjay.detection.neighbours import ReadCache
+from scrubjay.detection.report import ConflictReport, find_conflicts
 from scrubjay.errors import StaleVersion
 from scrubjay.model.change import Origin
-from scrubjay.model.conflict import ConflictType
-from scrubjay.model.draft import Draft, Limits
-from scrubjay.model.job import Job
+from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Memory, State
-from scrubjay.model.passage import Vector
-from scrubjay.model.query import Filter
-from scrubjay.model.results import Remembered
-from scrubjay.model.rules import Rules
-from scrubjay.ports import Embedder, RecordStore
-from scrubjay.writing import results
-from scrubjay.writing.commit import PreparedWrite, create, free_names, merge_into
+from scrubjay.text.tags.synonyms import synonyms_from
+from scrubjay.writing import results, similarity
+from scrubjay.writing.commit import create, free_names, merge_into
 from scrubjay.writing.compose import compose
-from scrubjay.writing.density import weigh
-from scrubjay.writing.deny import refuse
-from scrubjay.writing.duplicate import exact_duplicates, waiting_duplicates
-from scrubjay.writing.embed import embed_first, vectors_of
-from scrubjay.writing.entities import acquaint, name_entities
-from scrubjay.writing.in_flight import InFlightWrites
-from scrubjay.writing.passages import slice_memory
-from scrubjay.writing.read_cache import ReadCache
-from scrubjay.writing.recheck import ConflictChecker
-from scrubjay.writing.repeat import said_again
-from scrubjay.writing.review import must_wait, put_aside
-from scrubjay.writing.rules import EffectiveRules, effective_rules_of
-from scrubjay.writing.screen import screen
-from scrubjay.writing.similarity import GateDecision, look_around
-from scrubjay.writing.synonyms import synonyms_from
-from scrubjay.writing.tags import normalise
+from scrubjay.writing.context import PreparedWrite, WriteContext, WriteOutcome
+from scrubjay.writing.density import check_density
+from scrubjay.writing.duplicate import confirm, exact_duplicates, waiting_duplicates
+from scrubjay.writing.embed import begin_embedding, load_vectors, slice_memory
+from scrubjay.writing.entities import look_up_entities, name_entities
+from scrubjay.writing.results import RememberRequest
+from scrubjay.writing.review import must_wait, put_into_inbox
+from scrubjay.writing.rules import EffectiveRules, load_rules
+from scrubjay.writing.screen import deny_or_screen
+from scrubjay.writing.similarity import GateDecision
+from scrubjay.writing.tags import SpaceTags, normalise_tags
 from scrubjay.writing.validate import validate
 
-# Somebody may change what a draft is being merged into; each time it is looked at anew.
-_TRIES = 20
-# A text this long takes long enough to look through that the event loop should not do it.
+MAX_ATTEMPTS = 20
+# The event loop is free while a longer text is screened in a thread.
 _LONG_TEXT = 20_000
-
-
-class WriteIndex(Protocol):
-    """What the write path asks of the vector index."""
-
-    async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
-        """The passages nearest to a vector."""
-        ...
-
-    async def after_commit(self) -> None:
-        """Take in what was just committed."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteContext:
-    """What the write path works with. `has_llm`: there is a language model to leave work to.
-
-    `defers`: somebody does the jobs that writes leave, so that no caller has to wait for the end of a long text.
-    """
-
-    store: RecordStore
-    embedder: Embedder
-    limits: Limits
-    index: WriteIndex
-    rules: Rules = field(default_factory=Rules)
-    in_flight: InFlightWrites = field(default_factory=InFlightWrites)
-    has_llm: bool = False
-    defers: bool = False
-
-    @property
-    def conflict_checker(self) -> ConflictChecker:
-        """Whoever looks for conflicts of what comes back or comes together."""
-        return ConflictChecker(store=self.store, embedder=self.embedder, index=self.index, rules=self.rules)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteOutcome:
-    """What was done, and the work that it leaves for later."""
-
-    answer: Remembered
-    jobs: tuple[Job, ...] = ()
-    waits: bool = False
 
 
 async def remember(draft: Draft, *, space: str, origin: Origin, context: WriteContext) -> WriteOutcome:
     """Take a draft through the whole write path."""
     with telemetry.stage("write.validate"):
-        asked = validate(draft, limits=context.limits)
-    once = results.request_of(asked)
-    if (first := await once.first(context.store, space=space)) is not None:
-        return WriteOutcome(answer=first)
+        draft = validate(draft, limits=context.limits)
+    request = results.request_of(draft)
+    if (earlier := await request.earlier_answer(context.store, space=space)) is not None:
+        return WriteOutcome(answer=earlier)
     with telemetry.stage("write.prepare"):
-        effective = await effective_rules_of(space, default=context.rules, documents=context.store)
-        draft = await _prepared(asked, space=space, effective=effective, context=context)
+        effective = await load_rules(space, default=context.rules, documents=context.store)
+        draft = await _apply_rules(draft, space=space, effective=effective, context=context)
     if draft.rejected:
         telemetry.count("writes", action="rejected")
         return WriteOutcome(answer=results.rejected(draft))
     composed = compose(draft, space=space, now=origin.at)
+    must_be_approved = must_wait(draft, rules=effective.rules)
     with telemetry.stage("write.duplicate"):
-        # Both at once: where the store is far away, each is a journey.
-        known, memories = await asyncio.gather(
+        # Both at once: with a remote store each is a round trip.
+        duplicates, memories = await asyncio.gather(
             exact_duplicates(draft, space=space, records=context.store, at=origin.at),
             free_names(composed, draft, space=space, store=context.store),
         )
-    waits = must_wait(draft, rules=effective.rules)
-    if waits and not known:
-        known = await waiting_duplicates(draft, composed, space=space, records=context.store, at=origin.at)
-    if known:
-        # The duplicate may be what the same request made a moment ago.
-        if (first := await once.first(context.store, space=space)) is not None:
-            return WriteOutcome(answer=first)
-        answer = await said_again(draft, known, composed, origin=origin, once=once, store=context.store)
-        if answer.action != "unchanged":
-            await context.index.after_commit()
-        return WriteOutcome(answer=answer)
-    if waits:
-        draft, memories = put_aside(draft, memories)
-    prepared = await _prepare_write(
-        draft.with_decision("duplicate", "none"), memories, space=space, effective=effective, context=context
-    )
-    # What is merged into nothing need not wait for what may say the same.
-    merges = draft.intent == "continue" or (draft.intent == "auto" and effective.rules.gate == "merge")
-    vector, session = (prepared.vector, draft.session_hint) if merges else (None, "")
-    async with context.in_flight.taking_off(space, vector=vector, session=session):
-        return await _landed(replace(prepared, origin=origin, once=once), context=context)
+    if must_be_approved and not duplicates:
+        duplicates = await waiting_duplicates(draft, composed, space=space, records=context.store, at=origin.at)
+    if duplicates:
+        return await _confirm(draft, duplicates, composed, origin=origin, request=request, context=context)
+    if must_be_approved:
+        draft, memories = put_into_inbox(draft, memories)
+    write = await _embed(
+        draft.with_decision("duplicate", "none"), memories, effective=effective, origin=origin, request=request,
+        context=context,
+    )  # fmt: skip
+    # A write that is never merged need not wait for those that may say the same.
+    may_merge = draft.intent == "continue" or (draft.intent == "auto" and effective.rules.gate == "merge")
+    vector, session = (write.vector, draft.session_hint) if may_merge else (None, "")
+    async with context.in_flight.register(space, vector=vector, session=session):
+        return await _commit(write, context=context)
 
 
-async def _prepared(draft: Draft, *, space: str, effective: EffectiveRules, context: WriteContext) -> Draft:
-    """The stages that may change the text or refuse it, before anything is compared with it."""
+async def _apply_rules(draft: Draft, *, space: str, effective: EffectiveRules, context: WriteContext) -> Draft:
+    """Run the stages that may change or reject a text before it is compared: screen, tags, density, entities."""
     rules = effective.rules
     is_long = len(draft.text) + sum(map(len, draft.observations)) > _LONG_TEXT
-    draft = await asyncio.to_thread(screened, draft, rules) if is_long else screened(draft, rules)
+    draft = await asyncio.to_thread(deny_or_screen, draft, rules) if is_long else deny_or_screen(draft, rules)
     if draft.rejected:
         return draft
-    tagging = normalise(
-        draft,
-        space=space,
-        rules=rules,
-        synonyms=synonyms_from(effective.tags),
-        store=context.store,
-        embedder=context.embedder,
-        # Records that share a group are the caller's own unit, too: nothing is changed there that was not asked for.
-        binding=len(draft.entities) < 2 and not draft.fixed,  # noqa: PLR2004
+    tags = SpaceTags(
+        space=space, synonyms=synonyms_from(effective.tags), store=context.store, embedder=context.embedder
+    )  # fmt: skip
+    # Records that share a group, or a file, are the caller's own unit: their tags are only reported.
+    is_binding = len(draft.entities) < 2 and not draft.fixed  # noqa: PLR2004
+    # Both at once: neither needs the result of the other.
+    tagged, entities = await asyncio.gather(
+        normalise_tags(draft, rules=rules, tags=tags, is_binding=is_binding),
+        look_up_entities(draft, space=space, store=context.store),
     )
-    # Both at once: neither needs what the other finds.
-    tagged, acquaintance = await asyncio.gather(tagging, acquaint(draft, space=space, store=context.store))
-    draft = weigh(tagged, rules=rules)
-    return draft if draft.rejected else name_entities(draft, acquaintance)
+    draft = check_density(tagged, rules=rules)
+    return draft if draft.rejected else name_entities(draft, entities)
 
 
-def screened(draft: Draft, rules: Rules) -> Draft:
-    """A draft as far as it may be kept: refused as a whole, or without its secrets."""
-    draft = refuse(draft, rules=rules)
-    return draft if draft.rejected else screen(draft, rules=rules)
+async def _confirm(
+    draft: Draft,
+    duplicates: Sequence[Memory],
+    composed: Sequence[Memory],
+    *,
+    origin: Origin,
+    request: RememberRequest,
+    context: WriteContext,
+) -> WriteOutcome:
+    """Answer a draft that is stored already; a more trusted source takes the memories over."""
+    # The duplicate may be the result of the same request a moment ago.
+    earlier = await request.earlier_answer(context.store, space=duplicates[0].space)
+    if earlier is not None:
+        return WriteOutcome(answer=earlier)
+    answer = await confirm(draft, duplicates, composed, origin=origin, request=request, store=context.store)
+    if answer.action != "unchanged":
+        await context.index.after_commit()
+    return WriteOutcome(answer=answer)
 
 
-async def _prepare_write(
-    draft: Draft, memories: tuple[Memory, ...], *, space: str, effective: EffectiveRules, context: WriteContext
+async def _embed(
+    draft: Draft,
+    memories: Sequence[Memory],
+    *,
+    effective: EffectiveRules,
+    origin: Origin,
+    request: RememberRequest,
+    context: WriteContext,
 ) -> PreparedWrite:
-    sliced = [(memory, await slice_memory(memory)) for memory in memories]
-    begun = await embed_first(
-        sliced, space=space, vector_store=context.store, embedder=context.embedder, defers=context.defers
-    )
-    embedded = begun.embedded
+    """Cut the records into passages and embed them: the write is then ready to be compared and stored."""
+    space = memories[0].space
+    sliced = tuple([(memory, await slice_memory(memory)) for memory in memories])
+    begun = await begin_embedding(sliced, space=space, context=context)
     if begun.warning:
         draft = draft.with_warning(begun.warning)
-    why = "the others follow" if begun.lacking else ""
-    draft = draft.with_decision("embed", f"{len(embedded.vectors) if embedded else 0} new vectors", why)
-    profile, vectors = await vectors_of(
-        sliced[0][1], embedded, space=space, vector_store=context.store, embedder=context.embedder
-    )
+    count = len(begun.embedded.vectors) if begun.embedded else 0
+    draft = draft.with_decision("embed", f"{count} new vectors", "the others follow" if begun.unfinished else "")
+    first = await load_vectors(*sliced[0], begun.embedded, vector_store=context.store, embedder=context.embedder)
     return PreparedWrite(
-        draft=draft, space=space, rules=effective.rules, sliced=tuple(sliced), embedded=embedded, profile=profile,
-        lacking=begun.lacking, vectors=vectors, has_llm=context.has_llm, limits=context.limits, defers=context.defers,
+        draft=draft, space=space, rules=effective.rules, origin=origin, request=request, sliced=sliced, first=first,
+        embedded=begun.embedded, unfinished=begun.unfinished,
     )  # fmt: skip
 
 
-async def _landed(prepared: PreparedWrite, *, context: WriteContext) -> WriteOutcome:
-    """Compare with what is there, and store: as a memory of its own, or as part of another."""
-    for _ in range(_TRIES):
-        # Both look at what is near: what one has asked for, the other need not.
-        read_cache = ReadCache(store=context.store, index=context.index)
+async def _commit(write: PreparedWrite, *, context: WriteContext) -> WriteOutcome:
+    """Merge the write into the memory it repeats, or store it as a new one."""
+    for _ in range(MAX_ATTEMPTS):
+        # One cache for both: the gate and the conflict check read the same neighbours.
+        cache = ReadCache(store=context.store, index=context.index)
         with telemetry.stage("write.gate"):
-            decision, conflict_report = await asyncio.gather(
-                _decide(prepared, read_cache=read_cache),
-                _conflict_report(prepared, read_cache=read_cache, store=context.store),
+            decision, conflicts = await asyncio.gather(
+                _decide(write, cache=cache),
+                find_conflicts(write.first, rules=write.rules, origin=write.origin, cache=cache),
             )
-        decision = _kept_apart(decision, conflict_report, prepared.draft)
-        outcome = "none" if decision.into is None else "merge"
-        draft = prepared.draft.with_decision("similarity", outcome, decision.why)
-        draft = (
-            draft.with_decision("conflicts", f"{len(conflict_report.told)} found") if conflict_report.told else draft
-        )
-        told = replace(prepared, draft=draft, conflict_report=conflict_report)
+        decision = _reject_contradiction(decision, conflicts, draft=write.draft)
+        draft = write.draft.with_decision("similarity", "merge" if decision.target else "none", decision.why)
+        if conflicts.details:
+            draft = draft.with_decision("conflicts", f"{len(conflicts.details)} found")
+        compared = replace(write, draft=draft, conflicts=conflicts)
         try:
-            if decision.into is None:
-                answer, jobs = await create(told, decision, store=context.store)
+            if decision.target is None:
+                outcome = await create(compared, decision, context=context)
             else:
-                answer, jobs = await merge_into(
-                    decision.into, told, decision, store=context.store, embedder=context.embedder
-                )
+                outcome = await merge_into(decision.target, compared, decision, context=context)
         except StaleVersion:
-            continue
+            continue  # The target has changed meanwhile: decide again.
         await context.index.after_commit()
-        waits = prepared.draft.wait_for_llm or prepared.rules.llm == "wait"
-        return WriteOutcome(answer=answer, jobs=jobs, waits=waits)
-    raise StaleVersion("what it would be merged into is being changed too fast", hint="Try again")
+        return outcome
+    raise StaleVersion("the memory to merge into keeps changing", hint="Try again")
 
 
-def _kept_apart(decision: GateDecision, conflict_report: ConflictReport, draft: Draft) -> GateDecision:
-    """What contradicts a memory does not say the same, unless it was told to go on with it."""
-    clashes = {conflict.other for conflict in conflict_report.conflicts if conflict.type is ConflictType.CONTRADICTION}
-    if draft.session_hint or draft.intent != "auto" or decision.into is None or decision.into.id not in clashes:
-        return decision
-    return replace(decision, into=None, why=f"it contradicts {decision.into.name}")
-
-
-async def _conflict_report(prepared: PreparedWrite, *, read_cache: ReadCache, store: RecordStore) -> ConflictReport:
-    memory, passages = prepared.sliced[0]
-    return await look_for(
-        memory, passages, prepared.vectors, rules=prepared.rules, origin=prepared.origin, profile=prepared.profile,
-        store=store, index=read_cache, grounds=read_cache,
-    )  # fmt: skip
-
-
-async def _decide(prepared: PreparedWrite, *, read_cache: ReadCache) -> GateDecision:
-    memory, passages = prepared.sliced[0]
-    draft = prepared.draft
-    # Records that share a group, wait for a yes, or have an id or a name of their own are not merged.
+async def _decide(write: PreparedWrite, *, cache: ReadCache) -> GateDecision:
+    draft, memory = write.draft, write.first.memory
+    # Records that share a group, wait in the inbox, or have an id or name of their own are not merged.
     is_named = bool(draft.id or draft.name) and draft.intent == "auto"
-    alone = len(prepared.sliced) == 1 and memory.state is State.LIVE and not is_named
-    return await look_around(
-        memory,
-        passages,
-        prepared.vectors,
-        rules=prepared.rules,
-        intent=draft.intent if alone else "new",
-        # As it is stored: where it comes from goes before where it belongs.
-        session_hint=memory.source.session if draft.session_hint else "",
-        space=prepared.space,
-        store=read_cache,
-        index=read_cache,
-        profile=prepared.profile,
+    may_merge = len(write.sliced) == 1 and memory.state is State.LIVE and not is_named
+    return await similarity.decide(
+        write.first,
+        rules=write.rules,
+        intent=draft.intent if may_merge else "new",
+        # As stored: the source's session takes precedence over the hint.
+        session=memory.source.session if draft.session_hint else "",
+        cache=cache,
     )
+
+
+def _reject_contradiction(decision: GateDecision, conflicts: ConflictReport, *, draft: Draft) -> GateDecision:
+    """Do not merge a write into a memory that it contradicts, unless it continues a session."""
+    target = decision.target
+    if target is None or draft.session_hint or draft.intent != "auto" or not conflicts.contradicts(target):
+        return decision
+    return replace(decision, target=None, why=f"it contradicts {target.name}")

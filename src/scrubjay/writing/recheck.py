@@ -1,34 +1,32 @@
-"""Conflicts of what comes back, or comes together: looked for as those of what is written anew."""
+"""The conflict check of a memory that returns or is joined: restored, approved, reverted, merged from a branch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from scrubjay.detection.detect import says_more
-from scrubjay.detection.neighbours import Searcher
-from scrubjay.detection.report import ConflictReport, left_for_later, look_for
+from scrubjay.detection.detect import count_exceeds
+from scrubjay.detection.neighbours import ReadCache
+from scrubjay.detection.report import ConflictReport, find_conflicts, later_check
 from scrubjay.model.change import Origin
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import Passage
 from scrubjay.model.rules import Rules
-from scrubjay.ports import Embedded, Embedder, RecordStore
-from scrubjay.writing.embed import vectors_of
-from scrubjay.writing.rules import effective_rules_of
+from scrubjay.ports import Embedded
+from scrubjay.writing.context import WriteContext
+from scrubjay.writing.embed import load_vectors
+from scrubjay.writing.rules import load_rules
 
-# Whoever goes back to a version may be trying things out.
-_SETTLED = timedelta(minutes=5)
+# A caller that reverts may still be trying versions out.
+_REVERT_DELAY = timedelta(minutes=5)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ConflictChecker:
-    """Whoever looks, by the rules of the space."""
+    """Checks memories for conflicts by the rules of their space."""
 
-    store: RecordStore
-    embedder: Embedder
-    index: Searcher
-    rules: Rules
+    context: WriteContext
 
-    async def look(
+    async def check(
         self,
         memory: Memory,
         passages: Sequence[Passage],
@@ -37,29 +35,27 @@ class ConflictChecker:
         embedded: Embedded | None = None,
         origin: Origin,
     ) -> ConflictReport:
-        """What a memory that is about to be stored does not go with; `before` is what stood in its place."""
+        """Find the conflicts of a memory that is about to be stored; `before` is its former version."""
         rules = await self._rules_for(memory)
         if rules is None:
             return ConflictReport()
-        store, space = self.store, memory.space
-        profile, vectors = await vectors_of(passages, embedded, space=space, vector_store=store, embedder=self.embedder)
-        return await look_for(
-            memory, passages, vectors, before=before, rules=rules, origin=origin, profile=profile, store=store,
-            index=self.index,
-        )  # fmt: skip
+        store, embedder = self.context.store, self.context.embedder
+        written = await load_vectors(memory, passages, embedded, vector_store=store, embedder=embedder)
+        cache = ReadCache(store=store, index=self.context.index)
+        return await find_conflicts(written, before=before, rules=rules, origin=origin, cache=cache)
 
-    async def look_later(
+    async def check_later(
         self, memory: Memory, passages: Sequence[Passage], *, before: Memory, origin: Origin
-    ) -> ConflictReport:  # fmt: skip
-        """The same where nobody is to wait for it: what is new in a memory is left to a job."""
-        is_new = says_more(memory, passages, before=before, now=origin.at, than=0)
-        if not is_new or await self._rules_for(memory) is None:
+    ) -> ConflictReport:
+        """Leave the new statements of a memory to a job, so that the caller need not wait."""
+        has_new = count_exceeds(0, memory=memory, passages=passages, before=before, now=origin.at)
+        if not has_new or await self._rules_for(memory) is None:
             return ConflictReport()
-        return ConflictReport(jobs=left_for_later(memory, origin, after=_SETTLED))
+        return ConflictReport(jobs=(later_check(memory, origin, delay=_REVERT_DELAY),))
 
     async def _rules_for(self, memory: Memory) -> Rules | None:
-        """The rules of the space, unless they or the memory's state say that nobody is to look."""
+        """Return the rules of the space, unless conflicts are off or the memory is not live."""
         if memory.state is not State.LIVE:
             return None
-        rules = (await effective_rules_of(memory.space, default=self.rules, documents=self.store)).rules
-        return None if rules.conflicts == "off" else rules
+        effective = await load_rules(memory.space, default=self.context.rules, documents=self.context.store)
+        return None if effective.rules.conflicts == "off" else effective.rules

@@ -1,6 +1,7 @@
 """`relate` and `unrelate`: edges between memories."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from scrubjay import telemetry
 from scrubjay.errors import InvalidInput
@@ -15,7 +16,7 @@ from scrubjay.model.results import Related
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Commit, Edge, RecordStore
 from scrubjay.writing import validate
-from scrubjay.writing.rules import effective_rules_of
+from scrubjay.writing.rules import load_rules
 from scrubjay.writing.screen import screen_relation
 
 
@@ -33,8 +34,8 @@ async def relate(
     limits: Limits,
     rules: Rules | None = None,
 ) -> Related:
-    """Set an edge; a link is one edge, whichever end it is made from."""
-    start, end = [await _memory(one, space=space, store=store) for one in (source, target)]
+    """Create or change an edge; a link is one edge, whichever end it is made from."""
+    start, end = [await _memory(ref, space=space, store=store) for ref in (source, target)]
     if start.id == end.id:
         raise InvalidInput("a memory cannot be related to itself", field="target")
     edge = Relation(
@@ -46,49 +47,50 @@ async def relate(
         metadata=validate.metadata(metadata, limits=limits),
         created_at=origin.at,
     )
-    effective = await effective_rules_of(space, default=rules or Rules(), documents=store)
+    effective = await load_rules(space, default=rules or Rules(), documents=store)
     edge = screen_relation(edge, rules=effective.rules)
-    known = [relation for relation in await store.relations(space, [start.id]) if _same(relation, edge)]
-    if known:
-        edge = Relation(
-            source=known[0].source, target=known[0].target, type=edge.type, text=edge.text, strength=edge.strength,
-            metadata=edge.metadata, created_at=known[0].created_at,
-        )  # fmt: skip
-    if edge in known:
+    existing = await _matching(edge, space=space, store=store)
+    if existing:
+        first = existing[0]
+        edge = replace(edge, source=first.source, target=first.target, created_at=first.created_at)
+    if edge in existing:
         action = "unchanged"
     else:
         with telemetry.stage("write.commit"):
             await store.commit(Commit(space=space, origin=origin, edges=(Edge(relation=edge, present=True),)))
         telemetry.count("writes", action="related")
-        action = "updated" if known else "created"
-    return await _both_ends(action, start, end, space=space, store=store)
+        action = "updated" if existing else "created"
+    return await _related(action, start, end, space=space, store=store)
 
 
 async def unrelate(
     source: str, target: str, *, relation: str, space: str, origin: Origin, store: RecordStore, limits: Limits
 ) -> Related:
     """Remove an edge; a link goes away from both ends."""
-    start, end = [await _memory(one, space=space, store=store) for one in (source, target)]
-    wanted = Relation(source=start.id, target=end.id, type=_type(relation, limits), created_at=origin.at)
-    known = [relation for relation in await store.relations(space, [start.id]) if _same(relation, wanted)]
-    if known:
-        edges = tuple(Edge(relation=one, present=False) for one in known)
+    start, end = [await _memory(ref, space=space, store=store) for ref in (source, target)]
+    edge = Relation(source=start.id, target=end.id, type=_type(relation, limits), created_at=origin.at)
+    existing = await _matching(edge, space=space, store=store)
+    if existing:
+        edges = tuple(Edge(relation=relation, present=False) for relation in existing)
         with telemetry.stage("write.commit"):
             await store.commit(Commit(space=space, origin=origin, edges=edges))
         telemetry.count("writes", len(edges), action="unrelated")
-    return await _both_ends("removed" if known else "unchanged", start, end, space=space, store=store)
+    return await _related("removed" if existing else "unchanged", start, end, space=space, store=store)
 
 
 async def _memory(ref: str, *, space: str, store: RecordStore) -> Memory:
-    """The memory itself: relations are those of all its branches."""
+    """Resolve a reference to the memory itself: its branches have no relations of their own."""
     return await trunk_of(store, await resolve(store, ref, space=space))
 
 
-def _same(known: Relation, wanted: Relation) -> bool:
-    if known.type != wanted.type:
-        return False
-    ends = (known.source, known.target)
-    return ends == (wanted.source, wanted.target) or (wanted.type == LINK and ends == (wanted.target, wanted.source))
+async def _matching(edge: Relation, *, space: str, store: RecordStore) -> list[Relation]:
+    """Return the stored relations of the same type between the same memories; a link has no direction."""
+    ends = [(edge.source, edge.target), *([(edge.target, edge.source)] if edge.type == LINK else [])]
+    return [
+        relation
+        for relation in await store.relations(space, [edge.source])
+        if relation.type == edge.type and (relation.source, relation.target) in ends
+    ]
 
 
 def _type(relation: str, limits: Limits) -> str:
@@ -98,7 +100,7 @@ def _type(relation: str, limits: Limits) -> str:
     return tidy
 
 
-async def _both_ends(action: str, source: Memory, target: Memory, *, space: str, store: RecordStore) -> Related:
+async def _related(action: str, source: Memory, target: Memory, *, space: str, store: RecordStore) -> Related:
     edges = await store.relations(space, [source.id, target.id])
     return Related(
         action=action,

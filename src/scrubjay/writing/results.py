@@ -1,4 +1,4 @@
-"""What `remember` answers, and how an answer is kept under its idempotency key."""
+"""The answers of `remember`, and how they are stored under an idempotency key."""
 
 import hashlib
 import json
@@ -15,25 +15,25 @@ from scrubjay.model.snapshot import source_to_json
 from scrubjay.model.timestamps import to_iso
 from scrubjay.ports import IdempotencyRecord, Records
 
-# All fields of a draft make it the same request, but for those that do not say what to store and what the stages add.
+# All fields of a draft identify a request except these, which do not change what is stored, or are set by stages.
 _NOT_REQUESTED = (
     "idempotency_key", "dry_run", "wait_for_llm", "suggested_tags", "suggested_entities", "flags", "rejected",
     "warnings", "trace",
 )  # fmt: skip
-_REQUEST = tuple(field.name for field in fields(Draft) if field.name not in _NOT_REQUESTED)
+_REQUESTED = tuple(field.name for field in fields(Draft) if field.name not in _NOT_REQUESTED)
 _LISTS = ("ids", "tags", "warnings", "flags", "suggested_entities")
-_TOLD = ("action", "id", "name", "version", "merged_into", "similarity", *_LISTS)
+_STORED = ("action", "id", "name", "version", "merged_into", "similarity", *_LISTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RememberRequest:
-    """What was asked for under an idempotency key; without one it may happen as often as it is asked."""
+    """A request under an idempotency key; without a key it is carried out every time."""
 
-    key: str
-    digest: bytes
+    key: str = ""
+    digest: bytes = b""
 
-    async def first(self, records: Records, *, space: str) -> Remembered | None:
-        """What the same request was answered before."""
+    async def earlier_answer(self, records: Records, *, space: str) -> Remembered | None:
+        """Return the answer that the same request got before."""
         if not self.key:
             return None
         answer = await records.find_answer(space, self.key, self.digest)
@@ -42,25 +42,25 @@ class RememberRequest:
         telemetry.count("writes", action="repeated")
         return repeated(answer)
 
-    def once(self, answer: Remembered) -> IdempotencyRecord | None:
-        """What goes into the commit, so that the answer stands if and only if the deed is done."""
+    def record(self, answer: Remembered) -> IdempotencyRecord | None:
+        """Return the record for the commit, so that answer and write are stored together or not at all."""
         if not self.key:
             return None
-        told = {name: getattr(answer, name) for name in _TOLD}
-        return IdempotencyRecord(key=self.key, digest=self.digest, answer=json.dumps(told))
+        stored = {name: getattr(answer, name) for name in _STORED}
+        return IdempotencyRecord(key=self.key, digest=self.digest, answer=json.dumps(stored))
 
 
 def request_of(draft: Draft) -> RememberRequest:
-    """A draft as it was asked for, known by all that it says."""
+    """Return the request of a draft, identified by its content."""
     if not draft.idempotency_key:
-        return RememberRequest(key="", digest=b"")
-    request = {name: getattr(draft, name) for name in _REQUEST}
-    digest = hashlib.sha256(json.dumps(request, sort_keys=True, default=_plain).encode()).digest()
+        return RememberRequest()
+    request = {name: getattr(draft, name) for name in _REQUESTED}
+    digest = hashlib.sha256(json.dumps(request, sort_keys=True, default=_to_json).encode()).digest()
     return RememberRequest(key=draft.idempotency_key, digest=digest)
 
 
-def _plain(value: object) -> Json:
-    """The JSON of a field that is not JSON by itself; a type that is not listed is an error."""
+def _to_json(value: object) -> Json:
+    """Return the JSON of a field that `json` cannot encode; an unlisted type is an error."""
     if isinstance(value, Source):
         return source_to_json(value)
     if isinstance(value, datetime):
@@ -69,18 +69,18 @@ def _plain(value: object) -> Json:
 
 
 def repeated(answer: str) -> Remembered:
-    """The first answer, as it was kept."""
-    told = cast("Mapping[str, Json]", json.loads(answer))
-    lists = {name: tuple(cast("list[str]", told.get(name, []))) for name in _LISTS}
-    similarity = told.get("similarity")
+    """Return the first answer, as stored."""
+    stored = cast("Mapping[str, Json]", json.loads(answer))
+    lists = {name: tuple(cast("list[str]", stored.get(name, []))) for name in _LISTS}
+    similarity = stored.get("similarity")
     return Remembered(
-        action=str(told["action"]),
-        id=str(told["id"]),
+        action=str(stored["action"]),
+        id=str(stored["id"]),
         ids=lists["ids"],
-        name=str(told["name"]),
-        version=cast("int", told["version"]),
+        name=str(stored["name"]),
+        version=cast("int", stored["version"]),
         tags=lists["tags"],
-        merged_into=str(told.get("merged_into", "")),
+        merged_into=str(stored.get("merged_into", "")),
         similarity=float(similarity) if isinstance(similarity, int | float) else None,
         suggested_entities=lists["suggested_entities"],
         flags=lists["flags"],
@@ -90,7 +90,7 @@ def repeated(answer: str) -> Remembered:
 
 
 def rejected(draft: Draft) -> Remembered:
-    """Nothing was kept, and why."""
+    """Answer that nothing was stored, and why."""
     return Remembered(
         action="rejected",
         id="",
@@ -104,32 +104,34 @@ def rejected(draft: Draft) -> Remembered:
     )
 
 
-def unchanged(draft: Draft, known: Sequence[Memory], *, similarity: float | None = 1.0) -> Remembered:
-    """All of it is known already."""
-    told = draft.with_decision("duplicate", "unchanged", f"{known[0].id} already says this")
-    return _of_known("unchanged", told, known, similarity=similarity)
+def unchanged(draft: Draft, memories: Sequence[Memory], *, similarity: float | None = 1.0) -> Remembered:
+    """Answer that memories already say all of it."""
+    draft = draft.with_decision("duplicate", "unchanged", f"{memories[0].id} already says this")
+    return _existing("unchanged", draft, memories, similarity=similarity)
 
 
-def said_again(draft: Draft, known: Sequence[Memory]) -> Remembered:
-    """All of it is known already, and is the word of who says it now."""
-    told = draft.with_decision(
-        "duplicate", "updated", f"{known[0].id} already says this, and is now the word of the {draft.source.trust}"
+def confirmed(draft: Draft, memories: Sequence[Memory]) -> Remembered:
+    """Answer that memories already say all of it, and now have the draft's source."""
+    source = draft.source.trust
+    draft = draft.with_decision(
+        "duplicate", "updated", f"{memories[0].id} already says this; its source is now the {source}"
     )
-    return _of_known("updated", told, known)
+    return _existing("updated", draft, memories)
 
 
-def _of_known(
-    action: str, told: Draft, known: Sequence[Memory], *, similarity: float | None = 1.0
+def _existing(
+    action: str, draft: Draft, memories: Sequence[Memory], *, similarity: float | None = 1.0
 ) -> Remembered:  # fmt: skip
+    first = memories[0]
     return Remembered(
         action=action,
-        id=known[0].id,
-        ids=tuple(memory.id for memory in known),
-        name=known[0].name,
-        version=known[0].version,
+        id=first.id,
+        ids=tuple(memory.id for memory in memories),
+        name=first.name,
+        version=first.version,
         similarity=similarity,
-        tags=known[0].tags,
-        flags=known[0].flags,
-        warnings=told.warnings,
-        trace=told.trace,
+        tags=first.tags,
+        flags=first.flags,
+        warnings=draft.warnings,
+        trace=draft.trace,
     )

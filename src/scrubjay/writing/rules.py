@@ -1,4 +1,4 @@
-"""The rules of a space: looked up for every write, and changed by whoever owns it."""
+"""The rules of a space: read for every write, and changed by the space's owner."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,42 +10,42 @@ from scrubjay.model.memory import Json
 from scrubjay.model.rules import COLLECTION, TAGS, WRITING, Rules
 from scrubjay.ports import DocumentStore
 
-# A drawer of rules has one paper of each sort.
-_MOST = 10
-_TRIES = 20
+# The collection has one document of each sort.
+_MAX_DOCUMENTS = 10
+_MAX_ATTEMPTS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveRules:
-    """All that a space has laid down for what is written into it; `tags` is the paper of its synonyms."""
+    """The rules in force in a space; `tags` is the document of its synonyms."""
 
     rules: Rules
     tags: Document | None = None
 
 
-async def effective_rules_of(space: str, *, default: Rules, documents: DocumentStore) -> EffectiveRules:
-    """The rules of a space over the default ones, in one look."""
-    found = {document.key: document for document in await documents.documents(space, COLLECTION, limit=_MOST)}
-    own = found.get(WRITING)
+async def load_rules(space: str, *, default: Rules, documents: DocumentStore) -> EffectiveRules:
+    """Return the rules of a space on top of the default ones, with one read."""
+    by_key = {document.key: document for document in await documents.documents(space, COLLECTION, limit=_MAX_DOCUMENTS)}
+    own = by_key.get(WRITING)
     rules = default if own is None else default.with_changes(own.value)
-    return EffectiveRules(rules=rules, tags=found.get(TAGS))
+    return EffectiveRules(rules=rules, tags=by_key.get(TAGS))
 
 
 async def set_rules(
     changes: Mapping[str, Json], *, space: str, now: datetime, default: Rules, documents: DocumentStore
 ) -> Rules:
-    """Change rules of a space; null gives one back to the default. Raises InvalidInput, and then changes nothing."""
+    """Change rules of a space; null resets one to its default. Raises InvalidInput and then changes nothing."""
     if not isinstance(changes, Mapping) or not changes:
-        raise InvalidInput("say which rules to change", hint="For example gate=report", field="changes")
-    for _ in range(_TRIES):
-        known = await documents.document(space, COLLECTION, WRITING)
-        value = {**(known.value if known else {}), **changes}
-        kept = {name: one for name, one in value.items() if one is not None}
-        rules = default.with_changes(kept)
-        document = Document(space=space, collection=COLLECTION, key=WRITING, value=kept, at=now)
+        raise InvalidInput("name the rules to change", hint="For example gate=report", field="changes")
+    for _ in range(_MAX_ATTEMPTS):
+        stored = await documents.document(space, COLLECTION, WRITING)
+        changed = {**(stored.value if stored else {}), **changes}
+        own = {name: value for name, value in changed.items() if value is not None}
+        rules = default.with_changes(own)
+        document = Document(space=space, collection=COLLECTION, key=WRITING, value=own, at=now)
         try:
-            await documents.put_document(document, base=known.version if known else None)
+            await documents.put_document(document, base=stored.version if stored else None)
         except StaleVersion:
             continue
         return rules
-    raise StaleVersion("the rules are being changed too fast", hint="Try again", space=space)
+    raise StaleVersion("the rules keep changing", hint="Try again", space=space)

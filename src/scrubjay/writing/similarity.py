@@ -1,13 +1,13 @@
-"""The similarity gate: what is written may be said already, or belong to what its session has said so far."""
+"""The similarity gate: a write may repeat a stored memory, or belong to what its session has said so far."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from scrubjay.detection.neighbours import MOST_COMPARED, NearbyPassage, NeighbourLookup, NeighbourSet, Searcher, look_up
+from scrubjay.detection.neighbours import MAX_COMPARED, EmbeddedMemory, NearbyMemory, ReadCache, find_neighbours
 from scrubjay.model.conflict import Strategy
 from scrubjay.model.memory import Flag, Memory, State, Trust
-from scrubjay.model.passage import Passage, Vector
+from scrubjay.model.passage import Passage
 from scrubjay.model.results import Similar
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Profile
@@ -16,32 +16,32 @@ from scrubjay.text.claims.extract import claims_of, find_differences
 from scrubjay.text.claims.statements import statements_of
 from scrubjay.text.passages import text_of
 from scrubjay.text.tokens import running_terms_of, terms_of
-from scrubjay.writing.similarity_score import Sameness, at_most, exchanged, overlap, sameness
+from scrubjay.writing.similarity_score import Sameness, exchanged_word, max_similarity, overlap, sameness
 
-__all__ = ["GateDecision", "look_around"]
+__all__ = ["GateDecision", "decide"]
 
-_MOST_REPORTED = 5
-# So far below the threshold a memory is still worth telling of.
-_WORTH_TELLING = 0.1
-# An index may keep its vectors with fewer digits; its cosines are off by a tenth of this at most.
-_INEXACT = 0.02
-# What one word that both have is worth in a session, in cosine, and how many of them count.
+_MAX_REPORTED = 5
+# A memory so far below the threshold is still reported as similar.
+_REPORT_MARGIN = 0.1
+# An index may store vectors with fewer digits; its cosines are off by at most a tenth of this.
+_INDEX_ERROR = 0.02
+# The worth in cosine of one common word in a session, and how many of them count.
 _SHARED_WORD = 0.03
-_MOST_SHARED = 3
-# Under one title the vectors are alike whatever is said: then the words must be, too.
-_ENOUGH_WORDS = 0.6
-# Two sentences with so many words in common that they are about one thing.
-_ABOUT_ONE_THING = 0.6
-_MOST_STATEMENTS = 40
-_LONGEST_STATEMENT = 4_000
-_LONGEST_DIFFERENCE = 300
+_MAX_SHARED = 3
+# Under one title vectors are near whatever the text says: then the words must match too.
+_MIN_TITLED_OVERLAP = 0.6
+# Two sentences with such a share of common words are about one thing.
+_SAME_TOPIC = 0.6
+_MAX_STATEMENTS = 40
+_MAX_STATEMENT = 4_000
+_MAX_DIFFERENCE = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateDecision:
-    """Into which memory the incoming one is to be merged, if into any, and why; and what is like it besides."""
+    """The memory to merge into, if any, and why; and the similar memories to report."""
 
-    into: Memory | None = None
+    target: Memory | None = None
     similarity: float | None = None
     similar: tuple[Similar, ...] = ()
     why: str = ""
@@ -49,201 +49,205 @@ class GateDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Gate:
-    """How the gate is set for one write."""
+    """The settings of the gate for one write."""
 
     rules: Rules
     profile: Profile | None
-    intent: str = "auto"
-    session_hint: str = ""
+    intent: str
 
     @property
     def same(self) -> float:
-        """From which similarity on two texts say the same."""
+        """The similarity from which two texts say the same."""
         return self.rules.same or (self.profile.same if self.profile else 1.0)
 
     @property
     def related(self) -> float:
-        """From which relatedness on what one session says belongs together."""
+        """The relatedness from which texts of one session belong together."""
         return self.profile.related if self.profile else 1.0
+
+    @property
+    def reported(self) -> float:
+        """The similarity from which a memory is reported."""
+        return self.same - _REPORT_MARGIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Judged:
+class _Comparison:
+    """A stored memory compared with the incoming one."""
+
     memory: Memory
-    of_session: bool
-    eligible: bool
+    is_of_session: bool
+    is_eligible: bool
     sameness: Sameness
     relatedness: float
-    # Too thin to stand by itself, and of no other kind than what its session has said.
-    leans: bool = False
+    # The incoming text is too thin to be a memory of its own, and of the same kind.
+    is_fragment: bool
+
+    @property
+    def similarity(self) -> float:
+        return self.sameness.similarity
 
 
-async def look_around(
-    incoming: Memory,
-    passages: Sequence[Passage],
-    vectors: Mapping[bytes, Vector],
-    *,
-    rules: Rules,
-    intent: str,
-    session_hint: str,
-    space: str,
-    store: NeighbourLookup,
-    index: Searcher,
-    profile: Profile | None,
-) -> GateDecision:
-    """Whether something stored says the same already, or is what the session was about.
+async def decide(
+    written: EmbeddedMemory, *, rules: Rules, intent: str, session: str, cache: ReadCache
+) -> GateDecision:  # fmt: skip
+    """Decide whether a stored memory says the same already, or is what the session was about.
 
-    `vectors` are those just made, by the hashes of their passages; the others are read from the store. Without a
-    profile there is no model, and only what continues a session is found.
+    Without a model only a memory of the session is found.
     """
-    gate = _Gate(rules=rules, profile=profile, intent=intent, session_hint=session_hint)
     if rules.gate == "off" and intent != "continue":
         return GateDecision(why="the gate is off")
-    session = gate.session_hint or (incoming.source.session if gate.intent == "continue" else "")
+    incoming, gate = written.memory, _Gate(rules=rules, profile=written.profile, intent=intent)
     window = timedelta(days=rules.window_days if rules.gate != "off" else 0)
-    around = NeighbourSet(space=space, store=store, index=index, model=profile.model if profile else "")
-    since = incoming.date - window if window else None
-    least = gate.same - _WORTH_TELLING
-    nearby, problem = await look_up(
-        passages, vectors, around=around, session=session, since=since,
-        worth=lambda cosine: at_most(cosine + _INEXACT) >= least,
-    )  # fmt: skip
-    judged = [_judge(incoming, passages, one, least=least) for one in nearby if one.memory.state is State.LIVE]
-    decision = _decide(incoming, judged, gate=gate)
-    return replace(decision, why=problem) if problem and decision.into is None else decision
+    neighbours, problem = await find_neighbours(
+        written,
+        cache=cache,
+        session=session or (incoming.source.session if intent == "continue" else ""),
+        since=incoming.date - window if window else None,
+        is_relevant=lambda cosine: max_similarity(cosine + _INDEX_ERROR) >= gate.reported,
+    )
+    comparisons = [
+        _compare(incoming, written.passages, neighbour, gate=gate)
+        for neighbour in neighbours
+        if neighbour.memory.state is State.LIVE
+    ]
+    decision = _decide(incoming, comparisons, gate=gate)
+    return replace(decision, why=problem) if problem and decision.target is None else decision
 
 
-def _decide(incoming: Memory, judged: Sequence[_Judged], *, gate: _Gate) -> GateDecision:
-    chosen, why = _chosen(judged, gate=gate)
+def _decide(incoming: Memory, comparisons: Sequence[_Comparison], *, gate: _Gate) -> GateDecision:
+    chosen, why = _choose(comparisons, gate=gate)
     if chosen is not None and gate.intent != "continue" and (gate.rules.gate == "report" or gate.intent == "new"):
-        chosen, why = None, f"{why}, but {'new was asked for' if gate.intent == 'new' else 'it is only reported'}"
-    similar = tuple(_reported(incoming, judged, chosen, gate=gate))
+        chosen, why = None, f"{why}, but {'the intent is new' if gate.intent == 'new' else 'it is only reported'}"
+    similar = tuple(_report(incoming, comparisons, chosen, gate=gate))
     if chosen is None:
         return GateDecision(similar=similar, why=why)
-    return GateDecision(into=chosen.memory, similarity=chosen.sameness.similarity, similar=similar, why=why)
+    return GateDecision(target=chosen.memory, similarity=chosen.similarity, similar=similar, why=why)
 
 
-def _chosen(judged: Sequence[_Judged], *, gate: _Gate) -> tuple[_Judged | None, str]:
-    fitting = [one for one in judged if one.eligible]
-    of_session = [one for one in fitting if one.of_session]
+def _choose(comparisons: Sequence[_Comparison], *, gate: _Gate) -> tuple[_Comparison | None, str]:
+    eligible = [comparison for comparison in comparisons if comparison.is_eligible]
+    of_session = [comparison for comparison in eligible if comparison.is_of_session]
     if gate.intent == "continue":
-        if of_session:
-            return max(of_session, key=lambda one: one.memory.updated_at), "it continues what the session has said"
-        return None, "the session has nothing to continue"
-    alike = [one for one in fitting if one.sameness.similarity >= gate.same]
-    same = [one for one in alike if not one.sameness.differs]
+        if not of_session:
+            return None, "the session has nothing to continue"
+        latest = max(of_session, key=lambda comparison: comparison.memory.updated_at)
+        return latest, "it continues what the session has said"
+    alike = [comparison for comparison in eligible if comparison.similarity >= gate.same]
+    same = [comparison for comparison in alike if not comparison.sameness.differs]
     if same:
-        best = max(same, key=lambda one: one.sameness.similarity)
-        return best, f"it says the same, similarity {best.sameness.similarity:.2f}"
-    related = [one for one in of_session if one.relatedness >= gate.related or one.leans]
+        best = max(same, key=lambda comparison: comparison.similarity)
+        return best, f"it says the same, similarity {best.similarity:.2f}"
+    related = [
+        comparison for comparison in of_session if comparison.relatedness >= gate.related or comparison.is_fragment
+    ]
     if related:
-        best = max(related, key=lambda one: one.relatedness)
+        best = max(related, key=lambda comparison: comparison.relatedness)
         return best, "it belongs to what its session has said"
     if alike:
-        return None, f"what is alike differs: {'; '.join(alike[0].sameness.differs)}"
+        return None, f"the similar memory differs: {'; '.join(alike[0].sameness.differs)}"
     return None, "nothing says the same"
 
 
-def _reported(incoming: Memory, judged: Iterable[_Judged], chosen: _Judged | None, *, gate: _Gate) -> Iterable[Similar]:
-    ordered = sorted(judged, key=lambda one: one.sameness.similarity, reverse=True)
-    told = 0
-    for one in ordered:
-        clashes = _contradictions(incoming, one.memory) if one is chosen else one.sameness.differs
-        near = one.sameness.similarity >= gate.same - _WORTH_TELLING
-        if told == _MOST_REPORTED or not (near if one is not chosen else clashes):
+def _report(
+    incoming: Memory, comparisons: Iterable[_Comparison], chosen: _Comparison | None, *, gate: _Gate
+) -> Iterable[Similar]:
+    """Return the similar memories, the most similar first; of the chosen one only its differences."""
+    count = 0
+    for comparison in sorted(comparisons, key=lambda comparison: comparison.similarity, reverse=True):
+        is_chosen = comparison is chosen
+        differs = _contradictions(incoming, comparison.memory) if is_chosen else comparison.sameness.differs
+        is_reported = bool(differs) if is_chosen else comparison.similarity >= gate.reported
+        if count == _MAX_REPORTED or not is_reported:
             continue
-        told += 1
+        count += 1
+        text = "; ".join(differs)
         yield Similar(
-            id=one.memory.id,
-            name=one.memory.name,
-            similarity=round(one.sameness.similarity, 4),
-            differs=_cut("; ".join(clashes)),
+            id=comparison.memory.id,
+            name=comparison.memory.name,
+            similarity=round(comparison.similarity, 4),
+            differs=text if len(text) <= _MAX_DIFFERENCE else f"{text[:_MAX_DIFFERENCE]}\u2026",
         )
 
 
-def _judge(incoming: Memory, passages: Sequence[Passage], nearby: NearbyPassage, *, least: float) -> _Judged:
-    memory = nearby.memory
-    return _Judged(
-        memory=memory,
-        of_session=nearby.of_session,
-        eligible=_eligible(incoming, memory, of_session=nearby.of_session),
-        sameness=_sameness(incoming, passages, nearby, least=least),
+def _compare(incoming: Memory, passages: Sequence[Passage], nearby: NearbyMemory, *, gate: _Gate) -> _Comparison:
+    return _Comparison(
+        memory=nearby.memory,
+        is_of_session=nearby.is_of_session,
+        is_eligible=_is_eligible(incoming, nearby.memory, is_of_session=nearby.is_of_session),
+        sameness=_sameness(incoming, passages, nearby, least=gate.reported),
         relatedness=_relatedness(incoming, nearby),
-        leans=Flag.THIN in incoming.flags and incoming.kind == nearby.memory.kind,
+        is_fragment=Flag.THIN in incoming.flags and incoming.kind == nearby.memory.kind,
     )
 
 
-def _eligible(incoming: Memory, memory: Memory, *, of_session: bool) -> bool:
-    """Whether one may be merged into the other at all, whatever they say."""
-    both = ("project", "scope")
+def _is_eligible(incoming: Memory, memory: Memory, *, is_of_session: bool) -> bool:
+    """Check whether one may be merged into the other at all, whatever they say."""
     return (
         not (incoming.group or memory.group or incoming.pinned or memory.pinned)
         and Flag.SUSPICIOUS not in (*incoming.flags, *memory.flags)
         and incoming.state is State.LIVE
         and memory.holds(incoming.date)
-        # A memory has one relevance: a draft that asks for its own is stored apart.
+        # A memory has one relevance: a draft with another one is stored by itself.
         and incoming.relevance in (1.0, memory.relevance)
-        # What a person said must not seem to say what stands in a document.
+        # A statement from a document must not appear as the user's.
         and not (incoming.source.trust is Trust.DOCUMENT and memory.source.trust is Trust.USER)
-        # In one session it is plain whom a note is about that names nobody.
-        and ((of_session and "" in (incoming.entity, memory.entity)) or _alike(incoming, memory, "entity"))
+        # Within a session the subject of a note without an entity is clear.
+        and ((is_of_session and "" in (incoming.entity, memory.entity)) or _equals(incoming, memory, "entity"))
         and all(
-            "" in (getattr(incoming, name), getattr(memory, name)) or _alike(incoming, memory, name) for name in both
+            "" in (getattr(incoming, name), getattr(memory, name)) or _equals(incoming, memory, name)
+            for name in ("project", "scope")
         )
         and (incoming.expires_at, incoming.remind_at) == (memory.expires_at, memory.remind_at)
     )
 
 
-def _alike(incoming: Memory, memory: Memory, name: str) -> bool:
+def _equals(incoming: Memory, memory: Memory, name: str) -> bool:
     return getattr(incoming, name).casefold() == getattr(memory, name).casefold()
 
 
-def _sameness(incoming: Memory, passages: Sequence[Passage], nearby: NearbyPassage, *, least: float) -> Sameness:
-    """All of the incoming text must be said: the passage that is said least decides."""
-    if not nearby.cosines or len(passages) > MOST_COMPARED:
+def _sameness(incoming: Memory, passages: Sequence[Passage], nearby: NearbyMemory, *, least: float) -> Sameness:
+    """Compare passage by passage; the least similar passage decides, for the memory must say all of the text."""
+    if not nearby.cosines or len(passages) > MAX_COMPARED:
         return Sameness(similarity=0.0)
-    nearest = min(at_most(max(row)) for row in nearby.cosines)
-    if nearest < least:
-        # Too far to be told of: their words need not be read.
-        return Sameness(similarity=nearest)
-    said = [
-        _best(text_of(incoming, one.observation, one.start, one.end), nearby.texts, row)
-        for one, row in zip(passages, nearby.cosines, strict=False)
+    most = min(max_similarity(max(row)) for row in nearby.cosines)
+    if most < least:
+        # Too far to be reported: the words need not be compared.
+        return Sameness(similarity=most)
+    scores = [
+        _best(text_of(incoming, passage.observation, passage.start, passage.end), nearby.texts, row)
+        for passage, row in zip(passages, nearby.cosines, strict=False)
     ]
-    weakest = min(said, key=lambda one: one.similarity)
-    differs = tuple(dict.fromkeys(difference for one in said for difference in one.differs))
+    differs = tuple(dict.fromkeys(difference for score in scores for difference in score.differs))
     if incoming.title and incoming.title == nearby.memory.title and not differs:
-        texts = (
-            " ".join(nearby.texts),
-            " ".join((incoming.content, *(observation.text for observation in incoming.observations))),
+        own = " ".join((incoming.content, *(observation.text for observation in incoming.observations)))
+        terms = (
+            tuple(dict.fromkeys(running_terms_of(text)))[: MAX_COMPARED * 20] for text in (" ".join(nearby.texts), own)
         )
-        if (
-            overlap(*(tuple(dict.fromkeys(running_terms_of(text)))[: MOST_COMPARED * 20] for text in texts))
-            < _ENOUGH_WORDS
-        ):
+        if overlap(*terms) < _MIN_TITLED_OVERLAP:
             return Sameness(similarity=0.0)
-    return Sameness(similarity=weakest.similarity, differs=differs)
+    return Sameness(similarity=min(score.similarity for score in scores), differs=differs)
 
 
 def _best(text: str, others: Sequence[str], cosines: Sequence[float]) -> Sameness:
     at = max(range(len(others)), key=cosines.__getitem__)
-    found = sameness(text, others[at], cosine=cosines[at])
-    if found.differs:
-        return found
-    # What cannot both hold must not become one text.
-    clash = compare(text, others[at], cosine=cosines[at])
-    contradicts = clash is not None and clash.suggested is Strategy.SUPERSEDE
-    return replace(found, differs=clash.differs) if clash and contradicts else found
+    score = sameness(text, others[at], cosine=cosines[at])
+    if score.differs:
+        return score
+    # A contradiction must not become one text.
+    finding = compare(text, others[at], cosine=cosines[at])
+    contradicts = finding is not None and finding.suggested is Strategy.SUPERSEDE
+    return replace(score, differs=finding.differs) if finding and contradicts else score
 
 
-def _relatedness(incoming: Memory, nearby: NearbyPassage) -> float:
-    if not nearby.of_session or not nearby.cosines:
+def _relatedness(incoming: Memory, nearby: NearbyMemory) -> float:
+    if not nearby.is_of_session or not nearby.cosines:
         return 0.0
-    shared = _header_terms(incoming) & _header_terms(nearby.memory)
-    return max(nearby.cosines[0]) + _SHARED_WORD * min(len(shared), _MOST_SHARED)
+    shared = _topic_terms(incoming) & _topic_terms(nearby.memory)
+    return max(nearby.cosines[0]) + _SHARED_WORD * min(len(shared), _MAX_SHARED)
 
 
-def _header_terms(memory: Memory) -> set[str]:
+def _topic_terms(memory: Memory) -> set[str]:
     texts = (
         memory.title,
         memory.content[:4000],
@@ -254,22 +258,18 @@ def _header_terms(memory: Memory) -> set[str]:
 
 
 def _contradictions(incoming: Memory, memory: Memory) -> tuple[str, ...]:
-    """What one says otherwise than the other of the same thing."""
-    known = [(set(running_terms_of(statement)), statement) for statement in _statements(memory)]
+    """Return the differences of statements about the same thing."""
+    stored = [(set(running_terms_of(statement)), statement) for statement in _statements(memory)]
     found: dict[str, None] = {}
     for statement in _statements(incoming):
         terms = set(running_terms_of(statement))
-        for others, other in known:
-            if len(terms & others) >= _ABOUT_ONE_THING * max(1, len(terms), len(others)):
-                clashes = find_differences(claims_of(statement), claims_of(other))
-                found.update(dict.fromkeys(clashes or exchanged(statement, other, strictly=True)))
+        for other_terms, other in stored:
+            if len(terms & other_terms) >= _SAME_TOPIC * max(1, len(terms), len(other_terms)):
+                differs = find_differences(claims_of(statement), claims_of(other))
+                found.update(dict.fromkeys(differs or exchanged_word(statement, other, is_strict=True)))
     return tuple(found)
 
 
 def _statements(memory: Memory) -> tuple[str, ...]:
-    found = (*statements_of(memory.content), *(observation.text for observation in memory.observations))
-    return tuple(one[:_LONGEST_STATEMENT] for one in found[:_MOST_STATEMENTS])
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_DIFFERENCE else f"{text[:_LONGEST_DIFFERENCE]}\u2026"
+    texts = (*statements_of(memory.content), *(observation.text for observation in memory.observations))
+    return tuple(text[:_MAX_STATEMENT] for text in texts[:_MAX_STATEMENTS])

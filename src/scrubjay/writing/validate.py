@@ -1,4 +1,4 @@
-"""First stage: what cannot be stored is refused with words that help; what is merely untidy is tidied."""
+"""The first stage: refuse input that cannot be stored, with a message that helps, and tidy the rest."""
 
 import json
 import re
@@ -14,23 +14,23 @@ from scrubjay.model.memory import Json
 from scrubjay.model.results import Decision
 
 INTENTS = ("auto", "new", "continue")
-# As JSON spells it; behind an odd backslash it would be the six letters themselves.
+# NUL in JSON, unless the backslash is itself escaped.
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _LABELS = ("title", "kind", "name", "category", "project", "scope", "session_hint", "idempotency_key")
 
 
 def validate(draft: Draft, *, limits: Limits) -> Draft:
-    """A draft that can be stored, or InvalidInput naming the field."""
+    """Return a tidy draft, or raise InvalidInput that names the field."""
     text(draft.text, field="text", limit=limits.text_bytes)
     labels = {name: label(getattr(draft, name), field=name, limits=limits) for name in _LABELS}
     if draft.id and not is_id(draft.id):
-        raise InvalidInput(f"{draft.id[:60]!r} is no id of a memory", hint="Leave it out", field="id")
+        raise InvalidInput(f"{draft.id[:60]!r} is not the id of a memory", hint="Leave it out", field="id")
     if draft.intent not in INTENTS:
         raise InvalidInput(f"intent must be one of {', '.join(INTENTS)}, not {draft.intent!r}", field="intent")
     if draft.intent == "continue":
         _require_session(draft)
     observations = texts(draft.observations, field="observations", limit=limits.observations, limits=limits)
-    # What has a name and a kind of its own is something, also before anything is known about it.
+    # A thing with a name and a kind may have no text yet.
     is_named = bool(labels["name"] and labels["kind"])
     if not is_named and not draft.text.strip() and not any(observation.strip() for observation in observations):
         raise InvalidInput(
@@ -64,23 +64,23 @@ def validate(draft: Draft, *, limits: Limits) -> Draft:
 
 
 def _require_session(draft: Draft) -> None:
-    """What continues must say what, and continues one memory."""
+    """Check that a draft with the intent `continue` names a session, and continues one memory."""
     if not draft.session_hint and not draft.source.session:
         raise InvalidInput(
-            "to continue needs to know which session", hint="Give session_hint, or leave intent to auto", field="intent"
+            "the intent `continue` needs a session", hint="Give session_hint, or leave intent to auto", field="intent"
         )
     if len(draft.entities) > 1:
         raise InvalidInput(
-            "a text for several entities is stored anew for each and continues none",
+            "a text about several entities is stored for each of them and cannot continue a memory",
             hint="Give one entity, or leave intent to auto",
             field="intent",
         )
 
 
 def text(value: object, *, field: str, limit: int) -> str:
-    """A text that any store can keep byte for byte."""
-    known = require_text(value, field=field)
-    size = len(known.encode())
+    """Check a text that any store can keep byte for byte."""
+    checked = require_text(value, field=field)
+    size = len(checked.encode())
     if size > limit:
         raise TooLarge(
             f"{field} has {size:,} bytes; the limit is {limit:,}",
@@ -89,18 +89,18 @@ def text(value: object, *, field: str, limit: int) -> str:
             size=size,
             limit=limit,
         )
-    at = known.find("\x00")
+    at = checked.find("\x00")
     if at >= 0:
         raise InvalidInput(
             f"{field} has a NUL character at character {at}: it looks like binary data",
             hint="Encode binary data as text, or leave it out",
             field=field,
         )
-    return known
+    return checked
 
 
 def label(value: object, *, field: str, limits: Limits) -> str:
-    """A short text on one line."""
+    """Check a short text, and put it on one line."""
     tidy = " ".join(text(value, field=field, limit=limits.text_bytes).split())
     if len(tidy) > limits.label_characters:
         raise TooLarge(
@@ -113,14 +113,14 @@ def label(value: object, *, field: str, limits: Limits) -> str:
 
 
 def texts(values: object, *, field: str, limit: int, limits: Limits) -> tuple[str, ...]:
-    """A list of texts, not too many."""
+    """Check a list of texts and its size."""
     if isinstance(values, str) or not isinstance(values, list | tuple):
         raise InvalidInput(f"{field} must be a list of texts, not {type(values).__name__}", field=field)
-    given = cast("Sequence[object]", values)
-    if len(given) > limit:
-        raise TooLarge(f"{len(given):,} {field} are too many; the limit is {limit}", field=field, limit=limit)
-    checked = tuple(text(one, field=field, limit=limits.text_bytes) for one in given)
-    size = sum(len(one.encode()) for one in checked)
+    items = cast("Sequence[object]", values)
+    if len(items) > limit:
+        raise TooLarge(f"{len(items):,} {field} are too many; the limit is {limit}", field=field, limit=limit)
+    checked = tuple(text(item, field=field, limit=limits.text_bytes) for item in items)
+    size = sum(len(item.encode()) for item in checked)
     if size > limits.list_bytes:
         raise TooLarge(
             f"{field} have {size:,} bytes together; the limit is {limits.list_bytes:,}",
@@ -132,26 +132,25 @@ def texts(values: object, *, field: str, limit: int, limits: Limits) -> tuple[st
 
 
 def distinct_labels(values: object, *, field: str, limit: int, limits: Limits) -> tuple[str, ...]:
-    """A list of short texts without empty ones and repetitions, whatever their case."""
-    tidy = (label(text, field=field, limits=limits) for text in texts(values, field=field, limit=limit, limits=limits))
-    found: dict[str, str] = {}
-    for one in tidy:
-        if one:
-            found.setdefault(one.casefold(), one)
-    return tuple(found.values())
+    """Check a list of short texts; drop empty ones and repetitions, whatever their case."""
+    distinct: dict[str, str] = {}
+    for item in texts(values, field=field, limit=limit, limits=limits):
+        if tidy := label(item, field=field, limits=limits):
+            distinct.setdefault(tidy.casefold(), tidy)
+    return tuple(distinct.values())
 
 
 def tags(values: object, *, limits: Limits) -> tuple[str, ...]:
-    """Tags in lower case, without a leading #, each once."""
+    """Check tags; make them lower case and distinct, without a leading #."""
     tidy = distinct_labels(values, field="tags", limit=limits.tags, limits=limits)
-    return tuple(dict.fromkeys(one.lstrip("# ").lower() for one in tidy if one.lstrip("# ")))
+    return tuple(dict.fromkeys(tag.lstrip("# ").lower() for tag in tidy if tag.lstrip("# ")))
 
 
 def metadata(value: object, *, limits: Limits) -> Mapping[str, Json]:
-    """A JSON object of bearable size."""
+    """Check a JSON object and its size."""
     if not isinstance(value, Mapping):
         raise InvalidInput(f"metadata must be an object, not {type(value).__name__}", field="metadata")
-    plain = {str(key): one for key, one in cast("Mapping[object, object]", value).items()}
+    plain = {str(key): item for key, item in cast("Mapping[object, object]", value).items()}
     try:
         dumped = json.dumps(plain, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -159,5 +158,5 @@ def metadata(value: object, *, limits: Limits) -> Mapping[str, Json]:
     text(dumped, field="metadata", limit=limits.metadata_bytes)
     if _NUL.search(dumped):
         raise InvalidInput("metadata has a NUL character", field="metadata")
-    found: dict[str, Json] = json.loads(dumped)
-    return found
+    loaded: dict[str, Json] = json.loads(dumped)
+    return loaded

@@ -100,7 +100,7 @@ async def test_an_agent_cannot_pass_for_a_person(settings: Settings, era: str) -
         assert (memory.source.method, memory.source.trust, memory.state) == ("agent", "agent", "waiting")
         await call(client, "forget", ids=[done["id"]])
         back = await client.call_tool("forget", {"ids": [done["id"]], "restore": True})
-        assert "it waits for a person's yes" in text_of(back)
+        assert "it waits for approval" in text_of(back)
 
 
 async def test_the_project_is_the_callers_unless_another_is_named(settings: Settings, era: str) -> None:
@@ -194,8 +194,8 @@ async def test_forget_by_filter_rehearses_and_restores(settings: Settings, era: 
         back = await call(client, "forget", ids=["note-0", "nobody"], restore=True)
         assert [one["action"] for one in back["done"]] == ["restored"]
         assert back["missing"][0]["ref"] == "nobody"
-        assert "would take everything" in await refusal(client, "forget", filters={})
-        assert "say which memories" in await refusal(client, "forget")
+        assert "would match every memory" in await refusal(client, "forget", filters={})
+        assert "name the memories" in await refusal(client, "forget")
         assert "not both" in await refusal(client, "forget", ids=["note-0"], filters={"kind": "note"})
         assert "Leave state out" in await refusal(client, "forget", filters={"state": "trashed"})
 

@@ -134,6 +134,6 @@ async def test_two_that_say_other_things_too_are_told_and_left_apart(settings: S
         for title, more in (("Kiln", "Tea is served at four."), ("The kiln", "Nobody waters the ferns.")):
             await call(client, "smart_write", title=title, content=f"{CONTENT} {more}", intent="new")
         (found,) = (await call(client, "intelligence_detect_duplicates", merge=True))["duplicates"]
-        assert (found["action"], "merging would join these" in found["why"]) == ("left_pending", True)
+        assert (found["action"], "merging would mix these" in found["why"]) == ("left_pending", True)
         nobody = await refusal(client, "intelligence_detect_duplicates", id="nobody")
         assert "nobody" in nobody

@@ -206,7 +206,7 @@ async def test_of_what_tells_of_the_same_the_latest_are_compared(quick: Workshop
     survey = await survey_of(SPACE, profile=None, store=shop.store)
     for number, memory in enumerate(memories[:-1], start=1):
         survey.note_slots(number, memory, now=moment(10_000))
-    same = survey.of_same_slot("Ann moved to Lyon.", memory=memories[-1])
+    same = survey.same_relation("Ann moved to Lyon.", memory=memories[-1])
     read = [survey.passages[number].memory_id for number in same]
     assert read == [memory.id for memory in reversed(memories[3:11])]
 

@@ -1,4 +1,4 @@
-"""What is found to be the same, more, or otherwise than what is written, over each store."""
+"""The conflicts of a written memory with stored ones, over each store."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -8,15 +8,16 @@ import pytest
 from tests.fakes import FakeEmbedder, FakeStore
 from tests.fakes.build import START, MemoryFields, a_commit, a_memory, a_rewrite, a_write, an_origin, moment, revised
 
-from scrubjay.detection.describe import tell
-from scrubjay.detection.detect import detect, unsettled
-from scrubjay.detection.neighbours import Searcher
+from scrubjay.detection.describe import describe
+from scrubjay.detection.detect import detect
+from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache
+from scrubjay.detection.report import drop_known
 from scrubjay.errors import EmbeddingUnavailable, IndexUnavailable
 from scrubjay.model.conflict import Conflict, ConflictStatus, ConflictType, Strategy, statement_key
 from scrubjay.model.memory import Flag, Memory, Observation, Source, State, Trust
 from scrubjay.model.passage import Vector
 from scrubjay.model.query import Filter
-from scrubjay.ports import Profile, RecordStore
+from scrubjay.ports import PassageSearcher, RecordStore
 from scrubjay.text.passages import passages_of
 from scrubjay.vectors.scan import ScanIndex
 from scrubjay.writing.embed import embed_new
@@ -29,7 +30,7 @@ NOW = moment(10_000)
 
 
 class NoIndex:
-    """Cannot be asked."""
+    """An index that cannot be used."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -38,21 +39,21 @@ class NoIndex:
         raise self._error
 
 
-class Counting:
-    """An index that counts how often it is asked."""
+class CountingIndex:
+    """An index that counts its searches."""
 
-    def __init__(self, inner: Searcher) -> None:
+    def __init__(self, inner: PassageSearcher) -> None:
         self._inner = inner
-        self.asked = 0
+        self.searches = 0
 
     async def search(self, space: str, vector: Vector, filter: Filter, *, limit: int) -> list[tuple[int, float]]:
-        self.asked += 1
+        self.searches += 1
         return await self._inner.search(space, vector, filter, limit=limit)
 
 
 @dataclass(kw_only=True)
-class Lookout:
-    """A store, and what would be found of a memory that is written to it."""
+class DetectionWorld:
+    """A store, and the conflicts that a memory would have if it were written to it."""
 
     store: RecordStore
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
@@ -60,116 +61,115 @@ class Lookout:
     async def keep(self, *memories: Memory) -> None:
         """Store memories."""
         sliced = [(memory, passages_of(memory)) for memory in memories]
-        made, _ = await embed_new(sliced, space=SPACE, vector_store=self.store, embedder=self.embedder)
-        await self.store.commit(a_commit(*map(a_write, memories), origin=an_origin(at=START), embedded=made))
+        embedded, _ = await embed_new(sliced, space=SPACE, vector_store=self.store, embedder=self.embedder)
+        await self.store.commit(a_commit(*map(a_write, memories), origin=an_origin(at=START), embedded=embedded))
 
-    async def look(
-        self, memory: Memory, *, before: Memory | None = None, index: Searcher | None = None, blind: bool = False
+    async def detect(
+        self, memory: Memory, *, before: Memory | None = None, index: PassageSearcher | None = None, blind: bool = False
     ) -> tuple[Conflict, ...]:
-        """The conflicts of a memory; blind, where there is no model."""
-        profile = await self.embedder.profile()
+        """Return the conflicts of a memory; `blind`: without a model."""
+        profile = None if blind else await self.embedder.profile()
         passages = passages_of(memory)
         texts = [memory.content[passage.start : passage.end] if passage.observation is None
                  else memory.observations[passage.observation].text for passage in passages]  # fmt: skip
         vectors = {} if blind else dict(
             zip((passage.hash for passage in passages), await self.embedder.embed(texts), strict=True)
         )  # fmt: skip
-        return await detect(
-            memory, passages, vectors, before=before, store=self.store, index=index or await self.index(),
-            profile=_none_if(profile, blind=blind), now=NOW, agent="tester",
-        )  # fmt: skip
+        written = EmbeddedMemory(memory=memory, passages=passages, vectors=vectors, profile=profile)
+        cache = ReadCache(store=self.store, index=index or await self.index())
+        return await detect(written, before=before, source=cache, origin=an_origin(at=NOW, agent="tester"))
 
     async def index(self) -> ScanIndex:
-        """An index of all that is stored."""
+        """Return an index of the whole store."""
         profile = await self.embedder.profile()
         return ScanIndex(self.store, profile.model, dimension=profile.dimension)
-
-
-def _none_if(profile: Profile, *, blind: bool) -> Profile | None:
-    return None if blind else profile
 
 
 def observed(*texts: str) -> tuple[Observation, ...]:
     return tuple(Observation(text=text, recorded_at=START) for text in texts)
 
 
-def types(found: Sequence[Conflict]) -> list[ConflictType]:
-    return [one.type for one in found]
+def types(conflicts: Sequence[Conflict]) -> list[ConflictType]:
+    return [conflict.type for conflict in conflicts]
 
 
 @pytest.fixture
-def conflict_checker(any_store: RecordStore) -> Lookout:
-    return Lookout(store=any_store)
+def world(any_store: RecordStore) -> DetectionWorld:
+    return DetectionWorld(store=any_store)
 
 
 @pytest.fixture
-def quick() -> Lookout:
-    return Lookout(store=FakeStore())
+def quick() -> DetectionWorld:
+    return DetectionWorld(store=FakeStore())
 
 
-async def test_a_contradiction_is_found_and_told_in_words(conflict_checker: Lookout) -> None:
+async def test_a_contradiction_is_found_and_described(world: DetectionWorld) -> None:
     known, written = a_memory(ROME), a_memory(PARIS)
-    await conflict_checker.keep(known, a_memory(OTHER))
-    (found,) = await conflict_checker.look(written)
+    await world.keep(known, a_memory(OTHER))
+    (found,) = await world.detect(written)
     assert (found.type, found.memory, found.other) == (ConflictType.CONTRADICTION, written.id, known.id)
     assert (found.suggested, found.detected_by, found.detected_at) == (Strategy.SUPERSEDE, "tester", NOW)
     assert (found.statement, found.against) == (statement_key(PARIS), statement_key(ROME))
-    told = tell(found, written, known)
-    assert told is not None
-    assert (told.memory.statement, told.other.statement) == (PARIS, ROME)
-    assert told.differs == ("name: Paris or Rome",)
-    assert (told.memory.name, told.other.name, told.status) == (written.name, known.name, ConflictStatus.PENDING)
+    details = describe(found, written, known)
+    assert details is not None
+    assert (details.memory.statement, details.other.statement) == (PARIS, ROME)
+    assert details.differs == ("name: Paris or Rome",)
+    assert (details.memory.name, details.other.name, details.status) == (
+        written.name,
+        known.name,
+        ConflictStatus.PENDING,
+    )
 
 
-async def test_nothing_is_found_of_what_is_said_for_the_first_time(conflict_checker: Lookout) -> None:
-    await conflict_checker.keep(a_memory(OTHER), a_memory("Boris bakes bread on Sundays."))
-    assert await conflict_checker.look(a_memory(ROME)) == ()
-    assert await conflict_checker.look(a_memory("")) == ()
+async def test_a_new_statement_has_no_conflicts(world: DetectionWorld) -> None:
+    await world.keep(a_memory(OTHER), a_memory("Boris bakes bread on Sundays."))
+    assert await world.detect(a_memory(ROME)) == ()
+    assert await world.detect(a_memory("")) == ()
 
 
-async def test_the_same_and_more_of_the_same_are_found_too(quick: Lookout) -> None:
+async def test_the_same_and_more_of_the_same_are_found_too(quick: DetectionWorld) -> None:
     await quick.keep(a_memory(OTHER))
-    (same,) = await quick.look(a_memory("The nightly copy of the database goes to the cellar"))
+    (same,) = await quick.detect(a_memory("The nightly copy of the database goes to the cellar"))
     assert (same.type, same.suggested) == (ConflictType.DUPLICATE, Strategy.MERGE)
-    (more,) = await quick.look(a_memory(f"{OTHER[:-1]} of the house in Graz."))
+    (more,) = await quick.detect(a_memory(f"{OTHER[:-1]} of the house in Graz."))
     assert (more.type, more.suggested) == (ConflictType.UPDATE, Strategy.UPDATE)
 
 
-async def test_a_sentence_within_a_long_text_is_found(quick: Lookout) -> None:
+async def test_a_sentence_within_a_long_text_is_found(quick: DetectionWorld) -> None:
     talk = "We spoke of the garden. It was late. "
     known = a_memory(f"{talk}{ROME} Then we left.")
     await quick.keep(known, *(a_memory(f"Note {n} tells of the weather and of bread.") for n in range(20)))
-    (found,) = await quick.look(a_memory(f"Boris called. {PARIS} He sounded happy about the bread."))
+    (found,) = await quick.detect(a_memory(f"Boris called. {PARIS} He sounded happy about the bread."))
     assert found.other == known.id
     assert (found.statement, found.against) == (statement_key(PARIS), statement_key(ROME))
 
 
-async def test_of_an_edit_only_what_is_new_is_looked_at(quick: Lookout) -> None:
+async def test_only_the_new_statements_of_an_edit_are_compared(quick: DetectionWorld) -> None:
     known = a_memory(ROME)
     before = a_memory("", entity="Ada", observations=observed(PARIS))
     await quick.keep(known, before)
     after = replace(before, observations=(*before.observations, *observed("Ada has three cats at home.")))
-    assert await quick.look(after, before=before) == ()
-    assert types(await quick.look(after)) == [ConflictType.CONTRADICTION]
+    assert await quick.detect(after, before=before) == ()
+    assert types(await quick.detect(after)) == [ConflictType.CONTRADICTION]
 
 
-async def test_a_memory_may_contradict_itself(quick: Lookout) -> None:
+async def test_a_memory_may_contradict_itself(quick: DetectionWorld) -> None:
     before = a_memory("", entity="Ada", observations=observed("Ada has three cats at home.", "Ada paints."))
     await quick.keep(before)
     after = replace(before, observations=(*before.observations, *observed("Ada has two cats at home.")))
-    (found,) = await quick.look(after, before=before)
+    (found,) = await quick.detect(after, before=before)
     assert (found.type, found.memory, found.other) == (ConflictType.CONTRADICTION, after.id, after.id)
     assert (found.statement, found.against) == (
         statement_key("Ada has two cats at home."), statement_key("Ada has three cats at home."),
     )  # fmt: skip
 
 
-async def test_of_very_many_observations_those_near_the_new_one_are_compared(quick: Lookout) -> None:
+async def test_of_very_many_observations_those_near_the_new_one_are_compared(quick: DetectionWorld) -> None:
     many = observed("Ada has three cats at home.", *(f"Ada met somebody in house {n}." for n in range(500)))
     before = a_memory("", entity="Ada", observations=many)
     await quick.keep(before)
     after = replace(before, observations=(*many, *observed("Ada has two cats at home.")))
-    (found,) = await quick.look(after, before=before)
+    (found,) = await quick.detect(after, before=before)
     assert found.against == statement_key("Ada has three cats at home.")
 
 
@@ -184,168 +184,168 @@ async def test_of_very_many_observations_those_near_the_new_one_are_compared(qui
     ],
     ids=str,
 )
-async def test_what_is_gone_superseded_or_of_the_same_text_is_no_candidate(
-    quick: Lookout, fields: MemoryFields
+async def test_a_memory_that_is_gone_superseded_or_of_the_same_text_is_no_candidate(
+    quick: DetectionWorld, fields: MemoryFields
 ) -> None:
     await quick.keep(a_memory(ROME, **fields))
-    assert await quick.look(a_memory(PARIS, group="g")) == ()
+    assert await quick.detect(a_memory(PARIS, group="g")) == ()
 
 
-async def test_a_superseded_observation_is_no_candidate(quick: Lookout) -> None:
+async def test_a_superseded_observation_is_no_candidate(quick: DetectionWorld) -> None:
     old = Observation(text=ROME, recorded_at=START, valid_until=START)
     await quick.keep(a_memory("", entity="Ada", observations=(old, *observed("Ada paints."))))
-    assert await quick.look(a_memory(PARIS, entity="Ada")) == ()
+    assert await quick.detect(a_memory(PARIS, entity="Ada")) == ()
 
 
-async def test_two_entities_or_projects_may_differ(quick: Lookout) -> None:
+async def test_two_entities_or_projects_may_differ(quick: DetectionWorld) -> None:
     await quick.keep(a_memory("likes coffee in the morning", entity="Ada"), a_memory(ROME, project="one"))
-    assert await quick.look(a_memory("hates coffee in the morning", entity="Boris")) == ()
-    assert types(await quick.look(a_memory("hates coffee in the morning", entity="ada"))) == [
+    assert await quick.detect(a_memory("hates coffee in the morning", entity="Boris")) == ()
+    assert types(await quick.detect(a_memory("hates coffee in the morning", entity="ada"))) == [
         ConflictType.CONTRADICTION
     ]
-    assert await quick.look(a_memory(PARIS, project="two")) == ()
+    assert await quick.detect(a_memory(PARIS, project="two")) == ()
     await quick.keep(a_memory("I like green tea in the evening", entity="Ada"))
-    assert await quick.look(a_memory("I hate green tea in the evening", entity="Boris")) == ()
+    assert await quick.detect(a_memory("I hate green tea in the evening", entity="Boris")) == ()
 
 
-async def test_what_does_not_say_of_whom_it_is_is_of_its_entity(quick: Lookout) -> None:
+async def test_a_statement_without_a_subject_is_about_its_entity(quick: DetectionWorld) -> None:
     before = a_memory("", entity="Ada Stern", observations=observed("Paints", "Lives in Rome"))
     await quick.keep(before)
     for text in ("Moved to Oslo", "Ada lives in Oslo"):
         after = replace(before, observations=(*before.observations, *observed(text)))
-        (found,) = await quick.look(after, before=before)
+        (found,) = await quick.detect(after, before=before)
         assert (found.type, found.against) == (ConflictType.CONTRADICTION, statement_key("Lives in Rome"))
-        told = tell(found, after, after)
-        assert told is not None
-        assert "Oslo" in told.differs[0]
-    assert await quick.look(a_memory("Lives in Oslo", entity="Boris")) == ()
+        details = describe(found, after, after)
+        assert details is not None
+        assert "Oslo" in details.differs[0]
+    assert await quick.detect(a_memory("Lives in Oslo", entity="Boris")) == ()
 
 
-async def test_records_of_two_people_say_what_is_so_of_each(quick: Lookout) -> None:
+async def test_records_of_two_people_may_differ(quick: DetectionWorld) -> None:
     ada = a_memory("", name="ada", observations=observed("Lives in Rome", "Likes tea", "Has three children"))
     await quick.keep(ada)
     boris = observed("Lives in Oslo", "Likes tea", "Has four children")
-    assert await quick.look(a_memory("", name="boris", observations=boris)) == ()
+    assert await quick.detect(a_memory("", name="boris", observations=boris)) == ()
     for text in ("Ada lives in Oslo.", "Ada moved to Oslo."):
-        (found,) = await quick.look(a_memory(text))
+        (found,) = await quick.detect(a_memory(text))
         assert (found.type, found.against) == (ConflictType.CONTRADICTION, statement_key("Lives in Rome"))
-    assert await quick.look(a_memory("I live in Oslo.")) == ()
-    (own,) = await quick.look(a_memory("", name="Ada Stern", observations=observed("Lives in Oslo")))
+    assert await quick.detect(a_memory("I live in Oslo.")) == ()
+    (own,) = await quick.detect(a_memory("", name="Ada Stern", observations=observed("Lives in Oslo")))
     assert own.other == ada.id
 
 
-async def test_a_value_told_in_quite_other_words_is_found_among_many(conflict_checker: Lookout) -> None:
+async def test_a_value_in_entirely_other_words_is_found_among_many(world: DetectionWorld) -> None:
     known = a_memory("I live in Rome.")
     crowd = (a_memory(f"Note {n} is of the weather in month {n}.") for n in range(40))
-    await conflict_checker.keep(known, *crowd)
-    (found,) = await conflict_checker.look(a_memory("user: I moved to Oslo last spring."))
+    await world.keep(known, *crowd)
+    (found,) = await world.detect(a_memory("user: I moved to Oslo last spring."))
     assert (found.type, found.other, found.suggested) == (ConflictType.CONTRADICTION, known.id, Strategy.SUPERSEDE)
 
 
-async def test_records_of_one_thing_are_compared_by_their_observations(quick: Lookout) -> None:
+async def test_records_of_one_thing_are_compared_by_their_observations(quick: DetectionWorld) -> None:
     facts = [f"fact {word} about the thing" for word in "oak elm fir ash yew box bay fig".split()]
     known = a_memory("", entity="Oak House", observations=observed(*facts))
     await quick.keep(known)
     twin = a_memory("", entity="oak house", observations=observed(*(fact.upper() for fact in facts)))
-    (found,) = await quick.look(twin)
+    (found,) = await quick.detect(twin)
     assert (found.type, found.other, found.statement, found.against) == (ConflictType.DUPLICATE, known.id, "", "")
-    told = tell(found, twin, known)
-    assert told is not None
-    assert told.other.statement.startswith(facts[0])
+    details = describe(found, twin, known)
+    assert details is not None
+    assert details.other.statement.startswith(facts[0])
     partial = a_memory("", observations=observed(*facts[:4], "quite another one", "and one more"))
-    assert (await quick.look(partial))[0].type is ConflictType.UPDATE
+    assert (await quick.detect(partial))[0].type is ConflictType.UPDATE
 
 
 @pytest.mark.parametrize("older", Trust)
-async def test_nobody_is_to_overrule_who_is_trusted_more(quick: Lookout, older: Trust) -> None:
+async def test_a_less_trusted_source_does_not_overrule_a_more_trusted_one(quick: DetectionWorld, older: Trust) -> None:
     later = START + timedelta(days=1)
     await quick.keep(a_memory(ROME, source=Source(trust=older, at=START)))
     for newer in Trust:
-        (found,) = await quick.look(a_memory(PARIS, source=Source(trust=newer, at=later)))
+        (found,) = await quick.detect(a_memory(PARIS, source=Source(trust=newer, at=later)))
         assert found.suggested is (Strategy.IGNORE if older.outranks(newer) else Strategy.SUPERSEDE)
-    (found,) = await quick.look(a_memory(PARIS, flags=(Flag.SUSPICIOUS,), source=Source(trust=older, at=later)))
+    (found,) = await quick.detect(a_memory(PARIS, flags=(Flag.SUSPICIOUS,), source=Source(trust=older, at=later)))
     assert found.suggested is Strategy.IGNORE
-    # Of two that were said at one time nobody can tell which holds.
-    (found,) = await quick.look(a_memory(PARIS, source=Source(trust=older, at=START)))
+    # Of two of the same time neither is the newer one.
+    (found,) = await quick.detect(a_memory(PARIS, source=Source(trust=older, at=START)))
     assert found.suggested is Strategy.IGNORE
 
 
-async def test_a_sentence_that_two_memories_have_among_others_is_no_reason_to_join_them(quick: Lookout) -> None:
+async def test_a_sentence_that_two_memories_have_among_others_is_no_reason_to_join_them(quick: DetectionWorld) -> None:
     await quick.keep(a_memory(f"{ROME} {OTHER}"))
-    (found,) = await quick.look(a_memory(ROME))
+    (found,) = await quick.detect(a_memory(ROME))
     assert found.suggested is Strategy.MERGE
-    (found,) = await quick.look(a_memory(f"The kitchen was painted yellow. {ROME}"))
+    (found,) = await quick.detect(a_memory(f"The kitchen was painted yellow. {ROME}"))
     assert (found.type, found.suggested) == (ConflictType.DUPLICATE, Strategy.IGNORE)
 
 
 @pytest.mark.parametrize("error", [IndexUnavailable("away"), EmbeddingUnavailable("away")], ids=str)
-async def test_without_an_index_words_decide(quick: Lookout, error: Exception) -> None:
+async def test_without_an_index_words_decide(quick: DetectionWorld, error: Exception) -> None:
     await quick.keep(a_memory(ROME), a_memory(OTHER))
-    assert types(await quick.look(a_memory(PARIS), index=NoIndex(error))) == [ConflictType.CONTRADICTION]
+    assert types(await quick.detect(a_memory(PARIS), index=NoIndex(error))) == [ConflictType.CONTRADICTION]
 
 
-async def test_without_a_model_words_decide(conflict_checker: Lookout) -> None:
-    await conflict_checker.keep(a_memory(ROME), a_memory(OTHER))
-    assert types(await conflict_checker.look(a_memory(PARIS), blind=True)) == [ConflictType.CONTRADICTION]
+async def test_without_a_model_words_decide(world: DetectionWorld) -> None:
+    await world.keep(a_memory(ROME), a_memory(OTHER))
+    assert types(await world.detect(a_memory(PARIS), blind=True)) == [ConflictType.CONTRADICTION]
 
 
-async def test_few_statements_are_looked_up_and_few_conflicts_told(quick: Lookout) -> None:
+async def test_few_statements_are_searched_for_and_few_conflicts_reported(quick: DetectionWorld) -> None:
     await quick.keep(*(a_memory(f"The room in house {n} has three tall windows.") for n in "abcdefghijklmnop"))
-    index = Counting(await quick.index())
+    index = CountingIndex(await quick.index())
     many = a_memory("", observations=observed(*(f"The room in house {n} has four tall windows." for n in range(5_000))))
-    found = await quick.look(many, index=index)
-    assert index.asked <= 8
+    found = await quick.detect(many, index=index)
+    assert index.searches <= 8
     assert len(found) <= 10
-    assert len({one.id for one in found}) == len(found)
+    assert len({conflict.id for conflict in found}) == len(found)
 
 
-async def test_a_memory_that_is_not_live_has_no_conflicts(quick: Lookout) -> None:
+async def test_a_memory_that_is_not_live_has_no_conflicts(quick: DetectionWorld) -> None:
     await quick.keep(a_memory(ROME))
-    assert await quick.look(a_memory(PARIS, state=State.WAITING)) == ()
+    assert await quick.detect(a_memory(PARIS, state=State.WAITING)) == ()
 
 
-async def test_what_is_known_or_was_settled_is_not_told_again(conflict_checker: Lookout) -> None:
+async def test_a_pending_or_settled_conflict_is_not_reported_again(world: DetectionWorld) -> None:
     known, written = a_memory(ROME), a_memory(PARIS)
-    await conflict_checker.keep(known, written)
-    found = await conflict_checker.look(written)
-    assert await unsettled(found, documents=conflict_checker.store, space=SPACE) == found
-    await conflict_checker.store.put_document(found[0].document(at=NOW), base=None)
-    assert await unsettled(found, documents=conflict_checker.store, space=SPACE) == ()
-    await conflict_checker.store.delete_document(SPACE, "conflicts", found[0].id)
+    await world.keep(known, written)
+    found = await world.detect(written)
+    assert await drop_known(found, space=SPACE, store=world.store) == found
+    await world.store.put_document(found[0].document(at=NOW), base=None)
+    assert await drop_known(found, space=SPACE, store=world.store) == ()
+    await world.store.delete_document(SPACE, "conflicts", found[0].id)
     settled = replace(found[0], status=ConflictStatus.IGNORED)
-    await conflict_checker.store.put_document(settled.document(at=NOW), base=None)
-    assert await unsettled(found, documents=conflict_checker.store, space=SPACE) == ()
-    # Whichever of the two is looked at.
-    assert await unsettled(await conflict_checker.look(known), documents=conflict_checker.store, space=SPACE) == ()
+    await world.store.put_document(settled.document(at=NOW), base=None)
+    assert await drop_known(found, space=SPACE, store=world.store) == ()
+    # Whichever of the two is checked.
+    assert await drop_known(await world.detect(known), space=SPACE, store=world.store) == ()
 
 
-async def test_one_statement_has_only_so_many_wait(conflict_checker: Lookout) -> None:
+async def test_one_statement_has_a_limited_number_of_pending_conflicts(world: DetectionWorld) -> None:
     known, written = a_memory(ROME), a_memory(PARIS)
     others = [a_memory(f"something else {number}") for number in range(10)]
-    await conflict_checker.keep(known, written, *others)
-    (found,) = await conflict_checker.look(written)
+    await world.keep(known, written, *others)
+    (found,) = await world.detect(written)
     waiting = [replace(found, memory=other.id, statement="") for other in others]
-    await conflict_checker.store.import_documents(SPACE, [one.document(at=NOW) for one in waiting[1:]], renew=False)
-    assert await unsettled([found], documents=conflict_checker.store, space=SPACE) == (found,)
-    # Together they are too many.
-    assert await unsettled([found, waiting[0]], documents=conflict_checker.store, space=SPACE) == (found,)
-    await conflict_checker.store.import_documents(SPACE, [waiting[0].document(at=NOW)], renew=False)
-    assert await unsettled([found], documents=conflict_checker.store, space=SPACE) == ()
+    await world.store.import_documents(SPACE, [conflict.document(at=NOW) for conflict in waiting[1:]], renew=False)
+    assert await drop_known([found], space=SPACE, store=world.store) == (found,)
+    # Batch they are too many.
+    assert await drop_known([found, waiting[0]], space=SPACE, store=world.store) == (found,)
+    await world.store.import_documents(SPACE, [waiting[0].document(at=NOW)], renew=False)
+    assert await drop_known([found], space=SPACE, store=world.store) == ()
     # Another statement of the same memory, and what is in the trash, are not in the way.
     elsewhere = replace(found, against="0123456789abcdef")
-    assert await unsettled([elsewhere], documents=conflict_checker.store, space=SPACE) == (elsewhere,)
-    await conflict_checker.store.commit(a_commit(a_rewrite(revised(others[0], state=State.TRASHED))))
-    assert await unsettled([found], documents=conflict_checker.store, space=SPACE) == (found,)
+    assert await drop_known([elsewhere], space=SPACE, store=world.store) == (elsewhere,)
+    await world.store.commit(a_commit(a_rewrite(revised(others[0], state=State.TRASHED))))
+    assert await drop_known([found], space=SPACE, store=world.store) == (found,)
 
 
-async def test_a_conflict_whose_words_are_gone_is_not_told(quick: Lookout) -> None:
+async def test_a_conflict_whose_statement_is_gone_is_not_described(quick: DetectionWorld) -> None:
     known, written = a_memory(ROME), a_memory("", entity="Ada", observations=observed("Ada paints.", PARIS))
     await quick.keep(known)
-    (found,) = await quick.look(written)
-    told = tell(found, written, known)
-    assert told is not None
-    assert told.memory.date == START
+    (found,) = await quick.detect(written)
+    details = describe(found, written, known)
+    assert details is not None
+    assert details.memory.date == START
     superseded = replace(written.observations[1], valid_until=NOW)
-    assert tell(found, replace(written, observations=(superseded,)), known) is not None
-    assert tell(found, replace(written, observations=written.observations[:1]), known) is None
-    assert tell(found, written, replace(known, content="Something else.")) is None
+    assert describe(found, replace(written, observations=(superseded,)), known) is not None
+    assert describe(found, replace(written, observations=written.observations[:1]), known) is None
+    assert describe(found, written, replace(known, content="Something else.")) is None

@@ -13,7 +13,7 @@ from scrubjay.model.memory import Method, State, Trust
 from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Progress
-from scrubjay.writing.pipeline import WriteOutcome
+from scrubjay.writing.context import WriteOutcome
 
 LOG = """user: I prefer tabs over spaces.
 assistant: Noted. We decided to go with Postgres.

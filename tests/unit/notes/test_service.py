@@ -235,7 +235,7 @@ async def test_bad_files_leave_nothing_behind(tmp_path: Path) -> None:
             ({"path": tmp_path / "pipe"}, InvalidInput, "is no file"),
             ({"path": tmp_path}, InvalidInput, "is no file"),
             ({}, InvalidInput, "either"),
-            ({"data": b"Do not remember this.", "name": "a.txt"}, InvalidInput, "not to be remembered"),
+            ({"data": b"Do not remember this.", "name": "a.txt"}, InvalidInput, "must not be remembered"),
         ]
         for given, error, why in bad:
             with pytest.raises(error, match=why):

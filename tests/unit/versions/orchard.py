@@ -18,6 +18,7 @@ from scrubjay.versions.history import compare, history
 from scrubjay.versions.merge_branch import merge_branch
 from scrubjay.versions.revert import revert
 from scrubjay.versions.undo import undo
+from scrubjay.writing.recheck import ConflictChecker
 
 TEA = Draft(text="Tea is green. It is hot. Good.", name="tea", observations=("no milk", "one cup"), tags=("drink",))
 
@@ -102,7 +103,7 @@ class Orchard:
     async def revert(self, to: int, *, ref: str = "tea", branch: str = "", key: str = "") -> Written:
         return await revert(
             ref, to=to, message="", branch=branch, space=SPACE, origin=self.origin, store=self.shop.store, key=key,
-            conflict_checker=self.shop.context.conflict_checker,
+            conflict_checker=ConflictChecker(self.shop.context),
         )  # fmt: skip
 
     async def undo(self) -> Undone:

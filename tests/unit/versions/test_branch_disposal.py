@@ -104,7 +104,7 @@ async def test_a_branch_comes_and_goes_by_its_own_id(small: Orchard) -> None:
     assert [(one.action, one.branch) for one in back.done] == [("restored", "draft")]
     assert (await small.shadow()).state is State.BRANCHED
     assert [one.action for one in (await small.shop.restore(record.id)).done] == ["unchanged"]
-    with pytest.raises(WrongState, match="only what is in the trash") as caught:
+    with pytest.raises(WrongState, match="only memories in the trash") as caught:
         await small.shop.purge(record.id)
     assert record.id in caught.value.hint
     assert (await small.record(MAIN)).id == tea.id
@@ -137,7 +137,7 @@ async def test_a_branch_that_never_was_does_not_come_back(small: Orchard) -> Non
     with pytest.raises(NotFound, match="no branch 'drafts'") as caught:
         await small.shop.restore(wanted=Selection(refs=("tea",), branch="drafts"))
     assert caught.value.fields["suggestions"] == ("draft",)
-    with pytest.raises(InvalidInput, match="memories that are named"):
+    with pytest.raises(InvalidInput, match="ids of its memories"):
         await small.shop.restore(wanted=Selection(filter=OF_PROJECT, branch="draft"))
     with pytest.raises(InvalidInput, match="branch"):
         await small.shop.restore(wanted=Selection(refs=("tea",), branch=3))  # pyright: ignore[reportArgumentType]

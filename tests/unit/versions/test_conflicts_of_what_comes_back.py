@@ -13,6 +13,7 @@ from scrubjay.model.conflict import PENDING_COLLECTION, ConflictDetails, Conflic
 from scrubjay.model.draft import Draft, Edit, Selection
 from scrubjay.model.job import CONFLICTS, Job
 from scrubjay.model.memory import MAIN, Method, Source
+from scrubjay.writing.recheck import ConflictChecker
 from scrubjay.writing.review import approve
 
 TUESDAY, THURSDAY = "The release meeting is on Tuesday at 10:00", "The release meeting is on Thursday at 10:00"
@@ -76,7 +77,7 @@ async def test_of_what_is_approved(office: Orchard) -> None:
     await office.shop.remember(Draft(text=TUESDAY, name="meeting"))
     selection, shop = Selection(refs=("tea",)), office.shop
     done = await approve(
-        selection, space=SPACE, origin=office.origin, store=shop.store, conflict_checker=shop.context.conflict_checker
+        selection, space=SPACE, origin=office.origin, store=shop.store, conflict_checker=ConflictChecker(shop.context)
     )
     await clashing(office, done.done[0].conflicts)
 

@@ -12,18 +12,18 @@ from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import State
 from scrubjay.model.relation import Relation
 from scrubjay.ports import Edge
-from scrubjay.writing.batch import New, Together, write_together
+from scrubjay.writing.batch import Batch, NewMemory, write_batch
 
 
-async def write(shop: Workshop, batch: Together, *, embed: bool = True) -> None:
-    await write_together(batch, space=SPACE, origin=shop.origin(), context=shop.context, embed=embed)
+async def write(shop: Workshop, batch: Batch, *, embed: bool = True) -> None:
+    await write_batch(batch, space=SPACE, origin=shop.origin(), context=shop.context, embed=embed)
 
 
-def named(name: str, *observations: str) -> New:
-    return New(draft=Draft(text="", name=name, kind="thing", observations=observations, intent="new"))
+def named(name: str, *observations: str) -> NewMemory:
+    return NewMemory(draft=Draft(text="", name=name, kind="thing", observations=observations, intent="new"))
 
 
-def edge(source: New, target: New, kind: str = "knows") -> Edge:
+def edge(source: NewMemory, target: NewMemory, kind: str = "knows") -> Edge:
     return Edge(relation=Relation(source=source.id, target=target.id, type=kind, created_at=START), present=True)
 
 
@@ -34,7 +34,7 @@ async def test_new_memories_edits_trash_and_edges_are_one_commit(shop: Workshop)
     edit = Edit(fields={"content": "new text"}, message="mended")
     await write(
         shop,
-        Together(new=(ada, bob), edits=((old, edit),), trashed=(gone,), edges=(edge(ada, bob),), message="together"),
+        Batch(new=(ada, bob), edits=((old, edit),), trashed=(gone,), edges=(edge(ada, bob),), message="together"),
     )
     changes = await shop.store.changes(after=before, limit=10)
     assert len({change.run for change in changes}) == 1
@@ -50,17 +50,17 @@ async def test_new_memories_edits_trash_and_edges_are_one_commit(shop: Workshop)
 
 async def test_a_memory_may_begin_in_another_state(quick: Workshop) -> None:
     one = replace(named("Ada"), state=State.ARCHIVED)
-    await write(quick, Together(new=(one,)))
+    await write(quick, Batch(new=(one,)))
     assert (await quick.get(one.id)).state is State.ARCHIVED
-    await write(quick, Together(new=(named("Ada"),)))
+    await write(quick, Batch(new=(named("Ada"),)))
 
 
 async def test_what_is_new_is_embedded_at_once_or_later(quick: Workshop) -> None:
     model = (await quick.embedder.profile()).model
-    await write(quick, Together(new=(named("Ada", "likes tea"),)))
+    await write(quick, Batch(new=(named("Ada", "likes tea"),)))
     assert await quick.store.without_vectors(model, limit=9) == []
     later = named("Bob", "likes jam")
-    await write(quick, Together(new=(later,)), embed=False)
+    await write(quick, Batch(new=(later,)), embed=False)
     assert await quick.store.without_vectors(model, limit=9) == [(SPACE, later.id)]
 
 
@@ -70,12 +70,14 @@ async def test_what_is_new_is_embedded_at_once_or_later(quick: Workshop) -> None
         (named("nul\x00"), InvalidInput),
         (named("Ada", "\ud800"), InvalidInput),
         (named("n" * 301), TooLarge),
-        (New(draft=Draft(text="", name="Ada")), InvalidInput),
+        (NewMemory(draft=Draft(text="", name="Ada")), InvalidInput),
     ],
 )
-async def test_one_that_cannot_be_stored_stops_all(quick: Workshop, wrong: New, error: type[InvalidInput]) -> None:
+async def test_one_that_cannot_be_stored_stops_all(
+    quick: Workshop, wrong: NewMemory, error: type[InvalidInput]
+) -> None:
     with pytest.raises(error):
-        await write(quick, Together(new=(named("Bob"), wrong)))
+        await write(quick, Batch(new=(named("Bob"), wrong)))
     assert await quick.store.last_seq() == 0
 
 
@@ -83,7 +85,7 @@ async def test_one_that_cannot_be_stored_stops_all(quick: Workshop, wrong: New, 
 async def test_a_relation_that_cannot_be_stored_stops_all(quick: Workshop, kind: str) -> None:
     ada, bob = named("Ada"), named("Bob")
     with pytest.raises(InvalidInput, match="relation"):
-        await write(quick, Together(new=(ada, bob), edges=(edge(ada, bob, kind),)))
+        await write(quick, Batch(new=(ada, bob), edges=(edge(ada, bob, kind),)))
     assert await quick.store.last_seq() == 0
 
 
@@ -93,24 +95,24 @@ async def test_who_was_faster_makes_the_call_stale_and_nothing_is_written(shop: 
     await shop.remember(Draft(text="x", name="Ada"))
     before = await shop.store.last_seq()
     with pytest.raises(StaleVersion):
-        await write(shop, Together(new=(named("Bob"),), edits=((old, Edit(fields={"content": "ours"})),)))
+        await write(shop, Batch(new=(named("Bob"),), edits=((old, Edit(fields={"content": "ours"})),)))
     with pytest.raises(StaleVersion):
-        await write(shop, Together(new=(named("Bob"),), trashed=(old,)))
+        await write(shop, Batch(new=(named("Bob"),), trashed=(old,)))
     with pytest.raises(NameTaken):
-        await write(shop, Together(new=(named("Bob"), named("Ada"))))
+        await write(shop, Batch(new=(named("Bob"), named("Ada"))))
     assert await shop.store.last_seq() == before
 
 
 async def test_nothing_to_write_writes_nothing(quick: Workshop) -> None:
     old = await quick.kept("old text")
     before = await quick.store.last_seq()
-    await write(quick, Together())
-    await write(quick, Together(edits=((old, Edit(fields={"content": "old text"})),)))
+    await write(quick, Batch())
+    await write(quick, Batch(edits=((old, Edit(fields={"content": "old text"})),)))
     assert await quick.store.last_seq() == before
 
 
 @pytest.mark.parametrize("batch", [[named(f"n{n}", "x") for n in range(60)], [named("long", "x " * 20_000)]])
-async def test_much_is_prepared_beside_the_loop(quick: Workshop, batch: list[New]) -> None:
+async def test_much_is_prepared_beside_the_loop(quick: Workshop, batch: list[NewMemory]) -> None:
     turns = 0
 
     async def count() -> None:
@@ -120,7 +122,7 @@ async def test_much_is_prepared_beside_the_loop(quick: Workshop, batch: list[New
             await asyncio.sleep(0)
 
     counting = asyncio.create_task(count())
-    await write(quick, Together(new=tuple(batch)))
+    await write(quick, Batch(new=tuple(batch)))
     counting.cancel()
     assert turns > 1
     assert len(await quick.store.get(SPACE, [one.id for one in batch])) == len(batch)

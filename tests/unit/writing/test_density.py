@@ -6,15 +6,15 @@ from tests.fakes.build import START
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Source
 from scrubjay.model.rules import Rules
-from scrubjay.writing.density import weigh
+from scrubjay.writing.density import check_density
 
 RULES = Rules()
 DENSE = "Sarah fixed the login bug on 3 May 2024 because the cookie had expired after an hour of no use."
 
 
 def test_a_text_that_says_enough_is_left_alone() -> None:
-    weighed = weigh(Draft(text=DENSE), rules=RULES)
-    assert (weighed.flags, weighed.warnings, weighed.trace[-1].outcome) == ((), (), "dense")
+    checked = check_density(Draft(text=DENSE), rules=RULES)
+    assert (checked.flags, checked.warnings, checked.trace[-1].outcome) == ((), (), "dense")
 
 
 @pytest.mark.parametrize(
@@ -28,20 +28,20 @@ def test_a_text_that_says_enough_is_left_alone() -> None:
     ],
 )
 def test_a_thin_one_is_flagged_with_what_it_lacks(draft: Draft, lacks: str) -> None:
-    weighed = weigh(draft, rules=RULES)
-    assert (weighed.flags, weighed.rejected) == (("thin",), "")
-    assert weighed.warnings[0].endswith(lacks)
+    checked = check_density(draft, rules=RULES)
+    assert (checked.flags, checked.rejected) == (("thin",), "")
+    assert checked.warnings[0].endswith(lacks)
 
 
 def test_observations_count_and_the_title_does_not() -> None:
-    assert weigh(Draft(text="", observations=(DENSE[:50], DENSE[50:])), rules=RULES).flags == ()
-    assert weigh(Draft(text="fixed it", title=DENSE), rules=RULES).flags == ("thin",)
+    assert check_density(Draft(text="", observations=(DENSE[:50], DENSE[50:])), rules=RULES).flags == ()
+    assert check_density(Draft(text="fixed it", title=DENSE), rules=RULES).flags == ("thin",)
 
 
 def test_words_without_meaning_are_thin_however_many() -> None:
-    weighed = weigh(Draft(text="and so it was that it is " * 9), rules=RULES)
-    assert weighed.flags == ("thin",)
-    assert "no word that carries meaning" in weighed.warnings[0]
+    checked = check_density(Draft(text="and so it was that it is " * 9), rules=RULES)
+    assert checked.flags == ("thin",)
+    assert "no word that carries meaning" in checked.warnings[0]
 
 
 def test_a_character_that_is_a_word_counts_as_one() -> None:
@@ -50,20 +50,20 @@ def test_a_character_that_is_a_word_counts_as_one() -> None:
         "\u65e7\u670d\u52a1\u5668\u8fc1\u79fb\u5230\u65b0\u7684\u4e91\u5e73\u53f0\u4e0a\u53bb\u4e86\u3002"
     )
     assert len(sentence) < 40
-    assert weigh(Draft(text=sentence), rules=RULES).flags == ()
-    assert weigh(Draft(text=sentence[:9]), rules=RULES).flags == ("thin",)
+    assert check_density(Draft(text=sentence), rules=RULES).flags == ()
+    assert check_density(Draft(text=sentence[:9]), rules=RULES).flags == ("thin",)
 
 
 def test_what_becomes_of_thin_ones_is_a_rule() -> None:
     thin = Draft(text="fixed it")
-    rejected = weigh(thin, rules=Rules(density="reject"))
-    assert rejected.rejected.startswith("too thin to be of use later (8 of 80 characters): say who")
-    later = weigh(thin, rules=Rules(density="reconstruct"))
+    rejected = check_density(thin, rules=Rules(density="reject"))
+    assert rejected.rejected.startswith("too thin to be useful later (8 of 80 characters): say who")
+    later = check_density(thin, rules=Rules(density="reconstruct"))
     assert (later.flags, later.trace[-1].outcome, later.rejected) == (("thin",), "reconstruct", "")
-    assert weigh(thin, rules=Rules(density="off")) is thin
-    assert weigh(thin, rules=Rules(least_characters=8)).flags == ()
+    assert check_density(thin, rules=Rules(density="off")) is thin
+    assert check_density(thin, rules=Rules(least_characters=8)).flags == ()
 
 
 def test_something_with_a_name_and_a_kind_may_be_all_there_is() -> None:
-    weighed = weigh(Draft(text="", name="acme", kind="firm"), rules=Rules(density="reject"))
-    assert (weighed.rejected, weighed.flags) == ("", ())
+    checked = check_density(Draft(text="", name="acme", kind="firm"), rules=Rules(density="reject"))
+    assert (checked.rejected, checked.flags) == ("", ())

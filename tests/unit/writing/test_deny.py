@@ -9,7 +9,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.draft import Draft
 from scrubjay.model.memory import Source
 from scrubjay.model.rules import Rules
-from scrubjay.writing.deny import refuse, require_allowed_edit
+from scrubjay.writing.deny import deny, require_allowed_edit
 
 RULES = Rules()
 
@@ -37,9 +37,9 @@ RULES = Rules()
     ],
 )
 def test_a_text_may_say_itself_that_it_is_not_to_be_kept(text: str) -> None:
-    refused = refuse(Draft(text=text), rules=RULES)
-    assert refused.rejected == "the text itself says that it is not to be remembered"
-    assert refused.trace[-1].outcome == "rejected"
+    denied = deny(Draft(text=text), rules=RULES)
+    assert denied.rejected == "the text itself says that it must not be remembered"
+    assert denied.trace[-1].outcome == "rejected"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_text_may_say_itself_that_it_is_not_to_be_kept(text: str) -> None:
     ],
 )
 def test_what_is_told_about_remembering_is_kept(text: str) -> None:
-    kept = refuse(Draft(text=text), rules=RULES)
+    kept = deny(Draft(text=text), rules=RULES)
     assert (kept.rejected, kept.trace[-1].outcome) == ("", "allowed")
 
 
@@ -83,9 +83,9 @@ def test_what_is_told_about_remembering_is_kept(text: str) -> None:
     ],
 )
 def test_words_of_a_rule_are_looked_for_in_every_text(draft: Draft) -> None:
-    refused = refuse(draft, rules=Rules(never=("tea", "salary")))
-    assert refused.rejected == "pattern 2 of this space's rule `never` fits it"
-    assert refuse(Draft(text="a salaryman"), rules=Rules(never=("salary",))).rejected == ""
+    denied = deny(draft, rules=Rules(never=("tea", "salary")))
+    assert denied.rejected == "pattern 2 of this space's rule `never` matches it"
+    assert deny(Draft(text="a salaryman"), rules=Rules(never=("salary",))).rejected == ""
 
 
 @pytest.mark.parametrize(
@@ -99,22 +99,22 @@ def test_words_of_a_rule_are_looked_for_in_every_text(draft: Draft) -> None:
     ],
 )
 def test_files_of_a_rule_are_looked_for_where_files_are_named(draft: Draft) -> None:
-    refused = refuse(draft, rules=Rules(never_paths=("*.pem", ".env")))
-    assert "pattern 2 of this space's rule `never_paths`" in refused.rejected
-    assert refuse(Draft(text="the environment"), rules=Rules(never_paths=(".env",))).rejected == ""
+    denied = deny(draft, rules=Rules(never_paths=("*.pem", ".env")))
+    assert "pattern 2 of this space's rule `never_paths`" in denied.rejected
+    assert deny(Draft(text="the environment"), rules=Rules(never_paths=(".env",))).rejected == ""
 
 
 def test_a_refusal_repeats_neither_the_text_nor_the_pattern() -> None:
-    refused = refuse(Draft(text="it is hunter2"), rules=Rules(never=("hunter2",)))
-    assert refused.rejected
-    assert "hunter2" not in refused.rejected
-    assert "hunter2" not in repr(refused.trace)
+    denied = deny(Draft(text="it is hunter2"), rules=Rules(never=("hunter2",)))
+    assert denied.rejected
+    assert "hunter2" not in denied.rejected
+    assert "hunter2" not in repr(denied.trace)
 
 
 def test_words_of_two_texts_are_not_read_together() -> None:
     rules = Rules(never=("project falcon",))
-    assert refuse(Draft(text="a", tags=("project", "falcon")), rules=rules).rejected == ""
-    assert refuse(Draft(text="project\nfalcon"), rules=rules).rejected
+    assert deny(Draft(text="a", tags=("project", "falcon")), rules=rules).rejected == ""
+    assert deny(Draft(text="project\nfalcon"), rules=rules).rejected
 
 
 def test_an_edit_must_not_bring_in_what_is_refused() -> None:

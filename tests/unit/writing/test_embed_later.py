@@ -7,12 +7,12 @@ import pytest
 from tests.fakes.build import MODEL
 from tests.unit.write_world import SPACE, Workshop
 
-from scrubjay.detection.neighbours import MOST_COMPARED
+from scrubjay.detection.neighbours import MAX_COMPARED
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.job import COLLECTION, EMBEDDING, Job
 from scrubjay.text.passages import passages_of
 from scrubjay.writing.pipeline import remember
-from scrubjay.writing.prefetch import ahead
+from scrubjay.writing.prefetch import prefetch_vectors
 
 # What is embedded while somebody waits.
 AT_ONCE = 16_000
@@ -47,7 +47,7 @@ async def test_only_the_beginning_of_a_long_text_is_embedded_before_the_answer(s
     passages = passages_of(await shop.get(done.id))
     made = shop.embedder.embedded
     assert AT_ONCE - 1_000 < embedded(made) <= AT_ONCE
-    assert MOST_COMPARED < len(made) < len(passages)
+    assert MAX_COMPARED < len(made) < len(passages)
     # The first, which the whole is compared by.
     known = await shop.store.embedded(SPACE, MODEL, [passage.hash for passage in passages])
     assert known == {passage.hash for passage in passages[: len(made)]}
@@ -129,7 +129,7 @@ async def test_what_a_long_text_continues_and_the_text_itself_are_both_embedded_
 
 async def test_of_several_drafts_no_more_is_begun_than_is_embedded_at_once(shop: Workshop) -> None:
     drafts = [Draft(text=pages(40, of=name)) for name in ("harbour", "river")]
-    async with ahead(drafts, space=SPACE, origin=shop.origin(), context=shop.context) as context:
+    async with prefetch_vectors(drafts, space=SPACE, origin=shop.origin(), context=shop.context) as context:
         kept = [await remember(draft, space=SPACE, origin=shop.origin(), context=context) for draft in drafts]
     made = shop.embedder.embedded
     assert len(set(made)) == len(made)

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 from tests.fakes import FakeStore
 from tests.fakes.build import START, a_memory, moment, revised
-from tests.unit.detection.test_detect import NOW, PARIS, ROME, Lookout, types
+from tests.unit.detection.test_detect import NOW, PARIS, ROME, DetectionWorld, types
 
 from scrubjay.model.conflict import ConflictType
 from scrubjay.model.draft import Edit, Limits
 from scrubjay.model.memory import Observation, Source, Trust
+from scrubjay.writing.merge import take_over
 from scrubjay.writing.revise import apply_edit
-from scrubjay.writing.trust import restated
 
 LATER, EARLIER = moment(20_000), moment(5_000)
 
@@ -19,64 +19,64 @@ def until(text: str, end: float) -> Observation:
     return Observation(text=text, recorded_at=START, valid_until=moment(end))
 
 
-def conflict_checker() -> Lookout:
-    return Lookout(store=FakeStore())
+def new_world() -> DetectionWorld:
+    return DetectionWorld(store=FakeStore())
 
 
 async def test_a_memory_that_holds_until_a_day_to_come_has_conflicts() -> None:
     for end, found in ((LATER, [ConflictType.CONTRADICTION]), (NOW, [])):
-        place = conflict_checker()
-        await place.keep(a_memory(ROME))
-        assert types(await place.look(a_memory(PARIS, valid_until=end))) == found
+        world = new_world()
+        await world.keep(a_memory(ROME))
+        assert types(await world.detect(a_memory(PARIS, valid_until=end))) == found
 
 
 async def test_a_statement_that_holds_until_a_day_to_come_is_looked_at() -> None:
     for end, found in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
-        place = conflict_checker()
-        await place.keep(a_memory(ROME))
-        assert types(await place.look(a_memory("", observations=(until(PARIS, end),)))) == found
+        world = new_world()
+        await world.keep(a_memory(ROME))
+        assert types(await world.detect(a_memory("", observations=(until(PARIS, end),)))) == found
 
 
 async def test_what_is_stored_and_holds_until_a_day_to_come_is_contradicted() -> None:
     for end, found in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
-        place = conflict_checker()
-        await place.keep(a_memory("", observations=(until(ROME, end),)))
-        assert types(await place.look(a_memory(PARIS))) == found
+        world = new_world()
+        await world.keep(a_memory("", observations=(until(ROME, end),)))
+        assert types(await world.detect(a_memory(PARIS))) == found
 
 
 async def test_a_namesake_is_contradicted_by_what_it_says_still() -> None:
     for end, found in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
-        place = conflict_checker()
-        await place.keep(a_memory("", entity="Ada", observations=(until(ROME, end),)))
+        world = new_world()
+        await world.keep(a_memory("", entity="Ada", observations=(until(ROME, end),)))
         paris = (Observation(text=PARIS, recorded_at=START),)
-        assert types(await place.look(a_memory("", entity="Ada", observations=paris), blind=True)) == found
+        assert types(await world.detect(a_memory("", entity="Ada", observations=paris), blind=True)) == found
 
 
 async def test_a_memory_contradicts_what_it_says_itself_still() -> None:
     for end, found in ((20_000, [ConflictType.CONTRADICTION]), (10_000, [])):
-        place = conflict_checker()
+        world = new_world()
         before = a_memory("", observations=(until(ROME, end),))
         paris = Observation(text=PARIS, recorded_at=START)
-        assert types(await place.look(replace(before, observations=(*before.observations, paris)))) == found
+        assert types(await world.detect(replace(before, observations=(*before.observations, paris)))) == found
 
 
 async def test_what_a_memory_says_still_is_not_new_in_it() -> None:
-    place = conflict_checker()
-    await place.keep(a_memory(ROME))
+    world = new_world()
+    await world.keep(a_memory(ROME))
     for end, found in ((20_000, []), (10_000, [ConflictType.CONTRADICTION])):
         before = a_memory("", observations=(until(PARIS, end),))
         after = revised(before, observations=(Observation(text=PARIS, recorded_at=START),))
-        assert types(await place.look(after, before=before)) == found
+        assert types(await world.detect(after, before=before)) == found
 
 
 async def test_two_memories_are_the_same_in_what_holds() -> None:
     said = tuple(until(one, 20_000) for one in ("likes tea", "has a dog", "rows a boat"))
-    place = conflict_checker()
-    await place.keep(a_memory("", entity="Ada", observations=said))
-    assert types(await place.look(a_memory("", entity="Ada", observations=said))) == [ConflictType.DUPLICATE]
+    world = new_world()
+    await world.keep(a_memory("", entity="Ada", observations=said))
+    assert types(await world.detect(a_memory("", entity="Ada", observations=said))) == [ConflictType.DUPLICATE]
     over = tuple(replace(one, valid_until=EARLIER) for one in said)
-    await (gone := conflict_checker()).keep(a_memory("", entity="Ada", observations=over))
-    assert await gone.look(a_memory("", entity="Ada", observations=said)) == ()
+    await (gone := new_world()).keep(a_memory("", entity="Ada", observations=over))
+    assert await gone.detect(a_memory("", entity="Ada", observations=said)) == ()
 
 
 def test_observations_in_place_of_others_take_the_place_of_what_holds() -> None:
@@ -98,7 +98,7 @@ def test_what_holds_until_a_day_to_come_is_theirs_who_say_it_again() -> None:
     said = a_memory("", source=user, observations=(until(ROME, 20_000),))
     for end, trust in ((20_000, Trust.USER), (5_000, Trust.DOCUMENT)):
         known = a_memory("", source=document, observations=(until(ROME, end),))
-        assert restated(known, said, at=NOW).source.trust is trust
+        assert take_over(known, said, at=NOW).source.trust is trust
     # What whoever says it no longer means makes nothing theirs.
     known = a_memory("", source=document, observations=(until(ROME, 20_000),))
-    assert restated(known, replace(said, observations=(until(ROME, 5_000),)), at=NOW) == known
+    assert take_over(known, replace(said, observations=(until(ROME, 5_000),)), at=NOW) == known

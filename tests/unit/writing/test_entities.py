@@ -6,14 +6,14 @@ from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import TooLarge
 from scrubjay.model.draft import Draft, Limits
-from scrubjay.writing.entities import acquaint, name_entities
+from scrubjay.writing.entities import look_up_entities, name_entities
 from scrubjay.writing.validate import validate
 
 MEETING = "Meeting with Sarah from Acme Corp about the min-memory project"
 
 
 async def named(shop: Workshop, draft: Draft) -> Draft:
-    return name_entities(draft, await acquaint(draft, space=SPACE, store=shop.store))
+    return name_entities(draft, await look_up_entities(draft, space=SPACE, store=shop.store))
 
 
 async def known(shop: Workshop, *entities: str) -> None:

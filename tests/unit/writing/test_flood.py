@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.fakes import FakeStore
 from tests.fakes.build import a_memory
-from tests.unit.writing.gatehouse import Gatehouse
+from tests.unit.writing.gate_world import GateWorld
 
 from scrubjay.app import make_embedder
 from scrubjay.model.memory import Source
@@ -63,18 +63,18 @@ async def embedder(tmp_path: Path) -> AsyncIterator[Embedder]:
     await made.close()
 
 
-async def written(house: Gatehouse, *, titled: bool) -> None:
+async def written(house: GateWorld, *, titled: bool) -> None:
     for agent, title, tags, text in ENTRIES:
         source = Source(agent=agent, session=SESSION)
         entry = a_memory(text, title=title if titled else "", tags=tags, source=source)
-        await house.take(entry, session=SESSION)
+        await house.write(entry, session=SESSION)
 
 
 @pytest.mark.parametrize("titled", [True, False])
 async def test_a_flood_ends_as_one_memory_with_every_fact(
     any_store: RecordStore, embedder: Embedder, *, titled: bool
 ) -> None:
-    house = Gatehouse(store=any_store, embedder=embedder)
+    house = GateWorld(store=any_store, embedder=embedder)
     await written(house, titled=titled)
     (memory,) = await house.live()
     assert lost_claims([text for *_, text in ENTRIES], memory.content) == ()
@@ -82,14 +82,14 @@ async def test_a_flood_ends_as_one_memory_with_every_fact(
     assert memory.content.count("never refreshed after 3600 seconds") == 1
     assert len(memory.merged) == len(ENTRIES) - 1
     assert [one.source.agent for one in memory.merged] == [agent for agent, *_ in ENTRIES[1:]]
-    await house.take(a_memory(PREFERENCE, source=Source(session=SESSION)), session=SESSION)
+    await house.write(a_memory(PREFERENCE, source=Source(session=SESSION)), session=SESSION)
     preference, same = await house.live()
     assert (preference.content, same) == (PREFERENCE, memory)
 
 
 async def test_without_a_session_notes_of_one_task_stay_apart(embedder: Embedder) -> None:
-    house = Gatehouse(store=FakeStore(), embedder=embedder)
+    house = GateWorld(store=FakeStore(), embedder=embedder)
     for *_, text in ENTRIES:
-        await house.take(a_memory(text))
+        await house.write(a_memory(text))
     # All but the reviewer's, who repeats the first one and adds to it.
     assert len(await house.live()) >= len(ENTRIES) - 1

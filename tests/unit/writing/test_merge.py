@@ -10,7 +10,7 @@ from tests.fakes.build import START, MemoryFields, a_memory, moment
 
 from scrubjay.model.memory import Flag, Memory, Observation, Source
 from scrubjay.text.claims.statements import comparison_key, statements_of
-from scrubjay.writing.merge import kept_apart, merge
+from scrubjay.writing.merge import merge, not_merged
 
 NOW = moment(60)
 PIECES = st.sampled_from(
@@ -152,7 +152,7 @@ def test_the_first_goes_before_in_what_has_one_value() -> None:
         "Ann",
     )
     assert (dict(both.metadata), both.pinned) == ({"a": 1, "b": 2, "c": 4}, True)
-    assert kept_apart(first, second) == ("metadata b",)
+    assert not_merged(first, second) == ("metadata b",)
 
 
 @pytest.mark.parametrize(
@@ -175,12 +175,12 @@ def test_a_repeat_that_differs_beside_the_text_is_kept_as_a_part(fields: MemoryF
         metadata={"status": "open", "done": True},
     )  # fmt: skip
     again = a_memory("The login failed!", **fields)
-    assert kept_apart(first, again, most_tags=2) == apart
-    both = merge(first, again, at=NOW, most_tags=2)
+    assert not_merged(first, again, max_tags=2) == apart
+    both = merge(first, again, at=NOW, max_tags=2)
     assert (both is not first) is bool(apart)
     assert [(one.id, one.statements) for one in both.merged] == ([(again.id, ())] if apart else [])
     assert replace(both, merged=(), version=1, updated_at=first.updated_at, last_confirmed=None) == first
-    assert merge(both, again, at=NOW, most_tags=2) is both
+    assert merge(both, again, at=NOW, max_tags=2) is both
 
 
 def test_until_when_an_observation_holds_is_part_of_it() -> None:
@@ -211,15 +211,15 @@ def test_many_statements_do_not_take_long() -> None:
 def test_tags_are_united_up_to_a_limit_and_none_of_the_first_is_dropped() -> None:
     first = a_memory("One.", tags=("a", "b", "c"))
     second = a_memory("Two.", tags=("c", "d", "e"))
-    assert merge(first, second, at=NOW, most_tags=4).tags == ("a", "b", "c", "d")
-    assert merge(first, second, at=NOW, most_tags=2).tags == ("a", "b", "c")
+    assert merge(first, second, at=NOW, max_tags=4).tags == ("a", "b", "c", "d")
+    assert merge(first, second, at=NOW, max_tags=2).tags == ("a", "b", "c")
 
 
 def test_a_title_that_tells_more_is_kept() -> None:
     first = a_memory("The login failed.", title="Login")
     both = merge(first, a_memory("Ann fixed it.", title="Token race:"), at=NOW)
     assert (both.title, both.content) == ("Login", "The login failed.\n\nToken race\n\nAnn fixed it.")
-    assert kept_apart(first, a_memory("Ann fixed it.", title="Token race:")) == ()
+    assert not_merged(first, a_memory("Ann fixed it.", title="Token race:")) == ()
     known = merge(first, a_memory("Ann fixed the login.", title="Login failed"), at=NOW)
     assert known.content == "The login failed.\n\nAnn fixed the login."
     assert merge(a_memory("One."), a_memory("Two.", title="Title"), at=NOW).title == "Title"

@@ -18,8 +18,8 @@ from scrubjay.model.memory import Json
 from scrubjay.model.passage import Vector
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Profile
-from scrubjay.writing.pipeline import WriteContext
-from scrubjay.writing.prefetch import ahead
+from scrubjay.writing.context import WriteContext
+from scrubjay.writing.prefetch import prefetch_vectors
 
 # As long as a real one, and no one's.
 SECRET = "ghp_" + "a1B2" * 9
@@ -153,7 +153,7 @@ async def test_what_nobody_asked_for_is_given_up_at_the_end(
     encoder.may_begin.clear()
     before = asyncio.all_tasks()
     drafts = [Draft(text="likes tea"), Draft(text="likes jam")]
-    async with ahead(drafts, space=SPACE, origin=quick.origin(), context=context):
+    async with prefetch_vectors(drafts, space=SPACE, origin=quick.origin(), context=context):
         await asyncio.sleep(0)
         assert len(asyncio.all_tasks() - before) >= 2
     encoder.may_begin.set()
@@ -166,7 +166,7 @@ async def test_whoever_stops_waiting_stops_nobody_else(
 ) -> None:
     encoder.may_begin.clear()
     drafts = [Draft(text="likes tea"), Draft(text="likes jam")]
-    async with ahead(drafts, space=SPACE, origin=quick.origin(), context=context) as ready:
+    async with prefetch_vectors(drafts, space=SPACE, origin=quick.origin(), context=context) as ready:
         impatient = asyncio.create_task(ready.embedder.embed(["likes tea"]))
         await asyncio.sleep(0.01)
         impatient.cancel()

@@ -9,7 +9,7 @@ from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import Flag, Json, Source, Tier, Trust
 from scrubjay.model.relation import Relation
 from scrubjay.model.rules import Rules
-from scrubjay.writing.screen import clean, label, mark, screen, screen_edit, screen_relation
+from scrubjay.writing.screen import redact_label, redact_text, screen, screen_edit, screen_relation, update_flags
 
 RULES = Rules()
 KEY = "AKIAIOSFODNN7EXAMPLE"
@@ -103,16 +103,16 @@ def test_a_relation_is_screened_too() -> None:
 
 def test_what_is_suspicious_is_neither_pinned_nor_promoted_later() -> None:
     before = a_memory(ORDER, flags=(Flag.SUSPICIOUS,), source=Source(trust=Trust.UNKNOWN))
-    after, warnings = mark(before, replace(before, pinned=True, tier=Tier.SEMANTIC), rules=RULES)
+    after, warnings = update_flags(before, replace(before, pinned=True, tier=Tier.SEMANTIC), rules=RULES)
     assert (after, len(warnings)) == (before, 2)
 
 
 def test_flags_go_with_what_earned_them() -> None:
     before = a_memory(f"{ORDER} {CUT}", flags=(Flag.THIN, Flag.REDACTED, Flag.SUSPICIOUS))
-    after, warnings = mark(before, replace(before, content="tea"), rules=RULES)
+    after, warnings = update_flags(before, replace(before, content="tea"), rules=RULES)
     assert (after.flags, warnings) == (("thin",), ())
     fresh = a_memory("tea", source=Source(trust=Trust.USER))
-    after, _ = mark(fresh, replace(fresh, content=f"{ORDER} {CUT}"), rules=RULES)
+    after, _ = update_flags(fresh, replace(fresh, content=f"{ORDER} {CUT}"), rules=RULES)
     assert (after.flags, after.source.trust) == (("redacted", "suspicious"), Trust.DOCUMENT)
 
 
@@ -128,21 +128,21 @@ def test_flags_go_with_what_earned_them() -> None:
 )
 def test_flags_stay_as_long_as_any_field_earns_them(field: dict[str, Json]) -> None:
     before = replace(a_memory("tea", flags=(Flag.REDACTED, Flag.SUSPICIOUS)), **field)
-    after, warnings = mark(before, replace(before, title="Tea", pinned=True), rules=RULES)
+    after, warnings = update_flags(before, replace(before, title="Tea", pinned=True), rules=RULES)
     assert (after.flags, after.pinned, len(warnings)) == (("redacted", "suspicious"), False, 1)
     fresh = a_memory("tea")
-    after, _ = mark(fresh, replace(fresh, **field), rules=RULES)
+    after, _ = update_flags(fresh, replace(fresh, **field), rules=RULES)
     assert after.flags == ("redacted", "suspicious")
 
 
 def test_switching_the_rule_off_takes_no_label_away() -> None:
     before = a_memory(ORDER, flags=(Flag.SUSPICIOUS,))
-    after, _ = mark(before, replace(before, pinned=True), rules=Rules(injection="off"))
+    after, _ = update_flags(before, replace(before, pinned=True), rules=Rules(injection="off"))
     assert (after.flags, after.pinned) == (("suspicious",), True)
 
 
 def test_who_calls_leaves_no_secret_in_the_log() -> None:
-    assert (label(f"agent {KEY}"), label("claude"), label("")) == (f"agent {CUT}", "claude", "")
+    assert (redact_label(f"agent {KEY}"), redact_label("claude"), redact_label("")) == (f"agent {CUT}", "claude", "")
 
 
 def nested(value: Json, *, levels: int) -> Json:
@@ -170,6 +170,6 @@ def test_what_is_no_text_is_left_for_others_to_refuse() -> None:
 
 
 def test_a_name_is_looked_up_as_it_is_kept() -> None:
-    assert clean(f"key {KEY}", rules=RULES) == f"key {CUT}"
-    assert clean(KEY, rules=Rules(secrets="off")) == KEY
+    assert redact_text(f"key {KEY}", rules=RULES) == f"key {CUT}"
+    assert redact_text(KEY, rules=Rules(secrets="off")) == KEY
     assert screen(Draft(text="tea", name=CUT), rules=RULES).flags == ("redacted",)

@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 from tests.fakes import FakeEmbedder, FakeStore
 from tests.fakes.build import START, MemoryFields, a_memory, moment
-from tests.unit.writing.gatehouse import SPACE, Gatehouse
+from tests.unit.writing.gate_world import GateWorld
 
+from scrubjay.detection.neighbours import EmbeddedMemory, ReadCache
 from scrubjay.errors import IndexUnavailable
 from scrubjay.model.memory import Memory, Observation, Source, State, Trust
 from scrubjay.model.passage import Vector
@@ -16,7 +17,7 @@ from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
 from scrubjay.ports import Profile, RecordStore
 from scrubjay.text.passages import passages_of
-from scrubjay.writing.similarity import look_around
+from scrubjay.writing.similarity import decide
 
 FACT = "The staging database is copied every night to the backup host in the cellar."
 SAME = "Every night the staging database is copied to the backup host in the cellar."
@@ -32,32 +33,32 @@ class Sensible(FakeEmbedder):
 
 
 @pytest.fixture
-def house(any_store: RecordStore) -> Gatehouse:
-    return Gatehouse(store=any_store, embedder=Sensible())
+def house(any_store: RecordStore) -> GateWorld:
+    return GateWorld(store=any_store, embedder=Sensible())
 
 
 @pytest.fixture
-def quick() -> Gatehouse:
-    return Gatehouse(store=FakeStore(), embedder=Sensible())
+def quick() -> GateWorld:
+    return GateWorld(store=FakeStore(), embedder=Sensible())
 
 
-async def test_what_says_the_same_is_merged(house: Gatehouse) -> None:
+async def test_what_says_the_same_is_merged(house: GateWorld) -> None:
     fact = a_memory(FACT)
-    await house.keep(fact, a_memory(OTHER))
-    decision = await house.look(a_memory(SAME))
-    assert decision.into == fact
+    await house.store_all(fact, a_memory(OTHER))
+    decision = await house.decide(a_memory(SAME))
+    assert decision.target == fact
     assert decision.similarity is not None
     assert decision.similarity >= 0.9
     assert decision.similar == ()
     assert decision.why.startswith("it says the same")
 
 
-async def test_what_is_alike_but_differs_is_told_as_a_possible_conflict(house: Gatehouse) -> None:
+async def test_what_is_alike_but_differs_is_told_as_a_possible_conflict(house: GateWorld) -> None:
     text = "The yearly budget for cranes, ships, sheds and roads of the harbour by the old town is {} million euros."
     fact = a_memory(text.format(2))
-    await house.keep(fact)
-    decision = await house.look(a_memory(text.format(3)))
-    assert decision.into is None
+    await house.store_all(fact)
+    decision = await house.decide(a_memory(text.format(3)))
+    assert decision.target is None
     (similar,) = decision.similar
     assert (similar.id, similar.name) == (fact.id, fact.name)
     assert similar.differs == "number: 3000000 eur or 2000000 eur"
@@ -71,18 +72,18 @@ async def test_what_is_alike_but_differs_is_told_as_a_possible_conflict(house: G
         ("Dalia trinkt morgens auf dem Weg zur Arbeit {} Kaffee aus dem Laden an der Ecke.", "starken", "keinen"),
     ],
 )
-async def test_what_cannot_both_hold_is_not_merged(quick: Gatehouse, text: str, one: str, other: str) -> None:
-    await quick.keep(a_memory(text.format(one)))
-    decision = await quick.look(a_memory(text.format(other)))
-    assert decision.into is None
+async def test_what_cannot_both_hold_is_not_merged(quick: GateWorld, text: str, one: str, other: str) -> None:
+    await quick.store_all(a_memory(text.format(one)))
+    decision = await quick.decide(a_memory(text.format(other)))
+    assert decision.target is None
     assert decision.similarity is None
     assert [bool(similar.differs) for similar in decision.similar] == [True]
 
 
-async def test_what_is_of_another_matter_is_left_alone(house: Gatehouse) -> None:
-    await house.keep(a_memory(OTHER))
-    decision = await house.look(a_memory(FACT))
-    assert (decision.into, decision.similarity, decision.similar) == (None, None, ())
+async def test_what_is_of_another_matter_is_left_alone(house: GateWorld) -> None:
+    await house.store_all(a_memory(OTHER))
+    decision = await house.decide(a_memory(FACT))
+    assert (decision.target, decision.similarity, decision.similar) == (None, None, ())
     assert decision.why == "nothing says the same"
 
 
@@ -97,12 +98,12 @@ async def test_what_is_of_another_matter_is_left_alone(house: Gatehouse) -> None
     ],
 )
 async def test_rules_and_intent_keep_what_is_the_same_apart(
-    quick: Gatehouse, rules: Rules, intent: str, told: int
+    quick: GateWorld, rules: Rules, intent: str, told: int
 ) -> None:
-    await quick.keep(a_memory(FACT))
+    await quick.store_all(a_memory(FACT))
     quick.rules = rules
-    decision = await quick.look(a_memory(SAME), intent=intent)
-    assert decision.into is None
+    decision = await quick.decide(a_memory(SAME), intent=intent)
+    assert decision.target is None
     assert len(decision.similar) == told
     assert decision.why
 
@@ -126,9 +127,9 @@ async def test_rules_and_intent_keep_what_is_the_same_apart(
         ({}, {"relevance": 0.5}),
     ],
 )
-async def test_what_must_stay_apart_does(quick: Gatehouse, stored: MemoryFields, incoming: MemoryFields) -> None:
-    await quick.keep(a_memory(FACT, **stored))
-    assert (await quick.look(a_memory(SAME, **incoming))).into is None
+async def test_what_must_stay_apart_does(quick: GateWorld, stored: MemoryFields, incoming: MemoryFields) -> None:
+    await quick.store_all(a_memory(FACT, **stored))
+    assert (await quick.decide(a_memory(SAME, **incoming))).target is None
 
 
 @pytest.mark.parametrize(
@@ -143,72 +144,72 @@ async def test_what_must_stay_apart_does(quick: Gatehouse, stored: MemoryFields,
         ({"relevance": 0.5}, {"relevance": 0.5}),
     ],
 )
-async def test_what_may_be_merged_is(quick: Gatehouse, stored: MemoryFields, incoming: MemoryFields) -> None:
+async def test_what_may_be_merged_is(quick: GateWorld, stored: MemoryFields, incoming: MemoryFields) -> None:
     fact = a_memory(FACT, **stored)
-    await quick.keep(fact)
-    assert (await quick.look(a_memory(SAME, **incoming))).into == fact
+    await quick.store_all(fact)
+    assert (await quick.decide(a_memory(SAME, **incoming))).target == fact
 
 
 @pytest.mark.parametrize("which", [0, 1])
-async def test_what_is_suspicious_is_never_merged(quick: Gatehouse, which: int) -> None:
+async def test_what_is_suspicious_is_never_merged(quick: GateWorld, which: int) -> None:
     flags = [("suspicious",) if which == at else () for at in range(2)]
-    await quick.keep(replace(a_memory(FACT), flags=flags[0]))
+    await quick.store_all(replace(a_memory(FACT), flags=flags[0]))
     incoming = replace(a_memory(SAME, source=SESSION), flags=flags[1])
-    decision = await quick.look(incoming)
-    assert decision.into is None
+    decision = await quick.decide(incoming)
+    assert decision.target is None
     assert decision.similar
 
 
-async def test_what_continues_goes_to_the_latest_of_the_session_whatever_it_says(house: Gatehouse) -> None:
+async def test_what_continues_goes_to_the_latest_of_the_session_whatever_it_says(house: GateWorld) -> None:
     early = a_memory(FACT, source=SESSION)
     late = a_memory("The lift is out of order.", source=SESSION)
-    await house.keep(early, late, a_memory(OTHER))
-    decision = await house.look(a_memory(OTHER, source=SESSION), intent="continue")
-    assert decision.into == late
-    assert (await house.look(a_memory(OTHER), intent="continue", session="s1")).into == late
-    nothing = await house.look(a_memory(SAME), intent="continue", session="s2")
-    assert (nothing.into, nothing.why) == (None, "the session has nothing to continue")
+    await house.store_all(early, late, a_memory(OTHER))
+    decision = await house.decide(a_memory(OTHER, source=SESSION), intent="continue")
+    assert decision.target == late
+    assert (await house.decide(a_memory(OTHER), intent="continue", session="s1")).target == late
+    nothing = await house.decide(a_memory(SAME), intent="continue", session="s2")
+    assert (nothing.target, nothing.why) == (None, "the session has nothing to continue")
 
 
-async def test_what_belongs_to_its_session_is_merged_and_the_rest_is_not(house: Gatehouse) -> None:
+async def test_what_belongs_to_its_session_is_merged_and_the_rest_is_not(house: GateWorld) -> None:
     fact = a_memory(FACT, source=SESSION)
-    await house.keep(fact)
+    await house.store_all(fact)
     related = "The backup host in the cellar has 12 disks for the staging database."
-    assert (await house.look(a_memory(related, source=SESSION), session="s1")).into == fact
-    assert (await house.look(a_memory(related, source=SESSION))).into is None
-    assert (await house.look(a_memory(OTHER, source=SESSION), session="s1")).into is None
+    assert (await house.decide(a_memory(related, source=SESSION), session="s1")).target == fact
+    assert (await house.decide(a_memory(related, source=SESSION))).target is None
+    assert (await house.decide(a_memory(OTHER, source=SESSION), session="s1")).target is None
 
 
-async def test_what_contradicts_its_session_is_merged_and_told(house: Gatehouse) -> None:
+async def test_what_contradicts_its_session_is_merged_and_told(house: GateWorld) -> None:
     fact = a_memory("The backup host has 12 disks. It is in the cellar.", source=SESSION)
-    await house.keep(fact)
-    decision = await house.look(a_memory("The backup host has 16 disks.", source=SESSION), session="s1")
-    assert decision.into == fact
+    await house.store_all(fact)
+    decision = await house.decide(a_memory("The backup host has 16 disks.", source=SESSION), session="s1")
+    assert decision.target == fact
     (similar,) = decision.similar
     assert "16" in similar.differs
     assert "12" in similar.differs
 
 
-async def test_all_of_a_long_text_must_be_said(house: Gatehouse) -> None:
+async def test_all_of_a_long_text_must_be_said(house: GateWorld) -> None:
     observations = tuple(Observation(text=text, recorded_at=START) for text in (OTHER, "The lift is out of order."))
     fact = a_memory(FACT, observations=observations)
-    await house.keep(fact)
-    assert (await house.look(a_memory(SAME, observations=observations[:1]))).into == fact
+    await house.store_all(fact)
+    assert (await house.decide(a_memory(SAME, observations=observations[:1]))).target == fact
     more = Observation(text="Nobody has the key to the roof garden.", recorded_at=START)
-    assert (await house.look(a_memory(SAME, observations=(*observations, more)))).into is None
+    assert (await house.decide(a_memory(SAME, observations=(*observations, more)))).target is None
 
 
-async def test_under_one_title_the_words_must_be_alike(quick: Gatehouse) -> None:
+async def test_under_one_title_the_words_must_be_alike(quick: GateWorld) -> None:
     title = "A long title about preferences in music and food and sports and travels of the whole family"
-    await quick.keep(a_memory("likes jazz", title=title))
-    assert (await quick.look(a_memory("likes rock", title=title))).into is None
+    await quick.store_all(a_memory("likes jazz", title=title))
+    assert (await quick.decide(a_memory("likes rock", title=title))).target is None
 
 
-async def test_a_long_document_is_not_compared(quick: Gatehouse) -> None:
+async def test_a_long_document_is_not_compared(quick: GateWorld) -> None:
     document = "\n\n".join(f"{FACT} {number}" * 12 for number in range(20))
     assert len(passages_of(a_memory(document))) > 12
-    await quick.keep(a_memory(document))
-    assert (await quick.look(a_memory(f"{document} again"))).into is None
+    await quick.store_all(a_memory(document))
+    assert (await quick.decide(a_memory(f"{document} again"))).target is None
 
 
 class Broken:
@@ -219,14 +220,13 @@ class Broken:
         raise IndexUnavailable("the index is in pieces")
 
 
-async def looked(memory: Memory, *, store: RecordStore, vectors: Sequence[Vector], profile: Profile | None) -> str:
+async def reason(memory: Memory, *, vectors: Sequence[Vector], profile: Profile | None) -> str:
     passages = passages_of(memory)
-    made = dict(zip((passage.hash for passage in passages), vectors, strict=False))
-    decision = await look_around(
-        memory, passages, made, rules=Rules(), intent="auto", session_hint="", space=SPACE, store=store,
-        index=Broken(), profile=profile,
-    )  # fmt: skip
-    assert decision.into is None
+    by_hash = dict(zip((passage.hash for passage in passages), vectors, strict=False))
+    written = EmbeddedMemory(memory=memory, passages=passages, vectors=by_hash, profile=profile)
+    cache = ReadCache(store=FakeStore(), index=Broken())
+    decision = await decide(written, rules=Rules(), intent="auto", session="", cache=cache)
+    assert decision.target is None
     return decision.why
 
 
@@ -234,9 +234,9 @@ async def test_without_an_index_or_a_model_nothing_is_merged_and_the_reason_is_t
     embedder = Sensible()
     memory = a_memory(FACT)
     vectors = await embedder.embed([FACT])
-    broken = await looked(memory, store=FakeStore(), vectors=vectors, profile=await embedder.profile())
-    assert broken == "what is similar could not be looked for: the index is in pieces"
-    assert await looked(memory, store=FakeStore(), vectors=[], profile=None) == "nothing says the same"
+    broken = await reason(memory, vectors=vectors, profile=await embedder.profile())
+    assert broken == "similar memories could not be searched for: the index is in pieces"
+    assert await reason(memory, vectors=[], profile=None) == "nothing says the same"
 
 
 @pytest.mark.parametrize(
@@ -252,22 +252,22 @@ async def test_without_an_index_or_a_model_nothing_is_merged_and_the_reason_is_t
 )
 @pytest.mark.parametrize("intent", ["auto", "continue"])
 async def test_what_a_document_says_is_not_put_into_the_mouth_of_a_person(
-    quick: Gatehouse, mine: Trust, incoming: Trust, merged: bool, intent: str
+    quick: GateWorld, mine: Trust, incoming: Trust, merged: bool, intent: str
 ) -> None:
-    await quick.keep(a_memory(FACT, source=Source(session="s1", trust=mine)))
-    decision = await quick.look(a_memory(SAME, source=Source(session="s1", trust=incoming)), intent=intent)
-    assert (decision.into is not None) is merged
+    await quick.store_all(a_memory(FACT, source=Source(session="s1", trust=mine)))
+    decision = await quick.decide(a_memory(SAME, source=Source(session="s1", trust=incoming)), intent=intent)
+    assert (decision.target is not None) is merged
 
 
-async def test_another_word_in_the_same_place_is_told_though_it_is_merged(quick: Gatehouse) -> None:
+async def test_another_word_in_the_same_place_is_told_though_it_is_merged(quick: GateWorld) -> None:
     text = "At night the {} of the old harbour master sleeps in the shed by the water behind the tall cranes."
-    await quick.keep(fact := a_memory(text.format("cat")))
-    decision = await quick.look(a_memory(text.format("dog")))
-    assert decision.into == fact
+    await quick.store_all(fact := a_memory(text.format("cat")))
+    decision = await quick.decide(a_memory(text.format("dog")))
+    assert decision.target == fact
     assert [one.differs for one in decision.similar] == ["word: dog or cat"]
-    await quick.keep(a_memory("All files of the harbour project use tabs for indentation, says the master."))
-    decision = await quick.look(
+    await quick.store_all(a_memory("All files of the harbour project use tabs for indentation, says the master."))
+    decision = await quick.decide(
         a_memory("All files of the harbour project use spaces for indentation, says the master.")
     )
-    assert decision.into is None
+    assert decision.target is None
     assert decision.similar[0].differs == "word: spaces or tabs"

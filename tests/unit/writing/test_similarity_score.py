@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from benchmarks.writing_swaps import made_facts, names_in, swaps_of
-from scrubjay.writing.similarity_score import exchanged, overlap, sameness
+from scrubjay.writing.similarity_score import exchanged_word, overlap, sameness
 
 
 def test_a_text_is_the_same_as_itself() -> None:
@@ -74,7 +74,7 @@ def test_no_single_thing_can_be_swapped_unnoticed() -> None:
 
 
 def test_what_may_stand_for_a_word_is_told_if_it_does_not_mean_the_same() -> None:
-    assert exchanged("The client has the key.", "The server has the key.") == ("word: client or server",)
-    assert exchanged("The cat is at home.", "The dog is at home.") == ()
-    assert exchanged("The cat is at home.", "The dog is at home.", strictly=True) == ("word: cat or dog",)
-    assert exchanged("The street is closed.", "The road is closed.", strictly=True) == ()
+    assert exchanged_word("The client has the key.", "The server has the key.") == ("word: client or server",)
+    assert exchanged_word("The cat is at home.", "The dog is at home.") == ()
+    assert exchanged_word("The cat is at home.", "The dog is at home.", is_strict=True) == ("word: cat or dog",)
+    assert exchanged_word("The street is closed.", "The road is closed.", is_strict=True) == ()

@@ -10,7 +10,8 @@ from scrubjay.errors import InvalidInput, StaleVersion, TooLarge
 from scrubjay.model.document import Document
 from scrubjay.model.rules import Rules
 from scrubjay.model.tags import TagSynonyms, TagTable
-from scrubjay.writing.synonyms import Synonyms, add, preview, read, remove, synonyms_from, table
+from scrubjay.text.tags.synonyms import Synonyms, synonyms_from
+from scrubjay.writing.synonyms import add, load, preview, remove, table
 
 SPACE = "default"
 
@@ -44,7 +45,7 @@ async def test_synonyms_are_added_in_one_spelling_and_removed() -> None:
     assert (await added(store, "payments", "pay")).synonyms[0].variants == ("payments-fix", "paying", "pay")
     assert (await removed(store, "PAYING", "pay")).synonyms[0].variants == ("payments-fix",)
     assert (await removed(store, "payments-fix")).synonyms == ()
-    assert await read("elsewhere", store=store) == Synonyms()
+    assert await load("elsewhere", store=store) == Synonyms()
 
 
 async def test_a_variant_that_is_added_elsewhere_moves() -> None:
@@ -74,7 +75,7 @@ async def test_circles_and_chains_are_refused() -> None:
         with pytest.raises(InvalidInput) as caught:
             await added(store, tag, variant)
         assert caught.value.fields["field"] in ("tag", "variants")
-    assert (await read(SPACE, store=store)).own == {"a1": ("b1",)}
+    assert (await load(SPACE, store=store)).own == {"a1": ("b1",)}
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ async def test_there_is_an_end_to_them() -> None:
 async def test_many_who_add_at_once_lose_nothing() -> None:
     store = FakeStore()
     await asyncio.gather(*(added(store, "tea", f"variant-{letter}") for letter in "abcd"))
-    assert len((await read(SPACE, store=store)).own["tea"]) == 4
+    assert len((await load(SPACE, store=store)).own["tea"]) == 4
 
 
 class Overtaken(FakeStore):

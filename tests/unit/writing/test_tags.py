@@ -1,4 +1,4 @@
-"""Tags become those of the space."""
+"""Tags are normalised to those of the space."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,9 +9,8 @@ from tests.fakes.build import a_commit, a_memory
 from scrubjay.model.draft import Draft
 from scrubjay.model.rules import Rules
 from scrubjay.ports import RecordStore
-from scrubjay.writing.synonyms import Synonyms
-from scrubjay.writing.tag_vectors import cosines
-from scrubjay.writing.tags import normalise
+from scrubjay.text.tags.synonyms import Synonyms
+from scrubjay.writing.tags import SpaceTags, normalise_tags, tag_cosines
 
 SPACE = "default"
 USED = ("ci_cd", "python", "invoice", "apache-airflow", "javascript", "ioc-container", "k8s", "colour", "oauth", "tea")
@@ -32,13 +31,13 @@ async def normal(
     text: str = "x",
     title: str = "",
     embedder: FakeEmbedder | None = None,
-    binding: bool = True,
+    is_binding: bool = True,
 ) -> Draft:
-    return await normalise(
-        Draft(text=text, title=title, tags=tags), space=SPACE, rules=rules or Rules(),
-        synonyms=synonyms or Synonyms(), store=store or FakeStore(), embedder=embedder or FakeEmbedder(),
-        binding=binding,
+    space_tags = SpaceTags(
+        space=SPACE, synonyms=synonyms or Synonyms(), store=store or FakeStore(), embedder=embedder or FakeEmbedder()
     )  # fmt: skip
+    draft = Draft(text=text, title=title, tags=tags)
+    return await normalise_tags(draft, rules=rules or Rules(), tags=space_tags, is_binding=is_binding)
 
 
 async def test_a_variant_is_replaced_and_a_thing_of_its_own_stays() -> None:
@@ -124,17 +123,15 @@ async def test_a_large_vocabulary_is_taken_in_at_once_and_followed() -> None:
     assert (await normal("invoices", store=store)).tags == ("invoice",)
 
 
-async def test_what_is_kept_of_spaces_and_vectors_has_an_end() -> None:
+async def test_the_caches_of_spaces_and_vectors_are_bounded() -> None:
     store = FakeStore()
     for number in range(40):
         await store.commit(a_commit(a_memory(tags=("invoice",), space=f"s{number}"), space=f"s{number}"))
-        draft = await normalise(
-            Draft(text="x", tags=("invoices",)), space=f"s{number}", rules=Rules(), synonyms=Synonyms(), store=store,
-            embedder=FakeEmbedder(),
-        )  # fmt: skip
+        tags = SpaceTags(space=f"s{number}", synonyms=Synonyms(), store=store, embedder=FakeEmbedder())
+        draft = await normalise_tags(Draft(text="x", tags=("invoices",)), rules=Rules(), tags=tags)
         assert draft.tags == ("invoice",)
     many = [f"tag {number}" for number in range(5_000)]
-    near = await cosines("tag 1", many, embedder=FakeEmbedder(model="small", dimension=2))
+    near = await tag_cosines("tag 1", many, embedder=FakeEmbedder(model="small", dimension=2))
     assert near is not None
     assert near["tag 1"] == pytest.approx(1.0)
 
@@ -146,11 +143,11 @@ async def test_without_a_model_only_spelling_counts() -> None:
 
 
 async def test_there_are_no_more_tags_than_the_rules_allow() -> None:
-    given = tuple(f"{letter}{letter}{letter}x" for letter in "abcdefghijkl")
-    draft = await normal(*given)
-    assert draft.tags == given[:8]
+    many = tuple(f"{letter}{letter}{letter}x" for letter in "abcdefghijkl")
+    draft = await normal(*many)
+    assert draft.tags == many[:8]
     assert "jjjx" in draft.warnings[0]
-    assert (await normal(*given, rules=Rules(most_tags=64))).tags == given
+    assert (await normal(*many, rules=Rules(most_tags=64))).tags == many
 
 
 async def test_the_rules_may_leave_tags_alone() -> None:
@@ -158,12 +155,12 @@ async def test_the_rules_may_leave_tags_alone() -> None:
     assert draft == Draft(text="kubernetes kubernetes", tags=("auth-fix", "DB"))
 
 
-async def test_what_is_not_binding_is_only_said() -> None:
-    draft = await normal("auth-fix", binding=False)
+async def test_tags_that_are_not_binding_are_only_reported() -> None:
+    draft = await normal("auth-fix", is_binding=False)
     assert (draft.tags, draft.suggested_tags) == (("auth-fix",), ())
     assert "auth-fix -> auth" in draft.warnings[0]
     assert draft.trace[0].outcome == "reported"
-    assert (await normal("tea", binding=False)).warnings == ()
+    assert (await normal("tea", is_binding=False)).warnings == ()
 
 
 async def test_a_space_has_synonyms_of_its_own_and_they_win() -> None:
@@ -177,12 +174,12 @@ SUGGESTED_TEXT = (
 )
 
 
-async def test_too_few_tags_are_joined_by_what_the_text_speaks_of() -> None:
+async def test_too_few_tags_are_joined_by_suggestions_from_the_text() -> None:
     draft = await normal("cli", text=SUGGESTED_TEXT, store=await a_store("pgvector", "kiln", "wool"))
     assert draft.tags == ("cli",)
     assert draft.suggested_tags == ("database", "pgvector")
     assert draft.trace[0].outcome == "kept, 2 suggested"
-    assert "-> pgvector: a tag of this space that the text speaks of" in draft.trace[0].why
+    assert "-> pgvector: a tag of this space that the text mentions" in draft.trace[0].why
 
 
 async def test_enough_tags_need_no_others() -> None:
@@ -192,13 +189,13 @@ async def test_enough_tags_need_no_others() -> None:
 
 async def test_names_are_suggested_and_plain_words_are_not() -> None:
     assert (await normal(text="kubectl failed, so kubectl was run again")).suggested_tags == ("kubectl",)
-    told = await normal(text="Sarah prefers tea. Sarah likes it green, as tea should be.")
-    assert told.suggested_tags == ("sarah",)
+    draft = await normal(text="Sarah prefers tea. Sarah likes it green, as tea should be.")
+    assert draft.suggested_tags == ("sarah",)
     assert (await normal(text="the tea was green, as tea should be")).suggested_tags == ()
     assert (await normal(text="x")).suggested_tags == ()
 
 
-async def test_a_word_that_stands_everywhere_suggests_nothing() -> None:
+async def test_a_word_of_every_text_suggests_nothing() -> None:
     store = FakeStore()
     memories = [a_memory(f"invoicing is number {at}", tags=("invoicing",)) for at in range(60)]
     await store.commit(a_commit(*memories))
@@ -226,5 +223,5 @@ async def test_normalising_twice_changes_nothing(tags: list[str], own: Synonyms)
     twice = await normal(*once.tags, store=store, synonyms=own, text=SUGGESTED_TEXT)
     assert twice.tags == once.tags
     assert len(once.tags) <= 8
-    told = await normal(*once.tags, *once.suggested_tags, store=store, synonyms=own)
-    assert told.tags == (*once.tags, *once.suggested_tags)
+    added = await normal(*once.tags, *once.suggested_tags, store=store, synonyms=own)
+    assert added.tags == (*once.tags, *once.suggested_tags)

@@ -10,8 +10,7 @@ from tests.unit.write_world import Workshop
 
 from scrubjay.model.draft import Draft, Edit
 from scrubjay.model.memory import Memory, Method, Observation, Source, State, Trust
-from scrubjay.writing.merge import merge
-from scrubjay.writing.trust import restated
+from scrubjay.writing.merge import merge, take_over
 
 NOW = moment(60)
 DOCUMENT, USER, AGENT = (Source(trust=one) for one in (Trust.DOCUMENT, Trust.USER, Trust.AGENT))
@@ -115,13 +114,13 @@ def test_of_a_longer_text_only_what_is_said_again_is_theirs() -> None:
 def test_observations_alone_are_theirs_when_all_are_said_again() -> None:
     theirs = a_memory("", source=DOCUMENT, observations=observed("daily", "from pier 4"))
     said = a_memory("", source=USER, observations=observed("From pier 4", "daily"))
-    assert restated(theirs, said, at=NOW).source.trust is Trust.USER
-    part = restated(theirs, replace(said, observations=said.observations[:1]), at=NOW)
+    assert take_over(theirs, said, at=NOW).source.trust is Trust.USER
+    part = take_over(theirs, replace(said, observations=said.observations[:1]), at=NOW)
     assert (part.source.trust, trust_of(part)) == (
         Trust.DOCUMENT,
         {"daily": Trust.DOCUMENT, "from pier 4": Trust.USER},
     )
-    assert restated(a_memory("", source=DOCUMENT), said, at=NOW).source == DOCUMENT
+    assert take_over(a_memory("", source=DOCUMENT), said, at=NOW).source == DOCUMENT
 
 
 @pytest.mark.parametrize(("first", "second"), [(USER, USER), (AGENT, Source()), (Source(), AGENT)])

@@ -14,7 +14,7 @@ from scrubjay.notes.attachments.extract import Extracted
 from scrubjay.notes.attachments.results import EMBEDS
 from scrubjay.notes.attachments.storage import Stored
 from scrubjay.text.slug import slug
-from scrubjay.writing.batch import New
+from scrubjay.writing.batch import NewMemory
 
 __all__ = ["Card", "Cards", "caption_of"]
 
@@ -73,11 +73,11 @@ class Cards:
                 yield memory
             after = ids[-1]
 
-    def new(self, card: Card, *, agent: str) -> New:
+    def new(self, card: Card, *, agent: str) -> NewMemory:
         """The memory that is to be made of a file. Its text is a document's word, whoever attaches it."""
         name = f"{slug(card.title)[:40].strip('-') or 'file'}-{card.stored.sha256[:12]}"
         source = Source(method=Method.FILE, agent=agent, trust=Trust.DOCUMENT)
-        return New(
+        return NewMemory(
             draft=Draft(
                 text=card.content(most=self._engine.limits.text_bytes),
                 title=" ".join(card.title.split())[:_MOST_TITLE],

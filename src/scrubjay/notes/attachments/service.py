@@ -39,7 +39,7 @@ from scrubjay.notes.files.folder import ATTACHMENTS
 from scrubjay.notes.files.paths import shown
 from scrubjay.notes.markdown.wiki import key_of, mentions
 from scrubjay.ports import Edge
-from scrubjay.writing.batch import Together
+from scrubjay.writing.batch import Batch
 from scrubjay.writing.validate import text
 
 __all__ = ["Attachments"]
@@ -261,7 +261,7 @@ class Attachments:
         gone = [one for one in await self._embedded(memory.id) if one.target not in after]
         edges += [Edge(relation=one, present=False) for one in gone]
         if edges:
-            await self._engine.write_together(Together(edges=tuple(edges)), who=self._self)
+            await self._engine.write_batch(Batch(edges=tuple(edges)), who=self._self)
 
     async def _taken(self, file: str, *, caption: str) -> tuple[str, str]:
         """The id of the attachment that a file of the folder is, made or brought up to date; and what is odd."""
@@ -283,9 +283,9 @@ class Attachments:
             memory_id = former.id
         else:
             new = self._cards.new(card, agent=_AGENT)
-            batch = Together(new=(new,), message=f"found as {file}")
+            batch = Batch(new=(new,), message=f"found as {file}")
             is_long = len(new.draft.text) > _LONG
-            await self._engine.write_together(batch, who=self._self, embed=not is_long)
+            await self._engine.write_batch(batch, who=self._self, embed=not is_long)
             memory_id = new.id
         self._embed_later(memory_id)
         return memory_id, "; ".join(part for part in (stored.sniffed.remark, card.extracted.warning) if part)
@@ -337,11 +337,11 @@ class Attachments:
             memory_id = known.id if known else new.id if new else ""
             edge = Edge(relation=self._cards.edge(note.id, memory_id, caption=card.caption), present=True)
             edits = self._embedding(note, card)
-            batch = Together(
+            batch = Batch(
                 new=(new,) if new else (), edits=edits, edges=(edge,), message=f"attached {card.title}"[:300]
             )  # fmt: skip
             try:
-                await self._engine.write_together(batch, who=who)
+                await self._engine.write_batch(batch, who=who)
             except Conflict:
                 # The note has moved on, or somebody attached the same bytes a moment ago.
                 note = await self._note(note.id)

@@ -9,7 +9,7 @@ from scrubjay.model.draft import Caller, Draft
 from scrubjay.model.identity import new_id
 from scrubjay.model.memory import Flag
 from scrubjay.text.slug import add_suffix
-from scrubjay.writing.batch import MOST_LOOKED_AT, New, Together
+from scrubjay.writing.batch import MAX_CONFLICT_CHECKS, Batch, NewMemory
 from scrubjay.writing.compose import derived_name
 
 __all__ = ["Keeper", "Kept"]
@@ -49,7 +49,7 @@ class Keeper:
         except ScrubjayError:
             return {path: await self._alone(draft) for path, draft in drafts.items()}
 
-    async def _together(self, new: dict[str, New]) -> dict[str, Kept]:
+    async def _together(self, new: dict[str, NewMemory]) -> dict[str, Kept]:
         try:
             await self._write(new)
         except NameTaken:
@@ -63,9 +63,9 @@ class Keeper:
             for path, one in new.items()
         }
 
-    async def _write(self, new: Mapping[str, New]) -> None:
-        await self._engine.write_together(Together(new=tuple(new.values()), message=_MESSAGE), who=self._who)
-        self.is_to_be_looked_at |= len(new) > MOST_LOOKED_AT
+    async def _write(self, new: Mapping[str, NewMemory]) -> None:
+        await self._engine.write_batch(Batch(new=tuple(new.values()), message=_MESSAGE), who=self._who)
+        self.is_to_be_looked_at |= len(new) > MAX_CONFLICT_CHECKS
 
     async def _alone(self, draft: Draft) -> Kept:
         try:
@@ -76,15 +76,15 @@ class Keeper:
             return Kept(problem=str(error))
         return Kept(id=done.id, problem="; ".join(done.warnings) or "a rule refused it", warnings=done.warnings)
 
-    def _new(self, draft: Draft) -> New:
+    def _new(self, draft: Draft) -> NewMemory:
         own = draft.id or new_id()
         name = derived_name(draft, "")
         name = add_suffix(name, own) if name in self._names else name
         self._names.add(name)
-        return New(draft=replace(draft, id=own, name=name), id=own)
+        return NewMemory(draft=replace(draft, id=own, name=name), id=own)
 
 
-def _renamed(new: New) -> New:
+def _renamed(new: NewMemory) -> NewMemory:
     name = new.draft.name
     own = add_suffix("", new.id)
     return new if name.endswith(own) else replace(new, draft=replace(new.draft, name=f"{name}{own}"))

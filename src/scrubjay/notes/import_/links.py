@@ -12,7 +12,7 @@ from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.markdown.wiki import key_of
 from scrubjay.notes.sync.mentions import typed_as
 from scrubjay.ports import Edge
-from scrubjay.writing.batch import Together
+from scrubjay.writing.batch import Batch
 
 __all__ = ["Linker", "Linking"]
 
@@ -106,7 +106,7 @@ class Linker:
         ]
         named = [_unsaid(edge, memories[edge.relation.target].label) for edge in edges]
         for start in range(0, len(named), _PAGE):
-            await self._engine.write_together(Together(edges=tuple(named[start : start + _PAGE])), who=self._who)
+            await self._engine.write_batch(Batch(edges=tuple(named[start : start + _PAGE])), who=self._who)
         return len(named)
 
     def _edges(self, wanted: Mapping[tuple[str, str], _Wish], there: set[frozenset[str]]) -> Iterator[Relation]:

@@ -1,9 +1,9 @@
-"""Whom statements are about that do not say so themselves."""
+"""The subjects of statements that name none themselves."""
 
 import pytest
 from tests.fakes.build import START, a_memory
 
-from scrubjay.detection.subject import are_of_others, thing_of
+from scrubjay.detection.describe import have_different_subjects, subject_of
 from scrubjay.model.memory import Memory, Observation
 
 
@@ -13,7 +13,7 @@ def record(name: str, text: str = "Lives in Rome", *, entity: str = "", content:
 
 
 @pytest.mark.parametrize(
-    ("memory", "thing"),
+    ("memory", "subject"),
     [
         (record("alice"), "Alice"),
         (record("sarah-chen_2"), "Sarah Chen 2"),
@@ -28,12 +28,12 @@ def record(name: str, text: str = "Lives in Rome", *, entity: str = "", content:
         (a_memory("Lives in Rome", name="alice"), ""),
     ],
 )
-def test_a_memory_of_observations_alone_is_of_the_thing_it_is_named_after(memory: Memory, thing: str) -> None:
-    assert thing_of(memory) == thing
+def test_a_memory_of_observations_alone_has_its_name_as_its_subject(memory: Memory, subject: str) -> None:
+    assert subject_of(memory) == subject
 
 
 @pytest.mark.parametrize(
-    ("name", "statement", "other", "against", "apart"),
+    ("name", "statement", "other", "against", "differs"),
     [
         ("alice", "Lives in Rome", "bob", "Lives in Oslo", True),
         ("alice", "Favourite colour is green", "bob", "Favourite colour is blue", True),
@@ -61,13 +61,13 @@ def test_a_memory_of_observations_alone_is_of_the_thing_it_is_named_after(memory
         ("home", "Ada: I live in Rome", "move", "Ada: I live in Oslo", False),
     ],
 )
-def test_of_two_things_each_may_be_so_unless_the_statements_name_whom_they_are_about(
-    name: str, statement: str, other: str, against: str, apart: bool
+def test_two_subjects_may_differ_unless_the_statements_name_their_own(
+    name: str, statement: str, other: str, against: str, differs: bool
 ) -> None:
-    assert are_of_others(record(name, statement), statement, record(other, against), against) is apart
-    assert are_of_others(record(other, against), against, record(name, statement), statement) is apart
+    assert have_different_subjects(record(name, statement), statement, record(other, against), against) is differs
+    assert have_different_subjects(record(other, against), against, record(name, statement), statement) is differs
 
 
-def test_a_memory_is_no_other_to_itself() -> None:
+def test_a_memory_has_one_subject() -> None:
     memory = record("alice")
-    assert not are_of_others(memory, "Lives in Rome", memory, "Lives in Oslo")
+    assert not have_different_subjects(memory, "Lives in Rome", memory, "Lives in Oslo")

@@ -1,4 +1,4 @@
-"""The stages of one write ask the index and the store once for what each of them wants to know."""
+"""The stages of one write search the index and read the store once for the same data."""
 
 import asyncio
 from collections import Counter
@@ -9,6 +9,7 @@ from tests.fakes import FakeEmbedder, FakeStore
 from tests.fakes.build import DIMENSION, MODEL, START, a_commit, a_memory
 from tests.unit.write_world import SPACE, Workshop
 
+from scrubjay.detection.neighbours import ReadCache
 from scrubjay.errors import IndexUnavailable
 from scrubjay.indexing.backfill import embed_some
 from scrubjay.model.draft import Draft
@@ -17,12 +18,11 @@ from scrubjay.model.passage import StoredPassage, Vector
 from scrubjay.model.query import Filter
 from scrubjay.model.rules import Rules
 from scrubjay.vectors.scan import ScanIndex
-from scrubjay.writing.read_cache import ReadCache
 
 ROME, PARIS = "Ada lives in Rome near the old river bridge.", "Ada lives in Paris near the old river bridge."
 
 
-class Counted(FakeStore):
+class CountingStore(FakeStore):
     """A store that counts how often each memory and passage is read."""
 
     def __init__(self) -> None:
@@ -39,8 +39,8 @@ class Counted(FakeStore):
         return await super().stored_passages(space, ids, around=around)
 
 
-class Asked:
-    """An index that notes what it is asked for."""
+class RecordingIndex:
+    """An index that records the filters it is searched with."""
 
     def __init__(self, store: FakeStore, *, error: Exception | None = None) -> None:
         self._inner = ScanIndex(store, MODEL, dimension=DIMENSION)
@@ -55,14 +55,14 @@ class Asked:
         return await self._inner.search(space, vector, filter, limit=limit)
 
 
-def shop_of(store: FakeStore, index: Asked) -> Workshop:
+def world_of(store: FakeStore, index: RecordingIndex) -> Workshop:
     return Workshop(store=store, index=index, rules=Rules(gate="merge", conflicts="detect", tags="off", density="off"))
 
 
 async def test_gate_and_detection_search_and_read_once() -> None:
-    store = Counted()
-    index = Asked(store)
-    shop = shop_of(store, index)
+    store = CountingStore()
+    index = RecordingIndex(store)
+    shop = world_of(store, index)
     first = await shop.remember(ROME)
     index.filters.clear()
     store.memories.clear()
@@ -74,20 +74,20 @@ async def test_gate_and_detection_search_and_read_once() -> None:
     assert set(store.passages.values()) == {1}
 
 
-async def test_what_is_too_old_for_the_gate_is_none_of_its_business_though_it_is_found() -> None:
-    store = Counted()
-    shop = shop_of(store, Asked(store))
+async def test_the_gate_ignores_a_memory_that_is_found_but_too_old() -> None:
+    store = CountingStore()
+    shop = world_of(store, RecordingIndex(store))
     first = await shop.remember(ROME)
     for days, near in ((3, {first.id}), (5, set[str]())):
         shop.clock.advance(timedelta(days=days))
         done = await shop.remember(Draft(text=f"{ROME} It is so.", dry_run=True))
-        assert {done.merged_into, *(one.id for one in done.similar)} - {"", None} == near
+        assert {done.merged_into, *(similar.id for similar in done.similar)} - {"", None} == near
 
 
-async def test_among_many_that_are_as_near_those_of_the_window_are_asked_for() -> None:
-    store = Counted()
-    index = Asked(store)
-    shop = shop_of(store, index)
+async def test_among_many_near_memories_those_of_the_window_are_searched_for() -> None:
+    store = CountingStore()
+    index = RecordingIndex(store)
+    shop = world_of(store, index)
     old = [a_memory(f"{ROME} {'!' * number}", created_at=START, updated_at=START) for number in range(1, 12)]
     await shop.store.commit(a_commit(*old))
     await _embed(shop, old)
@@ -96,35 +96,33 @@ async def test_among_many_that_are_as_near_those_of_the_window_are_asked_for() -
     index.filters.clear()
     done = await shop.remember(Draft(text=f"{ROME} ...", dry_run=True))
     assert [filter_.since is not None for filter_ in index.filters].count(True) == 1
-    assert recent.id in (done.merged_into, *(one.id for one in done.similar))
-    assert not {one.id for one in old} & {done.merged_into, *(one.id for one in done.similar)}
+    assert recent.id in (done.merged_into, *(similar.id for similar in done.similar))
+    assert not {memory.id for memory in old} & {done.merged_into, *(similar.id for similar in done.similar)}
 
 
-async def test_an_index_that_cannot_be_asked_is_told_by_each_in_its_own_way() -> None:
-    store = Counted()
-    index = Asked(store, error=IndexUnavailable("it is in pieces"))
-    shop = shop_of(store, index)
+async def test_gate_and_detection_each_handle_a_broken_index() -> None:
+    store = CountingStore()
+    index = RecordingIndex(store, error=IndexUnavailable("it is in pieces"))
+    shop = world_of(store, index)
     first = await shop.remember(ROME)
     done = await shop.remember(PARIS)
     # Words decide.
     assert [conflict.other.id for conflict in done.conflicts] == [first.id]
-    assert any("could not be looked for" in one.why for one in done.trace)
+    assert any("could not be searched for" in decision.why for decision in done.trace)
 
 
-async def test_what_does_not_exist_is_asked_for_once_and_what_is_narrower_each_time() -> None:
-    store = Counted()
-    index = Asked(store)
-    read_cache = ReadCache(store=store, index=index)
+async def test_a_missing_record_is_read_once_and_a_filtered_search_is_made_each_time() -> None:
+    store = CountingStore()
+    index = RecordingIndex(store)
+    cache = ReadCache(store=store, index=index)
     for _ in range(2):
-        assert await read_cache.get(SPACE, ["gone"]) == {}
-        assert await read_cache.stored_passages(SPACE, [7, 7]) == []
+        assert await cache.get(SPACE, ["gone"]) == {}
+        assert await cache.stored_passages(SPACE, [7, 7]) == []
         vector = (await FakeEmbedder().embed([ROME]))[0]
-        assert await read_cache.search(SPACE, vector, Filter(kind="note"), limit=3) == []
-        assert await read_cache.search(SPACE, vector, Filter(), limit=3) == []
+        assert await cache.search(SPACE, vector, Filter(kind="note"), limit=3) == []
+        assert await cache.search(SPACE, vector, Filter(), limit=3) == []
     assert (store.memories["gone"], store.passages[7]) == (1, 2)
     assert len(index.filters) == 3
-    assert await read_cache.stored_passages(SPACE, [7], around=1) == []
-    assert store.passages[7] == 3
 
 
 async def _embed(shop: Workshop, memories: Sequence[Memory]) -> None:

@@ -1,0 +1,131 @@
+"""The bundles that the write path passes from stage to stage, and the writes that are under way."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from scrubjay.detection.neighbours import EmbeddedMemory
+from scrubjay.detection.report import ConflictReport
+from scrubjay.model.change import Origin
+from scrubjay.model.draft import Draft, Limits
+from scrubjay.model.job import Job
+from scrubjay.model.memory import Memory
+from scrubjay.model.passage import Passage, Vector
+from scrubjay.model.results import Remembered
+from scrubjay.model.rules import Rules
+from scrubjay.ports import Embedded, Embedder, PassageSearcher, RecordStore
+from scrubjay.writing.results import RememberRequest
+
+__all__ = ["InFlightWrites", "PreparedWrite", "Sliced", "WriteContext", "WriteIndex", "WriteOutcome"]
+
+# A memory with its passages.
+Sliced = tuple[Memory, tuple[Passage, ...]]
+
+# A writer that waits compares again afterwards, so that a needless wait costs a moment and nothing else.
+_NEAR = 0.85
+
+
+class WriteIndex(PassageSearcher, Protocol):
+    """The vector index, as far as the write path uses it."""
+
+    async def after_commit(self) -> None:
+        """Take in the latest commit."""
+        ...
+
+
+@dataclass(eq=False, slots=True)
+class _Write:
+    vector: Vector | None
+    session: str
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def may_match(self, vector: Vector | None, session: str) -> bool:
+        if session and session == self.session:
+            return True
+        return self.vector is not None and vector is not None and float(np.dot(self.vector, vector)) >= _NEAR
+
+
+class InFlightWrites:
+    """The writes of this process between comparison and commit.
+
+    Of two that say the same at the same moment, the second waits until the first is stored.
+    """
+
+    def __init__(self) -> None:
+        self._by_space: dict[str, list[_Write]] = {}
+
+    @asynccontextmanager
+    async def register(self, space: str, *, vector: Vector | None, session: str = "") -> AsyncGenerator[None]:
+        """Wait for the writes that may say the same, then let later ones wait for this one."""
+        in_flight = self._by_space.setdefault(space, [])
+        while (earlier := next((write for write in in_flight if write.may_match(vector, session)), None)) is not None:
+            await earlier.done.wait()
+            in_flight = self._by_space.setdefault(space, [])
+        write = _Write(vector, session)
+        in_flight.append(write)
+        try:
+            yield
+        finally:
+            write.done.set()
+            in_flight.remove(write)
+            if not in_flight and self._by_space.get(space) is in_flight:
+                del self._by_space[space]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteContext:
+    """The dependencies of the write path. `has_llm`: a language model can improve memories later.
+
+    `defers`: a job runner is at work, so that no caller waits for the vectors of a long text's end.
+    """
+
+    store: RecordStore
+    embedder: Embedder
+    limits: Limits
+    index: WriteIndex
+    rules: Rules = field(default_factory=Rules)
+    in_flight: InFlightWrites = field(default_factory=InFlightWrites)
+    has_llm: bool = False
+    defers: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedWrite:
+    """A draft that is ready to be stored: its records with their passages, and the vectors of the first."""
+
+    draft: Draft
+    space: str
+    rules: Rules
+    origin: Origin
+    request: RememberRequest
+    sliced: tuple[Sliced, ...]
+    # The first record with all its vectors, also those that the space had; `embedded` are the new ones.
+    first: EmbeddedMemory
+    embedded: Embedded | None
+    # The records that lack some of their vectors.
+    unfinished: tuple[str, ...] = ()
+    conflicts: ConflictReport = field(default_factory=ConflictReport)
+
+    @property
+    def vector(self) -> Vector | None:
+        """The vector of the first passage, which stands for the whole text."""
+        passages = self.first.passages
+        return self.first.vectors.get(passages[0].hash) if passages else None
+
+    @property
+    def waits_for_llm(self) -> bool:
+        """Whether the caller waits for the jobs."""
+        return self.draft.wait_for_llm or self.rules.llm == "wait"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOutcome:
+    """The answer to a write, and the jobs that it leaves; `waits`: the caller waits for them."""
+
+    answer: Remembered
+    jobs: tuple[Job, ...] = ()
+    waits: bool = False
