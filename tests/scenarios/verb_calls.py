@@ -103,7 +103,7 @@ def _arguments(verb: str, given: Given) -> _Arguments:
         "edit_note": {
             "id": given.ref, "edit": {"title": f"Title of {words[4]}", "tags": [words[5]], "category": words[6]},
         },
-        "search_notes": {"asked": {"query": given.label if given.every(2) else "the jay hid", "limit": 3}},
+        "search_notes": {"request": {"query": given.label if given.every(2) else "the jay hid", "limit": 3}},
         "link_notes": {"source_id": given.ref, "target_id": given.other, "link_text": words[4]},
         "unlink_notes": {"source_id": given.ref, "target_id": given.other},
         # What changes with every second is asked for by the day.

@@ -1,1 +1,1 @@
-"""Memories as a folder of Markdown that any editor can open, kept in step with the store both ways."""
+"""Memories as a folder of Markdown files that any editor can open, kept in sync with the store in both directions."""

@@ -1,4 +1,4 @@
-"""What the verbs of notes are asked."""
+"""The requests of the note verbs."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ __all__ = ["NoteDraft", "NoteEdit", "NoteSearch", "NotesSelection"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteDraft:
-    """A note on its way in. With a template it begins with that, and its content follows.
+    """A new note. With a template, it begins with that, and its content follows.
 
-    Without a source it is the caller who says it.
+    Without a source, the caller is the source.
     """
 
     title: str
@@ -26,7 +26,7 @@ class NoteDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteEdit:
-    """Changes to one note; what is None stays as it is."""
+    """Changes to one note; fields that are None stay the same."""
 
     title: str | None = None
     content: str | None = None
@@ -39,7 +39,7 @@ class NoteEdit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteSearch:
-    """Words, `"a phrase"`, `begin*`, in a category and with all of some tags; with `semantic` what means it, too."""
+    """Words, `"a phrase"` or `begin*`, in a category and with all of the tags; `semantic` also searches by meaning."""
 
     query: str
     limit: int = 10
@@ -50,7 +50,7 @@ class NoteSearch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotesSelection:
-    """Which notes: those that are named, else all of a category and with all of some tags."""
+    """A selection of notes: the given ones, else all in a category and with all of the tags."""
 
     refs: tuple[str, ...] = ()
     category: str = ""

@@ -1,4 +1,4 @@
-"""What the verbs of notes answer."""
+"""The results of the note verbs."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,9 +31,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteWritten:
-    """What became of a note: `created` or `rejected`. What is like it is told, and never merged with it.
+    """The result of `write_note`: `created` or `rejected`. Similar notes are listed, and never merged with it.
 
-    `file_path` is empty where there is no folder of notes for the space.
+    `file_path` is empty if the space has no folder of notes.
     """
 
     action: str
@@ -52,7 +52,7 @@ class NoteWritten:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteRead:
-    """A note, with its content in the format that was asked for; `links` are the ids of those it is linked with."""
+    """A note, with its content in the requested format; `links` are the ids of the linked notes."""
 
     id: str
     name: str
@@ -74,7 +74,7 @@ class NoteRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteChanged:
-    """What `edit_note` did: `updated`, or `unchanged` where it said so already."""
+    """The result of `edit_note`: `updated`, or `unchanged` if nothing differs."""
 
     success: bool
     action: str
@@ -90,7 +90,7 @@ class NoteChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteReviewed:
-    """That somebody has looked through a note, and when."""
+    """The review of a note, and its time."""
 
     success: bool
     id: str
@@ -102,7 +102,7 @@ class NoteReviewed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteLinked:
-    """The ids that both ends are linked with after `link_notes` or `unlink_notes`, and the link as Markdown has it."""
+    """The links of both notes after `link_notes` or `unlink_notes`, and the link in Markdown."""
 
     success: bool
     action: str
@@ -118,9 +118,9 @@ class NoteLinked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteHit:
-    """A note that was found; in the snippet what was looked for stands between `**`.
+    """A note that matches; in the snippet, `**` encloses the matches.
 
-    `matched` tells where: `title`, `content`, `tags`, `category`, `observations`, `attachment` or `meaning`.
+    `matched` lists where: `title`, `content`, `tags`, `category`, `observations`, `attachment` or `meaning`.
     """
 
     id: str
@@ -136,7 +136,7 @@ class NoteHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotesFound:
-    """The notes that were found, the best first; `more` where there are others. `degraded` says what was not used."""
+    """The matching notes, the best first; `more`: there are others. `degraded` lists the parts that were not used."""
 
     results: tuple[NoteHit, ...]
     more: bool = False
@@ -145,7 +145,7 @@ class NotesFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrentDate:
-    """Now, in the format that was asked for, and in which time zone that is."""
+    """The current date and time in the requested format, and its time zone."""
 
     date: str
     format: str
@@ -158,7 +158,7 @@ class CurrentDate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueNote:
-    """A note that nobody has looked through for a while."""
+    """A note that is due for review."""
 
     id: str
     title: str
@@ -170,14 +170,14 @@ class DueNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueNotes:
-    """The notes that are due for review, those first that were reviewed longest ago."""
+    """The notes that are due for review, the one reviewed longest ago first."""
 
     notes: tuple[DueNote, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlink:
-    """A note that links to another, with what words, and where in its text."""
+    """A note that links to another, the text of the link, and its place in the note."""
 
     id: str
     title: str
@@ -188,7 +188,7 @@ class Backlink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlinks:
-    """Who links to a note."""
+    """The notes that link to a note."""
 
     id: str
     title: str
@@ -197,7 +197,7 @@ class Backlinks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenLink:
-    """A link to a note that does not exist, where it stands, and which note may be meant."""
+    """A link to a note that does not exist, the note that contains it, and suggestions."""
 
     id: str
     title: str
@@ -209,14 +209,14 @@ class BrokenLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenLinks:
-    """The links that lead nowhere."""
+    """The links to notes that do not exist."""
 
     links: tuple[BrokenLink, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Category:
-    """A category, the notes that are in it itself, and all with those of the categories below it."""
+    """A category, the number of notes in it alone, and the total with its subcategories."""
 
     path: str
     name: str
@@ -226,14 +226,14 @@ class Category:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Categories:
-    """The categories of notes, each before those below it."""
+    """The categories of notes, each before its subcategories."""
 
     categories: tuple[Category, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A form that a new note can begin with; `built_in` where no file is it."""
+    """A template for new notes; `built_in`: it is not a file."""
 
     name: str
     built_in: bool = False
@@ -241,7 +241,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Templates:
-    """The forms that a new note can begin with."""
+    """The templates for new notes."""
 
     templates: tuple[Template, ...]
     folder: str = ""
@@ -249,7 +249,7 @@ class Templates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotesSynced:
-    """What was found and done when store and folder were compared; `problems` say what was left as it is, and why."""
+    """The result of a comparison of store and folder; `problems` lists the files that were left alone, and why."""
 
     folder: str
     checked: int = 0

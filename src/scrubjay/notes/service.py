@@ -1,10 +1,16 @@
-"""The verbs of notes: each is done in the store, and its files are in step before it answers."""
+"""The note verbs: each changes the store, and its files are in sync before it returns."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+import base64
+import binascii
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
+from scrubjay.engine import Engine
+from scrubjay.errors import Ambiguous, InvalidInput, NotFound, ScrubjayError
 from scrubjay.model.checks import require_integer, require_text, require_texts
 from scrubjay.model.draft import Caller, Draft, Edit
 from scrubjay.model.media import ATTACHMENT
@@ -12,184 +18,209 @@ from scrubjay.model.memory import MAIN, Json, Memory, Source, State
 from scrubjay.model.relation import LINK
 from scrubjay.model.results import Check, DoctorReport, Related, Similar, Status
 from scrubjay.notes import results
-from scrubjay.notes.context import no_note, told_as_notes
-from scrubjay.notes.dates import current_date
+from scrubjay.notes.attachments.results import Attached, Attachment, NoteAttachments, Orphans
+from scrubjay.notes.export.results import NotesExported, Sheaf, require_format
+from scrubjay.notes.import_.results import NotesImported
 from scrubjay.notes.markdown import templates
-from scrubjay.notes.markdown.naming import file_name, link_target
+from scrubjay.notes.markdown.naming import SUFFIX, file_name, id_in, link_target
 from scrubjay.notes.markdown.note import Link, Note
 from scrubjay.notes.markdown.sections import link_syntax
-from scrubjay.notes.queries import categories, links, reviews, search
-from scrubjay.notes.render import FORMATS, note_read, tidy_category
-from scrubjay.notes.requests import NoteDraft, NoteEdit, NoteSearch
-from scrubjay.notes.service_io import Carrying
-from scrubjay.notes.sync.mapping import EXTRA
+from scrubjay.notes.queries import search
+from scrubjay.notes.queries.links import find_backlinks, find_broken_links, ids_by_alias
+from scrubjay.notes.render import NOTE_FORMATS, normalize_category, render_date, render_note
+from scrubjay.notes.requests import NoteDraft, NoteEdit, NoteSearch, NotesSelection
+from scrubjay.notes.sync.mapping import FRONTMATTER_KEY
+from scrubjay.notes.vault_provider import VaultProvider
 from scrubjay.ports import Progress
 from scrubjay.text.slug import slug
 from scrubjay.writing.validate import text
 
+if TYPE_CHECKING:
+    from scrubjay.notes.attachments.service import Attachments
+    from scrubjay.notes.export.exporter import Exporter
+    from scrubjay.notes.vault import Vault
+
 __all__ = ["Notes"]
 
-_NAMED = 5
-# So many names that look like half a title are weighed before one is taken for the only one.
-_LOOKED_AT = 50
-_FEWEST_WORDS = 2
+_SEARCH_HINT = "Find it with search_mem, `scrubjay notes search` or `GET /api/v1/notes/search`"
+_EMPTY_HINT = "Give it some content; to remove it, delete its file, or `scrubjay forget` it"
+_ATTACHMENTS_HINT = "List those of a note: `GET /api/v1/notes/{id}/attachments`, or `scrubjay notes attachments`"
+_MAX_LISTED = 5
+# The number of similar names to compare before a part of a title counts as unique.
+_MAX_NAMES = 50
+_MIN_WORDS = 2
 
 
-class Notes(Carrying):
-    """Memories as notes. Without a cabinet, and in other spaces than its own, there are no files."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notes:
+    """Memories as notes. Without `vaults`, and in other spaces than theirs, notes have no files."""
 
-    __slots__ = ()
+    engine: Engine
+    vaults: VaultProvider | None = None
+
+    # ---- write and read ----
 
     async def write_note(self, draft: NoteDraft, *, who: Caller) -> results.NoteWritten:
-        """Write a new note; what is like it is told, and never merged with it."""
-        title = _titled(draft.title)
-        form = await self._begun(draft, space=who.space)
-        given = Draft(
-            text=form.content, title=title, tags=(*require_texts(draft.tags, field="tags"), *form.tags),
-            category=tidy_category(draft.category) or tidy_category(form.category), project=draft.project,
-            kind=form.kind, pinned=form.pinned, intent="new", fixed=True,
-            source=draft.source or Source(agent=who.agent), idempotency_key=draft.idempotency_key,
-            metadata={EXTRA: form.extra} if form.extra else {},
+        """Write a new note; similar notes are listed, and never merged with it."""
+        title = _require_title(draft.title)
+        note = await self._fill_template(draft, space=who.space)
+        written = await self.engine.remember(
+            Draft(
+                text=note.content, title=title, tags=(*require_texts(draft.tags, field="tags"), *note.tags),
+                category=normalize_category(draft.category) or normalize_category(note.category),
+                project=draft.project, kind=note.kind, pinned=note.pinned, intent="new", fixed=True,
+                source=draft.source or Source(agent=who.agent), idempotency_key=draft.idempotency_key,
+                metadata={FRONTMATTER_KEY: note.extra} if note.extra else {},
+            ),
+            who=who,
         )  # fmt: skip
-        done = await self.engine.remember(given, who=who)
-        known = await self.engine.store.get(who.space, [done.id]) if done.id else {}
-        memory = known.get(done.id)
-        # What waits for a person's yes is no note yet.
-        is_kept = memory is not None and memory.state is State.LIVE
-        paths, problems = await self._filed([done.id] if is_kept else [], space=who.space)
+        memory = (await self.engine.store.get(who.space, [written.id])).get(written.id) if written.id else None
+        # A memory that waits for approval is not a note yet.
+        is_live = memory is not None and memory.state is State.LIVE
+        paths, warnings = await self._sync_files([written.id] if is_live else [], space=who.space)
         return results.NoteWritten(
-            action=done.action, id=done.id, name=done.name, title=memory.title if memory else title.strip(),
-            file_path=paths.get(done.id, ""), created_at=memory.created_at if memory else None, version=done.version,
-            category=memory.category if memory else "", tags=done.tags, conflicts=done.conflicts,
-            similar=await self._alike(memory, done.similar) if memory else (),
-            warnings=(*done.warnings, *problems),
+            action=written.action, id=written.id, name=written.name, title=memory.title if memory else title.strip(),
+            file_path=paths.get(written.id, ""), created_at=memory.created_at if memory else None,
+            version=written.version, category=memory.category if memory else "", tags=written.tags,
+            conflicts=written.conflicts, warnings=(*written.warnings, *warnings),
+            similar=await self._add_identical(memory, written.similar) if memory else (),
         )  # fmt: skip
 
     async def read_note(self, identifier: str, *, who: Caller, format: str = "markdown") -> results.NoteRead:
-        """A note by id, title, name, file name or half of a title, with its content in a format."""
-        if format not in FORMATS:
-            raise InvalidInput(f"format must be one of {', '.join(FORMATS)}, not {str(format)[:60]!r}", field="format")
+        """Return a note by id, title, name, file name or half of a title, with its content in a format."""
+        if format not in NOTE_FORMATS:
+            formats = ", ".join(NOTE_FORMATS)
+            raise InvalidInput(f"format must be one of {formats}, not {str(format)[:60]!r}", field="format")
         if not require_text(identifier, field="identifier").strip():
-            raise InvalidInput("say which note", hint="Give its id or its title", field="identifier")
-        found = await self.engine.read((await self._ref(identifier, who=who),), who=who, format="json")
-        if not found.memories and (name := await self._with_words(identifier, who=who)):
-            found = await self.engine.read((name,), who=who, format="json")
-        if not found.memories:
-            raise no_note(identifier, found.missing[0].suggestions)
-        memory = found.memories[0]
+            raise InvalidInput("the identifier is empty", hint="Give the id or the title of a note", field="identifier")
+        answer = await self.engine.read((await self._resolve(identifier, who=who),), who=who, format="json")
+        if not answer.memories and (name := await self._find_by_words(identifier, who=who)):
+            answer = await self.engine.read((name,), who=who, format="json")
+        if not answer.memories:
+            raise _not_found(identifier, answer.missing[0].suggestions)
+        memory = answer.memories[0]
+        own_id = memory.trunk or memory.id
         ends = [
-            other
-            for relation in found.relations
-            if relation.type == LINK and (other := _other(relation.source, relation.target, memory))
+            relation.target if relation.source == own_id else relation.source
+            for relation in answer.relations
+            if relation.type == LINK and own_id in (relation.source, relation.target)
         ]
-        links = await self._live(dict.fromkeys(ends), space=memory.space)
+        links = await self._filter_live(dict.fromkeys(ends), space=memory.space)
         path = (await self._paths([memory.id], space=memory.space)).get(memory.id, "")
         return await asyncio.to_thread(
-            note_read, memory, links=links, path=path, format=format, now=self.engine.clock.now()
+            render_note, memory, links=links, path=path, format=format, now=self.engine.clock.now()
         )
 
     async def edit_note(self, id: str, edit: NoteEdit, *, who: Caller) -> results.NoteChanged:
-        """Change a note; what is not given stays as it is, and the state before stays a version."""
-        given = Edit(
-            fields=self._changed(edit), expected_version=edit.expected_version, message=edit.message,
+        """Change a note; fields without a value stay the same, and the state before stays a version."""
+        memory_edit = Edit(
+            fields=self._changed_fields(edit), expected_version=edit.expected_version, message=edit.message,
             idempotency_key=edit.idempotency_key,
         )  # fmt: skip
-        with told_as_notes():
-            done = await self.engine.revise(await self._ref(id, who=who), given, who=who)
-        memory = await self._standing(done.id, branch=done.branch, who=who)
-        paths, problems = await self._filed([done.id], space=who.space)
+        with _errors_about():
+            written = await self.engine.revise(await self._resolve(id, who=who), memory_edit, who=who)
+        memory = await self._load(written.id, branch=written.branch, who=who)
+        paths, warnings = await self._sync_files([written.id], space=who.space)
         return results.NoteChanged(
-            success=True, action=done.action, id=done.id, name=done.name, title=memory.label,
-            updated_at=memory.updated_at, file_path=paths.get(done.id, ""), version=done.version,
-            conflicts=done.conflicts, warnings=(*done.warnings, *problems),
+            success=True, action=written.action, id=written.id, name=written.name, title=memory.label,
+            updated_at=memory.updated_at, file_path=paths.get(written.id, ""), version=written.version,
+            conflicts=written.conflicts, warnings=(*written.warnings, *warnings),
         )  # fmt: skip
 
-    async def search_notes(self, asked: NoteSearch, *, who: Caller) -> results.NotesFound:
-        """Notes by their words; with `semantic` by their meaning too."""
-        tidy = replace(asked, category=tidy_category(asked.category))
-        found = await search.search(tidy, engine=self.engine, who=who)
-        paths = await self._paths([result.id for result in found.results], space=who.space)
-        return replace(
-            found, results=tuple(replace(result, file_path=paths.get(result.id, "")) for result in found.results)
-        )
+    async def search_notes(self, request: NoteSearch, *, who: Caller) -> results.NotesFound:
+        """Find notes by words; with `semantic`, by meaning too."""
+        request = replace(request, category=normalize_category(request.category))
+        answer = await search.find_notes(request, engine=self.engine, who=who)
+        paths = await self._paths([hit.id for hit in answer.results], space=who.space)
+        return replace(answer, results=tuple(replace(hit, file_path=paths.get(hit.id, "")) for hit in answer.results))
+
+    async def current_date(self, *, format: str = "iso", timezone: str = "") -> results.CurrentDate:
+        """Return the current date and time."""
+        return render_date(self.engine.clock.now(), format=format, timezone=timezone)
+
+    # ---- links ----
 
     async def link_notes(
         self, source_id: str, target_id: str, *, who: Caller, link_text: str = ""
     ) -> results.NoteLinked:
-        """Link two notes with each other; the text is what the link shows, unless that is the other's title."""
-        source, target = await self._ref(source_id, who=who), await self._ref(target_id, who=who)
-        with told_as_notes():
-            done = await self.engine.relate(source, target, who=who, text=link_text)
-        paths, problems = await self._filed([done.source, done.target], space=who.space)
-        shown = " ".join(link_text.split()) or done.target_name
-        link = Link(target=await self._stem(done.target, paths, space=who.space), text=shown)
-        return replace(await self._linked(done, who=who), markdown_link=link_syntax(link), warnings=problems)
+        """Link two notes with each other; `link_text` replaces the other note's title as the text of the link."""
+        source, target = await self._resolve(source_id, who=who), await self._resolve(target_id, who=who)
+        with _errors_about():
+            related = await self.engine.relate(source, target, who=who, text=link_text)
+        paths, warnings = await self._sync_files([related.source, related.target], space=who.space)
+        link = Link(
+            target=await self._link_target(related.target, paths, space=who.space),
+            text=" ".join(link_text.split()) or related.target_name,
+        )
+        return replace(await self._note_linked(related, who=who), markdown_link=link_syntax(link), warnings=warnings)
 
     async def unlink_notes(self, source_id: str, target_id: str, *, who: Caller) -> results.NoteLinked:
-        """Take the link between two notes away, from both ends."""
-        source, target = await self._ref(source_id, who=who), await self._ref(target_id, who=who)
-        with told_as_notes():
-            done = await self.engine.unrelate(source, target, who=who)
-        _, problems = await self._filed([done.source, done.target], space=who.space)
-        return replace(await self._linked(done, who=who), warnings=problems)
+        """Remove the link between two notes, from both ends."""
+        source, target = await self._resolve(source_id, who=who), await self._resolve(target_id, who=who)
+        with _errors_about():
+            related = await self.engine.unrelate(source, target, who=who)
+        _, warnings = await self._sync_files([related.source, related.target], space=who.space)
+        return replace(await self._note_linked(related, who=who), warnings=warnings)
 
-    async def current_date(self, *, format: str = "iso", timezone: str = "") -> results.CurrentDate:
-        """The date and time of now."""
-        return current_date(self.engine.clock.now(), format=format, timezone=timezone)
+    async def backlinks(self, id: str, *, who: Caller) -> results.Backlinks:
+        """Return the notes that link to a note."""
+        ref = await self._resolve(id, who=who)
+        handles = await self.engine.store.find(who.space, ref)
+        paths = await self._paths([handle.id for handle in handles], space=who.space)
+        targets = [link_target(path) for path in paths.values()]
+        names = [*targets, *(target.rpartition("/")[2] for target in targets)]
+        with _errors_about():
+            answer = await find_backlinks(ref, engine=self.engine, space=who.space, names=names)
+        paths = await self._paths([backlink.id for backlink in answer.backlinks], space=who.space)
+        backlinks = (replace(backlink, file_path=paths.get(backlink.id, "")) for backlink in answer.backlinks)
+        return replace(answer, backlinks=tuple(backlinks))
+
+    async def broken_links(self, *, who: Caller, limit: int = 100) -> results.BrokenLinks:
+        """Return the links to notes that do not exist, with suggestions."""
+        vault = await self._vault(who.space)
+        answer = await find_broken_links(
+            engine=self.engine, space=who.space, missing_links=await vault.missing_links() if vault else (),
+            file_names=await vault.link_names() if vault else (),
+            limit=require_integer(limit, field="limit", most=self.engine.limits.results),
+        )  # fmt: skip
+        paths = await self._paths([link.id for link in answer.links], space=who.space)
+        links = (replace(link, file_path=paths.get(link.id, "")) for link in answer.links)
+        return results.BrokenLinks(links=tuple(links))
+
+    # ---- reviews, categories, templates ----
 
     async def review_note(self, id: str, *, who: Caller) -> results.NoteReviewed:
-        """Note that somebody has looked through a note."""
-        with told_as_notes():
-            done = await reviews.review(await self._ref(id, who=who), engine=self.engine, who=who)
-        memory = await self._standing(done.id, branch=done.branch, who=who)
-        paths, _ = await self._filed([done.id], space=who.space)
+        """Record a review of a note."""
+        with _errors_about():
+            written = await search.mark_reviewed(await self._resolve(id, who=who), engine=self.engine, who=who)
+        memory = await self._load(written.id, branch=written.branch, who=who)
+        paths, _ = await self._sync_files([written.id], space=who.space)
         return results.NoteReviewed(
-            success=True, id=done.id, title=memory.label, last_reviewed=memory.last_reviewed or memory.updated_at,
-            file_path=paths.get(done.id, ""), version=done.version,
+            success=True, id=written.id, title=memory.label, last_reviewed=memory.last_reviewed or memory.updated_at,
+            file_path=paths.get(written.id, ""), version=written.version,
         )  # fmt: skip
 
     async def due_notes(self, *, who: Caller, days: int = 90, limit: int = 20, category: str = "") -> results.DueNotes:
-        """The notes that nobody has looked through for so many days."""
-        found = await reviews.due(
+        """Return the notes without a review for a number of days."""
+        answer = await search.find_due_notes(
             engine=self.engine, space=who.space, days=require_integer(days, field="days", least=0, most=36_500),
             limit=require_integer(limit, field="limit", most=self.engine.limits.results),
-            category=tidy_category(category),
+            category=normalize_category(category),
         )  # fmt: skip
-        paths = await self._paths([note.id for note in found.notes], space=who.space)
-        return results.DueNotes(notes=tuple(replace(note, file_path=paths.get(note.id, "")) for note in found.notes))
-
-    async def backlinks(self, id: str, *, who: Caller) -> results.Backlinks:
-        """The notes that link to one."""
-        ref = await self._ref(id, who=who)
-        known = await self.engine.store.find(who.space, ref)
-        own = [link_target(path) for path in (await self._paths([one.id for one in known], space=who.space)).values()]
-        names = [*own, *(one.rpartition("/")[2] for one in own)]
-        with told_as_notes():
-            found = await links.backlinks(ref, engine=self.engine, space=who.space, names=names)
-        paths = await self._paths([backlink.id for backlink in found.backlinks], space=who.space)
-        return replace(
-            found,
-            backlinks=tuple(replace(backlink, file_path=paths.get(backlink.id, "")) for backlink in found.backlinks),
-        )
-
-    async def broken_links(self, *, who: Caller, limit: int = 100) -> results.BrokenLinks:
-        """The links that lead to no note, and which may be meant."""
-        vault = await self._vault(who.space)
-        found = await links.broken_links(
-            engine=self.engine, space=who.space, wanted=await vault.wanted() if vault else (),
-            known=await vault.names() if vault else (),
-            limit=require_integer(limit, field="limit", most=self.engine.limits.results),
-        )  # fmt: skip
-        paths = await self._paths([link.id for link in found.links], space=who.space)
-        return results.BrokenLinks(links=tuple(replace(link, file_path=paths.get(link.id, "")) for link in found.links))
+        paths = await self._paths([note.id for note in answer.notes], space=who.space)
+        return results.DueNotes(notes=tuple(replace(note, file_path=paths.get(note.id, "")) for note in answer.notes))
 
     async def note_categories(self, *, who: Caller) -> results.Categories:
-        """The categories of notes and how many are in each, alone and with those below it."""
-        tree = await categories.category_tree(engine=self.engine, space=who.space)
-        return results.Categories(categories=tuple(_flat(tree)))
+        """Return the categories of notes with the numbers of notes in each, alone and with subcategories."""
+        tree = await search.category_tree(engine=self.engine, space=who.space)
+        nodes = (node for root in tree for node in root.flatten())
+        categories = (
+            results.Category(path=node.path, name=node.name, notes=node.notes, total=node.total) for node in nodes
+        )
+        return results.Categories(categories=tuple(categories))
 
     async def note_templates(self, *, who: Caller) -> results.Templates:
-        """The forms that a new note can begin with."""
+        """Return the templates for new notes."""
         folder = self._folder(who.space)
         names = await asyncio.to_thread(templates.template_names, folder) if folder else tuple(templates.BUILT_IN)
         return results.Templates(
@@ -197,174 +228,391 @@ class Notes(Carrying):
             folder=str(folder / templates.FOLDER) if folder else "",
         )
 
+    # ---- attachments: they need the folder of the space's notes ----
+
+    async def attach_file(
+        self, note: str, name: str, data: str | bytes, *, who: Caller, caption: str = ""
+    ) -> Attached:  # fmt: skip
+        """Attach the caller's data to a note: bytes, or their base64 text."""
+        if not require_text(name, field="name").strip():
+            raise InvalidInput("a file needs a name", hint="Give a name, such as picture.png", field="name")
+        content = data if isinstance(data, bytes) else _decode_base64(data)
+        attachments = await self._attachments(who)
+        ref = await self._resolve(note, who=who)
+        with _errors_about():
+            attached = await attachments.attach(ref, data=content, name=name, caption=caption, who=who)
+        return await self._sync_attached(attached)
+
+    async def attach_path(self, note: str, path: str, *, who: Caller, caption: str = "", name: str = "") -> Attached:
+        """Attach a file of this machine to a note; only its owner may do this, since it may be any file."""
+        attachments = await self._attachments(who)
+        ref = await self._resolve(note, who=who)
+        with _errors_about():
+            attached = await attachments.attach(ref, path=Path(path), name=name, caption=caption, who=who)
+        return await self._sync_attached(attached)
+
+    async def note_attachments(self, note: str, *, who: Caller) -> NoteAttachments:
+        """Return the files that a note embeds."""
+        attachments = await self._attachments(who, make=False)
+        ref = await self._resolve(note, who=who)
+        with _errors_about():
+            memory_id = await attachments.note(ref)
+        return NoteAttachments(note=memory_id, attachments=await attachments.attachments_of(memory_id, who=who))
+
+    async def orphaned_files(self, *, who: Caller) -> Orphans:
+        """Return attachments that no note embeds or whose file is missing, and files that no attachment records."""
+        attachments = await self._attachments(who, make=False)
+        assert self.vaults is not None
+        # Before the first note, there is no folder yet, and no file in it.
+        is_empty = await self.vaults.vault() is None and not self.vaults.problem
+        return Orphans(orphans=()) if is_empty else await attachments.orphans()
+
+    @asynccontextmanager
+    async def attachment_content(
+        self, ref: str, *, who: Caller
+    ) -> AsyncGenerator[tuple[Attachment, AsyncIterator[bytes]]]:
+        """Open an attachment, and yield it with an iterator over its bytes."""
+        attachments = await self._attachments(who, make=False)
+        async with AsyncExitStack() as stack:
+            with _errors_about("attachment", hint=_ATTACHMENTS_HINT):
+                content = await stack.enter_async_context(attachments.content(ref, who=who))
+            yield content
+
+    # ---- export and import ----
+
+    async def export_notes(
+        self,
+        target: str,
+        selection: NotesSelection,
+        *,
+        who: Caller,
+        format: str = "md",
+        progress: Progress | None = None,
+    ) -> NotesExported:
+        """Write notes to a file or folder of this machine; only its owner may do this, since it may be any place."""
+        require_format(format)
+        if selection.refs and (selection.category or selection.tags):
+            raise InvalidInput("name notes, or a category and tags", hint="Leave one of them out", field="category")
+        refs = tuple([await self._resolve(ref, who=who) for ref in selection.refs])
+        selection = replace(selection, refs=refs, category=normalize_category(selection.category))
+        exporter = await self._exporter(who)
+        return await exporter.export(selection, format=format, target=Path(target), progress=progress)
+
+    async def export_note(self, ref: str, *, who: Caller, format: str = "md") -> Sheaf:
+        """Return one note as a file to download."""
+        require_format(format)
+        return await (await self._exporter(who)).sheaf(await self._resolve(ref, who=who), format=format)
+
+    async def import_notes(
+        self, folder: str, *, who: Caller, category: str = "", dry_run: bool = False, progress: Progress | None = None
+    ) -> NotesImported:
+        """Import a folder of Markdown, such as an Obsidian vault; the folder itself is never changed."""
+        from scrubjay.notes.import_.importer import Importer  # noqa: PLC0415 - few callers import
+
+        vault = await self._vault(who.space, make=not dry_run)
+        importer = Importer(
+            self.engine, who=who, vault=vault, largest=self.vaults.largest_attachment if self.vaults else 0
+        )
+        return await importer.take(
+            Path(folder), category=normalize_category(category), dry_run=dry_run, progress=progress
+        )
+
+    # ---- sync and health ----
+
     async def sync_notes(
         self, *, who: Caller, deletions: bool = False, adopt: bool = False, progress: Progress | None = None
     ) -> results.NotesSynced:
-        """Bring the store and the whole folder in step; `deletions` confirms that many files are gone.
+        """Synchronize the store with the whole folder; `deletions` confirms that many files were deleted.
 
-        `adopt`: a folder of another store's is this one's from now on.
+        `adopt`: take over the folder from another store.
         """
         if self.vaults is None or self.vaults.space != who.space:
             raise InvalidInput(
                 f"the space {who.space!r} has no folder of notes",
-                hint="Its notes are in the store alone; the folder is that of the server's own space",
+                hint="Its notes are in the store alone; only the server's own space has a folder",
                 field="space",
             )
         vault = await self.vaults.require(adopt=adopt)
-        done = await vault.sync(progress=progress, deletions=deletions)
-        # As it was named, which may be a link to where it lies.
+        synced = await vault.sync(progress=progress, deletions=deletions)
+        # Report the folder as the user has named it, which may be a link to the real one.
         return replace(
-            done, folder=str(self.vaults.folder), problems=(*self.vaults.take_news(), *done.problems)
+            synced, folder=str(self.vaults.folder), problems=(*self.vaults.take_news(), *synced.problems)
         )  # fmt: skip
 
     async def status(self, *, who: Caller) -> Status:
-        """Health and sizes, with those of the folder of notes."""
-        found = await self.engine.status(who=who)
-        return replace(found, vault=await self._state()) if self.vaults is not None else found
+        """Return health and sizes, including those of the folder of notes."""
+        status = await self.engine.status(who=who)
+        return replace(status, vault=await self._vault_status(self.vaults)) if self.vaults is not None else status
 
     async def doctor(self, *, who: Caller, deep: bool = False, repair: bool = False) -> DoctorReport:
-        """Look at everything, after repairing what can be when asked."""
-        mended = ""
+        """Check everything, and first repair it if requested."""
+        repair_error = ""
         if repair and self.vaults is not None and (vault := await self.vaults.vault()) is not None:
             try:
                 await vault.sync()
             except ScrubjayError as error:
-                mended = str(error)
-        found = await self.engine.doctor(who=who, deep=deep, repair=repair)
-        check = await self._check(mended)
-        return replace(found, checks=(*found.checks, check)) if check is not None else found
+                repair_error = str(error)
+        report = await self.engine.doctor(who=who, deep=deep, repair=repair)
+        check = await self._check_vault(self.vaults, repair_error) if self.vaults is not None else None
+        return replace(report, checks=(*report.checks, check)) if check is not None else report
 
-    async def _state(self) -> dict[str, str | int | bool]:
-        assert self.vaults is not None
-        vault = await self.vaults.vault()
+    async def _vault_status(self, vaults: VaultProvider) -> dict[str, str | int | bool]:
+        vault = await vaults.vault()
         if vault is None:
-            return {"path": str(self.vaults.folder), "problem": self.vaults.problem} if self.vaults.problem else {}
+            return {"path": str(vaults.folder), "problem": vaults.problem} if vaults.problem else {}
         return {
-            "path": str(self.vaults.folder), "space": self.vaults.space, "files": await vault.count(),
-            "problems": len(await vault.problems()), "follows": vault.follows,
+            "path": str(vaults.folder), "space": vaults.space, "files": await vault.count_files(),
+            "problems": len(await vault.problems()), "follows": vault.is_active,
         }  # fmt: skip
 
-    async def _check(self, mended: str) -> Check | None:
-        """How the folder of notes is; None where there is none."""
-        if self.vaults is None:
-            return None
-        vault = await self.vaults.vault()
+    async def _check_vault(self, vaults: VaultProvider, repair_error: str) -> Check | None:
+        """Check the folder of notes; return None if there is none."""
+        vault = await vaults.vault()
         if vault is None:
-            problem = self.vaults.problem
-            return Check(name="notes", ok=False, detail=problem, fix="Do what it says") if problem else None
-        found = [*([mended] if mended else []), *(await vault.problems()), *(await vault.drift())]
-        told = "; ".join(found[:_NAMED]) + (f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+            problem = vaults.problem
+            return Check(name="notes", ok=False, detail=problem, fix="Follow its hint") if problem else None
+        problems = [*([repair_error] if repair_error else []), *(await vault.problems()), *(await vault.drift())]
+        rest = len(problems) - _MAX_LISTED
+        listed = "; ".join(problems[:_MAX_LISTED]) + (f"; and {rest} more" if rest > 0 else "")
+        count = await vault.count_files()
+        files = "1 file" if count == 1 else f"{count:,} files"
         return Check(
             name="notes",
-            ok=not found,
-            detail=told or f"{_counted(await vault.count())} in {self.vaults.folder}, in step",
-            fix="`scrubjay doctor --repair` brings them in step; correct the files that it names" if found else "",
+            ok=not problems,
+            detail=listed or f"{files} in {vaults.folder}, in sync",
+            fix="`scrubjay doctor --repair` synchronizes them; correct the files that it names" if problems else "",
         )
 
-    def _changed(self, edit: NoteEdit) -> dict[str, Json]:
-        """The fields of a memory that an edit of a note changes."""
-        fields: dict[str, Json] = {}
-        if edit.title is not None:
-            fields["title"] = _titled(edit.title)
-        if edit.content is not None:
-            fields["content"] = text(edit.content, field="content", limit=self.engine.limits.text_bytes)
-        if edit.tags is not None:
-            fields["tags"] = list(require_texts(edit.tags, field="tags"))
-        if edit.category is not None:
-            fields["category"] = tidy_category(edit.category)
-        return fields
+    # ---- references ----
 
-    async def _begun(self, draft: NoteDraft, *, space: str) -> Note:
-        """What a new note says: what is given, behind the template if one is named."""
-        said = text(draft.content, field="content", limit=self.engine.limits.text_bytes)
-        form = Note()
-        if draft.template:
-            named = await self._template(require_text(draft.template, field="template"), space=space)
-            filled = templates.filled(named, title=draft.title, now=self.engine.clock.now().astimezone())
-            form = templates.begun(filled)
-            if form.content.strip():
-                said = f"{form.content.rstrip()}\n\n{said}" if said.strip() else form.content
-        if not said.strip():
-            raise InvalidInput(
-                "a note needs content", hint="Give content, or a template to begin with", field="content"
-            )
-        # What is called so has no file of its own.
-        return replace(form, content=said, kind="" if form.kind == ATTACHMENT else form.kind)
+    async def _resolve(self, identifier: str, *, who: Caller) -> str:
+        """Return a reference that the engine finds, also for a link, a file name or an alias."""
+        ref = require_text(identifier, field="identifier").strip()
+        if ref.startswith("[[") and ref.endswith("]]"):
+            ref = ref[2:-2].partition("|")[0].partition("#")[0].strip()
+        if not ref or any([await self.engine.store.find(space, ref) for space in who.spaces]):
+            return ref
+        stem = link_target(ref).rpartition("/")[2]
+        is_plain_name = stem == ref and not id_in(ref)
+        own_id = "" if is_plain_name else id_in(stem) or await self._find_by_path(ref, space=who.space)
+        return own_id or await self._find_by_alias(ref, who=who) or stem
 
-    async def _template(self, name: str, *, space: str) -> str:
-        folder = self._folder(space)
-        if folder is not None:
-            return await asyncio.to_thread(templates.template_text, folder, name)
-        if name not in templates.BUILT_IN:
-            names = ", ".join(templates.BUILT_IN)
-            raise NotFound(f"there is no template {name[:100]!r}", hint=f"There are {names}", ref=name[:200])
-        return templates.BUILT_IN[name]
+    async def _find_by_alias(self, ref: str, *, who: Caller) -> str:
+        """Return the id of the note with an alias, from the first of the caller's spaces that has one."""
+        for space in who.spaces:
+            ids = await ids_by_alias(ref, engine=self.engine, space=space)
+            if len(ids) > 1:
+                raise Ambiguous(
+                    f"{len(ids)} notes have the alias {ref[:100]!r}", hint=f"Give the id of one: {', '.join(ids)}",
+                    ref=ref[:200], matches=ids,
+                )  # fmt: skip
+            if ids:
+                return ids[0]
+        return ""
 
-    async def _with_words(self, identifier: str, *, who: Caller) -> str:
-        """The name of the only note whose title has all of these words, if they are half of it; or nothing."""
-        words = set(slug(identifier).split("-"))
-        if len(words) < _FEWEST_WORDS:
+    async def _find_by_path(self, path: str, *, space: str) -> str:
+        """Return the id of the note whose file has a path, in the folder or absolute."""
+        vault = await self._vault(space)
+        if vault is None:
             return ""
-        names = await self.engine.store.nearest(who.space, identifier, limit=_LOOKED_AT)
-        fitting = [parts for name in names if words <= set(parts := name.split("-"))]
-        return "-".join(fitting[0]) if len(fitting) == 1 and len(words) * 2 >= len(fitting[0]) else ""
+        relative = path.removeprefix(f"{vault.root}/")
+        return await vault.find_id(relative) or await vault.find_id(f"{link_target(relative)}{SUFFIX}")
 
-    async def _alike(self, memory: Memory, known: tuple[Similar, ...]) -> tuple[Similar, ...]:
-        """What is like a new note: what was found to be, and what says the very same, which needs no vectors."""
-        seen = {memory.id, *(one.id for one in known)}
-        same = [one for one in await self.engine.store.same_content(memory.space, memory.content) if one not in seen]
-        others = await self.engine.store.get(memory.space, same[:_NAMED]) if same else {}
-        return (*known, *(Similar(id=other.id, name=other.name, similarity=1.0) for other in others.values()))
+    async def _find_by_words(self, identifier: str, *, who: Caller) -> str:
+        """Return the name of the only note whose title has all of these words, if they are at least half of it."""
+        words = set(slug(identifier).split("-"))
+        if len(words) < _MIN_WORDS:
+            return ""
+        names = await self.engine.store.nearest(who.space, identifier, limit=_MAX_NAMES)
+        matches = [parts for name in names if words <= set(parts := name.split("-"))]
+        return "-".join(matches[0]) if len(matches) == 1 and len(words) * 2 >= len(matches[0]) else ""
 
-    async def _live(self, ids: Mapping[str, object], *, space: str) -> tuple[str, ...]:
-        """Those that are not in the trash."""
-        known = await self.engine.store.get(space, list(ids)) if ids else {}
-        return tuple(one.id for one in known.values() if one.state is State.LIVE)
+    # ---- files ----
 
-    async def _standing(self, memory_id: str, *, branch: str, who: Caller) -> Memory:
-        """A memory as it is on a branch."""
-        if branch == MAIN:
-            return (await self.engine.store.get(who.space, [memory_id]))[memory_id]
-        return (await self.engine.read((memory_id,), who=who, format="json", branch=branch)).memories[0]
+    def _folder(self, space: str) -> Path | None:
+        return self.vaults.folder if self.vaults is not None and self.vaults.space == space else None
 
-    async def _linked(self, done: Related, *, who: Caller) -> results.NoteLinked:
-        ends: dict[str, list[str]] = {}
-        for end, edges in ((done.source, done.source_links), (done.target, done.target_links)):
-            others = [edge.target if edge.source == end else edge.source for edge in edges if edge.type == LINK]
-            ends[end] = list(dict.fromkeys(others))
-        both = dict.fromkeys((*ends[done.source], *ends[done.target]))
-        live = set(await self._live(both, space=who.space))
-        return results.NoteLinked(
-            success=True, action=done.action, source_id=done.source, source_title=done.source_name,
-            source_links=tuple(one for one in ends[done.source] if one in live), target_id=done.target,
-            target_title=done.target_name, target_links=tuple(one for one in ends[done.target] if one in live),
-        )  # fmt: skip
+    async def _vault(self, space: str, *, make: bool = False) -> "Vault | None":
+        if self.vaults is None or self.vaults.space != space:
+            return None
+        return await self.vaults.vault(make=make)
 
-    async def _stem(self, memory_id: str, paths: Mapping[str, str], *, space: str) -> str:
-        """What a link to a note names."""
+    async def _paths(self, ids: Sequence[str], *, space: str) -> Mapping[str, str]:
+        """Return the paths of the files of notes, by their ids."""
+        vault = await self._vault(space) if ids else None
+        if vault is None:
+            return {}
+        return {memory_id: str(path) for memory_id, path in (await vault.paths_of(ids)).items()}
+
+    async def _sync_files(self, ids: Sequence[str], *, space: str) -> tuple[Mapping[str, str], tuple[str, ...]]:
+        """Write the files of stored notes; return their paths by id, and a warning for a file that was not written."""
+        vault = await self._vault(space, make=True) if ids else None
+        if vault is None:
+            problem = self.vaults.problem if ids and self.vaults is not None and self.vaults.space == space else ""
+            return {}, (f"the note is stored, but has no file: {problem}",) if problem else ()
+        news = self.vaults.take_news() if self.vaults is not None else ()
+        try:
+            await vault.sync_notes(ids)
+        except ScrubjayError as error:
+            warning = f"the note is stored, but its file is not in sync yet: {error}"
+            return await self._paths(ids, space=space), (*news, warning)
+        paths = await self._paths(ids, space=space)
+        missing = [id_ for id_ in ids if id_ not in paths]
+        if not missing or not vault.is_active:
+            return paths, news
+        problems = [problem for problem in await vault.problems() if any(memory_id in problem for memory_id in missing)]
+        warning = f"the note is stored, but its file is not: {'; '.join(problems) or 'run `scrubjay doctor`'}"
+        return paths, (*news, warning)
+
+    async def _sync_attached(self, attached: Attached) -> Attached:
+        """Write the embed to the note's file before the result is returned."""
+        if self.vaults is not None and (vault := await self.vaults.vault()) is not None:
+            await vault.sync_notes([attached.note])
+        return attached
+
+    async def _attachments(self, who: Caller, *, make: bool = True) -> "Attachments":
+        # Only callers that attach files load the readers of documents.
+        from scrubjay.notes.attachments.service import Attachments  # noqa: PLC0415
+
+        if self.vaults is None or self.vaults.space != who.space:
+            raise InvalidInput(
+                f"the space {who.space!r} has no folder of notes to keep files in",
+                hint="Only the server's own space has a folder",
+                field="space",
+            )
+        vault = await (self.vaults.require() if make else self.vaults.vault())
+        if vault is not None and vault.attachments is not None:
+            return vault.attachments
+        return Attachments(
+            self.engine, root=self.vaults.folder, space=self.vaults.space, largest=self.vaults.largest_attachment
+        )
+
+    async def _exporter(self, who: Caller) -> "Exporter":
+        from scrubjay.notes.export.exporter import Exporter  # noqa: PLC0415 - few callers export
+
+        return Exporter(self.engine, who=who, vault=await self._vault(who.space))
+
+    async def _link_target(self, memory_id: str, paths: Mapping[str, str], *, space: str) -> str:
+        """Return the target of a link to a note."""
         if memory_id in paths and self.vaults is not None:
             return link_target(paths[memory_id].removeprefix(f"{self.vaults.folder}/"))
         memory = (await self.engine.store.get(space, [memory_id]))[memory_id]
         return link_target(file_name(category=memory.category, title=memory.label, id=memory.id))
 
+    # ---- memories ----
 
-def _counted(files: int) -> str:
-    return "1 file" if files == 1 else f"{files:,} files"
+    async def _load(self, memory_id: str, *, branch: str, who: Caller) -> Memory:
+        """Return a memory as it is on a branch."""
+        if branch == MAIN:
+            return (await self.engine.store.get(who.space, [memory_id]))[memory_id]
+        return (await self.engine.read((memory_id,), who=who, format="json", branch=branch)).memories[0]
+
+    async def _filter_live(self, ids: Iterable[str], *, space: str) -> tuple[str, ...]:
+        """Return the ids of the live memories among these."""
+        memories = await self.engine.store.get(space, list(ids)) if ids else {}
+        return tuple(memory.id for memory in memories.values() if memory.state is State.LIVE)
+
+    async def _add_identical(self, memory: Memory, similar: tuple[Similar, ...]) -> tuple[Similar, ...]:
+        """Add the notes with the same content to the similar ones; that needs no vectors."""
+        seen = {memory.id, *(other.id for other in similar)}
+        identical = [
+            id_ for id_ in await self.engine.store.same_content(memory.space, memory.content) if id_ not in seen
+        ]
+        others = await self.engine.store.get(memory.space, identical[:_MAX_LISTED]) if identical else {}
+        return (*similar, *(Similar(id=other.id, name=other.name, similarity=1.0) for other in others.values()))
+
+    async def _note_linked(self, related: Related, *, who: Caller) -> results.NoteLinked:
+        links: dict[str, list[str]] = {}
+        for end, relations in ((related.source, related.source_links), (related.target, related.target_links)):
+            others = (
+                relation.target if relation.source == end else relation.source
+                for relation in relations
+                if relation.type == LINK
+            )
+            links[end] = list(dict.fromkeys(others))
+        all_ids = dict.fromkeys((*links[related.source], *links[related.target]))
+        live = set(await self._filter_live(all_ids, space=who.space))
+        return results.NoteLinked(
+            success=True, action=related.action, source_id=related.source, source_title=related.source_name,
+            source_links=tuple(id_ for id_ in links[related.source] if id_ in live), target_id=related.target,
+            target_title=related.target_name,
+            target_links=tuple(id_ for id_ in links[related.target] if id_ in live),
+        )  # fmt: skip
+
+    def _changed_fields(self, edit: NoteEdit) -> dict[str, Json]:
+        """Return the fields of the memory that an edit of a note changes."""
+        fields: dict[str, Json] = {}
+        if edit.title is not None:
+            fields["title"] = _require_title(edit.title)
+        if edit.content is not None:
+            fields["content"] = text(edit.content, field="content", limit=self.engine.limits.text_bytes)
+        if edit.tags is not None:
+            fields["tags"] = list(require_texts(edit.tags, field="tags"))
+        if edit.category is not None:
+            fields["category"] = normalize_category(edit.category)
+        return fields
+
+    async def _fill_template(self, draft: NoteDraft, *, space: str) -> Note:
+        """Return a new note: the template, if the draft names one, followed by the content."""
+        content = text(draft.content, field="content", limit=self.engine.limits.text_bytes)
+        note = Note()
+        if draft.template:
+            template = await self._load_template(require_text(draft.template, field="template"), space=space)
+            filled = templates.filled(template, title=draft.title, now=self.engine.clock.now().astimezone())
+            note = templates.begun(filled)
+            if note.content.strip():
+                content = f"{note.content.rstrip()}\n\n{content}" if content.strip() else note.content
+        if not content.strip():
+            raise InvalidInput(
+                "a note needs content", hint="Give content, or a template to begin with", field="content"
+            )
+        # A memory of that kind has no file of its own.
+        return replace(note, content=content, kind="" if note.kind == ATTACHMENT else note.kind)
+
+    async def _load_template(self, name: str, *, space: str) -> str:
+        folder = self._folder(space)
+        if folder is not None:
+            return await asyncio.to_thread(templates.template_text, folder, name)
+        if name not in templates.BUILT_IN:
+            names = ", ".join(templates.BUILT_IN)
+            raise NotFound(f"there is no template {name[:100]!r}", hint=f"Choose one of {names}", ref=name[:200])
+        return templates.BUILT_IN[name]
 
 
-def _titled(title: str) -> str:
+@contextmanager
+def _errors_about(kind: str = "note", *, hint: str = _SEARCH_HINT) -> Generator[None]:
+    """Reword errors about memories as errors about notes, with hints that name verbs of notes."""
+    try:
+        yield
+    except NotFound as error:
+        ref, names = error.fields.get("ref"), error.fields.get("suggestions")
+        if isinstance(ref, str) and isinstance(names, tuple):
+            raise _not_found(ref, names, kind=kind, hint=hint) from error
+        raise
+    except InvalidInput as error:
+        if "`forget`" not in error.hint:
+            raise
+        raise InvalidInput(error.message.replace("memory", kind), hint=_EMPTY_HINT, **error.fields) from error
+
+
+def _not_found(
+    identifier: str, suggestions: Sequence[str], *, kind: str = "note", hint: str = _SEARCH_HINT
+) -> NotFound:  # fmt: skip
+    """Return the error for a missing note, with the most similar names."""
+    hint = f"Did you mean {' or '.join(suggestions)}?" if suggestions else hint
+    return NotFound(
+        f"no {kind} is called {identifier[:100]!r}", hint=hint, ref=identifier[:200], suggestions=tuple(suggestions)
+    )
+
+
+def _require_title(title: str) -> str:
     if not require_text(title, field="title").strip():
         raise InvalidInput("a note needs a title", field="title")
     return title
 
 
-def _flat(tree: Iterable[categories.Branch]) -> Iterator[results.Category]:
-    for one in tree:
-        yield results.Category(path=one.path, name=one.name, notes=one.notes, total=one.total)
-        yield from _flat(one.children)
-
-
-def _other(source: str, target: str, memory: Memory) -> str:
-    """The other end of an edge of a memory, or nothing if it is of another."""
-    own = memory.trunk or memory.id
-    return target if source == own else source if target == own else ""
+def _decode_base64(data: str) -> bytes:
+    try:
+        return base64.b64decode("".join(data.split()), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise InvalidInput("data is not base64", hint="Encode the bytes of the file", field="data") from error

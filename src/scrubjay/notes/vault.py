@@ -1,4 +1,4 @@
-"""The vault: one folder of notes that is kept in step with one space of a store."""
+"""The vault: one folder of notes that is kept in sync with one space of a store."""
 
 import asyncio
 import logging
@@ -13,14 +13,22 @@ from scrubjay.locking import FileLock
 from scrubjay.model.change import Action, Change
 from scrubjay.notes.attachments.service import Attachments
 from scrubjay.notes.files.folder import ATTACHMENTS, TEMPLATES, Folder
-from scrubjay.notes.files.ledger import Ledger, LedgerEntry
-from scrubjay.notes.files.watch import EVERYTHING, watching
+from scrubjay.notes.files.ledger import Ledger
+from scrubjay.notes.files.watch import EVERYTHING, watch_folder
 from scrubjay.notes.markdown.naming import link_target
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.results import NotesSynced
 from scrubjay.notes.sync.context import SyncContext, has_file
 from scrubjay.notes.sync.reconciler import PendingWork, Reconciler
-from scrubjay.notes.sync.scan import VANISHED, drift_of, look_through, missing_too_many, newcomers, unsettled, unwritten
+from scrubjay.notes.sync.scan import (
+    FOLDER_PROBLEM,
+    describe_drift,
+    find_new_files,
+    find_unfinished,
+    find_unwritten,
+    is_mass_deletion,
+    scan_folder,
+)
 from scrubjay.ports import Progress
 from scrubjay.ports.cluster import ClusterStore, settled_position
 
@@ -28,47 +36,48 @@ __all__ = ["Vault", "open_vault"]
 
 _log = logging.getLogger(__name__)
 _PAGE = 500
-_PAGES = 20
-# So many notes are brought in step before others get their turn.
+_MAX_PAGES = 20
+# So many notes are synchronized before other callers get their turn.
 _CHUNK = 64
 # An editor that saves by renaming has no file for a moment.
-_GRACE = 1.0
+_MISSING_DELAY = 1.0
 # A program may keep a file open for as long as it runs.
-_BUSY = 2.0
-# Somebody else may write to the store; whoever writes here says so.
-_LOOK = 5.0
-_RETRY = 5.0
-_UNSEEN = frozenset({Action.EMBEDDED})
-_NO_NOTES = (TEMPLATES, ATTACHMENTS)
-_TOO_MANY = (
-    "{count} of {total} files have vanished at once: nothing was put into the trash. Bring them back, or confirm with "
-    "`scrubjay notes sync --deletions`"
+_BUSY_DELAY = 2.0
+# Other processes may write to the store; writers in this process call `wake`.
+_POLL_SECONDS = 5.0
+_RETRY_SECONDS = 5.0
+_IGNORED_ACTIONS = frozenset({Action.EMBEDDED})
+_FOLDERS_WITHOUT_NOTES = (TEMPLATES, ATTACHMENTS)
+_MASS_DELETION = (
+    "{count} of {total} files are missing at once: no memory was put into the trash. Bring the files back, or confirm "
+    "with `scrubjay notes sync --deletions`"
 )
 
 
 class Vault:
-    """Keeps a folder and a space in step. Where another process does so already, `follows` is False."""
+    """Keeps a folder and a space in sync. `is_active` is False while another process does so."""
 
     def __init__(self, context: SyncContext, *, lock: FileLock) -> None:
         self.root = context.folder.root
         self.space = context.space
         self._context = context
         self._lock = lock
-        self._tending = Reconciler(context)
-        self._turn = asyncio.Lock()
-        # Files that are being looked at may be those that are missed elsewhere.
-        self._looking = asyncio.Lock()
-        self._stir = asyncio.Event()
+        self._reconciler = Reconciler(context)
+        self._reconciling = asyncio.Lock()
+        # A file that is missing in one place may be among those being processed.
+        self._checking_files = asyncio.Lock()
+        self._store_changed = asyncio.Event()
+        # The ids of notes to check again, with the time.
         self._missing: dict[str, float] = {}
         self._busy: dict[str, float] = {}
-        self._misses = asyncio.Event()
-        self._since = context.now
-        self._first = asyncio.Lock()
+        self._has_pending = asyncio.Event()
+        self._opened_at = context.now
+        self._scanning = asyncio.Lock()
         self._is_ready = False
 
     @property
-    def follows(self) -> bool:
-        """Whether it is this process that keeps both in step."""
+    def is_active(self) -> bool:
+        """Whether this process keeps folder and space in sync."""
         return self._lock.held
 
     @property
@@ -80,280 +89,290 @@ class Vault:
     def _ledger(self) -> Ledger:
         return self._context.ledger
 
-    async def settle(self, ids: Sequence[str]) -> None:
-        """Bring the files of some memories in step now; what keeps a file from it is among the `problems`."""
-        if not self.follows or not ids:
+    async def sync_notes(self, ids: Sequence[str]) -> None:
+        """Synchronize the files of memories now; obstacles are listed by `problems`."""
+        if not self.is_active or not ids:
             return
-        fresh = ids if self._is_ready else await self._made_since(ids)
-        if len(fresh) < len(ids):
-            await self._ready()
-            fresh = ids
-        async with self._turn:
-            left = await self._tending.tend(fresh)
-        self._expect(left)
+        if not self._is_ready:
+            # A memory that is younger than this vault cannot have a file already.
+            memories = await self._context.store.get(self.space, ids)
+            new = [id_ for id_ in ids if id_ in memories and memories[id_].created_at >= self._opened_at]
+            if len(new) < len(ids):
+                await self._prepare()
+        async with self._reconciling:
+            pending = await self._reconciler.reconcile_notes(ids)
+        self._schedule(pending)
 
     async def paths_of(self, ids: Sequence[str]) -> Mapping[str, Path]:
-        """Where the files of some memories are; those without one are left out."""
-        rows = await self._context.do(self._context.rows, ids)
-        return {id_: self.root / rows[id_].path for id_ in ids if id_ in rows and has_file(rows[id_])}
+        """Return the paths of the files of memories, without those that have none."""
+        entries = await self._context.run_blocking(self._context.get_entries, ids)
+        return {id_: self.root / entries[id_].path for id_ in ids if id_ in entries and has_file(entries[id_])}
 
-    async def at(self, path: str) -> str:
-        """The id of the note whose file is at a path within the folder, or nothing."""
-        found = await self._context.do(self._ledger.at, path)
-        return found.memory_id if found is not None and has_file(found) else ""
+    async def find_id(self, path: str) -> str:
+        """Return the id of the note whose file has this path in the folder, or an empty text."""
+        entry = await self._context.run_blocking(self._ledger.at_path, path)
+        return entry.memory_id if entry is not None and has_file(entry) else ""
 
-    async def count(self) -> int:
-        """How many notes have a file."""
-        return await self._context.do(lambda: sum(has_file(one) for one in self._ledger.all()))
+    async def count_files(self) -> int:
+        """Return the number of notes that have a file."""
+        return await self._context.run_blocking(lambda: sum(has_file(entry) for entry in self._ledger.all()))
 
-    async def wanted(self) -> tuple[tuple[str, Link], ...]:
-        """The links to notes that do not exist, with the ids of those who have them."""
-        return tuple(await self._context.do(self._ledger.wanted))
+    async def missing_links(self) -> tuple[tuple[str, Link], ...]:
+        """Return the links to notes that do not exist, with the ids of the notes that contain them."""
+        return tuple(await self._context.run_blocking(self._ledger.missing_links))
 
-    async def names(self) -> tuple[str, ...]:
-        """What links call the files that there are: their paths, and their names."""
-        targets = await self._context.do(lambda: [link_target(one.path) for one in self._ledger.all() if has_file(one)])
+    async def link_names(self) -> tuple[str, ...]:
+        """Return the names by which links name the existing files: their paths and their file names."""
+        targets = await self._context.run_blocking(
+            lambda: [link_target(entry.path) for entry in self._ledger.all() if has_file(entry)]
+        )
         return tuple(dict.fromkeys(name for target in targets for name in (target, target.rpartition("/")[2])))
 
     async def problems(self) -> tuple[str, ...]:
-        """Files that were left alone, and why."""
-        found = await self._context.do(self._ledger.problems)
-        return tuple(f"{one.path}: {one.what}" for one in found)
+        """Return the files that were not synchronized, and why."""
+        problems = await self._context.run_blocking(self._ledger.problems)
+        return tuple(f"{problem.path}: {problem.message}" for problem in problems)
 
     async def drift(self) -> tuple[str, ...]:
-        """In what store and folder differ, in words, without changing anything."""
+        """Describe the differences between store and folder, without changing anything."""
         try:
-            async with self._turn:
-                return await drift_of(self._context)
+            async with self._reconciling:
+                return await describe_drift(self._context)
         except VaultUnavailable as error:
             return (str(error),)
 
     async def sync(self, *, progress: Progress | None = None, deletions: bool = False) -> NotesSynced:
-        """Compare all that there is on both sides and bring it in step.
+        """Compare both sides completely and synchronize them.
 
-        `deletions`: also where most files have vanished, the memories of the missing ones go into the trash.
+        `deletions`: trash the memories of missing files even if most files are missing.
         """
-        before = Counter(self._context.tally)
-        checked = await self._caught_up(progress=progress, deletions=deletions) if self.follows else 0
-        done = self._context.tally - before
+        before = Counter(self._context.counts)
+        checked = await self._sync_all(progress=progress, deletions=deletions) if self.is_active else 0
+        counts = self._context.counts - before
         return NotesSynced(
-            folder=str(self.root), checked=checked, taken=done["taken"], created=done["created"],
-            written=done["written"], trashed=done["trashed"], moved=done["moved"], conflicts=done["conflicts"],
+            folder=str(self.root), checked=checked, taken=counts["taken"], created=counts["created"],
+            written=counts["written"], trashed=counts["trashed"], moved=counts["moved"], conflicts=counts["conflicts"],
             problems=await self.problems(),
         )  # fmt: skip
 
-    def nudge(self) -> None:
-        """Something was written to the store: look at once."""
-        self._stir.set()
+    async def sync_changes(self) -> None:
+        """Apply the new changes in the store's log to the files."""
+        while True:
+            after = await self._context.run_blocking(lambda: self._ledger.cursor)
+            changes = await self._read_changes(after=after)
+            if not changes:
+                return
+            relevant = [
+                change for change in changes if change.space == self.space and change.action not in _IGNORED_ACTIONS
+            ]
+            ids = dict.fromkeys(change.memory_id for change in relevant)
+            relations = [change.relation for change in relevant if change.relation is not None]
+            ids |= dict.fromkeys(end for relation in relations for end in (relation.source, relation.target))
+            # A change of a branch is a change of its memory.
+            memories = await self._context.store.get(self.space, list(ids)) if ids else {}
+            trunks = dict.fromkeys(memories[id_].trunk or id_ if id_ in memories else id_ for id_ in ids)
+            await self._reconcile_notes(list(trunks), accept_edits=False)
+            await self._context.run_blocking(self._ledger.set_cursor, changes[-1].seq)
+
+    async def sync_paths(self, paths: Iterable[str]) -> None:
+        """Synchronize files that may have been changed, created or removed, and the notes that this affects."""
+        changed = sorted(set(paths))
+        files = [path for path in changed if not path.casefold().endswith(".md")]
+        if self.attachments is not None and files:
+            await self.attachments.appeared(files)
+        notes = [path for path in changed if path.partition("/")[0].casefold() not in _FOLDERS_WITHOUT_NOTES]
+        for start in range(0, len(notes), _CHUNK):
+            async with self._reconciling:
+                pending = await self._reconciler.reconcile_paths(notes[start : start + _CHUNK])
+            self._schedule(pending)
+        await self.sync_changes()
+
+    def wake(self) -> None:
+        """Look for changes at once: something was written to the store."""
+        self._store_changed.set()
 
     async def run(self) -> None:
-        """Compare everything, then follow both sides until cancelled; never ends by itself.
+        """Compare both sides completely, then follow their changes until cancelled.
 
-        Where another process keeps both in step, it waits until that one ends.
+        While another process keeps them in sync, wait until it ends.
         """
-        while not self.follows:
-            await asyncio.sleep(_RETRY)
-            await self._context.do(self._take_over)
-        async with AsyncExitStack() as ears, asyncio.TaskGroup() as tasks:
+        while not self.is_active:
+            await asyncio.sleep(_RETRY_SECONDS)
+            await self._context.run_blocking(self._take_over)
+        async with AsyncExitStack() as listeners, asyncio.TaskGroup() as tasks:
             if isinstance(self._context.store, ClusterStore):
-                await ears.enter_async_context(self._context.store.listening(self.nudge))
+                await listeners.enter_async_context(self._context.store.listening(self.wake))
             tasks.create_task(self._follow_store())
             tasks.create_task(self._follow_folder())
-            tasks.create_task(self._follow_losses())
+            tasks.create_task(self._follow_pending())
 
-    async def _ready(self) -> None:
-        """Compare both sides before anything is written where no ledger tells which files there are."""
-        if self._is_ready:
-            return
-        async with self._first:
-            if not self._is_ready and await self._is_behind(await settled_position(self._context.store)):
-                await self._caught_up(waits=True)
+    async def _prepare(self) -> None:
+        """Compare both sides before the first write if the ledger does not know which files exist."""
+        async with self._scanning:
+            if not self._is_ready and await self._is_ledger_behind(await settled_position(self._context.store)):
+                await self._sync_all(waits=True)
             self._is_ready = True
 
-    async def _is_behind(self, newest: int) -> bool:
-        """Whether the ledger is new, or of a store that knew more than this one does."""
-        return not 0 < await self._context.do(lambda: self._ledger.cursor) <= newest
-
-    async def _made_since(self, ids: Sequence[str]) -> list[str]:
-        """Those of some memories that are younger than this vault: no file can be theirs already."""
-        found = await self._context.store.get(self.space, ids)
-        return [id_ for id_ in ids if id_ in found and found[id_].created_at >= self._since]
+    async def _is_ledger_behind(self, newest: int) -> bool:
+        """Whether the ledger is new, or comes from a store with later changes than this one has."""
+        return not 0 < await self._context.run_blocking(lambda: self._ledger.cursor) <= newest
 
     def _take_over(self) -> None:
-        """Keep both in step from now on, if nobody else does."""
+        """Become the active process if no other one is. Blocks."""
         if self._lock.acquire(exclusive=True):
             self._ledger.close()
-            self._context.ledger = Ledger.open(self._ledger.path, of=self._ledger.of)
+            self._context.ledger = Ledger.open(self._ledger.path, owner=self._ledger.owner)
             self._context.folder.sweep()
 
-    async def follow(self) -> None:
-        """Take what is new in the change log of the store to the files."""
-        while True:
-            after = await self._context.do(lambda: self._ledger.cursor)
-            page = await self._changes(after=after)
-            if not page:
-                return
-            seen = [one for one in page if one.space == self.space and one.action not in _UNSEEN]
-            ids = dict.fromkeys(one.memory_id for one in seen)
-            edges = [one.relation for one in seen if one.relation is not None]
-            ids |= dict.fromkeys(end for edge in edges for end in (edge.source, edge.target))
-            await self._tend(await self._trunks(list(ids)), takes=False)
-            await self._context.do(self._ledger.set_cursor, page[-1].seq)
-
-    async def attend(self, paths: Iterable[str]) -> None:
-        """Look at files that may have changed, come or gone, and at what follows from that."""
-        waiting = sorted(set(paths))
-        if self.attachments is not None and (files := [one for one in waiting if not one.casefold().endswith(".md")]):
-            await self.attachments.appeared(files)
-        waiting = [one for one in waiting if one.partition("/")[0].casefold() not in _NO_NOTES]
-        for start in range(0, len(waiting), _CHUNK):
-            async with self._turn:
-                left = await self._tending.attend(waiting[start : start + _CHUNK])
-            self._expect(left)
-        await self.follow()
-
-    async def _caught_up(
+    async def _sync_all(
         self, *, progress: Progress | None = None, deletions: bool = False, waits: bool = False
-    ) -> int:
-        """Both sides compared as a whole: first the files, since whatever they say is to be kept.
+    ) -> int:  # fmt: skip
+        """Compare both sides completely, the files first, so that no edit is lost; return the number of files.
 
-        `waits`: files that are missing are given a while to come back.
+        `waits`: give missing files some time to come back.
         """
         start = await settled_position(self._context.store)
-        is_behind = await self._is_behind(start)
-        found = await look_through(self._context)
-        await self._context.do(self._ledger.no_problem, *found.over)
-        missing = set(found.missing)
-        for number in range(0, len(found.paths), _CHUNK):
-            async with self._turn:
-                left = await self._tending.attend(found.paths[number : number + _CHUNK], alone=True)
-            missing |= left.missing
-            self._expect(PendingWork(busy=left.busy))
-            if progress is not None:
-                progress(min(number + _CHUNK, len(found.paths)), len(found.paths))
+        is_ledger_behind = await self._is_ledger_behind(start)
+        result = await scan_folder(self._context)
+        await self._context.run_blocking(self._ledger.clear_problems, *result.obsolete_problems)
+        missing = {*result.missing, *await self._reconcile_paths(result.paths, progress=progress)}
         if waits:
-            self._expect(PendingWork(missing=missing))
+            self._schedule(PendingWork(missing=missing))
         else:
-            await self._lost(sorted(missing), deletions=deletions)
-        for odd in found.odd:
-            await self._context.problem(odd.path, odd.why)
-        async with self._turn:
-            await self._tending.welcome()
-        await self._tend(await unsettled(self._context))
-        async for ids in unwritten(self._context):
-            await self._tend(ids)
+            await self._trash_missing(sorted(missing), deletions=deletions)
+        for entry in result.skipped:
+            await self._context.record_problem(entry.path, entry.reason)
+        async with self._reconciling:
+            await self._reconciler.connect_new_notes()
+        await self._reconcile_notes(await find_unfinished(self._context))
+        async for ids in find_unwritten(self._context):
+            await self._reconcile_notes(ids)
         if self.attachments is not None:
             await self.attachments.follow()
-        if is_behind:
-            await self._tend(await self._context.do(lambda: [one.memory_id for one in self._ledger.all()]))
-            await self._context.do(self._ledger.set_cursor, start)
-        await self.follow()
+        if is_ledger_behind:
+            all_ids = await self._context.run_blocking(lambda: [entry.memory_id for entry in self._ledger.all()])
+            await self._reconcile_notes(all_ids)
+            await self._context.run_blocking(self._ledger.set_cursor, start)
+        await self.sync_changes()
         self._is_ready = True
-        return found.checked
+        return result.checked
 
-    async def _lost(self, ids: Sequence[str], *, deletions: bool) -> None:
-        """Put memories into the trash whose files were deleted, unless so many are gone that it cannot be meant."""
-        rows = await self._context.do(self._context.rows, ids)
-        gone = await self._context.do(self._gone, rows)
-        if not gone:
+    async def _trash_missing(self, ids: Sequence[str], *, deletions: bool) -> None:
+        """Trash the memories of deleted files, unless so many are missing that it is probably a mistake."""
+        entries = await self._context.run_blocking(self._context.get_entries, ids)
+        stat = self._context.folder.stat
+
+        def find_missing() -> list[str]:
+            # Raise VaultUnavailable if the whole folder is missing.
+            return [id_ for id_, entry in entries.items() if not has_file(entry) or stat(entry.path) is None]
+
+        missing = await self._context.run_blocking(find_missing)
+        if not missing:
             return
-        total = await self.count() + sum(not has_file(rows[one]) for one in gone)
-        all_gone = len(gone)
-        if len(gone) > 1 and not deletions:
-            # They may come in portions.
-            all_gone = max(all_gone, len((await look_through(self._context)).missing))
-        if missing_too_many(all_gone, of=total) and not deletions:
-            await self._context.problem(VANISHED, _TOO_MANY.format(count=all_gone, total=total))
+        total = await self.count_files() + sum(not has_file(entries[id_]) for id_ in missing)
+        count = len(missing)
+        if count > 1 and not deletions:
+            # A mass deletion may arrive in portions.
+            count = max(count, len((await scan_folder(self._context)).missing))
+        if is_mass_deletion(count, total=total) and not deletions:
+            await self._context.record_problem(FOLDER_PROBLEM, _MASS_DELETION.format(count=count, total=total))
             return
-        await self._context.do(self._ledger.no_problem, VANISHED)
-        await self._tend(gone, trash=True)
+        await self._context.run_blocking(self._ledger.clear_problems, FOLDER_PROBLEM)
+        await self._reconcile_notes(missing, trash_missing=True)
 
-    def _gone(self, rows: Mapping[str, LedgerEntry]) -> list[str]:
-        """Those whose files are not there; raises VaultUnavailable when the folder is not."""
-        look = self._context.folder.look
-        return [one for one, row in rows.items() if not has_file(row) or look(row.path) is None]
+    async def _reconcile_paths(self, paths: Sequence[str], *, progress: Progress | None) -> set[str]:
+        """Reconcile all changed files of a scan, without the notes that link to them; return the missing notes."""
+        missing: set[str] = set()
+        for start in range(0, len(paths), _CHUNK):
+            async with self._reconciling:
+                pending = await self._reconciler.reconcile_paths(paths[start : start + _CHUNK], with_linked=False)
+            missing |= pending.missing
+            self._schedule(PendingWork(busy=pending.busy))
+            if progress is not None:
+                progress(min(start + _CHUNK, len(paths)), len(paths))
+        return missing
 
-    async def _tend(self, ids: Sequence[str], *, trash: bool = False, takes: bool = True) -> None:
+    async def _reconcile_notes(
+        self, ids: Sequence[str], *, trash_missing: bool = False, accept_edits: bool = True
+    ) -> None:
         for start in range(0, len(ids), _CHUNK):
-            async with self._turn:
-                left = await self._tending.tend(ids[start : start + _CHUNK], trash=trash, takes=takes)
-            self._expect(left)
+            async with self._reconciling:
+                pending = await self._reconciler.reconcile_notes(
+                    ids[start : start + _CHUNK], trash_missing=trash_missing, accept_edits=accept_edits
+                )
+            self._schedule(pending)
 
-    async def _changes(self, *, after: int) -> list[Change]:
-        """What is new, several pages at once: whoever is in many of them is looked at once."""
-        found = page = await self._context.store.changes(after=after, limit=_PAGE)
-        while len(page) == _PAGE and len(found) < _PAGES * _PAGE:
+    async def _read_changes(self, *, after: int) -> list[Change]:
+        """Read several pages of new changes, so that a memory with many changes is synchronized once."""
+        changes = page = await self._context.store.changes(after=after, limit=_PAGE)
+        while len(page) == _PAGE and len(changes) < _MAX_PAGES * _PAGE:
             page = await self._context.store.changes(after=page[-1].seq, limit=_PAGE)
-            found = [*found, *page]
-        return found
+            changes = [*changes, *page]
+        return changes
 
-    async def _trunks(self, ids: Sequence[str]) -> list[str]:
-        """The memories themselves: what happened to a branch happened to its memory."""
-        found = await self._context.store.get(self.space, ids) if ids else {}
-        return list(dict.fromkeys(found[id_].trunk or id_ if id_ in found else id_ for id_ in ids))
-
-    def _expect(self, left: PendingWork) -> None:
-        """Look again after a while at notes whose files are missing, or that somebody else writes to."""
+    def _schedule(self, pending: PendingWork) -> None:
+        """Check notes again after a delay: their files are missing, or another program is writing to them."""
         now = asyncio.get_running_loop().time()
-        for one in left.missing:
-            self._missing.setdefault(one, now + _GRACE)
-        for one in left.busy:
-            self._busy.setdefault(one, now + _BUSY)
-        if left.missing or left.busy:
-            self._misses.set()
+        for id_ in pending.missing:
+            self._missing.setdefault(id_, now + _MISSING_DELAY)
+        for id_ in pending.busy:
+            self._busy.setdefault(id_, now + _BUSY_DELAY)
+        if pending.missing or pending.busy:
+            self._has_pending.set()
 
     async def _follow_store(self) -> None:
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK):
-                    await self._stir.wait()
-            self._stir.clear()
-            await self._endured(self._ready())
-            await self._endured(self.follow())
+                async with asyncio.timeout(_POLL_SECONDS):
+                    await self._store_changed.wait()
+            self._store_changed.clear()
+            if not self._is_ready:
+                await self._log_errors(self._prepare())
+            await self._log_errors(self.sync_changes())
 
     async def _follow_folder(self) -> None:
-        async for paths in watching(self.root):
-            async with self._looking:
-                await self._endured(self._caught_up_again() if EVERYTHING in paths else self.attend(paths))
+        async for paths in watch_folder(self.root):
+            async with self._checking_files:
+                await self._log_errors(self._rescan() if EVERYTHING in paths else self.sync_paths(paths))
 
-    async def _caught_up_again(self) -> None:
-        async with self._first:
-            await self._caught_up(waits=True)
+    async def _rescan(self) -> None:
+        async with self._scanning:
+            await self._sync_all(waits=True)
 
-    async def _follow_losses(self) -> None:
+    async def _follow_pending(self) -> None:
         while True:
-            await self._misses.wait()
-            await asyncio.sleep(_GRACE)
-            gone, busy = _due(self._missing), _due(self._busy)
+            await self._has_pending.wait()
+            await asyncio.sleep(_MISSING_DELAY)
+            missing, busy = _pop_due(self._missing), _pop_due(self._busy)
             if not self._missing and not self._busy:
-                self._misses.clear()
-            if gone:
-                async with self._looking:
-                    await self._endured(self._missed(gone))
-            await self._endured(self._tend(busy, takes=False))
+                self._has_pending.clear()
+            if missing:
+                async with self._checking_files:
+                    await self._log_errors(self._sync_missing(missing))
+            await self._log_errors(self._reconcile_notes(busy, accept_edits=False))
 
-    async def _missed(self, ids: Sequence[str]) -> None:
-        """Put away what is lost, after a look at the files that have come: what was moved is among them."""
-        await self.attend(await newcomers(self._context))
-        await self._lost(ids, deletions=False)
+    async def _sync_missing(self, ids: Sequence[str]) -> None:
+        """Trash the notes of missing files, after a search for moved files among the new ones."""
+        await self.sync_paths(await find_new_files(self._context))
+        await self._trash_missing(ids, deletions=False)
 
-    async def _endured(self, work: Awaitable[object]) -> None:
-        """What cannot be done now is done at the next look: neither side loses anything but time."""
+    async def _log_errors(self, work: Awaitable[object]) -> None:
+        """Log an error instead of raising it: the next round tries again, and only time is lost."""
         try:
             await work
         except (VaultUnavailable, StoreError) as error:
-            _log.warning("the notes cannot be kept in step", extra={"fields": {"error": str(error)}})
-            await asyncio.sleep(_RETRY)
+            _log.warning("the notes cannot be synchronized", extra={"fields": {"error": str(error)}})
+            await asyncio.sleep(_RETRY_SECONDS)
         except ScrubjayError as error:
-            _log.warning("a note cannot be kept in step", extra={"fields": {"error": str(error)}})
+            _log.warning("a note cannot be synchronized", extra={"fields": {"error": str(error)}})
 
 
-def _due(waiting: dict[str, float]) -> list[str]:
-    """Take out what has waited long enough."""
+def _pop_due(times: dict[str, float]) -> list[str]:
+    """Remove and return the ids whose time has come."""
     now = asyncio.get_running_loop().time()
-    due = [one for one, at in waiting.items() if at <= now]
-    for one in due:
-        del waiting[one]
+    due = [id_ for id_, time in times.items() if time <= now]
+    for id_ in due:
+        del times[id_]
     return due
 
 
@@ -368,29 +387,30 @@ async def open_vault(
     adopt: bool = False,
     attachments: Attachments | None = None,
 ) -> AsyncGenerator[Vault]:
-    """Open a vault, made where there is none. `ledger` is the file of what both sides agreed on; it can be deleted.
+    """Open a vault, and create its folder if it is missing. `ledger` is the path of the ledger, which can be deleted.
 
-    The notes of another store become this one's if it was kept at the same `home`, or if `adopt` says so; everything is
-    compared afresh then.
+    The notes of another store are taken over if that store had the same `home`, or on `adopt`; both sides are then
+    compared completely.
     """
-    place, store_id = Folder(folder), engine.store.store_id
-    own = await asyncio.to_thread(place.open, store_id=store_id, space=space, home=home, adopt=adopt)
-    lock = place.lock
+    opened, store_id = Folder(folder), engine.store.store_id
+    vault_id = await asyncio.to_thread(opened.open, store_id=store_id, space=space, home=home, adopt=adopt)
+    lock = opened.lock
     await asyncio.to_thread(lock.acquire, exclusive=True)
     try:
-        known = await asyncio.to_thread(Ledger.open, ledger, writes=lock.held, of=f"{store_id} {own} {place.root}")
+        owner = f"{store_id} {vault_id} {opened.root}"
         context = SyncContext(
-            engine=engine, folder=place, ledger=known, space=space,
-            attachments=attachments or Attachments(engine, root=place.root, space=space),
+            engine=engine, folder=opened, space=space,
+            ledger=await asyncio.to_thread(Ledger.open, ledger, writable=lock.held, owner=owner),
+            attachments=attachments or Attachments(engine, root=opened.root, space=space),
         )  # fmt: skip
         try:
             if lock.held:
-                await context.do(place.sweep)
+                await context.run_blocking(opened.sweep)
             yield Vault(context, lock=lock)
         finally:
             if context.attachments is not None:
                 await context.attachments.close()
-            await context.do(context.ledger.close)
-            context.pool.shutdown()
+            await context.run_blocking(context.ledger.close)
+            context.executor.shutdown()
     finally:
         lock.release()

@@ -1,4 +1,4 @@
-"""Where the vault of a store is: opened when it is first needed, so that nobody waits for it who keeps no notes."""
+"""The provider of a store's vault, which opens it when it is first needed, so that others do not wait for it."""
 
 import asyncio
 import logging
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 __all__ = ["VaultProvider"]
 
-# So often it is looked for where nobody here makes it.
-_LOOK = 5.0
+# How often to look for a vault that another process may create.
+_POLL_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 OpenVault = Callable[..., "AbstractAsyncContextManager[Vault]"]
 
 
 class VaultProvider:
-    """Holds the vault of one space. `expected`: somebody has named its folder, so it is made before anything is in it.
+    """Holds the vault of one space. `expected`: the user has named its folder, so it is created before the first note.
 
-    What keeps it from being opened is told by `problem`, and tried again with the next verb. `news` are for the next
-    one who asks, and told once.
+    `problem` is why the vault could not be opened; the next request tries again. `news` are messages for the next
+    result, which are reported once.
     """
 
     def __init__(
@@ -50,19 +50,20 @@ class VaultProvider:
         self._opened = asyncio.Event()
 
     async def vault(self, *, make: bool = False) -> "Vault | None":
-        """The vault, if there is one or one is to be made; None also where it cannot be opened."""
+        """Return the vault if it exists, or on `make` create it; return None if it cannot be opened."""
         if self._vault is not None:
             return self._vault
         try:
-            return await self.require() if make or await self._is_there() else None
+            is_needed = make or self._expected or await asyncio.to_thread(self.folder.is_dir)
+            return await self.require() if is_needed else None
         except ScrubjayError as error:
             if self.problem != str(error):
-                _log.warning("the notes cannot be kept in step", extra={"fields": {"error": str(error)}})
+                _log.warning("the notes cannot be synchronized", extra={"fields": {"error": str(error)}})
             self.problem = str(error)
             return None
 
     async def require(self, *, adopt: bool = False) -> "Vault":
-        """The vault, made where there is none, or with `adopt` taken over; raises what keeps it from being opened."""
+        """Open or create the vault, or on `adopt` take it over from another store; raise an error if that fails."""
         async with self._lock:
             if self._vault is None:
                 self._vault = await self._stack.enter_async_context(self._opens(adopt=True) if adopt else self._opens())
@@ -70,23 +71,20 @@ class VaultProvider:
                 self._opened.set()
             return self._vault
 
-    async def opened(self) -> "Vault":
-        """The vault, as soon as there is one: somebody may make it, or give back the folder that cannot be had now."""
+    async def wait_until_open(self) -> "Vault":
+        """Wait until the vault exists, because another request creates it or its folder becomes available."""
         while (vault := await self.vault()) is None:
             with suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK):
+                async with asyncio.timeout(_POLL_SECONDS):
                     await self._opened.wait()
         return vault
 
     def take_news(self) -> tuple[str, ...]:
-        """What is to be told once, by whoever answers first."""
+        """Return the news and clear them."""
         news, self.news = self.news, ()
         return news
 
     async def close(self) -> None:
-        """Let go of it."""
+        """Close the vault."""
         await self._stack.aclose()
         self._vault = None
-
-    async def _is_there(self) -> bool:
-        return self._expected or await asyncio.to_thread(self.folder.is_dir)

@@ -14,11 +14,17 @@ class Carrying(Attaching):
     """Export and import, to and from the machine that the daemon runs on."""
 
     async def export_notes(
-        self, target: str, wanted: NotesSelection, *, who: Caller, format: str = "md", progress: Progress | None = None
+        self,
+        target: str,
+        selection: NotesSelection,
+        *,
+        who: Caller,
+        format: str = "md",
+        progress: Progress | None = None,
     ) -> NotesExported:
         """Write notes to a file or folder."""
         return await self._write(
-            "export_notes", NotesExported, who, progress=progress, target=target, wanted=wanted, format=format
+            "export_notes", NotesExported, who, progress=progress, target=target, selection=selection, format=format
         )
 
     async def import_notes(

@@ -22,9 +22,9 @@ class Noting(Carrying):
         """Change a note."""
         return await self._write("edit_note", results.NoteChanged, who, id=id, edit=edit)
 
-    async def search_notes(self, asked: NoteSearch, *, who: Caller) -> results.NotesFound:
+    async def search_notes(self, request: NoteSearch, *, who: Caller) -> results.NotesFound:
         """Notes by their words."""
-        return await self._told("search_notes", results.NotesFound, who, asked=asked)
+        return await self._told("search_notes", results.NotesFound, who, request=request)
 
     async def link_notes(
         self, source_id: str, target_id: str, *, who: Caller, link_text: str = ""

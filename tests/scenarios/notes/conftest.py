@@ -1,4 +1,4 @@
-"""A data folder with notes in it."""
+"""A data folder with notes."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.conftest import home
-from tests.scenarios.notes.vaults import Desk, open_desk
+from tests.scenarios.notes.harness import VaultHarness, open_harness
 
-__all__ = ["context", "home"]
+__all__ = ["harness", "home"]
 
 
 @pytest.fixture
-async def context(home: Path) -> AsyncIterator[Desk]:
-    async with open_desk(home) as opened:
+async def harness(home: Path) -> AsyncIterator[VaultHarness]:
+    async with open_harness(home) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""Whose a folder of notes is: of the store in its data folder, also after a backup, and of nobody else unasked."""
+"""The owner of a folder of notes: the store of its data folder, also after a restore, and another only on request."""
 
 import json
 import shutil
@@ -11,87 +11,87 @@ from scrubjay.model.memory import State
 from scrubjay.notes.markdown.format import parse
 from scrubjay.paths import database_file
 from scrubjay.storage.sqlite import SqliteStore, new_store_id
-from tests.scenarios.notes.vaults import AGENT, open_desk
+from tests.scenarios.notes.harness import AGENT, open_harness
 from tests.scenarios.wiring import open_wiring
 
 
-async def test_a_store_from_a_backup_gets_its_notes_back_and_none_is_lost(home: Path) -> None:
-    async with open_desk(home) as context:
-        edited, stored, gone = [await context.write(text, title=text) for text in ("Edited", "Kept", "Gone")]
-        await context.sync()
-        assert isinstance(context.engine.store, SqliteStore)
-        await context.engine.store.backup(home / "backup.db")
-        path = await context.file(edited)
-        context.save(path, path.read_text() + "\nSince then.\n")
-        (await context.file(gone)).unlink()
-        context.save("new.md", "Written since then.\n")
-        await context.sync()
-        new = parse((context.root / "new.md").read_bytes()).note.id
+async def test_a_restored_store_gets_its_notes_back_and_loses_none(home: Path) -> None:
+    async with open_harness(home) as harness:
+        edited, unchanged, gone = [await harness.write(text, title=text) for text in ("Edited", "Unchanged", "Gone")]
+        await harness.sync()
+        assert isinstance(harness.engine.store, SqliteStore)
+        await harness.engine.store.backup(home / "backup.db")
+        path = await harness.file(edited)
+        harness.save(path, path.read_text() + "\nSince then.\n")
+        (await harness.file(gone)).unlink()
+        harness.save("new.md", "Written since then.\n")
+        await harness.sync()
+        new = parse((harness.root / "new.md").read_bytes()).note.id
     shutil.copy(home / "backup.db", database_file(home))
     new_store_id(database_file(home), key="")
 
-    async with open_desk(home) as context:
-        done = await context.sync()
+    async with open_harness(home) as harness:
+        done = await harness.sync()
         assert (done.trashed, done.problems) == (0, ())
-        assert "Since then." in "".join(await context.texts(edited))
+        assert "Since then." in "".join(await harness.texts(edited))
         assert "Since then." in path.read_text()
-        assert (await context.get(new)).content.startswith("Written since then.")
-        assert (await context.get(stored)).version == 1
-        # The backup knows nothing of what was deleted.
-        assert (await context.get(gone)).state is State.LIVE
-        assert (await context.file(gone)).exists()
-        for conflict in await context.engine.conflicts(who=AGENT):
-            await context.engine.resolve_conflict(conflict.id, who=AGENT, strategy="supersede")
-        await context.sync()
-        assert await context.vault.drift() == ()
+        assert (await harness.get(new)).content.startswith("Written since then.")
+        assert (await harness.get(unchanged)).version == 1
+        # The backup does not know the deletion.
+        assert (await harness.get(gone)).state is State.LIVE
+        assert (await harness.file(gone)).exists()
+        for conflict in await harness.engine.conflicts(who=AGENT):
+            await harness.engine.resolve_conflict(conflict.id, who=AGENT, strategy="supersede")
+        await harness.sync()
+        assert await harness.vault.drift() == ()
 
 
-async def test_notes_of_another_data_folder_are_handed_over_only_on_demand(home: Path) -> None:
-    async with open_desk(home) as context:
-        theirs = await context.write("Theirs", title="Theirs")
-        await context.sync()
-        root = context.root
-        mark = root / ".scrubjay" / "vault.json"
-        before = mark.read_bytes()
+async def test_notes_of_another_data_folder_are_taken_over_only_on_request(home: Path) -> None:
+    async with open_harness(home) as harness:
+        theirs = await harness.write("Theirs", title="Theirs")
+        await harness.sync()
+        root = harness.root
+        marker = root / ".scrubjay" / "vault.json"
+        before = marker.read_bytes()
         async with open_wiring(home / "other", index=False) as wiring:
             with pytest.raises(VaultUnavailable, match="sync --adopt"):
-                async with open_desk(home / "other", wiring=wiring, root=root):
+                async with open_harness(home / "other", wiring=wiring, root=root):
                     pass
-            with pytest.raises(VaultUnavailable, match="a process keeps them in step"):
-                async with open_desk(home / "other", wiring=wiring, root=root, adopt=True):
+            with pytest.raises(VaultUnavailable, match="a process synchronizes them"):
+                async with open_harness(home / "other", wiring=wiring, root=root, adopt=True):
                     pass
-    assert mark.read_bytes() == before
+    assert marker.read_bytes() == before
 
-    async with open_desk(home / "other", root=root, adopt=True) as context:
-        ours = await context.write("Ours", title="Ours")
-        done = await context.sync()
+    async with open_harness(home / "other", root=root, adopt=True) as harness:
+        ours = await harness.write("Ours", title="Ours")
+        done = await harness.sync()
         assert (done.created, done.problems) == (1, ())
-        assert (await context.get(theirs)).content == "Theirs"
-        assert {parse((root / file).read_bytes()).note.id for file in context.files()} == {ours, theirs}
-        assert json.loads(mark.read_bytes())["vault"] != json.loads(before)["vault"]
+        assert (await harness.get(theirs)).content == "Theirs"
+        assert {parse((root / file).read_bytes()).note.id for file in harness.files()} == {ours, theirs}
+        assert json.loads(marker.read_bytes())["vault"] != json.loads(before)["vault"]
 
 
-async def test_files_of_another_folder_have_not_vanished(home: Path) -> None:
+async def test_files_of_another_folder_are_not_missing(home: Path) -> None:
     async with open_wiring(home, index=False) as wiring:
-        async with open_desk(home, wiring=wiring) as context:
-            item = await context.write("First.", title="One")
-            await context.sync()
-            old = await context.file(item)
-        async with open_desk(home, wiring=wiring, root=home / "elsewhere") as context:
-            assert await context.path_of(item) is None
-            done = await context.sync(deletions=True)
+        async with open_harness(home, wiring=wiring) as harness:
+            note_id = await harness.write("First.", title="One")
+            await harness.sync()
+            old = await harness.file(note_id)
+        async with open_harness(home, wiring=wiring, root=home / "elsewhere") as harness:
+            assert await harness.path_of(note_id) is None
+            done = await harness.sync(deletions=True)
             assert (done.written, done.trashed) == (1, 0)
             assert old.exists()
-            assert (await context.file(item)).is_relative_to(home / "elsewhere")
-        # As where a disk is not mounted: the folder is empty, and marked as ours when it is opened.
+            assert (await harness.file(note_id)).is_relative_to(home / "elsewhere")
+        # Like the mount point of an unmounted disk: the folder is empty, and gets our marker when it is opened.
         shutil.move(home / "notes", home / "disk")
-        async with open_desk(home, wiring=wiring) as context:
-            done = await context.sync()
+        async with open_harness(home, wiring=wiring) as harness:
+            done = await harness.sync()
             assert (done.written, done.trashed) == (1, 0)
             shutil.move(home / "notes", home / "unplugged")
-            (gone,) = await context.vault.drift()
+            (gone,) = await harness.vault.drift()
             assert "Bring the folder back" in gone
         shutil.move(home / "disk", home / "notes")
-        async with open_desk(home, wiring=wiring) as context:
-            assert (await context.sync()).trashed == 0
-            assert await context.vault.drift() == ()
+        async with open_harness(home, wiring=wiring) as harness:
+            assert (await harness.sync()).trashed == 0
+            assert await harness.vault.drift() == ()

@@ -1,4 +1,4 @@
-"""Of a file and a memory that clash, the one that was written last is the newer, whenever the file was read."""
+"""In a conflict, the side that was written last is the newer, whenever the file was read."""
 
 import os
 import time
@@ -6,60 +6,60 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.notes.vaults import AGENT, Desk
+from tests.scenarios.notes.harness import AGENT, VaultHarness
 
 HOUR = 3600.0
 
 
-async def test_a_file_that_was_saved_before_the_agent_wrote_is_the_older(context: Desk) -> None:
-    item, path = await _agreed(context)
-    _save(context, path, "The file's word.")
+async def test_a_file_that_was_saved_before_the_agent_wrote_is_the_older(harness: VaultHarness) -> None:
+    note_id, path = await _synced_note(harness)
+    _save(harness, path, "The file's word.")
     _pause()
-    await context.edit(item, content="The agent's word.")
+    await harness.edit(note_id, content="The agent's word.")
     _pause()
-    assert await _superseded(context, item) == "The agent's word."
+    assert await _superseded(harness, note_id) == "The agent's word."
 
 
-async def test_a_file_that_was_saved_after_the_agent_wrote_is_the_newer(context: Desk) -> None:
-    item, path = await _agreed(context)
-    await context.edit(item, content="The agent's word.")
+async def test_a_file_that_was_saved_after_the_agent_wrote_is_the_newer(harness: VaultHarness) -> None:
+    note_id, path = await _synced_note(harness)
+    await harness.edit(note_id, content="The agent's word.")
     _pause()
-    _save(context, path, "The file's word.")
-    assert await _superseded(context, item) == "The file's word."
+    _save(harness, path, "The file's word.")
+    assert await _superseded(harness, note_id) == "The file's word."
 
 
-@pytest.mark.parametrize("shift", [-HOUR, HOUR], ids=["before what it was made of", "in the future"])
-async def test_a_time_that_cannot_be_does_not_count(context: Desk, shift: float) -> None:
-    item, path = await _agreed(context)
-    await context.edit(item, content="The agent's word.")
-    _save(context, path, "The file's word.")
+@pytest.mark.parametrize("shift", [-HOUR, HOUR], ids=["before its base version", "in the future"])
+async def test_an_implausible_time_does_not_count(harness: VaultHarness, shift: float) -> None:
+    note_id, path = await _synced_note(harness)
+    await harness.edit(note_id, content="The agent's word.")
+    _save(harness, path, "The file's word.")
     os.utime(path, (time.time() + shift, time.time() + shift))
-    # It counts from when it is read.
-    assert await _superseded(context, item) == "The file's word."
+    # Its time is then the time of the read.
+    assert await _superseded(harness, note_id) == "The file's word."
 
 
-async def test_what_is_written_to_the_file_of_a_branch_counts_from_then(context: Desk) -> None:
-    item, path = await _agreed(context)
-    await context.edit(item, content="The agent's word.")
+async def test_an_edit_of_a_branch_file_counts_from_its_save(harness: VaultHarness) -> None:
+    note_id, path = await _synced_note(harness)
+    await harness.edit(note_id, content="The agent's word.")
     _pause()
-    _save(context, path, "The file's word.")
-    await context.sync()
-    _save(context, path, "The file's last word.", before="The file's word.")
+    _save(harness, path, "The file's word.")
+    await harness.sync()
+    _save(harness, path, "The file's last word.", before="The file's word.")
     _pause()
-    await context.edit(item, content="The agent's last word.")
+    await harness.edit(note_id, content="The agent's last word.")
     _pause()
-    assert await _superseded(context, item) == "The agent's last word."
+    assert await _superseded(harness, note_id) == "The agent's last word."
 
 
-async def _agreed(context: Desk) -> tuple[str, Path]:
-    item = await context.write("Nobody's word.", title="One")
-    await context.sync()
+async def _synced_note(harness: VaultHarness) -> tuple[str, Path]:
+    note_id = await harness.write("The first word.", title="One")
+    await harness.sync()
     _pause()
-    return item, await context.file(item)
+    return note_id, await harness.file(note_id)
 
 
-def _save(context: Desk, path: Path, text: str, *, before: str = "Nobody's word.") -> None:
-    context.save(path, path.read_text().replace(before, text))
+def _save(harness: VaultHarness, path: Path, text: str, *, before: str = "The first word.") -> None:
+    harness.save(path, path.read_text().replace(before, text))
 
 
 def _pause() -> None:
@@ -67,12 +67,12 @@ def _pause() -> None:
     time.sleep(0.02)
 
 
-async def _superseded(context: Desk, one: str) -> str:
-    """What the memory says when the newer has taken the place of the older; the file says the same."""
-    await context.sync()
-    (conflict,) = await context.engine.conflicts(who=AGENT)
-    await context.engine.resolve_conflict(conflict.id, who=AGENT, strategy="supersede")
-    await context.sync()
-    content = (await context.get(one)).content
-    assert content in (await context.file(one)).read_text()
+async def _superseded(harness: VaultHarness, note_id: str) -> str:
+    """Return the content after the newer side has superseded the older; the file has the same."""
+    await harness.sync()
+    (conflict,) = await harness.engine.conflicts(who=AGENT)
+    await harness.engine.resolve_conflict(conflict.id, who=AGENT, strategy="supersede")
+    await harness.sync()
+    content = (await harness.get(note_id)).content
+    assert content in (await harness.file(note_id)).read_text()
     return content

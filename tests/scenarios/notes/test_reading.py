@@ -1,4 +1,4 @@
-"""A parser that is none of ours reads the vault, and every link in it leads to a file."""
+"""An independent parser reads the vault, and every link in it leads to a file."""
 
 import random
 import re
@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from markdown_it import MarkdownIt
 
-from tests.scenarios.notes.vaults import AGENT, Desk
+from tests.scenarios.notes.harness import AGENT, VaultHarness
 
 TITLES = (
     "Plan", "plan", "PLAN!", "Über die Straße", "日本語のメモ", "مرحبا بالعالم", "🦉 owl", "a/b: c?", "x | y",
@@ -16,66 +16,68 @@ _LINK = re.compile(r"\[\[([^\[\]|#]+)(?:#[^\[\]|]*)?(?:\|((?:[^\[\]]|\](?!\])|\[
 
 
 def links_in(path: Path) -> set[str]:
-    """The targets of the wiki links in a file, by a parser of Markdown; code is none of its text."""
+    """Return the targets of the wiki links in a file, without code, as a Markdown parser finds them."""
     head, _, body = path.read_text().removeprefix("---\n").partition("\n---\n")
     assert "id: " in head
-    results: set[str] = set()
+    targets: set[str] = set()
     for token in MarkdownIt("commonmark").parse(body):
         for child in token.children or ():
             if child.type == "text":
-                results |= {match[1].strip() for match in _LINK.finditer(child.content)}
-    return results
+                targets |= {match[1].strip() for match in _LINK.finditer(child.content)}
+    return targets
 
 
-def unresolved(context: Desk) -> dict[str, set[str]]:
-    """The links that lead to no file, as an editor looks for one: by its path or its name, without `.md`."""
-    paths = [str(PurePosixPath(file).with_suffix("")) for file in context.files()]
+def unresolved(harness: VaultHarness) -> dict[str, set[str]]:
+    """Return the links that lead to no file by its path or name without `.md`, as an editor resolves them."""
+    paths = [str(PurePosixPath(file).with_suffix("")) for file in harness.files()]
     names = {name.casefold() for path in paths for name in (path, path.rpartition("/")[2])}
-    results = {
-        file: {link for link in links_in(context.root / file) if link.casefold() not in names}
-        for file in context.files()
+    by_file = {
+        file: {link for link in links_in(harness.root / file) if link.casefold() not in names}
+        for file in harness.files()
     }
-    return {item: links for item, links in results.items() if links}
+    return {file: links for file, links in by_file.items() if links}
 
 
-async def test_every_link_leads_to_a_file(context: Desk) -> None:
-    drawn = random.Random(4)
+async def test_every_link_leads_to_a_file(harness: VaultHarness) -> None:
+    rng = random.Random(4)
     ids = [
-        await context.write(
-            f"Text of {number}, with `[[no link]]` in code.", title=title, category=drawn.choice(("", "a/b"))
+        await harness.write(
+            f"Text of {number}, with `[[no link]]` in code.", title=title, category=rng.choice(("", "a/b"))
         )
         for number, title in enumerate(TITLES)
     ]
-    for item in ids:
-        await context.engine.relate(
-            item, drawn.choice([other for other in ids if other != item]), who=AGENT, text=TITLES[7]
+    for note_id in ids:
+        await harness.engine.relate(
+            note_id, rng.choice([other for other in ids if other != note_id]), who=AGENT, text=TITLES[7]
         )
-        await context.engine.relate(item, drawn.choice([other for other in ids if other != item]), who=AGENT)
-    await context.sync()
-    assert unresolved(context) == {}
-    assert sum(len(links_in(context.root / file)) for file in context.files()) >= len(ids)
-    context.save("by hand/first.md", f"See [[{(await context.file(ids[0])).stem}|that]] and [[second]].\n")
-    context.save("by hand/second.md", "See [[by hand/first]].\n")
-    await context.sync()
+        await harness.engine.relate(note_id, rng.choice([other for other in ids if other != note_id]), who=AGENT)
+    await harness.sync()
+    assert unresolved(harness) == {}
+    assert sum(len(links_in(harness.root / file)) for file in harness.files()) >= len(ids)
+    harness.save("by hand/first.md", f"See [[{(await harness.file(ids[0])).stem}|that]] and [[second]].\n")
+    harness.save("by hand/second.md", "See [[by hand/first]].\n")
+    await harness.sync()
     for number in range(40):
-        item = drawn.choice(ids)
-        path = await context.path_of(item)
-        match drawn.choice(("title", "move", "forget", "restore", "link")):
+        note_id = rng.choice(ids)
+        path = await harness.path_of(note_id)
+        match rng.choice(("title", "move", "forget", "restore", "link")):
             case "title" if path:
-                await context.edit(item, title=f"{drawn.choice(TITLES)[:200]} {number}")
+                await harness.edit(note_id, title=f"{rng.choice(TITLES)[:200]} {number}")
             case "move" if path:
-                target = context.root / f"moved {number % 3}" / f"file {number}.md"
+                target = harness.root / f"moved {number % 3}" / f"file {number}.md"
                 target.parent.mkdir(exist_ok=True)
                 path.rename(target)
             case "forget" if path:
-                await context.forget(item)
+                await harness.forget(note_id)
             case "restore" if not path:
-                await context.restore(item)
+                await harness.restore(note_id)
             case "link" if path:
-                await context.engine.relate(item, drawn.choice([other for other in ids if other != item]), who=AGENT)
+                await harness.engine.relate(
+                    note_id, rng.choice([other for other in ids if other != note_id]), who=AGENT
+                )
             case _:
                 continue
-        await context.sync()
-        assert unresolved(context) == {}
-    assert await context.vault.drift() == ()
-    assert await context.vault.problems() == ()
+        await harness.sync()
+        assert unresolved(harness) == {}
+    assert await harness.vault.drift() == ()
+    assert await harness.vault.problems() == ()

@@ -1,4 +1,4 @@
-"""An agent and an editor on the same note, in all orders: no word is lost, and in the end both sides agree."""
+"""An agent and a user who change the same note in all orders: no word is lost, and both sides end up equal."""
 
 import asyncio
 import itertools
@@ -8,54 +8,56 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
-from tests.scenarios.notes.vaults import Desk, open_desk
+from tests.scenarios.notes.harness import VaultHarness, open_harness
 from tests.scenarios.notes.writers import OPS, STRATEGIES, Round
 from tests.scenarios.wiring import quick_place
 
 
 def orders(length: int) -> list[str]:
-    """The orders in which anything can happen: without a change on a side there is nothing to see."""
-    results = ("".join(item) for item in itertools.product(OPS, repeat=length))
-    return [item for item in results if "SS" not in item and set(item) & set("EeRD") and set(item) & set("AaFTVS")]
+    """Return the orders with a change on both sides."""
+    all_orders = ("".join(ops) for ops in itertools.product(OPS, repeat=length))
+    return [
+        order for order in all_orders if "SS" not in order and set(order) & set("EeRD") and set(order) & set("AaFTVS")
+    ]
 
 
-async def play(context: Desk, order: str, *, strategy: str) -> None:
-    item = await Round.begin(context, strategy=strategy)
+async def play(harness: VaultHarness, order: str, *, strategy: str) -> None:
+    shared = await Round.begin(harness, strategy=strategy)
     for op in order:
-        await item.play(op)
-    await item.finish()
-    await item._forget()
-    await context.sync()
-    for path in context.root.rglob("*.md"):
+        await shared.play(op)
+    await shared.finish()
+    await shared._forget()
+    await harness.sync()
+    for path in harness.root.rglob("*.md"):
         path.unlink()
-    await context.sync(deletions=True)
+    await harness.sync(deletions=True)
 
 
 @settings(max_examples=20, deadline=None)
-@given(some.text(OPS, min_size=2, max_size=10), some.sampled_from(STRATEGIES))
-def test_no_story_loses_a_word(order: str, strategy: str) -> None:
-    async def told() -> None:
+@given(st.text(OPS, min_size=2, max_size=10), st.sampled_from(STRATEGIES))
+def test_no_random_order_loses_a_word(order: str, strategy: str) -> None:
+    async def run() -> None:
         with tempfile.TemporaryDirectory(prefix="scrubjay-", dir=quick_place()) as folder:
-            async with open_desk(Path(folder) / "data") as context:
-                await play(context, order, strategy=strategy)
+            async with open_harness(Path(folder) / "data") as harness:
+                await play(harness, order, strategy=strategy)
 
-    asyncio.run(told())
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_no_order_loses_a_word(context: Desk, seed: int) -> None:
-    drawn = random.Random(seed)
-    for order in [*drawn.sample(orders(3), 12), *drawn.sample(orders(5), 12)]:
+async def test_no_order_loses_a_word(harness: VaultHarness, seed: int) -> None:
+    rng = random.Random(seed)
+    for order in [*rng.sample(orders(3), 12), *rng.sample(orders(5), 12)]:
         try:
-            await play(context, order, strategy=drawn.choice(STRATEGIES))
+            await play(harness, order, strategy=rng.choice(STRATEGIES))
         except BaseException as error:
             error.add_note(order)
             raise
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-async def test_a_clash_is_told_decided_and_written(context: Desk, strategy: str) -> None:
+async def test_a_conflict_is_reported_resolved_and_written(harness: VaultHarness, strategy: str) -> None:
     for order in ("AES", "EAS", "AESAES", "AESEVS", "AESRVS"):
-        await play(context, order, strategy=strategy)
+        await play(harness, order, strategy=strategy)

@@ -1,162 +1,165 @@
-"""A link that came of a text alone goes with it; one that somebody has made or listed stays."""
+"""A relation that only a text has made goes with the text; one that was made or listed explicitly stays."""
 
 from pathlib import Path
 
 from scrubjay.model.relation import Relation
-from tests.scenarios.notes.vaults import AGENT, PLAIN, SPACE, Desk, open_desk
+from tests.scenarios.notes.harness import AGENT, PLAIN, SPACE, VaultHarness, open_harness
 from tests.scenarios.wiring import open_wiring
 
 
-async def test_a_link_goes_when_the_text_that_made_it_has_it_no_more(context: Desk) -> None:
-    bird, path = await _pair(context, "See [[A bird]] there.\n")
-    item = await _own(context, "a.md")
-    assert await context.links(item) == {bird}
-    # A text calls it by its title, so an editor finds the file by the list.
-    assert f"- [[{(await context.file(bird)).stem}|A bird]]" in path.read_text()
-    assert "[[a|a]]" in (await context.file(bird)).read_text()
-    context.save(path, path.read_text().replace("See [[A bird]] there.", "Nothing there."))
-    await context.sync()
-    assert await context.links(item) == set()
+async def test_a_link_is_removed_with_the_text_that_made_it(harness: VaultHarness) -> None:
+    bird, path = await _pair(harness, "See [[A bird]] there.\n")
+    note_id = await _id_at(harness, "a.md")
+    assert await harness.links(note_id) == {bird}
+    # The text names the title, so the list names the file, for editors to follow.
+    assert f"- [[{(await harness.file(bird)).stem}|A bird]]" in path.read_text()
+    assert "[[a|a]]" in (await harness.file(bird)).read_text()
+    harness.save(path, path.read_text().replace("See [[A bird]] there.", "Nothing there."))
+    await harness.sync()
+    assert await harness.links(note_id) == set()
     assert "[[" not in path.read_text()
-    assert "[[" not in (await context.file(bird)).read_text()
-    assert await context.vault.drift() == ()
+    assert "[[" not in (await harness.file(bird)).read_text()
+    assert await harness.vault.drift() == ()
 
 
-async def test_an_agent_who_takes_it_out_of_the_text_takes_the_link_out(context: Desk) -> None:
-    bird = await context.write("It flies.", title="A bird")
-    item = await context.write("See [[A bird]] and [[Someday]].", title="One")
-    await context.sync()
-    assert await context.links(item) == {bird}
-    await context.edit(item, content="See nothing.")
-    await context.sync()
-    assert await context.links(item) == set()
-    assert "[[" not in (await context.file(item)).read_text() + (await context.file(bird)).read_text()
-    # Nor is linked what it named, and names no more when that comes to be.
-    someday = await context.write("At last.", title="Someday")
-    await context.sync()
-    assert await context.links(someday) == set()
+async def test_an_agent_that_removes_it_from_the_text_removes_the_link(harness: VaultHarness) -> None:
+    bird = await harness.write("It flies.", title="A bird")
+    note_id = await harness.write("See [[A bird]] and [[Someday]].", title="One")
+    await harness.sync()
+    assert await harness.links(note_id) == {bird}
+    await harness.edit(note_id, content="See nothing.")
+    await harness.sync()
+    assert await harness.links(note_id) == set()
+    assert "[[" not in (await harness.file(note_id)).read_text() + (await harness.file(bird)).read_text()
+    # A missing link that the text has dropped is not resolved later.
+    someday = await harness.write("At last.", title="Someday")
+    await harness.sync()
+    assert await harness.links(someday) == set()
 
 
-async def test_a_link_that_was_also_made_stays(context: Desk) -> None:
-    bird, path = await _pair(context, "See [[A bird]] there.\n")
-    item = await _own(context, "a.md")
-    await context.engine.relate(item, bird, who=AGENT)
-    await context.sync()
-    context.save(path, path.read_text().replace("See [[A bird]] there.", "Nothing there."))
-    await context.sync()
-    assert await context.links(item) == {bird}
+async def test_a_link_that_was_also_made_explicitly_stays(harness: VaultHarness) -> None:
+    bird, path = await _pair(harness, "See [[A bird]] there.\n")
+    note_id = await _id_at(harness, "a.md")
+    await harness.engine.relate(note_id, bird, who=AGENT)
+    await harness.sync()
+    harness.save(path, path.read_text().replace("See [[A bird]] there.", "Nothing there."))
+    await harness.sync()
+    assert await harness.links(note_id) == {bird}
     assert "|A bird]]" in path.read_text()
 
 
-async def test_a_link_that_was_there_before_the_text_named_it_stays(context: Desk) -> None:
-    item, bird = await context.write("Nothing.", title="One"), await context.write("It flies.", title="A bird")
-    await context.engine.relate(item, bird, who=AGENT, text="which flies")
-    await context.sync()
-    await context.edit(item, content="See [[A bird]].")
-    await context.sync()
-    await context.edit(item, content="Nothing again.")
-    await context.sync()
-    (edge,) = await _edges(context, item)
-    assert edge.text == "which flies"
+async def test_a_link_that_existed_before_the_text_named_it_stays(harness: VaultHarness) -> None:
+    note_id, bird = await harness.write("Nothing.", title="One"), await harness.write("It flies.", title="A bird")
+    await harness.engine.relate(note_id, bird, who=AGENT, text="which flies")
+    await harness.sync()
+    await harness.edit(note_id, content="See [[A bird]].")
+    await harness.sync()
+    await harness.edit(note_id, content="Nothing again.")
+    await harness.sync()
+    (relation,) = await _relations(harness, note_id)
+    assert relation.text == "which flies"
 
 
-async def test_a_link_in_the_list_by_hand_stays_also_in_other_words(context: Desk) -> None:
-    bird, path = await _pair(context, "See [[A bird]] there.\n")
-    item = await _own(context, "a.md")
-    context.save(path, path.read_text().replace("|A bird]]", "|the one that flies]]"))
-    await context.sync()
-    context.save(path, path.read_text().replace("See [[A bird]] there.", "Nothing there."))
-    await context.sync()
-    assert await context.links(item) == {bird}
+async def test_a_link_edited_in_the_list_stays(harness: VaultHarness) -> None:
+    bird, path = await _pair(harness, "See [[A bird]] there.\n")
+    note_id = await _id_at(harness, "a.md")
+    harness.save(path, path.read_text().replace("|A bird]]", "|the one that flies]]"))
+    await harness.sync()
+    harness.save(path, path.read_text().replace("See [[A bird]] there.", "Nothing there."))
+    await harness.sync()
+    assert await harness.links(note_id) == {bird}
     assert "|the one that flies]]" in path.read_text()
 
 
-async def test_a_link_by_the_name_of_a_file_that_is_listed_by_hand_too_stays(context: Desk) -> None:
-    context.save("bird.md", "It flies.\n")
-    context.save("a.md", "See [[bird]] there.\n")
-    await context.sync()
-    bird, item, path = await _own(context, "bird.md"), await _own(context, "a.md"), context.root / "a.md"
+async def test_a_link_by_file_name_that_is_also_listed_stays(harness: VaultHarness) -> None:
+    harness.save("bird.md", "It flies.\n")
+    harness.save("a.md", "See [[bird]] there.\n")
+    await harness.sync()
+    bird, note_id, path = await _id_at(harness, "bird.md"), await _id_at(harness, "a.md"), harness.root / "a.md"
     assert "<!-- scrubjay -->" not in path.read_text()
-    context.save(path, f"{path.read_text()}\n<!-- scrubjay -->\n\n## Links\n\n- [[bird|bird]]\n")
-    await context.sync()
-    context.save(path, path.read_text().replace("See [[bird]] there.", "Nothing there."))
-    await context.sync()
-    assert await context.links(item) == {bird}
+    harness.save(path, f"{path.read_text()}\n<!-- scrubjay -->\n\n## Links\n\n- [[bird|bird]]\n")
+    await harness.sync()
+    harness.save(path, path.read_text().replace("See [[bird]] there.", "Nothing there."))
+    await harness.sync()
+    assert await harness.links(note_id) == {bird}
     assert "- [[bird|bird]]" in path.read_text()
 
 
-async def test_a_link_that_is_taken_out_of_the_list_is_the_texts_alone(context: Desk) -> None:
-    item, bird = await context.write("See [[A bird]].", title="One"), await context.write("It flies.", title="A bird")
-    await context.engine.relate(item, bird, who=AGENT)
-    await context.sync()
-    path = await context.file(item)
-    context.save(path, path.read_text().partition("<!-- scrubjay -->")[0])
-    await context.sync()
-    assert await context.links(item) == {bird}
-    context.save(path, path.read_text().replace("[[A bird]]", "nothing"))
-    await context.sync()
-    assert await context.links(item) == set()
+async def test_a_link_removed_from_the_list_depends_on_the_text_alone(harness: VaultHarness) -> None:
+    note_id, bird = (
+        await harness.write("See [[A bird]].", title="One"),
+        await harness.write("It flies.", title="A bird"),
+    )
+    await harness.engine.relate(note_id, bird, who=AGENT)
+    await harness.sync()
+    path = await harness.file(note_id)
+    harness.save(path, path.read_text().partition("<!-- scrubjay -->")[0])
+    await harness.sync()
+    assert await harness.links(note_id) == {bird}
+    harness.save(path, path.read_text().replace("[[A bird]]", "nothing"))
+    await harness.sync()
+    assert await harness.links(note_id) == set()
 
 
-async def test_two_that_name_each_other_are_linked_until_neither_does(context: Desk) -> None:
-    item = await context.write("See [[Two]].", title="One")
-    other = await context.write("See [[One]].", title="Two")
-    await context.sync()
-    assert await context.links(item) == {other}
-    await context.edit(item, content="Nothing.")
-    await context.sync()
-    assert await context.links(item) == {other}
-    await context.edit(other, content="Nothing.")
-    await context.sync()
-    assert await context.links(item) == set()
+async def test_two_that_name_each_other_are_linked_until_neither_does(harness: VaultHarness) -> None:
+    note_id = await harness.write("See [[Two]].", title="One")
+    other = await harness.write("See [[One]].", title="Two")
+    await harness.sync()
+    assert await harness.links(note_id) == {other}
+    await harness.edit(note_id, content="Nothing.")
+    await harness.sync()
+    assert await harness.links(note_id) == {other}
+    await harness.edit(other, content="Nothing.")
+    await harness.sync()
+    assert await harness.links(note_id) == set()
 
 
-async def test_a_link_outlives_a_new_name_of_what_it_leads_to(context: Desk) -> None:
-    bird = await context.write("It flies.", title="A bird")
-    item = await context.write("See [[A bird]] and more.", title="One")
-    await context.sync()
-    # Both at once, and the one that names the other is looked at first.
-    await context.edit(item, content="See [[A bird]] and less.")
-    await context.edit(bird, title="A jay")
-    await context.sync()
-    assert await context.links(item) == {bird}
-    assert (await context.get(item)).content == "See [[A jay]] and less."
-    await context.edit(bird, title="A blue jay")
-    await context.edit(item, content="See [[A jay]] and least.")
-    await context.sync()
-    assert await context.links(item) == {bird}
-    await context.edit(item, content="See nothing.")
-    await context.sync()
-    assert await context.links(item) == set()
+async def test_a_link_survives_a_rename_of_its_target(harness: VaultHarness) -> None:
+    bird = await harness.write("It flies.", title="A bird")
+    note_id = await harness.write("See [[A bird]] and more.", title="One")
+    await harness.sync()
+    # Both at once, and the note that names the other is synchronized first.
+    await harness.edit(note_id, content="See [[A bird]] and less.")
+    await harness.edit(bird, title="A jay")
+    await harness.sync()
+    assert await harness.links(note_id) == {bird}
+    assert (await harness.get(note_id)).content == "See [[A jay]] and less."
+    await harness.edit(bird, title="A blue jay")
+    await harness.edit(note_id, content="See [[A jay]] and least.")
+    await harness.sync()
+    assert await harness.links(note_id) == {bird}
+    await harness.edit(note_id, content="See nothing.")
+    await harness.sync()
+    assert await harness.links(note_id) == set()
 
 
-async def test_a_lost_ledger_makes_no_link_another_kind(home: Path) -> None:
+async def test_a_lost_ledger_does_not_change_the_kind_of_a_link(home: Path) -> None:
     async with open_wiring(home, index=False, rules=PLAIN) as wiring:
-        async with open_desk(home, wiring=wiring) as context:
-            bird, path = await _pair(context, "See [[A bird]] there.\n")
-            item = await _own(context, "a.md")
+        async with open_harness(home, wiring=wiring) as harness:
+            bird, path = await _pair(harness, "See [[A bird]] there.\n")
+            note_id = await _id_at(harness, "a.md")
         for file in (home / "index").glob("notes.db*"):
             file.unlink()
-        async with open_desk(home, wiring=wiring) as context:
-            await context.sync()
-            assert await context.links(item) == {bird}
-            context.save(path, path.read_text().replace("See [[A bird]] there.", "Nothing there."))
-            await context.sync()
-            assert await context.links(item) == set()
+        async with open_harness(home, wiring=wiring) as harness:
+            await harness.sync()
+            assert await harness.links(note_id) == {bird}
+            harness.save(path, path.read_text().replace("See [[A bird]] there.", "Nothing there."))
+            await harness.sync()
+            assert await harness.links(note_id) == set()
 
 
-async def _pair(context: Desk, text: str) -> tuple[str, Path]:
-    """A note of a bird, and a file that says something of it."""
-    bird = await context.write("It flies.", title="A bird")
-    path = context.save("a.md", text)
-    await context.sync()
+async def _pair(harness: VaultHarness, text: str) -> tuple[str, Path]:
+    """Write a note about a bird, and a file with a text about it."""
+    bird = await harness.write("It flies.", title="A bird")
+    path = harness.save("a.md", text)
+    await harness.sync()
     return bird, path
 
 
-async def _own(context: Desk, path: str) -> str:
-    """The note whose file is at a path."""
-    return await context.vault.at(path)
+async def _id_at(harness: VaultHarness, path: str) -> str:
+    """Return the id of the note whose file has a path."""
+    return await harness.vault.find_id(path)
 
 
-async def _edges(context: Desk, memory_id: str) -> list[Relation]:
-    return await context.engine.store.relations(SPACE, [memory_id])
+async def _relations(harness: VaultHarness, memory_id: str) -> list[Relation]:
+    return await harness.engine.store.relations(SPACE, [memory_id])

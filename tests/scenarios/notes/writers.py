@@ -1,4 +1,4 @@
-"""An agent and somebody with an editor on one note, in whatever order: what each may do, and what must hold."""
+"""An agent and a user who change one note in any order: the operations of each, and the invariants."""
 
 import re
 from dataclasses import dataclass, field
@@ -6,72 +6,72 @@ from pathlib import Path
 
 from scrubjay.model.memory import State
 from scrubjay.notes.markdown.format import parse
-from tests.scenarios.notes.vaults import AGENT, SPACE, Desk
+from tests.scenarios.notes.harness import AGENT, SPACE, VaultHarness
 
 START = "alpha\n\nbeta\n\ngamma"
 STRATEGIES = ("merge", "supersede", "branch", "ignore", "update")
 OPS = "AaEeSRDFTV"
-"""Agent edits the same line as the editor (A) or another (a), the editor likewise (E, e), sync, rename, delete, forget,
-restore, resolve."""
+"""The agent edits the same line as the user (A) or another (a), the user likewise (E, e); then sync, rename, delete,
+forget, restore, resolve."""
 
 
 @dataclass(kw_only=True)
 class Round:
-    """One note, and all that was ever written of it."""
+    """One note, and every word that was ever written in it."""
 
-    context: Desk
+    harness: VaultHarness
     id: str
-    said: list[str] = field(default_factory=list[str])
+    words: list[str] = field(default_factory=list[str])
     strategy: str = "merge"
     renamed: int = 0
     path: Path = Path()
 
     @classmethod
-    async def begin(cls, context: Desk, *, strategy: str = "merge") -> "Round":
-        item = await context.write(START, title="Shared")
-        await context.sync()
-        return cls(context=context, id=item, strategy=strategy, path=await context.file(item))
+    async def begin(cls, harness: VaultHarness, *, strategy: str = "merge") -> "Round":
+        note_id = await harness.write(START, title="Shared")
+        await harness.sync()
+        return cls(harness=harness, id=note_id, strategy=strategy, path=await harness.file(note_id))
 
     async def play(self, op: str) -> None:
         await getattr(self, f"_{_NAMES[op]}")()
 
     async def finish(self) -> None:
-        """All is decided, and then both sides say the same and nothing is lost."""
+        """Resolve all conflicts; then both sides are equal, and no word is lost."""
         for _ in range(3):
-            await self.context.sync()
+            await self.harness.sync()
             await self._resolve()
-        await self.context.sync()
-        assert await self.context.engine.conflicts(who=AGENT) == ()
-        assert await self.context.vault.drift() == ()
+        await self.harness.sync()
+        assert await self.harness.engine.conflicts(who=AGENT) == ()
+        assert await self.harness.vault.drift() == ()
         await self.check()
-        for id_ in await self.context.engine.store.ids(SPACE, limit=1000):
-            memory = await self.context.get(id_)
+        for id_ in await self.harness.engine.store.ids(SPACE, limit=1000):
+            memory = await self.harness.get(id_)
             if memory.state is State.LIVE:
-                reported = parse((await self.context.file(id_)).read_bytes()).note
-                assert (reported.id, reported.content) == (id_, memory.content)
+                note = parse((await self.harness.file(id_)).read_bytes()).note
+                assert (note.id, note.content) == (id_, memory.content)
 
     async def check(self) -> None:
-        """All that was ever said is in a version or in a file."""
-        stored = "\n".join(item.read_text() for item in self.context.root.rglob("*.md"))
-        store = self.context.engine.store
+        """Check that every word is in a version or in a file."""
+        stored = "\n".join(file.read_text() for file in self.harness.root.rglob("*.md"))
+        store = self.harness.engine.store
         for id_ in await store.ids(SPACE, limit=1000):
             stored += "\n".join(version.memory.content for version in await store.versions(SPACE, id_, limit=200))
-        lost = [item for item in self.said if item not in stored]
+        lost = [word for word in self.words if word not in stored]
         assert not lost, lost
 
     def _word(self, who: str) -> str:
-        self.said.append(f"{who}{len(self.said)}x")
-        return self.said[-1]
+        self.words.append(f"{who}{len(self.words)}x")
+        return self.words[-1]
 
     async def _agent(self, line: str) -> None:
-        memory = await self.context.get(self.id)
+        memory = await self.harness.get(self.id)
         if memory.state is State.LIVE:
-            await self.context.edit(self.id, content=_changed(memory.content, line, self._word("agent")))
+            await self.harness.edit(self.id, content=_append_word(memory.content, line, self._word("agent")))
 
     def _editor(self, line: str) -> None:
         if self.path.exists():
             text = self.path.read_text()
-            self.context.save(self.path, _changed(text, line, self._word("editor")))
+            self.harness.save(self.path, _append_word(text, line, self._word("editor")))
 
     async def _agent_same(self) -> None:
         await self._agent("beta")
@@ -86,9 +86,9 @@ class Round:
         self._editor("gamma")
 
     async def _sync(self) -> None:
-        await self.context.sync()
+        await self.harness.sync()
         await self.check()
-        self.path = await self.context.path_of(self.id) or self.path
+        self.path = await self.harness.path_of(self.id) or self.path
 
     async def _rename(self) -> None:
         if self.path.exists():
@@ -96,28 +96,30 @@ class Round:
             self.path = self.path.rename(self.path.with_name(f"renamed {self.renamed} {self.id[-6:]}.md"))
 
     async def _delete(self) -> None:
-        # What only a file had and its author deletes is lost on purpose.
+        # A word that only the deleted file had is lost on purpose.
         if self.path.exists():
             text = self.path.read_text()
-            stored = await self.context.texts(self.id)
-            self.said = [item for item in self.said if item not in text or any(item in other for other in stored)]
+            versions = await self.harness.texts(self.id)
+            self.words = [
+                word for word in self.words if word not in text or any(word in version for version in versions)
+            ]
             self.path.unlink()
 
     async def _forget(self) -> None:
-        if (await self.context.get(self.id)).state is State.LIVE:
-            await self.context.forget(self.id)
+        if (await self.harness.get(self.id)).state is State.LIVE:
+            await self.harness.forget(self.id)
 
     async def _restore(self) -> None:
-        if (await self.context.get(self.id)).state is State.TRASHED:
-            await self.context.restore(self.id)
+        if (await self.harness.get(self.id)).state is State.TRASHED:
+            await self.harness.restore(self.id)
 
     async def _resolve(self) -> None:
-        for conflict in await self.context.engine.conflicts(who=AGENT):
-            await self.context.engine.resolve_conflict(conflict.id, who=AGENT, strategy=self.strategy)
+        for conflict in await self.harness.engine.conflicts(who=AGENT):
+            await self.harness.engine.resolve_conflict(conflict.id, who=AGENT, strategy=self.strategy)
 
 
-def _changed(text: str, line: str, word: str) -> str:
-    # Nobody takes out what he wrote before: that would be lost on purpose.
+def _append_word(text: str, line: str, word: str) -> str:
+    # Only add words: a removed word would be lost on purpose.
     return re.sub(rf"^({line}.*)$", rf"\1 {word}", text, count=1, flags=re.MULTILINE)
 
 

@@ -1,6 +1,6 @@
-"""Run as a program: it lets the folder of notes crash at every line of its work, and at any moment, and looks at it.
+"""A program that crashes the folder of notes at every line of a write, and at random moments, and checks its files.
 
-A text begins with the digest of the rest, so that each file tells whether it is whole.
+Each content begins with the digest of the rest, so that every file shows whether it is whole.
 """
 
 import os
@@ -14,14 +14,15 @@ from types import FrameType
 from typing import Any
 
 from scrubjay.notes.files import atomic_rename, atomic_write
-from scrubjay.notes.files.folder import Folder, digest
+from scrubjay.notes.files.folder import Folder
+from scrubjay.notes.files.tree import digest
 
-# Where files are made and get other names; the rest only looks.
+# The modules that create and rename files; the others only read.
 _STEPS = {atomic_write.__file__, atomic_rename.__file__}
 
 
 def text(number: int) -> bytes:
-    """The text of a number, whole only if nothing is missing."""
+    """Return content for a number; it is whole only if nothing is missing."""
     rest = f"{number}\n".encode() * 3000
     return digest(rest).hex().encode() + rest
 
@@ -35,7 +36,7 @@ OLD, NEW = text(1), text(2)
 
 
 def at_every_line(name: str, work: Callable[[Folder], object], outcomes: list[dict[str, bytes]], root: Path) -> int:
-    """Do something again and again, killed one line of code later each time, until it comes to its end."""
+    """Repeat an operation, killed one line of code later each time, until it completes."""
     for line in range(10_000):
         folder = Folder(root / f"{name}-{line}")
         folder.open(store_id="s", space="d")
@@ -46,20 +47,20 @@ def at_every_line(name: str, work: Callable[[Folder], object], outcomes: list[di
             work(folder)
             os._exit(0)
         _, status = os.waitpid(child, 0)
-        found = _found(folder)
-        assert found in outcomes, (name, line, found.keys())
+        files = _read_notes(folder)
+        assert files in outcomes, (name, line, files.keys())
         folder.sweep()
-        assert _found(folder) == found, (name, line)
-        assert sorted(one.name for one in folder.root.iterdir() if one.is_file()) == sorted(found), (name, line)
+        assert _read_notes(folder) == files, (name, line)
+        assert sorted(file.name for file in folder.root.iterdir() if file.is_file()) == sorted(files), (name, line)
         if status == 0:
-            assert found == outcomes[-1]
+            assert files == outcomes[-1]
             return line
         assert os.WTERMSIG(status) == signal.SIGKILL
     raise AssertionError(name)
 
 
 def at_any_moment(root: Path, *, times: int) -> None:
-    """Write, move and remove without end, killed after a while."""
+    """Write, move and remove in a loop, and kill it after a random time."""
     folder = Folder(root / "any")
     folder.open(store_id="s", space="d")
     for _ in range(times):
@@ -69,11 +70,11 @@ def at_any_moment(root: Path, *, times: int) -> None:
         time.sleep(random.uniform(0.001, 0.02))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        assert all(map(is_whole, _found(folder).values()))
+        assert all(map(is_whole, _read_notes(folder).values()))
         folder.sweep()
-        found = _found(folder)
-        assert all(map(is_whole, found.values()))
-        assert set(found) <= {"a.md", "b.md"}
+        files = _read_notes(folder)
+        assert all(map(is_whole, files.values()))
+        assert set(files) <= {"a.md", "b.md"}
         assert not list(folder.root.glob(".scrubjay-*"))
 
 
@@ -81,8 +82,8 @@ def _work_on(folder: Folder) -> None:
     number = 0
     while True:
         number += 1
-        here, there = ("a.md", "b.md") if folder.look("a.md") else ("b.md", "a.md")
-        if folder.look(here) is None:
+        here, there = ("a.md", "b.md") if folder.stat("a.md") else ("b.md", "a.md")
+        if folder.stat(here) is None:
             folder.write(here, text(number), over=None)
         over = digest(folder.read(here)[1])
         folder.write(here, text(-number), over=over)
@@ -107,13 +108,13 @@ def _kill_at(line: int) -> None:
     sys.settrace(trace)
 
 
-def _found(folder: Folder) -> dict[str, bytes]:
-    return {one.path: folder.read(one.path)[1] for one in folder.listing()}
+def _read_notes(folder: Folder) -> dict[str, bytes]:
+    return {file.path: folder.read(file.path)[1] for file in folder.list_notes()}
 
 
 def main(root: Path) -> None:
-    """Crash in all ways."""
-    # A killed process leaves to the system what it has written: waiting for the disk would show nothing, and take long.
+    """Crash in every way."""
+    # The system keeps the writes of a killed process: waiting for the disk would take long and show nothing.
     os.fsync = lambda fd: None  # noqa: ARG005
     old, new = {"a.md": OLD}, {"a.md": NEW}
     lines = [

@@ -1,4 +1,4 @@
-"""The folder of notes: what is in it, what never is, and that nothing leads out of it."""
+"""The folder of notes: its files, the entries that it skips, and that no path leads out of it."""
 
 import errno
 import os
@@ -15,7 +15,8 @@ from tests.unit.notes.payloads import OUTSIDE, TRAVERSALS
 
 from scrubjay.errors import FileChanged, NotFound, PathRefused, TooLarge, VaultUnavailable
 from scrubjay.notes.files import tree
-from scrubjay.notes.files.folder import Folder, digest
+from scrubjay.notes.files.folder import Folder
+from scrubjay.notes.files.tree import digest
 
 ONE, TWO = b"one\n", b"two\n"
 
@@ -27,16 +28,16 @@ def folder(tmp_path: Path) -> Folder:
     return made
 
 
-def test_a_new_folder_is_its_owners_alone_and_marked(folder: Folder) -> None:
+def test_a_new_folder_is_private_to_its_owner_and_marked(folder: Folder) -> None:
     assert _mode(folder.root) == 0o700
     assert _mode(folder.root / ".scrubjay") == 0o700
     assert _mode(folder.root / ".scrubjay" / "vault.json") == 0o600
-    assert folder.is_there()
+    assert folder.exists()
     folder.open(store_id="store-1", space="default")
-    assert [*folder.listing(), *folder.others(), *folder.odd()] == []
+    assert [*folder.list_notes(), *folder.list_other_files(), *folder.list_skipped()] == []
 
 
-def test_a_folder_that_users_have_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_an_existing_folder_keeps_its_permissions(tmp_path: Path) -> None:
     (tmp_path / "mine" / "sub").mkdir(parents=True)
     (tmp_path / "mine").chmod(0o755)
     (tmp_path / "mine" / "sub").chmod(0o750)
@@ -60,14 +61,14 @@ def test_a_folder_of_another_store_or_space_is_refused(folder: Folder, store: st
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[1]", b"\xff", b'{"format": 99, "store": "store-1"}', b"[" * 60_000])
-def test_a_mark_that_cannot_be_read_is_told(folder: Folder, text: bytes) -> None:
+def test_an_unreadable_marker_is_reported(folder: Folder, text: bytes) -> None:
     (folder.root / ".scrubjay" / "vault.json").write_bytes(text)
     with pytest.raises(VaultUnavailable, match=r"vault\.json") as caught:
         folder.open(store_id="store-1", space="default")
     assert caught.value.fields["reason"] == "marker"
 
 
-def test_what_is_in_the_way_of_the_folder_is_told(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_the_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(ONE)
     (tmp_path / "marked").mkdir()
     (tmp_path / "marked" / ".scrubjay").symlink_to(tmp_path)
@@ -80,7 +81,7 @@ def test_what_is_in_the_way_of_the_folder_is_told(tmp_path: Path) -> None:
     assert not (tmp_path / "vault.json").exists()
 
 
-def test_files_are_listed_with_what_the_disk_tells(folder: Folder) -> None:
+def test_files_are_listed_with_their_metadata(folder: Folder) -> None:
     first = folder.write("b.md", ONE, over=None)
     second = folder.write("a/c.MD", b"", over=None)
     for name in ("picture.png", "a/song.ogg", "attachments/x.md", "attachments/y.pdf", "templates/t.md", ".hidden.md"):
@@ -90,8 +91,8 @@ def test_files_are_listed_with_what_the_disk_tells(folder: Folder) -> None:
     (folder.root / ".obsidian" / "app.md").write_bytes(ONE)
     (folder.root / "a" / "templates").mkdir()
     third = folder.write("a/templates/kept.md", TWO, over=None)
-    assert list(folder.listing()) == [first, second, third]
-    assert [other.path for other in folder.others()] == [
+    assert list(folder.list_notes()) == [first, second, third]
+    assert [other.path for other in folder.list_other_files()] == [
         "picture.png",
         "a/song.ogg",
         "attachments/x.md",
@@ -99,15 +100,15 @@ def test_files_are_listed_with_what_the_disk_tells(folder: Folder) -> None:
     ]
     status = (folder.root / "b.md").stat()
     assert (first.size, first.mtime_ns, first.inode) == (status.st_size, status.st_mtime_ns, status.st_ino)
-    assert folder.look("b.md") == first
+    assert folder.stat("b.md") == first
     assert folder.read("b.md") == (first, ONE)
-    assert folder.look("none.md") is None
-    assert folder.look("no/such.md") is None
+    assert folder.stat("none.md") is None
+    assert folder.stat("no/such.md") is None
     with pytest.raises(NotFound):
         folder.read("no/such.md")
 
 
-def test_what_is_no_file_is_told_and_never_opened(folder: Folder, tmp_path: Path) -> None:
+def test_entries_that_are_not_files_are_reported_and_never_opened(folder: Folder, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "canary.md").write_bytes(OUTSIDE)
@@ -127,11 +128,11 @@ def test_what_is_no_file_is_told_and_never_opened(folder: Folder, tmp_path: Path
     names = ["link.md", "loop.md", "within.md", "folder.md", "pipe.md", "socket.md", "linked/canary.md", "linked"]
     if (root / "device.md").exists():
         names.append("device.md")
-    assert list(folder.listing()) == []
-    odd = {one.path: one.why for one in folder.odd()}
-    assert odd.keys() == {*names, r"\udcff.md"} - {"folder.md", "linked/canary.md"}
-    assert "link" in odd["linked"]
-    assert "pipe" in odd["pipe.md"]
+    assert list(folder.list_notes()) == []
+    skipped = {entry.path: entry.reason for entry in folder.list_skipped()}
+    assert skipped.keys() == {*names, r"\udcff.md"} - {"folder.md", "linked/canary.md"}
+    assert "link" in skipped["linked"]
+    assert "pipe" in skipped["pipe.md"]
     for name in names:
         _refuses_all(folder, name)
     assert (outside / "canary.md").read_bytes() == OUTSIDE
@@ -147,7 +148,7 @@ def test_no_path_leads_out_of_the_folder(folder: Folder, tmp_path: Path) -> None
     over = digest(OUTSIDE)
     for path in TRAVERSALS:
         with suppress(PathRefused):
-            assert folder.look(path) is None
+            assert folder.stat(path) is None
         with pytest.raises((PathRefused, NotFound)):
             folder.read(path)
         with pytest.raises((PathRefused, FileChanged)):
@@ -157,12 +158,12 @@ def test_no_path_leads_out_of_the_folder(folder: Folder, tmp_path: Path) -> None
         with pytest.raises((PathRefused, FileChanged)):
             folder.move(path, "moved.md", over=over)
     assert _tree(tmp_path, but=folder.root) == before
-    assert [one.path for one in folder.listing()] == ["a.md"]
+    assert [file.path for file in folder.list_notes()] == ["a.md"]
 
 
-def test_no_new_file_is_made_where_a_path_leads_out_or_only_some_systems_can(folder: Folder, tmp_path: Path) -> None:
+def test_no_file_is_created_outside_the_folder_or_with_an_unportable_name(folder: Folder, tmp_path: Path) -> None:
     before = _tree(tmp_path, but=folder.root)
-    kept = folder.write("a.md", ONE, over=None)
+    info = folder.write("a.md", ONE, over=None)
     made: list[str] = []
     for path in TRAVERSALS:
         try:
@@ -173,11 +174,11 @@ def test_no_new_file_is_made_where_a_path_leads_out_or_only_some_systems_can(fol
         else:
             made.append(path)
     assert _tree(tmp_path, but=folder.root) == before
-    assert folder.look("a.md") == kept
-    # What is left are names that are odd to read, and mean nothing to any system.
+    assert folder.stat("a.md") == info
+    # The remaining names are odd to read, and mean nothing to any system.
     assert len(made) < len(TRAVERSALS) / 5
     assert not [path for path in made if set(path) & set('\\:*?"<>|\0') or "/../" in f"/{path}/" or path[0] in "/."]
-    assert {one.path for one in (*folder.listing(), *folder.others())} == {*made, "a.md"}
+    assert {file.path for file in (*folder.list_notes(), *folder.list_other_files())} == {*made, "a.md"}
 
 
 def test_a_folder_that_becomes_a_link_between_check_and_use_is_not_followed(
@@ -187,43 +188,43 @@ def test_a_folder_that_becomes_a_link_between_check_and_use_is_not_followed(
     outside.mkdir()
     (outside / "a.md").write_bytes(ONE)
     folder.write("sub/a.md", ONE, over=None)
-    real = tree._inner
+    real = tree._open_inner
 
-    def inner(name: str, descriptor: int, *, make: bool) -> int:
-        found = real(name, descriptor, make=make)
-        # The very moment after the folder was found to be one.
+    def open_inner(name: str, descriptor: int, *, make: bool) -> int:
+        opened = real(name, descriptor, make=make)
+        # The moment after the check that it is a folder.
         (folder.root / "sub").rename(tmp_path / "away")
         (folder.root / "sub").symlink_to(outside)
-        return found
+        return opened
 
     def back() -> None:
         (folder.root / "sub").unlink()
         (tmp_path / "away").rename(folder.root / "sub")
 
     with monkeypatch.context() as patched:
-        patched.setattr(tree, "_inner", inner)
+        patched.setattr(tree, "_open_inner", open_inner)
         folder.write("sub/a.md", TWO, over=digest(ONE))
         back()
         folder.write("sub/b.md", TWO, over=None)
         back()
         folder.remove("sub/a.md", over=digest(TWO))
-    assert {one.name for one in outside.iterdir()} == {"a.md"}
+    assert {file.name for file in outside.iterdir()} == {"a.md"}
     assert (outside / "a.md").read_bytes() == ONE
     _refuses_all(folder, "sub/a.md")
 
 
-def test_a_file_that_becomes_a_pipe_between_check_and_use_does_not_hold_us_up(
+def test_a_file_that_becomes_a_pipe_between_check_and_use_does_not_block(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.write("a.md", ONE, over=None)
-    real = tree._only_regular
+    real = tree._require_regular
 
-    def only_regular(path: str, status: os.stat_result) -> None:
+    def require_regular(path: str, status: os.stat_result) -> None:
         real(path, status)
         (folder.root / "a.md").unlink()
         os.mkfifo(folder.root / "a.md")
 
-    monkeypatch.setattr(tree, "_only_regular", only_regular)
+    monkeypatch.setattr(tree, "_require_regular", require_regular)
     with pytest.raises(PathRefused, match="pipe"):
         folder.read("a.md")
 
@@ -235,11 +236,11 @@ def test_a_huge_file_is_refused_by_its_size(folder: Folder) -> None:
         folder.read("huge.md")
     folder.write("a.md", ONE, over=None)
     with pytest.raises(TooLarge):
-        folder.read("a.md", most=3)
-    assert folder.read("a.md", most=4)[1] == ONE
-    # A file whose size says nothing about what comes out of it.
+        folder.read("a.md", max_bytes=3)
+    assert folder.read("a.md", max_bytes=4)[1] == ONE
+    # A file whose size does not tell how much it contains.
     with Path("/dev/zero").open("rb") as endless, pytest.raises(TooLarge):
-        tree.content_of("a.md", endless.fileno(), most=1000)
+        tree.read_content("a.md", endless.fileno(), max_bytes=1000)
 
 
 def test_thousands_of_files_are_listed(folder: Folder) -> None:
@@ -247,17 +248,17 @@ def test_thousands_of_files_are_listed(folder: Folder) -> None:
         (folder.root / name).mkdir()
         for number in range(1_500):
             os.close(os.open(folder.root / name / f"{number}.md", os.O_CREAT | os.O_WRONLY))
-    assert sum(1 for _ in folder.listing()) == 3_000
+    assert sum(1 for _ in folder.list_notes()) == 3_000
 
 
-def test_a_folder_that_went_is_told_and_nothing_is_made_in_its_place(folder: Folder, tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported_and_not_created_again(folder: Folder, tmp_path: Path) -> None:
     folder.write("a.md", ONE, over=None)
     folder.root.rename(tmp_path / "away")
     for place_is_empty in (False, True):
         if place_is_empty:
-            # As where a disk was mounted.
+            # Like the mount point of an unmounted disk.
             folder.root.mkdir()
-        assert not folder.is_there()
+        assert not folder.exists()
         for refused in _all_ways(folder, "a.md"):
             with pytest.raises(VaultUnavailable, match="no memory is forgotten") as caught:
                 refused()
@@ -265,18 +266,18 @@ def test_a_folder_that_went_is_told_and_nothing_is_made_in_its_place(folder: Fol
     assert list(folder.root.iterdir()) == []
 
 
-def test_a_folder_that_goes_while_it_is_listed_does_not_look_empty(folder: Folder, tmp_path: Path) -> None:
+def test_a_folder_that_disappears_during_the_listing_does_not_look_empty(folder: Folder, tmp_path: Path) -> None:
     folder.write("a.md", ONE, over=None)
     folder.write("sub/b.md", ONE, over=None)
-    listing = folder.listing()
+    listing = folder.list_notes()
     assert next(listing).path == "a.md"
     shutil.rmtree(folder.root)
     with pytest.raises(VaultUnavailable):
         list(listing)
 
 
-def test_what_may_not_be_read_or_written_is_told() -> None:
-    with _somebody() as home:
+def test_missing_permissions_are_reported() -> None:
+    with _other_user() as home:
         folder = Folder(home / "vault")
         folder.open(store_id="store-1", space="default")
         folder.write("a.md", ONE, over=None)
@@ -287,8 +288,10 @@ def test_what_may_not_be_read_or_written_is_told() -> None:
             with pytest.raises(PathRefused, match="Permission denied"):
                 folder.read(path)
         with pytest.raises(PathRefused):
-            folder.look("sub/b.md")
-        assert [(one.path, one.why) for one in folder.odd()] == [("sub", "cannot be looked through: Permission denied")]
+            folder.stat("sub/b.md")
+        assert [(entry.path, entry.reason) for entry in folder.list_skipped()] == [
+            ("sub", "cannot be listed: Permission denied")
+        ]
         (folder.root / "a.md").chmod(0o600)
         folder.root.chmod(0o500)
         for refused in (
@@ -307,7 +310,7 @@ def test_what_may_not_be_read_or_written_is_told() -> None:
         (folder.root / "sub").chmod(0o700)
 
 
-def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_old_file_and_no_other(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.write("a.md", ONE, over=None)
 
     def full(descriptor: int) -> None:
@@ -319,7 +322,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(folder: Folder, m
             with pytest.raises(VaultUnavailable, match="Free some space") as caught:
                 folder.write(path, TWO, over=over)
             assert caught.value.fields["reason"] == "full"
-    assert sorted(one.name for one in folder.root.iterdir()) == [".scrubjay", "a.md"]
+    assert sorted(file.name for file in folder.root.iterdir()) == [".scrubjay", "a.md"]
     assert folder.read("a.md")[1] == ONE
 
 
@@ -332,8 +335,8 @@ def _refuses_all(folder: Folder, path: str) -> None:
 def _all_ways(folder: Folder, path: str) -> list[Callable[[], object]]:
     return [
         folder.sweep,
-        lambda: list(folder.listing()),
-        lambda: folder.look(path),
+        lambda: list(folder.list_notes()),
+        lambda: folder.stat(path),
         lambda: folder.read(path),
         lambda: folder.write(path, TWO, over=digest(ONE)),
         lambda: folder.move(path, "moved.md", over=digest(ONE)),
@@ -355,7 +358,7 @@ def _tree(top: Path, *, but: Path) -> dict[str, bytes]:
 
 @contextmanager
 def _inside(place: Path) -> Generator[None]:
-    # The name of a socket has room for a hundred bytes only.
+    # The name of a socket has at most a hundred bytes.
     before = Path.cwd()
     os.chdir(place)
     yield
@@ -363,8 +366,8 @@ def _inside(place: Path) -> Generator[None]:
 
 
 @contextmanager
-def _somebody() -> Generator[Path]:
-    """A home of somebody whom permissions hold back, who is us until the end of the block."""
+def _other_user() -> Generator[Path]:
+    """Run the block as a user without special rights, in a home folder of its own."""
     home = Path(tempfile.mkdtemp())
     user = 65534 if os.geteuid() == 0 else os.geteuid()
     before = os.geteuid()

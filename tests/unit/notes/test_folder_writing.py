@@ -1,4 +1,4 @@
-"""Writing, moving and removing notes: always whole, and never over a text that nobody has read."""
+"""Writing, moving and removing notes: always whole, and never over content that we have not read."""
 
 import os
 import subprocess
@@ -11,8 +11,9 @@ import pytest
 
 from scrubjay.errors import FileChanged, PathRefused
 from scrubjay.notes.files import atomic_rename, atomic_write
-from scrubjay.notes.files.folder import Folder, digest
-from scrubjay.notes.files.tempfiles import new_name, swap_name
+from scrubjay.notes.files.folder import Folder
+from scrubjay.notes.files.tempfiles import new_file_name, swap_file_name
+from scrubjay.notes.files.tree import digest
 
 ONE, TWO, THREE, FOUR = b"one\n", b"two\n", b"three\n", b"four\n"
 
@@ -26,9 +27,9 @@ def folder(tmp_path: Path) -> Folder:
 
 @pytest.fixture(params=["exchange", "links", "neither"])
 def any_folder(folder: Folder, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    """On file systems that can exchange names, that have links at least, and that have neither."""
+    """Run on file systems that can exchange names, that have links, and that have neither."""
     if request.param != "exchange":
-        monkeypatch.setattr(atomic_rename, "_call", lambda: None)
+        monkeypatch.setattr(atomic_rename, "_rename_call", lambda: None)
     if request.param == "neither":
         monkeypatch.setattr(os, "link", _no_links)
     return folder
@@ -49,7 +50,7 @@ def test_files_are_written_moved_and_removed(any_folder: Folder) -> None:
     assert _files(folder) == {}
 
 
-def test_a_file_that_is_another_now_is_left_alone(any_folder: Folder) -> None:
+def test_a_file_that_has_changed_is_left_alone(any_folder: Folder) -> None:
     folder = any_folder
     folder.write("a.md", ONE, over=None)
     folder.write("b.md", TWO, over=None)
@@ -76,7 +77,7 @@ def test_a_file_that_is_another_now_is_left_alone(any_folder: Folder) -> None:
     assert _files(folder) == before
 
 
-def test_nothing_is_written_over_what_is_no_file(folder: Folder, tmp_path: Path) -> None:
+def test_only_regular_files_are_replaced(folder: Folder, tmp_path: Path) -> None:
     (folder.root / "link.md").symlink_to(tmp_path / "outside.md")
     (folder.root / "folder.md").mkdir()
     folder.write("a.md", ONE, over=None)
@@ -107,13 +108,15 @@ def test_two_saves_around_the_last_moment_are_both_kept(folder: Folder, monkeypa
     _before(monkeypatch, atomic_write, "exchange", lambda: _save(folder, next(saves, b""), by_rename=True), times=2)
     with pytest.raises(FileChanged):
         folder.write("a.md", TWO, over=digest(ONE))
-    found = _files(folder)
-    assert found.pop("a.md") == FOUR
-    assert list(found.values()) == [THREE]
-    assert next(iter(found)).startswith("recovered-")
+    files = _files(folder)
+    assert files.pop("a.md") == FOUR
+    assert list(files.values()) == [THREE]
+    assert next(iter(files)).startswith("recovered-")
 
 
-def test_a_file_that_goes_in_the_last_moment_is_not_made_again(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_deleted_in_the_last_moment_is_not_created_again(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for verb in (
         lambda: folder.write("a.md", TWO, over=digest(ONE)),
         lambda: folder.move("a.md", "b.md", over=digest(ONE)),
@@ -153,7 +156,7 @@ def test_a_save_while_it_is_removed_or_moved_is_never_lost(folder: Folder, monke
     assert _files(folder) == {"a.md": FOUR}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who has a file open")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux reports which files are open")
 def test_a_file_that_a_program_has_open_to_write_is_left_to_it(folder: Folder) -> None:
     folder.write("a.md", ONE, over=None)
     with (folder.root / "a.md").open("ab", buffering=0) as theirs:
@@ -171,7 +174,7 @@ def test_a_file_that_a_program_has_open_to_write_is_left_to_it(folder: Folder) -
         folder.write("b.md", TWO, over=digest(ONE + THREE))
 
 
-def test_a_file_system_that_calls_every_file_open_keeps_no_note_from_being_written(
+def test_a_file_system_that_reports_every_file_as_open_does_not_prevent_writes(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(atomic_write, "is_being_written", _always)
@@ -182,10 +185,10 @@ def test_a_file_system_that_calls_every_file_open_keeps_no_note_from_being_writt
     assert _files(folder) == {}
 
 
-def test_an_editor_and_we_at_once_lose_no_save(folder: Folder) -> None:
+def test_concurrent_writes_lose_no_save_of_an_editor(folder: Folder) -> None:
     folder.write("a.md", ONE, over=None)
     read: set[bytes] = set()
-    missed: list[bytes] = []
+    unread: list[bytes] = []
     is_over = threading.Event()
     news = threading.Condition()
 
@@ -194,9 +197,9 @@ def test_an_editor_and_we_at_once_lose_no_save(folder: Folder) -> None:
             save = f"save {number}\n".encode()
             _save(folder, save, by_rename=number % 2 == 0)
             with news:
-                # A save that we replaced without having read it would never be read.
+                # If we replace a save without reading it, it is never read.
                 if not news.wait_for(lambda save=save: save in read, timeout=20):
-                    missed.append(save)
+                    unread.append(save)
         is_over.set()
 
     editor = threading.Thread(target=edit)
@@ -213,29 +216,29 @@ def test_an_editor_and_we_at_once_lose_no_save(folder: Folder) -> None:
         except FileChanged:
             continue
     editor.join()
-    assert missed == []
-    # An editor that writes in place has an empty file for an instant; that is no text to lose.
+    assert unread == []
+    # An editor that writes in place has an empty file for an instant, which is no content to lose.
     assert {file for file in _files(folder).values() if file.startswith(b"save")} <= read
 
 
-def test_what_a_crash_left_goes_and_what_a_user_wrote_comes_back(folder: Folder) -> None:
+def test_leftovers_of_a_crash_are_removed_and_the_saves_of_users_recovered(folder: Folder) -> None:
     folder.write("sub/a.md", ONE, over=None)
-    swaps = [swap_name(new=digest(TWO), over=digest(ONE)) for _ in range(3)]
-    left = {new_name(): b"half a te", swaps[0]: ONE, swaps[1]: TWO, swaps[2]: THREE}
+    swaps = [swap_file_name(new=digest(TWO), over=digest(ONE)) for _ in range(3)]
+    left = {new_file_name(): b"half a te", swaps[0]: ONE, swaps[1]: TWO, swaps[2]: THREE}
     for name, data in left.items():
         (folder.root / "sub" / name).write_bytes(data)
     (folder.root / ".scrubjay-notes.md").write_bytes(FOUR)
-    (folder.root / new_name()).symlink_to(folder.root / "sub" / "a.md")
+    (folder.root / new_file_name()).symlink_to(folder.root / "sub" / "a.md")
     assert folder.sweep() == 4
-    found = _files(folder)
-    assert found.pop("sub/a.md") == ONE
-    assert found.pop(".scrubjay-notes.md") == FOUR
-    assert [name[:14] for name in found if found[name] == THREE] == ["sub/recovered-"]
+    files = _files(folder)
+    assert files.pop("sub/a.md") == ONE
+    assert files.pop(".scrubjay-notes.md") == FOUR
+    assert [name[:14] for name in files if files[name] == THREE] == ["sub/recovered-"]
     assert folder.sweep() == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may write as another user")
-def test_a_file_stays_its_owners(folder: Folder) -> None:
+def test_a_replaced_file_keeps_its_owner(folder: Folder) -> None:
     folder.write("a.md", ONE, over=None)
     os.chown(folder.root / "a.md", 65534, 65533)
     folder.write("a.md", TWO, over=digest(ONE))
@@ -246,7 +249,7 @@ def test_a_file_stays_its_owners(folder: Folder) -> None:
 def test_a_name_that_differs_only_by_case_is_taken_where_the_file_system_says_so(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # As such a file system answers: both spellings are one file.
+    # On such a file system, both spellings are one file.
     folder.write("a.md", ONE, over=None)
     os.link(folder.root / "a.md", folder.root / "A.md")
     with pytest.raises(FileChanged, match="already"):
@@ -262,19 +265,19 @@ def test_a_crash_at_any_line_leaves_the_old_or_the_new(tmp_path: Path) -> None:
 
 
 def _save(folder: Folder, data: bytes, *, by_rename: bool) -> None:
-    """As editors do it."""
+    """Save as editors do."""
     target = folder.root / "a.md"
     if not by_rename:
         target.write_bytes(data)
         return
     (folder.root / ".a.md.swp").write_bytes(data)
-    os.replace(folder.root / ".a.md.swp", target)  # noqa: PTH105 - Path's own is among what is watched
+    os.replace(folder.root / ".a.md.swp", target)  # noqa: PTH105 - the tests patch the functions that Path uses
 
 
 def _before(
     monkeypatch: pytest.MonkeyPatch, module: object, name: str, act: Callable[[], object], *, times: int = 1
 ) -> None:
-    """Let something happen right before a step of ours, which then happens as ever."""
+    """Run `act` right before a step, and then the step itself."""
     real = getattr(module, name)
     left = times
 

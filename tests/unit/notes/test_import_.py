@@ -101,7 +101,7 @@ async def test_a_vault_of_obsidians_is_taken_in_whole(tmp_path: Path) -> None:
         assert (done.attachments, tried.attachments, done.linked, tried.linked) == (2, 2, 6, 6)
         assert {one.path: one.reason.partition(":")[0] for one in done.skipped} == {
             "Binary.md": "line 1", "Empty.md": "it is empty", "Etc": "it is a link, and links are not followed",
-            "Huge.md": "'Huge.md' has 17,000,000 bytes, and at most 16,777,216 are read as a note",
+            "Huge.md": "'Huge.md' has 17,000,000 bytes, and a note has at most 16,777,216",
             "Latin.md": "line 1", "Link.md": "it is a link, and links are not followed",
             "Long.md": next(one.reason for one in done.skipped if one.path == "Long.md").partition(":")[0],
         }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The ledger: what was agreed on is found again in every way, and a ledger that is no use is begun anew."""
+"""The ledger: entries are found again in every way, and an unusable ledger is replaced by a new one."""
 
 import logging
 import os
@@ -12,8 +12,8 @@ import apsw
 import pytest
 
 from scrubjay.errors import VaultUnavailable
-from scrubjay.notes.files.folder import Seen
 from scrubjay.notes.files.ledger import Ledger, LedgerEntry, Problem
+from scrubjay.notes.files.tree import FileInfo
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.markdown.wiki import key_of
 
@@ -28,7 +28,7 @@ A = LedgerEntry(
     inode=2**64 - 1,
     digest=bytes(range(32)),
     links=(("id-b", "the other “one” 🐦"), ("id-c", "")),
-    named_by_us=False,
+    auto_named=False,
     title="Plan B",
     category="work",
     reviewed_at=NOW,
@@ -42,51 +42,51 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield opened
 
 
-def test_what_was_put_is_found_again_to_the_last_bit(ledger: Ledger) -> None:
+def test_an_entry_is_found_again_unchanged(ledger: Ledger) -> None:
     assert ledger.is_new
     ledger.put(A)
     assert ledger.get("id-a") == A
-    assert ledger.at("work/Plan B.md") == A
+    assert ledger.at_path("work/Plan B.md") == A
     assert list(ledger.all()) == [A]
-    assert A.seen == Seen(path=A.path, size=12, mtime_ns=A.mtime_ns, inode=2**64 - 1)
+    assert A.file_info == FileInfo(path=A.path, size=12, mtime_ns=A.mtime_ns, inode=2**64 - 1)
     changed = replace(A, path="b.md", version=8, branch="main", links=(), reviewed_at=None, created_at=None)
     ledger.put(changed)
-    assert (ledger.get("id-a"), ledger.at("work/Plan B.md"), ledger.count()) == (changed, None, 1)
-    ledger.drop("id-a", "id-unknown")
+    assert (ledger.get("id-a"), ledger.at_path("work/Plan B.md"), ledger.count()) == (changed, None, 1)
+    ledger.remove("id-a", "id-unknown")
     assert (ledger.get("id-a"), ledger.count()) == (None, 0)
     ledger.put()
-    ledger.drop()
+    ledger.remove()
 
 
-def test_a_path_has_one_note_and_two_can_change_places(ledger: Ledger) -> None:
+def test_a_path_has_one_note_and_two_notes_can_exchange_paths(ledger: Ledger) -> None:
     first, second, third = _note(1), _note(2), _note(3)
     ledger.put(first, second, third)
     ledger.put(replace(first, path=second.path), replace(second, path=first.path))
-    assert ledger.at(first.path) == replace(second, path=first.path)
+    assert ledger.at_path(first.path) == replace(second, path=first.path)
     ledger.put(replace(third, path=first.path))
     assert ledger.get(second.memory_id) is None
     assert ledger.get_many([first.memory_id, second.memory_id, "none"]).keys() == {first.memory_id}
-    assert ledger.at_many([first.path, second.path, "none"]).keys() == {first.path, second.path}
+    assert ledger.at_paths([first.path, second.path, "none"]).keys() == {first.path, second.path}
 
 
 def test_files_below_a_folder_are_found(ledger: Ledger) -> None:
     paths = ["a.md", "a/b.md", "a/c/d.md", "a-b.md", "a0.md", "ab/c.md", "A/b.md", "a%/x.md", "a/é.md"]
     ledger.put(*(replace(_note(number), path=path) for number, path in enumerate(paths)))
-    assert [one.path for one in ledger.under("a")] == ["a/b.md", "a/c/d.md", "a/é.md"]
-    assert [one.path for one in ledger.under("a%")] == ["a%/x.md"]
-    assert ledger.under("none") == []
+    assert [entry.path for entry in ledger.in_folder("a")] == ["a/b.md", "a/c/d.md", "a/é.md"]
+    assert [entry.path for entry in ledger.in_folder("a%")] == ["a%/x.md"]
+    assert ledger.in_folder("none") == []
 
 
-def test_files_are_found_by_what_links_call_them(ledger: Ledger) -> None:
+def test_files_are_found_by_the_names_that_links_use(ledger: Ledger) -> None:
     note, twin = replace(A, title="The  Plan"), replace(_note(1), path="old/PLAN B.md", title="the plan")
     ledger.put(note, twin)
-    assert ledger.by_stem([key_of("plan b"), key_of("none")]) == {key_of("plan b"): [twin, note]}
-    assert ledger.by_stem([key_of("Work/plan B")]) == {key_of("work/plan b"): [note]}
+    assert ledger.by_file_name([key_of("plan b"), key_of("none")]) == {key_of("plan b"): [twin, note]}
+    assert ledger.by_file_name([key_of("Work/plan B")]) == {key_of("work/plan b"): [note]}
     assert ledger.by_title([key_of("The Plan")]) == {key_of("the plan"): [twin, note]}
-    assert ledger.by_stem([]) == {}
+    assert ledger.by_file_name([]) == {}
 
 
-def test_files_are_found_by_their_other_names(ledger: Ledger) -> None:
+def test_files_are_found_by_their_aliases(ledger: Ledger) -> None:
     note, other = replace(A, aliases=("The  Big Plan", "B")), replace(_note(1), aliases=("b",))
     ledger.put(note, other)
     assert ledger.get("id-a") == note
@@ -94,121 +94,127 @@ def test_files_are_found_by_their_other_names(ledger: Ledger) -> None:
     assert ledger.by_alias([key_of("B")]) == {key_of("b"): [other, note]}
     ledger.put(replace(note, aliases=("C",)))
     assert ledger.by_alias(map(key_of, ("the big plan", "B"))) == {key_of("b"): [other]}
-    ledger.drop(other.memory_id)
+    ledger.remove(other.memory_id)
     assert ledger.by_alias([key_of("b")]) == {}
-    assert ledger.touched == {"id-a", other.memory_id}
+    assert ledger.changed_ids == {"id-a", other.memory_id}
 
 
 def test_ten_thousand_rows_are_put_at_once_and_read_while_others_are_written(ledger: Ledger) -> None:
     ledger.put(*map(_note, range(10_000)))
     seen = 0
-    for one in ledger.all():
+    for entry in ledger.all():
         seen += 1
         if seen % 2_000 == 0:
-            ledger.put(replace(one, version=2))
+            ledger.put(replace(entry, version=2))
     assert (seen, ledger.count()) == (10_000, 10_000)
     assert len(ledger.get_many(f"id-{number}" for number in range(10_000))) == 10_000
 
 
 def test_a_batch_is_all_or_nothing(ledger: Ledger) -> None:
     def fails() -> None:
-        with ledger.batch():
+        with ledger.transaction():
             ledger.put(A)
-            with ledger.batch():
+            with ledger.transaction():
                 ledger.set_cursor(5)
-                ledger.want("id-a", [Link(target="x")])
-            raise OSError("of somebody else")
+                ledger.set_missing_links("id-a", [Link(target="x")])
+            raise OSError("from the caller")
 
-    with pytest.raises(OSError, match="of somebody else"):
+    with pytest.raises(OSError, match="from the caller"):
         fails()
-    assert (ledger.cursor, ledger.count(), ledger.wanted()) == (0, 0, [])
-    with ledger.batch():
+    assert (ledger.cursor, ledger.count(), ledger.missing_links()) == (0, 0, [])
+    with ledger.transaction():
         ledger.put(A)
         ledger.set_cursor(2**40)
     with Ledger.open(ledger.path) as again:
         assert (again.cursor, again.count(), again.is_new) == (2**40, 1, False)
 
 
-def test_wanted_links_are_found_by_the_note_that_comes(ledger: Ledger) -> None:
+def test_missing_links_are_found_by_the_keys_of_a_new_note(ledger: Ledger) -> None:
     ledger.put(A)
-    ledger.want("id-a", [Link(target="Some Day.md", text="later"), Link(target="some day"), Link(target="other")])
-    ledger.want("id-b", [Link(target="SOME  day")])
-    found = ledger.wanting([key_of("Some day")])
-    assert found == [
+    ledger.set_missing_links(
+        "id-a", [Link(target="Some Day.md", text="later"), Link(target="some day"), Link(target="other")]
+    )
+    ledger.set_missing_links("id-b", [Link(target="SOME  day")])
+    links = ledger.missing_links_to([key_of("Some day")])
+    assert links == [
         ("id-a", Link(target="Some Day.md", text="later")),
         ("id-a", Link(target="some day")),
         ("id-b", Link(target="SOME  day")),
     ]
-    assert ledger.wants_of("id-b") == [Link(target="SOME  day")]
-    ledger.want("id-a", [Link(target="other")])
-    assert ledger.wanted() == [("id-a", Link(target="other")), ("id-b", Link(target="SOME  day"))]
-    ledger.drop("id-a")
-    ledger.want("id-b", [])
-    assert ledger.wanted() == []
+    assert ledger.missing_links_of("id-b") == [Link(target="SOME  day")]
+    ledger.set_missing_links("id-a", [Link(target="other")])
+    assert ledger.missing_links() == [("id-a", Link(target="other")), ("id-b", Link(target="SOME  day"))]
+    ledger.remove("id-a")
+    ledger.set_missing_links("id-b", [])
+    assert ledger.missing_links() == []
 
 
-def test_problems_are_noted_once_per_file(ledger: Ledger) -> None:
-    ledger.problem("b.md", "broken", at=NOW)
-    ledger.problem("a.md", "too large", at=NOW)
-    ledger.problem("b.md", "still broken", at=NOW + timedelta(hours=1))
+def test_a_file_has_one_problem(ledger: Ledger) -> None:
+    ledger.record_problem("b.md", "broken", at=NOW)
+    ledger.record_problem("a.md", "too large", at=NOW)
+    ledger.record_problem("b.md", "still broken", at=NOW + timedelta(hours=1))
     assert ledger.problems() == [
-        Problem(path="a.md", what="too large", at=NOW),
-        Problem(path="b.md", what="still broken", at=NOW + timedelta(hours=1)),
+        Problem(path="a.md", message="too large", found_at=NOW),
+        Problem(path="b.md", message="still broken", found_at=NOW + timedelta(hours=1)),
     ]
-    ledger.no_problem("a.md", "b.md", "c.md")
+    ledger.clear_problems("a.md", "b.md", "c.md")
     assert ledger.problems() == []
 
 
-def test_those_not_reviewed_for_longest_are_due_first(ledger: Ledger) -> None:
+def test_the_notes_reviewed_longest_ago_are_due_first(ledger: Ledger) -> None:
     days = [(3, None), (9, 1), (5, None), (None, None), (1, None), (8, 4)]
     ledger.put(*(
         replace(_note(number), created_at=_ago(created), reviewed_at=_ago(reviewed))
         for number, (created, reviewed) in enumerate(days)
     ))  # fmt: skip
-    assert [one.memory_id for one in ledger.due(before=NOW - timedelta(days=2), limit=9)] == ["id-2", "id-5", "id-0"]
-    assert [one.memory_id for one in ledger.due(before=NOW, limit=2)] == ["id-2", "id-5"]
+    assert [entry.memory_id for entry in ledger.due(before=NOW - timedelta(days=2), limit=9)] == [
+        "id-2",
+        "id-5",
+        "id-0",
+    ]
+    assert [entry.memory_id for entry in ledger.due(before=NOW, limit=2)] == ["id-2", "id-5"]
 
 
-def test_a_ledger_is_its_owners_alone(ledger: Ledger) -> None:
+def test_a_ledger_is_private_to_its_owner(ledger: Ledger) -> None:
     ledger.put(A)
     assert ledger.path.parent.stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in ledger.path.parent.iterdir()} == {0o600}
 
 
 @pytest.mark.parametrize("damage", ["noise", "cut", "torn", "older", "foreign", "newer"])
-def test_a_ledger_that_is_no_use_is_set_aside_and_begun_anew(
+def test_an_unusable_ledger_is_set_aside_and_replaced(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: str
 ) -> None:
     path = tmp_path / "notes.db"
     with Ledger.open(path) as ledger:
         ledger.put(*map(_note, range(500)))
     _damage(path, damage)
-    spoilt = path.read_bytes()
-    with Ledger.open(path, writes=False) as reader:
+    damaged = path.read_bytes()
+    with Ledger.open(path, writable=False) as reader:
         assert (reader.is_new, reader.count()) == (True, 0)
-    assert path.read_bytes() == spoilt
+    assert path.read_bytes() == damaged
     with caplog.at_level(logging.WARNING), Ledger.open(path) as ledger:
         assert (ledger.is_new, ledger.count(), ledger.cursor) == (True, 0, 0)
         ledger.put(A)
-    assert "begun anew" in caplog.text
-    assert path.with_name("notes.db.set-aside").read_bytes() == spoilt
+    assert "replaced by a new one" in caplog.text
+    assert path.with_name("notes.db.set-aside").read_bytes() == damaged
     with Ledger.open(path) as ledger:
         assert (ledger.is_new, ledger.get("id-a")) == (False, A)
 
 
-def test_who_only_reads_changes_nothing_and_needs_no_file(tmp_path: Path) -> None:
+def test_a_reader_changes_nothing_and_needs_no_file(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
-    with Ledger.open(path, writes=False) as empty:
+    with Ledger.open(path, writable=False) as empty:
         assert (empty.is_new, empty.cursor, empty.get("id-a")) == (True, 0, None)
     assert not path.exists()
-    with Ledger.open(path) as ledger, Ledger.open(path, writes=False) as reader:
+    with Ledger.open(path) as ledger, Ledger.open(path, writable=False) as reader:
         ledger.put(A)
         assert (reader.is_new, reader.get("id-a")) == (False, A)
         with pytest.raises(VaultUnavailable):
             reader.put(A)
 
 
-def test_a_ledger_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_ledger_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     (tmp_path / "notes.db").mkdir()
     for path in (tmp_path / "file" / "notes.db", tmp_path / "notes.db"):
@@ -216,7 +222,7 @@ def test_a_ledger_that_cannot_be_made_is_told(tmp_path: Path) -> None:
             Ledger.open(path)
 
 
-def test_damage_that_shows_later_is_told_with_a_way_out(tmp_path: Path) -> None:
+def test_later_damage_is_reported_with_a_hint(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     with Ledger.open(path) as ledger:
         ledger.put(*map(_note, range(500)))
@@ -225,7 +231,7 @@ def test_damage_that_shows_later_is_told_with_a_way_out(tmp_path: Path) -> None:
             file.seek(4096)
             file.write(os.urandom(path.stat().st_size - 4096))
         ledger._connection.execute("PRAGMA shrink_memory")
-        with pytest.raises(VaultUnavailable, match="made anew"):
+        with pytest.raises(VaultUnavailable, match="rebuilt from the notes"):
             list(ledger.all())
 
 

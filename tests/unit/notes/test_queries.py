@@ -1,4 +1,4 @@
-"""What is asked of notes: by words and meaning, by category, what is due for review, and which links lead where."""
+"""Queries over notes: search by words and meaning, categories, reviews, backlinks and broken links."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -16,10 +16,8 @@ from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter, Question
 from scrubjay.model.relation import Relation
 from scrubjay.notes.markdown.note import Link
-from scrubjay.notes.queries.categories import Branch, category_tree
-from scrubjay.notes.queries.links import backlinks, broken_links
-from scrubjay.notes.queries.reviews import due, review
-from scrubjay.notes.queries.search import search
+from scrubjay.notes.queries.links import find_backlinks, find_broken_links
+from scrubjay.notes.queries.search import CategoryNode, category_tree, find_due_notes, find_notes, mark_reviewed
 from scrubjay.notes.requests import NoteSearch
 from scrubjay.ports import Edge
 from scrubjay.recalling.access_log import AccessLog
@@ -55,28 +53,28 @@ async def keep(engine: Engine, *notes: Memory) -> None:
 # ---- search ----
 
 
-async def test_notes_are_found_by_their_words_and_told_where(engine: Engine) -> None:
+async def test_notes_are_found_by_words_with_the_matching_fields(engine: Engine) -> None:
     here = a_note("plan", "The otter plan is ready.", category="work/rivers", tags=("otters",))
     await keep(engine, here, a_note("other", "Nothing about the plan.", category="home"))
-    found = await search(NoteSearch(query="otter plan", category="work", tags=("otters",)), engine=engine, who=WHO)
+    found = await find_notes(NoteSearch(query="otter plan", category="work", tags=("otters",)), engine=engine, who=WHO)
     (hit,) = found.results
     assert (hit.id, hit.title, hit.category, hit.tags) == (here.id, "Plan", "work/rivers", ("otters",))
     assert hit.snippet == "The **otter** **plan** is ready."
     assert hit.matched == ("title", "tags", "content")
     assert not found.more
-    assert (await search(NoteSearch(query="plan", limit=1), engine=engine, who=WHO)).more
-    assert len((await search(NoteSearch(query="plan", limit=1), engine=engine, who=WHO, offset=1)).results) == 1
+    assert (await find_notes(NoteSearch(query="plan", limit=1), engine=engine, who=WHO)).more
+    assert len((await find_notes(NoteSearch(query="plan", limit=1), engine=engine, who=WHO, offset=1)).results) == 1
 
 
-async def test_what_is_found_by_its_meaning_is_marked_and_comes_after_words(engine: Engine) -> None:
-    # To the embedder of the tests what shares a word means something near.
+async def test_hits_by_meaning_are_marked_and_come_after_words(engine: Engine) -> None:
+    # The embedder of the tests makes texts with common words similar.
     words, other = a_note("words", "jay and nest"), a_note("other", "a jay alone")
     refused = a_note("refused", "a jay with salt")
     attached = a_note("scan", "the nest of a jay", kind="attachment")
     await keep(engine, words, other, refused, attached)
-    plain = await search(NoteSearch(query="jay nest -salt"), engine=engine, who=WHO)
+    plain = await find_notes(NoteSearch(query="jay nest -salt"), engine=engine, who=WHO)
     assert {hit.title: hit.matched for hit in plain.results} == {"Words": ("content",), "Scan": ("attachment",)}
-    found = await search(NoteSearch(query="jay nest -salt", semantic=True), engine=engine, who=WHO)
+    found = await find_notes(NoteSearch(query="jay nest -salt", semantic=True), engine=engine, who=WHO)
     matched = {hit.title: hit.matched for hit in found.results}
     assert matched == {
         "Words": ("content", "meaning"), "Scan": ("attachment", "meaning"), "Other": ("meaning",),
@@ -84,11 +82,11 @@ async def test_what_is_found_by_its_meaning_is_marked_and_comes_after_words(engi
     scores = [hit.score for hit in found.results]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
-    one = NoteSearch(query="jay nest", semantic=True, limit=1)
-    again = [await search(one, engine=engine, who=WHO, offset=at) for at in range(4)]
-    assert len({one.results[0].id for one in again}) == 4
-    assert [one.more for one in again] == [True, True, True, False]
-    assert len((await search(NoteSearch(query="*", semantic=True), engine=engine, who=WHO)).results) == 4
+    request = NoteSearch(query="jay nest", semantic=True, limit=1)
+    pages = [await find_notes(request, engine=engine, who=WHO, offset=offset) for offset in range(4)]
+    assert len({page.results[0].id for page in pages}) == 4
+    assert [page.more for page in pages] == [True, True, True, False]
+    assert len((await find_notes(NoteSearch(query="*", semantic=True), engine=engine, who=WHO)).results) == 4
 
 
 # ---- categories ----
@@ -96,15 +94,15 @@ async def test_what_is_found_by_its_meaning_is_marked_and_comes_after_words(engi
 
 async def test_categories_are_a_tree_with_counts(engine: Engine) -> None:
     categories = ("work", "Work/Meetings", "work/meetings/weekly", "work/plans", "", "home", "a/b/c")
-    await keep(engine, *(a_note(f"n{number}", category=one) for number, one in enumerate(categories)))
+    await keep(engine, *(a_note(f"n{number}", category=category) for number, category in enumerate(categories)))
     await keep(engine, a_note("gone", category="trash", state=State.TRASHED))
     tree = await category_tree(engine=engine, space=SPACE)
-    assert [(one.path, one.notes, one.total) for one in tree] == [("a", 0, 1), ("home", 1, 1), ("work", 1, 4)]
+    assert [(node.path, node.notes, node.total) for node in tree] == [("a", 0, 1), ("home", 1, 1), ("work", 1, 4)]
     work = tree[-1]
-    weekly = Branch(path="work/meetings/weekly", name="weekly", notes=1, total=1)
+    weekly = CategoryNode(path="work/meetings/weekly", name="weekly", notes=1, total=1)
     assert work.children == (
-        Branch(path="work/meetings", name="meetings", notes=1, total=2, children=(weekly,)),
-        Branch(path="work/plans", name="plans", notes=1, total=1),
+        CategoryNode(path="work/meetings", name="meetings", notes=1, total=2, children=(weekly,)),
+        CategoryNode(path="work/plans", name="plans", notes=1, total=1),
     )
     assert await category_tree(engine=engine, space="nowhere") == ()
 
@@ -118,7 +116,7 @@ async def test_a_very_deep_category_is_a_tree_too(engine: Engine) -> None:
     assert (depth, top.notes, top.total) == (39, 1, 1)
 
 
-async def test_who_asks_for_a_category_finds_what_is_below_and_changes_it_alone(engine: Engine) -> None:
+async def test_a_category_filter_finds_subcategories_and_a_change_concerns_the_category_alone(engine: Engine) -> None:
     above, below = a_note("above", "otters", category="Work"), a_note("below", "otters", category="work/meetings")
     await keep(engine, above, below, a_note("workshop", "otters", category="workshop"))
     for query in ("otters", ""):
@@ -126,16 +124,16 @@ async def test_who_asks_for_a_category_finds_what_is_below_and_changes_it_alone(
         assert {hit.id for hit in found.hits} == {above.id, below.id}
     assert set(await engine.store.list_ids(SPACE, Filter(category="WORK "), limit=9)) == {above.id, below.id}
     done = await engine.forget(Selection(filter=Filter(category="work")), who=WHO)
-    assert [one.id for one in done.done] == [above.id]
+    assert [outcome.id for outcome in done.done] == [above.id]
     assert await engine.store.list_ids(SPACE, Filter(category="work"), limit=9) == [below.id]
     back = await engine.restore(Selection(filter=Filter(category="Work/")), who=WHO)
-    assert [one.id for one in back.done] == [above.id]
+    assert [outcome.id for outcome in back.done] == [above.id]
 
 
 # ---- review ----
 
 
-async def test_notes_are_due_that_nobody_has_looked_through(engine: Engine) -> None:
+async def test_notes_without_a_recent_review_are_due(engine: Engine) -> None:
     old = a_note("old", category="work/plans", created_at=START)
     seen = a_note("seen", last_reviewed=START + 40 * DAY)
     fresh = a_note("fresh", created_at=START + 95 * DAY, updated_at=START + 95 * DAY)
@@ -143,97 +141,111 @@ async def test_notes_are_due_that_nobody_has_looked_through(engine: Engine) -> N
     expired = a_note("expired", expires_at=START + DAY)
     picture = a_note("picture", kind="attachment")
     await keep(engine, seen, old, fresh, ancient, expired, picture)
-    found = await due(engine=engine, space=SPACE, days=30)
+    found = await find_due_notes(engine=engine, space=SPACE, days=30)
     assert [note.title for note in found.notes] == ["Ancient", "Old", "Seen"]
     assert [note.days for note in found.notes] == [30_100, 100, 60]
-    assert [note.title for note in (await due(engine=engine, space=SPACE, days=0)).notes][-1] == "Fresh"
-    assert [note.title for note in (await due(engine=engine, space=SPACE, days=1, limit=2)).notes] == ["Ancient", "Old"]
-    assert [note.title for note in (await due(engine=engine, space=SPACE, days=1, category="Work")).notes] == ["Old"]
-    assert (await due(engine=engine, space=SPACE, days=40_000)).notes == ()
+    assert [note.title for note in (await find_due_notes(engine=engine, space=SPACE, days=0)).notes][-1] == "Fresh"
+    assert [note.title for note in (await find_due_notes(engine=engine, space=SPACE, days=1, limit=2)).notes] == [
+        "Ancient",
+        "Old",
+    ]
+    assert [
+        note.title for note in (await find_due_notes(engine=engine, space=SPACE, days=1, category="Work")).notes
+    ] == ["Old"]
+    assert (await find_due_notes(engine=engine, space=SPACE, days=40_000)).notes == ()
 
 
-async def test_a_review_is_noted_and_embeds_nothing(engine: Engine) -> None:
+async def test_a_review_is_recorded_and_embeds_nothing(engine: Engine) -> None:
     note = a_note("old", "Long ago.")
     await keep(engine, note)
     assert isinstance(engine.embedder, FakeEmbedder)
     engine.embedder.embedded.clear()
-    assert len((await due(engine=engine, space=SPACE)).notes) == 1
-    done = await review("Old", engine=engine, who=WHO)
+    assert len((await find_due_notes(engine=engine, space=SPACE)).notes) == 1
+    done = await mark_reviewed("Old", engine=engine, who=WHO)
     assert (done.id, done.action, done.version) == (note.id, "updated", 2)
-    kept = (await engine.store.get(SPACE, [note.id]))[note.id]
-    assert kept.last_reviewed == engine.clock.now()
-    assert kept.content == note.content
+    memory = (await engine.store.get(SPACE, [note.id]))[note.id]
+    assert memory.last_reviewed == engine.clock.now()
+    assert memory.content == note.content
     assert engine.embedder.embedded == []
-    assert (await due(engine=engine, space=SPACE)).notes == ()
+    assert (await find_due_notes(engine=engine, space=SPACE)).notes == ()
     await engine.revise("Old", Edit(fields={"last_reviewed": ""}), who=WHO)
-    assert len((await due(engine=engine, space=SPACE)).notes) == 1
+    assert len((await find_due_notes(engine=engine, space=SPACE)).notes) == 1
     with pytest.raises(NotFound):
-        await review("nobody", engine=engine, who=WHO)
+        await mark_reviewed("missing", engine=engine, who=WHO)
 
 
 # ---- links ----
 
 
-async def test_who_links_to_a_note_is_told_with_words_and_place(engine: Engine) -> None:
+async def test_backlinks_have_their_text_and_place(engine: Engine) -> None:
     target = a_note("target", metadata={"aliases": ["The Goal"]})
     mentioning = a_note("mentioning", f"First. See [[target|the target]] and [[x-target-{target.id}]]. Last.")
     by_file = a_note("by file", "In [[Folder/My Target.md#Part]] it is.")
     by_alias = a_note("by alias", "`[[not]]` but ![[the goal]]")
-    related, linked, apart = a_note("related"), a_note("linked"), a_note("apart", "`[[target]]` in code")
+    related, linked, unlinked = a_note("related"), a_note("linked"), a_note("unlinked", "`[[target]]` in code")
     gone = a_note("gone", "[[target]]", state=State.TRASHED)
-    await keep(engine, target, mentioning, by_file, by_alias, related, linked, apart, gone)
-    edges = [
+    await keep(engine, target, mentioning, by_file, by_alias, related, linked, unlinked, gone)
+    relations = [
         Relation(source=related.id, target=target.id, type="depends_on", text="needs it", created_at=START),
         Relation(source=target.id, target=linked.id, text="from here", created_at=START),
-        Relation(source=target.id, target=apart.id, type="depends_on", created_at=START),
+        Relation(source=target.id, target=unlinked.id, type="depends_on", created_at=START),
     ]
-    await engine.store.commit(a_commit(*(Edge(relation=edge, present=True) for edge in edges)))
-    found = await backlinks("Target", engine=engine, space=SPACE, names=("Folder/My Target",))
-    told = {backlink.title: (backlink.text, backlink.snippet) for backlink in found.backlinks}
-    assert told == {
+    await engine.store.commit(a_commit(*(Edge(relation=relation, present=True) for relation in relations)))
+    found = await find_backlinks("Target", engine=engine, space=SPACE, names=("Folder/My Target",))
+    details = {backlink.title: (backlink.text, backlink.snippet) for backlink in found.backlinks}
+    assert details == {
         "By Alias": ("the goal", "`[[not]]` but **![[the goal]]**"),
         "By File": ("Folder/My Target.md", "In **[[Folder/My Target.md#Part]]** it is."),
         "Linked": ("", ""),
         "Mentioning": ("the target", f"First. See **[[target|the target]]** and [[x-target-{target.id}]]. Last."),
         "Related": ("needs it", ""),
     }
-    assert [backlink.title for backlink in found.backlinks] == sorted(told)
-    assert [backlink.title for backlink in (await backlinks("linked", engine=engine, space=SPACE)).backlinks] == [
+    assert [backlink.title for backlink in found.backlinks] == sorted(details)
+    assert [backlink.title for backlink in (await find_backlinks("linked", engine=engine, space=SPACE)).backlinks] == [
         "Target"
     ]
 
 
-async def test_a_note_is_linked_by_its_title_behind_its_category_too(engine: Engine) -> None:
+async def test_a_note_is_linked_by_its_category_and_title_too(engine: Engine) -> None:
     target = a_note("target", category="work/plans")
     linking = a_note("linking", "[[Work/Plans/Target]] and [[plans/Target]], but no [[work/Target]]")
     await keep(engine, target, linking)
-    assert [backlink.title for backlink in (await backlinks("target", engine=engine, space=SPACE)).backlinks] == [
+    assert [backlink.title for backlink in (await find_backlinks("target", engine=engine, space=SPACE)).backlinks] == [
         "Linking"
     ]
-    assert [link.target for link in (await broken_links(engine=engine, space=SPACE)).links] == ["work/Target"]
+    assert [link.target for link in (await find_broken_links(engine=engine, space=SPACE)).links] == ["work/Target"]
 
 
 @pytest.mark.parametrize("max_bytes", [128_000_000, 1])
-async def test_links_that_lead_nowhere_are_told_with_what_may_be_meant(engine: Engine, max_bytes: int) -> None:
+async def test_broken_links_come_with_suggestions(engine: Engine, max_bytes: int) -> None:
     object.__setattr__(engine, "text_caches", TextCaches(max_bytes=max_bytes))
     target = a_note("target")
     fine = a_note("fine", f"[[Target]] [[TARGET#x]] [[a-{target.id}]] [[#here]] [[files/known.md]] `[[code]]`")
     broken = a_note("broken", "[[Tarqet|that one]] [[gone]] ![[picture.png]] ![[lost.png]] [[tarqet]]")
     gone = a_note("gone", state=State.TRASHED)
     await keep(engine, target, fine, broken, gone)
-    known = ["files/known", "picture.png"]
-    wanted = [
+    file_names = ["files/known", "picture.png"]
+    missing_links = [
         (target.id, Link(target="Future Note", text="soon")),
         (target.id, Link(target="fine")),
         (gone.id, Link(target="x")),
     ]
-    found = await broken_links(engine=engine, space=SPACE, wanted=wanted, known=known)
+    found = await find_broken_links(engine=engine, space=SPACE, missing_links=missing_links, file_names=file_names)
     assert {(link.title, link.target, link.text) for link in found.links} == {
         ("Broken", "Tarqet", "that one"), ("Broken", "gone", ""), ("Broken", "lost.png", ""),
         ("Target", "Future Note", "soon"),
     }  # fmt: skip
     assert next(link for link in found.links if link.target == "Tarqet").suggestions == ("target",)
-    assert len((await broken_links(engine=engine, space=SPACE, wanted=wanted, known=known, limit=2)).links) == 2
-    # Without a folder nobody knows which files there are.
-    alone = await broken_links(engine=engine, space=SPACE)
+    assert (
+        len(
+            (
+                await find_broken_links(
+                    engine=engine, space=SPACE, missing_links=missing_links, file_names=file_names, limit=2
+                )
+            ).links
+        )
+        == 2
+    )
+    # Without a folder, the existing files are unknown.
+    alone = await find_broken_links(engine=engine, space=SPACE)
     assert {link.target for link in alone.links} == {"Tarqet", "gone", "files/known.md"}

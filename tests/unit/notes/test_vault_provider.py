@@ -1,4 +1,4 @@
-"""Where the vault is: opened when it is needed, once, and again when it could not be had."""
+"""The provider of the vault: it opens the vault once, when it is first needed, and tries again after a failure."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -18,7 +18,7 @@ from scrubjay.settings import Settings
 
 
 @asynccontextmanager
-async def cabinet_in(tmp_path: Path, *, expected: bool = False) -> AsyncGenerator[tuple[VaultProvider, list[str]]]:
+async def provider_in(tmp_path: Path, *, expected: bool = False) -> AsyncGenerator[tuple[VaultProvider, list[str]]]:
     settings = Settings(home=str(tmp_path / "data"), embedder="none", vector_index="scan", readers=1)
     opened: list[str] = []
     async with open_engine(settings) as engine:
@@ -40,27 +40,27 @@ async def cabinet_in(tmp_path: Path, *, expected: bool = False) -> AsyncGenerato
     assert opened in (["in", "out"], [])
 
 
-async def test_it_is_opened_once_by_whoever_needs_it_first(tmp_path: Path) -> None:
-    async with cabinet_in(tmp_path) as (vaults, opened):
+async def test_it_is_opened_once_on_the_first_need(tmp_path: Path) -> None:
+    async with provider_in(tmp_path) as (vaults, opened):
         assert await vaults.vault() is None
-        waiting = asyncio.create_task(vaults.opened())
-        found = await asyncio.gather(*(vaults.vault(make=True) for _ in range(5)))
-        assert len({id(one) for one in found}) == 1
-        assert await waiting is found[0]
+        waiting = asyncio.create_task(vaults.wait_until_open())
+        results = await asyncio.gather(*(vaults.vault(make=True) for _ in range(5)))
+        assert len({id(vault) for vault in results}) == 1
+        assert await waiting is results[0]
         assert opened == ["in"]
     assert opened == ["in", "out"]
 
 
-async def test_a_folder_that_is_there_or_named_is_opened_by_who_only_looks(tmp_path: Path) -> None:
-    async with cabinet_in(tmp_path, expected=True) as (vaults, _):
+async def test_an_existing_or_named_folder_is_opened_by_a_read(tmp_path: Path) -> None:
+    async with provider_in(tmp_path, expected=True) as (vaults, _):
         assert await vaults.vault() is not None
-    async with cabinet_in(tmp_path) as (vaults, _):
+    async with provider_in(tmp_path) as (vaults, _):
         assert await vaults.vault() is not None
 
 
-async def test_what_is_in_the_way_is_told_and_tried_again(tmp_path: Path) -> None:
+async def test_an_obstacle_is_reported_and_the_next_request_tries_again(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("a file")
-    async with cabinet_in(tmp_path, expected=True) as (vaults, _):
+    async with provider_in(tmp_path, expected=True) as (vaults, _):
         assert await vaults.vault(make=True) is None
         assert str(tmp_path / "notes") in vaults.problem
         with pytest.raises(VaultUnavailable):
@@ -70,7 +70,7 @@ async def test_what_is_in_the_way_is_told_and_tried_again(tmp_path: Path) -> Non
         assert vaults.problem == ""
 
 
-async def test_a_folder_stays_that_of_the_space_it_was_made_for(tmp_path: Path) -> None:
+async def test_a_folder_keeps_its_space(tmp_path: Path) -> None:
     settings = Settings(
         home=str(tmp_path / "data"),
         notestore_path=str(tmp_path / "notes"),

@@ -1,4 +1,4 @@
-"""Watching the folder: every change is told once it has settled, storms in few batches, and silence in none."""
+"""The watcher of the folder: it reports every change soon, many changes in few batches, and is idle without changes."""
 
 import asyncio
 import gc
@@ -14,43 +14,44 @@ from pathlib import Path
 import pytest
 
 from scrubjay.notes.files import watch
-from scrubjay.notes.files.folder import Folder, digest
-from scrubjay.notes.files.watch import EVERYTHING, watching
+from scrubjay.notes.files.folder import Folder
+from scrubjay.notes.files.tree import digest
+from scrubjay.notes.files.watch import EVERYTHING, watch_folder
 
 
-class Watcher:
-    """Gathers what is told, in the background."""
+class Recorder:
+    """Collects the reported paths in the background."""
 
     def __init__(self, root: Path, *, quick: int = 10) -> None:
         self.batches: list[set[str]] = []
         self._news = asyncio.Condition()
-        self._task = asyncio.create_task(self._gather(root, quick))
+        self._task = asyncio.create_task(self._collect(root, quick))
 
     @property
-    def told(self) -> set[str]:
+    def paths(self) -> set[str]:
         return {path for batch in self.batches for path in batch}
 
     async def until(self, *paths: str, batches: int = 0) -> None:
-        """Wait for paths, and for so many batches."""
+        """Wait until these paths and this number of batches have been reported."""
         async with self._news, asyncio.timeout(30):
-            await self._news.wait_for(lambda: self.told.issuperset(paths) and len(self.batches) >= batches)
+            await self._news.wait_for(lambda: self.paths.issuperset(paths) and len(self.batches) >= batches)
 
     async def close(self) -> None:
         self._task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await self._task
 
-    async def _gather(self, root: Path, quick: int) -> None:
-        async for batch in watching(root, quick=quick):
+    async def _collect(self, root: Path, quick: int) -> None:
+        async for batch in watch_folder(root, quick=quick):
             async with self._news:
                 self.batches.append(batch)
                 self._news.notify_all()
 
 
 @asynccontextmanager
-async def watched(root: Path) -> AsyncGenerator[Watcher]:
-    """A watcher that has begun."""
-    watcher = Watcher(root)
+async def watched(root: Path) -> AsyncGenerator[Recorder]:
+    """Start a watch and wait for its first batch."""
+    watcher = Recorder(root)
     try:
         await watcher.until(EVERYTHING)
         watcher.batches.clear()
@@ -59,7 +60,7 @@ async def watched(root: Path) -> AsyncGenerator[Watcher]:
         await watcher.close()
 
 
-async def test_files_are_told_however_they_are_saved(tmp_path: Path) -> None:
+async def test_a_save_of_any_kind_is_reported(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "old.md").write_text("one")
     async with watched(tmp_path) as watcher:
@@ -73,10 +74,10 @@ async def test_files_are_told_however_they_are_saved(tmp_path: Path) -> None:
         (tmp_path / "old.md").unlink()
         (tmp_path / "picture.png").rename(tmp_path / "sub" / "moved.png")
         await watcher.until("old.md", "picture.png", "sub/moved.png")
-        assert EVERYTHING not in watcher.told
+        assert EVERYTHING not in watcher.paths
 
 
-async def test_what_is_hidden_or_only_for_a_moment_is_not_told(tmp_path: Path) -> None:
+async def test_hidden_and_temporary_files_are_not_reported(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "vault")
     folder.open(store_id="s", space="d")
     async with watched(folder.root) as watcher:
@@ -89,10 +90,10 @@ async def test_what_is_hidden_or_only_for_a_moment_is_not_told(tmp_path: Path) -
         (folder.root / "b.md.tmp").write_text("")
         (folder.root / "last.md").write_text("")
         await watcher.until("last.md")
-        assert watcher.told <= {"a.md", "last.md"}
+        assert watcher.paths <= {"a.md", "last.md"}
 
 
-async def test_of_a_folder_that_comes_all_files_are_told_and_of_one_that_goes_its_name(tmp_path: Path) -> None:
+async def test_a_new_folder_is_reported_with_its_files_and_a_removed_one_by_its_name(tmp_path: Path) -> None:
     root, away = tmp_path / "vault", tmp_path / "away"
     (away / "deep").mkdir(parents=True)
     (away / ".hidden").mkdir()
@@ -112,7 +113,7 @@ async def test_of_a_folder_that_comes_all_files_are_told_and_of_one_that_goes_it
             (root / f"made-{number}").mkdir()
             (root / f"made-{number}" / "at once.md").write_text("x")
         await watcher.until(*(f"made-{number}/at once.md" for number in range(20)))
-        assert not [path for path in watcher.told if "hidden" in path]
+        assert not [path for path in watcher.paths if "hidden" in path]
 
 
 async def test_a_thousand_saves_come_in_few_batches(tmp_path: Path) -> None:
@@ -129,56 +130,56 @@ async def test_a_thousand_saves_come_in_few_batches(tmp_path: Path) -> None:
         assert len(watcher.batches) < 50
 
 
-async def test_what_changes_while_a_batch_is_worked_on_is_in_the_next(tmp_path: Path) -> None:
-    told = watching(tmp_path, quick=10)
+async def test_changes_during_the_processing_of_a_batch_are_in_the_next(tmp_path: Path) -> None:
+    batches = watch_folder(tmp_path, quick=10)
     try:
-        assert await anext(told) == {EVERYTHING}
+        assert await anext(batches) == {EVERYTHING}
         for number in range(50):
             (tmp_path / f"{number}.md").write_text("")
-        found: set[str] = set()
-        batches = 0
-        while len(found) < 50:
-            found |= await anext(told)
-            batches += 1
-        assert found == {f"{number}.md" for number in range(50)}
-        assert batches < 10
+        paths: set[str] = set()
+        count = 0
+        while len(paths) < 50:
+            paths |= await anext(batches)
+            count += 1
+        assert paths == {f"{number}.md" for number in range(50)}
+        assert count < 10
     finally:
-        await told.aclose()
+        await batches.aclose()
 
 
-async def test_silence_wakes_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_changes_nothing_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(100):
         (tmp_path / f"{number}.md").write_text("")
-    monkeypatch.setattr(watch, "_GLANCE_MS", 20)
-    looks: list[int] = []
+    monkeypatch.setattr(watch, "_IDENTITY_CHECK_MS", 20)
+    calls: list[int] = []
     seen = asyncio.Event()
-    real = watch._Sentry.wait
+    real = watch._Watcher.wait
     loop = asyncio.get_running_loop()
 
-    def wait(self: watch._Sentry, quick: int, settle: int) -> set[str] | None:
-        found = real(self, quick, settle)
-        looks.append(len(found or ()))
-        if len(looks) >= 10:
+    def wait(self: watch._Watcher, quick: int, settle: int) -> set[str] | None:
+        paths = real(self, quick, settle)
+        calls.append(len(paths or ()))
+        if len(calls) >= 10:
             loop.call_soon_threadsafe(seen.set)
-        return found
+        return paths
 
-    monkeypatch.setattr(watch._Sentry, "wait", wait)
+    monkeypatch.setattr(watch._Watcher, "wait", wait)
     async with watched(tmp_path) as watcher:
         await asyncio.wait_for(seen.wait(), 30)
         assert watcher.batches == []
-        # Reading is no change.
+        # Reading is not a change.
         assert all((tmp_path / f"{number}.md").read_text() == "" for number in range(100))
         (tmp_path / "1.md").write_text("x")
         await watcher.until("1.md")
-        assert watcher.told == {"1.md"}
+        assert watcher.paths == {"1.md"}
 
 
-async def test_a_folder_may_go_and_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "_ABSENCE_SECONDS", 0.02)
+async def test_a_folder_may_disappear_and_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_RETRY_SECONDS", 0.02)
     root = tmp_path / "vault"
     root.mkdir()
     async with watched(root) as watcher:
-        # So quickly that it may be the same number again.
+        # Fast enough that the new folder may have the same inode.
         root.rmdir()
         root.mkdir()
         await watcher.until(batches=2)
@@ -200,10 +201,10 @@ async def test_a_folder_may_go_and_come_back(tmp_path: Path, monkeypatch: pytest
             shutil.rmtree(root)
 
 
-async def test_a_folder_that_is_not_there_yet_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "_ABSENCE_SECONDS", 0.02)
+async def test_a_missing_folder_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_RETRY_SECONDS", 0.02)
     (tmp_path / "vault").write_text("a file in its place")
-    watcher = Watcher(tmp_path / "vault")
+    watcher = Recorder(tmp_path / "vault")
     await asyncio.sleep(0.1)
     assert watcher.batches == []
     (tmp_path / "vault").unlink()
@@ -212,7 +213,7 @@ async def test_a_folder_that_is_not_there_yet_is_waited_for(tmp_path: Path, monk
     await watcher.close()
 
 
-async def test_the_mark_of_the_folder_concerns_everything(tmp_path: Path) -> None:
+async def test_a_change_of_the_marker_concerns_everything(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "vault")
     folder.open(store_id="s", space="d")
     async with watched(folder.root) as watcher:
@@ -220,14 +221,14 @@ async def test_the_mark_of_the_folder_concerns_everything(tmp_path: Path) -> Non
         await watcher.until(EVERYTHING)
 
 
-async def test_without_notifications_the_folder_is_looked_through(
+async def test_without_notifications_the_folder_is_polled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(watch, "_POLL_MS", 50)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     class Relief(logging.Handler):
-        """Gives files back as soon as it is said that they ran out."""
+        """Raises the limit of open files as soon as the warning is logged."""
 
         def emit(self, record: logging.LogRecord) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -236,7 +237,7 @@ async def test_without_notifications_the_folder_is_looked_through(
     logging.getLogger(watch.__name__).addHandler(relief)
     descriptors = [os.dup(0) for _ in range(8)]
     try:
-        # No further file may be opened, and so no notifications be asked for.
+        # No further file can be opened, so that notifications are not available.
         resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors[0], hard))
         async with watched(tmp_path) as watcher:
             (tmp_path / "polled.md").write_text("x")
@@ -246,22 +247,24 @@ async def test_without_notifications_the_folder_is_looked_through(
         logging.getLogger(watch.__name__).removeHandler(relief)
         for descriptor in descriptors:
             os.close(descriptor)
-    assert "looked through every 2 s" in caplog.text
+    assert "polled every 2 s" in caplog.text
 
 
-async def test_nothing_is_left_of_a_watcher_that_ended(tmp_path: Path) -> None:
-    before = _held()
+async def test_a_watcher_releases_its_resources(tmp_path: Path) -> None:
+    before = _count_resources()
     async with watched(tmp_path):
-        assert _held() > before
-    told = watching(tmp_path)
-    await anext(told)
-    await told.aclose()
+        assert _count_resources() > before
+    batches = watch_folder(tmp_path)
+    await anext(batches)
+    await batches.aclose()
     gc.collect()
-    assert _held() <= before
+    assert _count_resources() <= before
 
 
-def _held() -> int:
-    """Threads, and open notifications where the system tells of them."""
+def _count_resources() -> int:
+    """Count threads, and open notifications on systems that list them."""
     open_files = Path("/proc/self/fd")
-    links = [one.readlink().name for one in open_files.iterdir() if one.is_symlink()] if open_files.exists() else []
-    return sum("inotify" in link for link in links) + sum("scrubjay-notes" in one.name for one in threading.enumerate())
+    links = [file.readlink().name for file in open_files.iterdir() if file.is_symlink()] if open_files.exists() else []
+    return sum("inotify" in link for link in links) + sum(
+        "scrubjay-notes" in thread.name for thread in threading.enumerate()
+    )

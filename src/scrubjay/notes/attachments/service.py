@@ -36,7 +36,7 @@ from scrubjay.notes.attachments.results import (
 )
 from scrubjay.notes.attachments.storage import AttachmentStorage, Received, Stored
 from scrubjay.notes.files.folder import ATTACHMENTS
-from scrubjay.notes.files.paths import shown
+from scrubjay.notes.files.paths import quote_path
 from scrubjay.notes.markdown.wiki import key_of, mentions
 from scrubjay.ports import Edge
 from scrubjay.writing.batch import Batch
@@ -237,9 +237,9 @@ class Attachments:
             try:
                 attachment, warning = await self._taken(file, caption=caption)
             except ScrubjayError as error:
-                warnings.append(f"{shown(file)} was not taken in: {error.message}")
+                warnings.append(f"{quote_path(file)} was not taken in: {error.message}")
                 continue
-            warnings += [f"{shown(file)}: {warning}"] if warning else []
+            warnings += [f"{quote_path(file)}: {warning}"] if warning else []
             captions[attachment] = captions.get(attachment) or caption
         await self._bind(memory, captions)
         for target in missing:

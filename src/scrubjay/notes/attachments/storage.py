@@ -13,12 +13,11 @@ from typing import BinaryIO
 from scrubjay.errors import FileChanged, InvalidInput, NotFound, PathRefused, ScrubjayError, TooLarge
 from scrubjay.notes.attachments.file_types import HEAD, Sniffed, sniff
 from scrubjay.notes.files.atomic_rename import rename_new
-from scrubjay.notes.files.entries import Seen, seen_as
-from scrubjay.notes.files.errors import told
+from scrubjay.notes.files.errors import map_os_errors
 from scrubjay.notes.files.folder import ATTACHMENTS, Folder
-from scrubjay.notes.files.paths import parts_of, shown
-from scrubjay.notes.files.tempfiles import new_name
-from scrubjay.notes.files.tree import below, opened, readable
+from scrubjay.notes.files.paths import quote_path, split_path
+from scrubjay.notes.files.tempfiles import new_file_name
+from scrubjay.notes.files.tree import FileInfo, file_info, open_folder, open_regular_file, open_subfolder
 from scrubjay.text.slug import slug
 
 __all__ = ["AttachmentStorage", "Received", "Stored"]
@@ -56,12 +55,12 @@ class AttachmentStorage:
         self.folder = Folder(root)
         self.root = self.folder.root
         self._largest = largest
-        self._known: dict[str, tuple[Seen, Stored]] = {}
+        self._known: dict[str, tuple[FileInfo, Stored]] = {}
 
     def receive(self, source: BinaryIO, *, name: str) -> Received:
         """Copy a file in, readable by nobody else, under a name that nobody sees; `settle` or `discard` must follow."""
-        temporary = new_name()
-        with told(self.root), self._attachments() as folder:
+        temporary = new_file_name()
+        with map_os_errors(self.root), self._attachments() as folder:
             try:
                 digest, size, head = self._copied(source, temporary, folder)
                 _require_some(size, name)
@@ -72,7 +71,7 @@ class AttachmentStorage:
 
     def settle(self, received: Received) -> Stored:
         """Give what was received the name that it is kept under; its very bytes may lie there already."""
-        with told(self.root), self._attachments() as folder:
+        with map_os_errors(self.root), self._attachments() as folder:
             try:
                 kept = _named(received, folder)
                 os.fsync(folder)
@@ -84,7 +83,7 @@ class AttachmentStorage:
 
     def discard(self, received: Received) -> None:
         """Remove what was received."""
-        with told(self.root), self._attachments() as folder:
+        with map_os_errors(self.root), self._attachments() as folder:
             _unlink(received.temporary, folder)
 
     def remove(self, stored: Stored) -> None:
@@ -96,7 +95,7 @@ class AttachmentStorage:
         """What lies under a path, or None; it is not hashed again while the disk says that it is the same."""
         try:
             with self.opened(file) as stream:
-                seen = seen_as(file, os.fstat(stream.fileno()))
+                seen = file_info(file, os.fstat(stream.fileno()))
                 known = self._known.get(file)
                 if known is not None and known[0] == seen:
                     return known[1]
@@ -113,7 +112,7 @@ class AttachmentStorage:
     def size_of(self, file: str) -> int | None:
         """How large the file under a path is; None where there is none that can be had."""
         try:
-            seen = self.folder.look(file)
+            seen = self.folder.stat(file)
         except ScrubjayError:
             return None
         return None if seen is None else seen.size
@@ -121,20 +120,20 @@ class AttachmentStorage:
     @contextmanager
     def opened(self, file: str) -> Generator[BufferedReader]:
         """A regular file of the folder, open for reading; raises NotFound, and PathRefused for what leads elsewhere."""
-        *folders, name = parts_of(file)
-        missing = NotFound(f"there is no file {shown(file)} among the notes", path=file)
+        *folders, name = split_path(file)
+        missing = NotFound(f"there is no file {quote_path(file)} among the notes", path=file)
         with (
-            told(self.root, path=file, reads=True, missing=missing),
-            opened(self.root) as root,
-            below(root, tuple(folders)) as folder,
-            readable(file, name, folder=folder) as descriptor,
+            map_os_errors(self.root, path=file, reads=True, missing=missing),
+            open_folder(self.root) as root,
+            open_subfolder(root, tuple(folders)) as folder,
+            open_regular_file(file, name, folder=folder) as descriptor,
             os.fdopen(descriptor, "rb", closefd=False) as stream,
         ):
             yield stream
 
-    def files(self) -> Iterator[Seen]:
+    def files(self) -> Iterator[FileInfo]:
         """All files that are no notes; hidden ones, templates and links are left out."""
-        return self.folder.others()
+        return self.folder.list_other_files()
 
     def _copied(self, source: BinaryIO, name: str, folder: int) -> tuple[str, int, bytes]:
         digest, size, head = hashlib.sha256(), 0, b""
@@ -151,13 +150,13 @@ class AttachmentStorage:
 
     @contextmanager
     def _attachments(self) -> Generator[int]:
-        with opened(self.root) as root, below(root, (ATTACHMENTS,), make=True) as folder:
+        with open_folder(self.root) as root, open_subfolder(root, (ATTACHMENTS,), make=True) as folder:
             yield folder
 
     def _require_bearable(self, size: int, file: str) -> None:
         if size > self._largest:
             raise TooLarge(
-                f"{shown(file) if file else 'the file'} has more than {self._largest:,} bytes",
+                f"{quote_path(file) if file else 'the file'} has more than {self._largest:,} bytes",
                 hint="Raise SCRUBJAY_MAX_ATTACHMENT_BYTES, or attach a smaller file",
                 limit=self._largest,
             )
@@ -174,12 +173,12 @@ def _named(received: Received, folder: int) -> str:
                 return kept
         else:
             return kept
-    raise PathRefused(f"there is something else under the name of {shown(received.name)}", path=received.name)
+    raise PathRefused(f"there is something else under the name of {quote_path(received.name)}", path=received.name)
 
 
 def _require_some(size: int, name: str) -> None:
     if not size:
-        raise InvalidInput(f"{shown(name)} is empty: there is nothing to attach", field="file")
+        raise InvalidInput(f"{quote_path(name)} is empty: there is nothing to attach", field="file")
 
 
 def _unlink(name: str, folder: int) -> None:
@@ -188,7 +187,10 @@ def _unlink(name: str, folder: int) -> None:
 
 
 def _digest(name: str, folder: int) -> str:
-    with readable(name, name, folder=folder) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as stream:
+    with (
+        open_regular_file(name, name, folder=folder) as descriptor,
+        os.fdopen(descriptor, "rb", closefd=False) as stream,
+    ):
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

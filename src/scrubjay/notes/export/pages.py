@@ -16,8 +16,8 @@ from scrubjay.notes.markdown.naming import file_name, id_in, link_target
 from scrubjay.notes.markdown.note import Note
 from scrubjay.notes.markdown.wiki import key_of
 from scrubjay.notes.requests import NotesSelection
-from scrubjay.notes.sync.mapping import Linked, sheet_of
-from scrubjay.notes.sync.mentions import named_in
+from scrubjay.notes.sync.links import ids_named_in
+from scrubjay.notes.sync.mapping import LinkedNote, note_of
 from scrubjay.notes.sync.state import is_note
 
 __all__ = ["Entry", "Leaf", "Leaves", "Register"]
@@ -149,7 +149,7 @@ class Leaves:
         for memory in memories:
             mine = sorted(by_end.get(memory.id, []), key=lambda one: (one.created_at, one.source, one.target))
             linked = tuple(_linked(memory.id, mine, known, paths))
-            note = sheet_of(memory, linked, now=now, unlisted=named_in(memory.content, linked))
+            note = note_of(memory, linked, now=now, unlisted=ids_named_in(memory.content, linked))
             embedded = [known[one.target] for one in mine if _embeds(one, memory.id) and one.target in known]
             files = tuple(told for one in embedded if (told := attachment_from(one)))
             leaves.append(Leaf(memory=memory, note=note, path=paths[memory.id], embedded=files))
@@ -166,14 +166,14 @@ class Leaves:
 
 def _linked(
     own: str, relations: Iterable[Relation], known: Mapping[str, Memory], paths: Mapping[str, str]
-) -> Iterable[Linked]:
+) -> Iterable[LinkedNote]:
     seen = {own}
     for relation in relations:
         other = known.get(relation.target if relation.source == own else relation.source)
         if relation.type != LINK or other is None or other.id in seen or not is_note(other):
             continue
         seen.add(other.id)
-        yield Linked(id=other.id, target=link_target(paths[other.id]), text=relation.text or other.label)
+        yield LinkedNote(id=other.id, target=link_target(paths[other.id]), text=relation.text or other.label)
 
 
 def _embeds(relation: Relation, own: str) -> bool:

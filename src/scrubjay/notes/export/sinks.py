@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from scrubjay.errors import InvalidInput
-from scrubjay.notes.files.paths import parts_of
+from scrubjay.notes.files.paths import split_path
 
 __all__ = ["Crate", "crate", "sheet"]
 
@@ -87,7 +87,7 @@ class _Folder:
             shutil.copyfileobj(source, stream, _CHUNK)
 
     def _new(self, path: str) -> BinaryIO:
-        place = self._root.joinpath(*parts_of(path))
+        place = self._root.joinpath(*split_path(path))
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
@@ -105,7 +105,7 @@ class _Zip:
 
 
 def _member(path: str, at: datetime | None) -> zipfile.ZipInfo:
-    parts_of(path)
+    split_path(path)
     moment = at if at is not None and at.year >= _FIRST_YEAR else None
     date = moment.timetuple()[:6] if moment else (_FIRST_YEAR, 1, 1, 0, 0, 0)
     found = zipfile.ZipInfo(path, date_time=date)

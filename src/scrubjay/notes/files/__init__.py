@@ -1,1 +1,1 @@
-"""The folder of notes on disk, the ledger of what was agreed, and the watch over it."""
+"""The folder of notes on disk, the ledger of its last synchronized state, and the watcher of its changes."""

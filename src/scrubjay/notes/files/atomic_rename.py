@@ -1,4 +1,4 @@
-"""Renames that never write over a file: into a free name, or two names exchanged at once."""
+"""Renames that never overwrite a file: to an unused name, or an atomic exchange of two names."""
 
 import ctypes
 import errno
@@ -10,22 +10,22 @@ from functools import cache
 
 __all__ = ["exchange", "is_being_written", "rename_new"]
 
-# What a system answers that has the call, for a file system that has not.
+# Errors of a system that has the call on a file system that does not support it.
 _UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
-_Call = Callable[[int, bytes, int, bytes, int], int]
+_RenameCall = Callable[[int, bytes, int, bytes, int], int]
 
 if sys.platform == "darwin":
-    _NAME, _NEW, _EXCHANGE = "renameatx_np", 4, 2
+    _CALL_NAME, _NO_REPLACE, _EXCHANGE = "renameatx_np", 4, 2
 else:
-    _NAME, _NEW, _EXCHANGE = "renameat2", 1, 2
+    _CALL_NAME, _NO_REPLACE, _EXCHANGE = "renameat2", 1, 2
 
 if sys.platform == "linux":
     import fcntl
 
     def is_being_written(descriptor: int) -> bool:
-        """Whether any program has a file open for writing that is open here for reading; False where none can tell."""
+        """Whether any program has a file, open here for reading, open for writing; False if the system cannot tell."""
         try:
-            # Who opens it in this very moment breaks the lease, and the usual signal for that would end the process.
+            # A program that opens the file now breaks the lease, and the default signal would end this process.
             fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
             fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         except OSError as error:
@@ -35,23 +35,23 @@ if sys.platform == "linux":
 else:
 
     def is_being_written(descriptor: int) -> bool:
-        """Whether any program has a file open for writing that is open here for reading; False where none can tell."""
+        """Whether any program has a file, open here for reading, open for writing; False if the system cannot tell."""
         del descriptor
         return False
 
 
 def exchange(first: str, second: str, *, folder: int) -> bool:
-    """Let two files of one open folder change names at once; False where the file system cannot."""
-    return _renamed(first, second, folders=(folder, folder), flag=_EXCHANGE)
+    """Exchange the names of two files in an open folder atomically; return False if the file system cannot."""
+    return _rename_with_flag(first, second, folders=(folder, folder), flag=_EXCHANGE)
 
 
 def rename_new(old: str, new: str, *, folders: tuple[int, int]) -> None:
-    """Give a file a name that nothing has, in open folders; raises FileExistsError when something has it.
+    """Rename a file to an unused name, given the two open folders; raise FileExistsError if the name is taken.
 
-    Where a file system has no call for it, a second link is made and the first taken away: a crash in between leaves
-    both. Where it has no links either, the name is looked up just before, and who takes it in that instant loses.
+    On a file system without this call, make a second link and remove the first: a crash in between leaves both. On one
+    without links, check the name just before the rename: a file created in that instant is lost.
     """
-    if _renamed(old, new, folders=folders, flag=_NEW):
+    if _rename_with_flag(old, new, folders=folders, flag=_NO_REPLACE):
         return
     source, target = folders
     try:
@@ -61,15 +61,15 @@ def rename_new(old: str, new: str, *, folders: tuple[int, int]) -> None:
     except OSError as error:
         if error.errno not in _UNSUPPORTED:
             raise
-        if _is_taken(new, target):
+        if _exists(new, target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new) from None
         os.rename(old, new, src_dir_fd=source, dst_dir_fd=target)
     else:
         os.unlink(old, dir_fd=source)
 
 
-def _renamed(old: str, new: str, *, folders: tuple[int, int], flag: int) -> bool:
-    call = _call()
+def _rename_with_flag(old: str, new: str, *, folders: tuple[int, int], flag: int) -> bool:
+    call = _rename_call()
     if call is None:
         return False
     if call(folders[0], os.fsencode(old), folders[1], os.fsencode(new), flag) == 0:
@@ -81,16 +81,16 @@ def _renamed(old: str, new: str, *, folders: tuple[int, int], flag: int) -> bool
 
 
 @cache
-def _call() -> _Call | None:
-    found = getattr(ctypes.CDLL(None, use_errno=True), _NAME, None)
-    if found is None:
+def _rename_call() -> _RenameCall | None:
+    call = getattr(ctypes.CDLL(None, use_errno=True), _CALL_NAME, None)
+    if call is None:
         return None
-    found.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
-    found.restype = ctypes.c_int
-    return found
+    call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    call.restype = ctypes.c_int
+    return call
 
 
-def _is_taken(name: str, folder: int) -> bool:
+def _exists(name: str, folder: int) -> bool:
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

@@ -1,9 +1,10 @@
-"""Writing, replacing, moving and removing one file of an open folder, so that a crash leaves the old or the new.
+"""Create, replace, move and remove one file of an open folder, so that a crash leaves either the old or the new.
 
-Who replaces or removes says which text the file is to have. That is looked at twice: before, and once the file has
-been taken out of its place, where no program can find it by its name any more. A program that still has it open for
-writing then is noticed on Linux, and the file put back. On file systems without an exchange of names (and on systems
-that do not tell who writes) there is an instant, between the last look and the rename, in which a save can be lost.
+A caller that replaces or removes a file passes the digest of the content that it expects. We check the digest twice:
+before the operation, and after we have taken the file out of its place, where no program finds it by its name. On Linux
+we also notice a program that still has the file open for writing, and put the file back. On file systems that cannot
+exchange names, and on systems that do not report writers, a save in the instant between the last check and the rename
+can be lost.
 """
 
 import os
@@ -14,188 +15,196 @@ from dataclasses import dataclass
 
 from scrubjay.errors import FileChanged, ScrubjayError
 from scrubjay.notes.files.atomic_rename import exchange, is_being_written, rename_new
-from scrubjay.notes.files.entries import digest
-from scrubjay.notes.files.paths import shown
-from scrubjay.notes.files.tempfiles import keep_beside, new_name, swap_name
-from scrubjay.notes.files.tree import digest_of, readable, sync_folder
+from scrubjay.notes.files.paths import quote_path
+from scrubjay.notes.files.tempfiles import new_file_name, recover, swap_file_name
+from scrubjay.notes.files.tree import digest, digest_file, fsync_folder, open_regular_file
 
-__all__ = ["Spot", "create", "gone", "move", "remove", "replace"]
+__all__ = ["FolderEntry", "create", "file_gone_error", "move", "remove", "replace"]
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW_FILE = 0o600
-_NOBODYS = bytes(32)
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE_MODE = 0o600
+_NO_DIGEST = bytes(32)
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """A name in an open folder, and the path that messages call it by; `sync`: names that change last at once."""
+class FolderEntry:
+    """A name in an open folder, with the path that messages show; `sync`: wait until the disk has changed names."""
 
     path: str
     name: str
     folder: int
     sync: bool = True
 
-    def settle(self) -> None:
-        """Let the disk have the folder's names."""
+    def flush(self) -> None:
+        """Write the folder's names to disk."""
         if self.sync:
-            sync_folder(self.folder)
+            fsync_folder(self.folder)
 
 
-def create(spot: Spot, data: bytes) -> os.stat_result:
-    """Write a file where none is; raises FileChanged when something is there."""
-    with _written(spot, data) as (temporary, status):
+def create(entry: FolderEntry, data: bytes) -> os.stat_result:
+    """Create a file; raise FileChanged if one exists."""
+    with _temporary_file(entry, data) as (temporary, status):
         try:
-            rename_new(temporary, spot.name, folders=(spot.folder, spot.folder))
+            rename_new(temporary, entry.name, folders=(entry.folder, entry.folder))
         except FileExistsError:
-            raise _taken(spot) from None
-        spot.settle()
+            raise _name_taken(entry) from None
+        entry.flush()
         return status
 
 
-def replace(spot: Spot, data: bytes, *, over: bytes) -> os.stat_result:
-    """Write a file over the one with that digest; raises FileChanged, and leaves it, when it is another."""
-    before = _expected(spot, over)
+def replace(entry: FolderEntry, data: bytes, *, over: bytes) -> os.stat_result:
+    """Replace the file that has the digest `over`; raise FileChanged, and leave it alone, if its digest differs."""
+    before = _verify(entry, over)
     new = digest(data)
     if new == over:
         return before
-    with _written(spot, data, like=before) as (temporary, status):
-        swap = swap_name(new=new, over=over)
-        os.rename(temporary, swap, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
+    with _temporary_file(entry, data, like=before) as (temporary, status):
+        swap = swap_file_name(new=new, over=over)
+        os.rename(temporary, swap, src_dir_fd=entry.folder, dst_dir_fd=entry.folder)
         try:
-            _swap(spot, swap, new=new, over=over)
+            _swap(entry, swap, new=new, over=over)
         finally:
-            spot.settle()
+            entry.flush()
         return status
 
 
-def move(old: Spot, new: Spot, *, over: bytes) -> os.stat_result:
-    """Move the file with that digest to a free name; raises FileChanged, and leaves it, when it is another."""
-    _expected(old, over, writers=True)
+def move(old: FolderEntry, new: FolderEntry, *, over: bytes) -> os.stat_result:
+    """Move the file that has the digest `over` to an unused name; raise FileChanged, and leave it, if it differs."""
+    _verify(old, over, allow_writers=True)
     try:
         rename_new(old.name, new.name, folders=(old.folder, new.folder))
     except FileExistsError:
-        if not _are_one(old, new):
-            raise _taken(new) from None
-        # Two spellings of one name, where the file system takes them for the same.
+        if not _is_same_file(old, new):
+            raise _name_taken(new) from None
+        # Two spellings of one name, on a file system that ignores case.
         os.rename(old.name, new.name, src_dir_fd=old.folder, dst_dir_fd=new.folder)
     except FileNotFoundError:
-        raise gone(old.path) from None
+        raise file_gone_error(old.path) from None
     try:
-        return _expected(new, over, writers=True)
+        return _verify(new, over, allow_writers=True)
     except FileChanged:
         with suppress(OSError):
             rename_new(new.name, old.name, folders=(new.folder, old.folder))
         raise
     finally:
-        new.settle()
-        old.settle()
+        new.flush()
+        old.flush()
 
 
-def remove(spot: Spot, *, over: bytes) -> None:
-    """Remove the file with that digest; raises FileChanged, and leaves it, when it is another."""
-    _expected(spot, over)
-    swap = swap_name(new=_NOBODYS, over=over)
-    os.rename(spot.name, swap, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
+def remove(entry: FolderEntry, *, over: bytes) -> None:
+    """Remove the file that has the digest `over`; raise FileChanged, and leave it alone, if its digest differs."""
+    _verify(entry, over)
+    swap = swap_file_name(new=_NO_DIGEST, over=over)
+    os.rename(entry.name, swap, src_dir_fd=entry.folder, dst_dir_fd=entry.folder)
     try:
         try:
-            _expected(Spot(spot.path, swap, spot.folder), over)
+            _verify(FolderEntry(entry.path, swap, entry.folder), over)
         except ScrubjayError:
-            _give_back(spot, swap)
+            _put_back(entry, swap)
             raise
-        os.unlink(swap, dir_fd=spot.folder)
+        os.unlink(swap, dir_fd=entry.folder)
     finally:
-        spot.settle()
+        entry.flush()
 
 
-def _swap(spot: Spot, swap: str, *, new: bytes, over: bytes) -> None:
-    """Let the new text and the file change names, and back again if the file was another by then."""
-    if not _exchanged(spot, swap):
-        _expected(spot, over)
-        os.replace(swap, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
-        return
-    aside = Spot(spot.path, swap, spot.folder)
+def file_gone_error(path: str) -> FileChanged:
+    """Return the error for a file that has disappeared."""
+    return FileChanged(
+        f"{quote_path(path)} has disappeared since it was read",
+        hint="Find out where it was moved, and try again",
+        path=path,
+        gone=True,
+    )
+
+
+def _swap(entry: FolderEntry, swap: str, *, new: bytes, over: bytes) -> None:
+    """Exchange the new content and the file, and exchange them back if the file has changed by then."""
     try:
-        _expected(aside, over)
+        is_exchanged = exchange(swap, entry.name, folder=entry.folder)
+    except FileNotFoundError:
+        os.unlink(swap, dir_fd=entry.folder)
+        raise file_gone_error(entry.path) from None
+    if not is_exchanged:
+        _verify(entry, over)
+        os.replace(swap, entry.name, src_dir_fd=entry.folder, dst_dir_fd=entry.folder)
+        return
+    swapped_out = FolderEntry(entry.path, swap, entry.folder)
+    try:
+        _verify(swapped_out, over)
     except ScrubjayError:
-        _swap_back(spot, aside, ours=new)
+        _swap_back(entry, swapped_out, ours=new)
         raise
-    os.unlink(swap, dir_fd=spot.folder)
+    os.unlink(swap, dir_fd=entry.folder)
 
 
-def _exchanged(spot: Spot, swap: str) -> bool:
+def _swap_back(entry: FolderEntry, swapped_out: FolderEntry, *, ours: bytes) -> None:
+    """Put back a changed file; if another save came in between, it is the newest, and both are kept."""
     try:
-        return exchange(swap, spot.name, folder=spot.folder)
+        exchange(swapped_out.name, entry.name, folder=entry.folder)
     except FileNotFoundError:
-        os.unlink(swap, dir_fd=spot.folder)
-        raise gone(spot.path) from None
-
-
-def _swap_back(spot: Spot, aside: Spot, *, ours: bytes) -> None:
-    """Put back what was taken out by mistake; a text that came in between is the newest, and neither is lost."""
-    try:
-        exchange(aside.name, spot.name, folder=spot.folder)
-    except FileNotFoundError:
-        _give_back(spot, aside.name)
+        _put_back(entry, swapped_out.name)
         return
     try:
-        _expected(aside, ours)
+        _verify(swapped_out, ours)
     except ScrubjayError:
         with suppress(FileNotFoundError):
-            exchange(aside.name, spot.name, folder=spot.folder)
-        keep_beside(aside.name, folder=spot.folder)
+            exchange(swapped_out.name, entry.name, folder=entry.folder)
+        recover(swapped_out.name, folder=entry.folder)
     else:
-        os.unlink(aside.name, dir_fd=spot.folder)
+        os.unlink(swapped_out.name, dir_fd=entry.folder)
 
 
-def _give_back(spot: Spot, aside: str) -> None:
+def _put_back(entry: FolderEntry, swap: str) -> None:
     try:
-        rename_new(aside, spot.name, folders=(spot.folder, spot.folder))
+        rename_new(swap, entry.name, folders=(entry.folder, entry.folder))
     except FileExistsError:
-        keep_beside(aside, folder=spot.folder)
+        recover(swap, folder=entry.folder)
 
 
-def _expected(spot: Spot, over: bytes, *, writers: bool = False) -> os.stat_result:
-    """The status of a file with that digest that nobody has open for writing (unless `writers` may); or FileChanged."""
+def _verify(entry: FolderEntry, over: bytes, *, allow_writers: bool = False) -> os.stat_result:
+    """Return the status of a file with this digest; raise FileChanged if it differs or is open for writing."""
     try:
-        with readable(spot.path, spot.name, folder=spot.folder) as descriptor:
-            if not writers and _is_busy(spot, descriptor):
-                raise _changed(spot, "is open in a program that may write to it", busy=True)
-            status, found = digest_of(spot.path, descriptor)
+        with open_regular_file(entry.path, entry.name, folder=entry.folder) as descriptor:
+            if not allow_writers and _is_busy(entry, descriptor):
+                raise _changed(entry, "is open in a program that may write to it", busy=True)
+            status, actual = digest_file(entry.path, descriptor)
     except FileNotFoundError:
-        raise gone(spot.path) from None
-    if found != over:
-        raise _changed(spot, "has changed since it was read")
+        raise file_gone_error(entry.path) from None
+    if actual != over:
+        raise _changed(entry, "has changed since it was read")
     return status
 
 
-def _is_busy(spot: Spot, descriptor: int) -> bool:
+def _is_busy(entry: FolderEntry, descriptor: int) -> bool:
     if not is_being_written(descriptor):
         return False
-    # Some file systems of networks say so of every file: one that nobody can have open shows whether this is one.
-    name = new_name()
+    # Some network file systems report every file as open: a file that no other program can have open exposes them.
+    name = new_file_name()
     try:
-        _new_file(name, b"", folder=spot.folder, like=None)
-        with readable(spot.path, name, folder=spot.folder) as nobodys:
-            return not is_being_written(nobodys)
+        _write_new_file(name, b"", folder=entry.folder, like=None)
+        with open_regular_file(entry.path, name, folder=entry.folder) as probe:
+            return not is_being_written(probe)
     finally:
         with suppress(OSError):
-            os.unlink(name, dir_fd=spot.folder)
+            os.unlink(name, dir_fd=entry.folder)
 
 
 @contextmanager
-def _written(spot: Spot, data: bytes, *, like: os.stat_result | None = None) -> Generator[tuple[str, os.stat_result]]:
-    """A new file beside the one it is for, safely on the disk; it goes if nobody has given it another name."""
-    name = new_name()
+def _temporary_file(
+    entry: FolderEntry, data: bytes, *, like: os.stat_result | None = None
+) -> Generator[tuple[str, os.stat_result]]:
+    """Write a new file next to its target, synced to disk; remove it at the end unless it has been renamed."""
+    name = new_file_name()
     try:
-        yield name, _new_file(name, data, folder=spot.folder, like=like)
+        yield name, _write_new_file(name, data, folder=entry.folder, like=like)
     finally:
         with suppress(OSError):
-            os.unlink(name, dir_fd=spot.folder)
+            os.unlink(name, dir_fd=entry.folder)
 
 
-def _new_file(name: str, data: bytes, *, folder: int, like: os.stat_result | None) -> os.stat_result:
-    # Closed before it gets the note's name: from then on, who has it open for writing is somebody else.
-    descriptor = os.open(name, _NEW, _NEW_FILE, dir_fd=folder)
+def _write_new_file(name: str, data: bytes, *, folder: int, like: os.stat_result | None) -> os.stat_result:
+    # Close it before it gets the note's name: from then on, any writer is another program.
+    descriptor = os.open(name, _CREATE, _FILE_MODE, dir_fd=folder)
     try:
         rest = memoryview(data)
         while rest:
@@ -209,7 +218,7 @@ def _new_file(name: str, data: bytes, *, folder: int, like: os.stat_result | Non
 
 
 def _keep_owner(descriptor: int, like: os.stat_result) -> None:
-    """A file stays its owner's: given back to them if we may, else left as open to them as it was."""
+    """Give a new file the owner of the old one, or, if we may not, the permissions of the old one."""
     status = os.fstat(descriptor)
     if (status.st_uid, status.st_gid) == (like.st_uid, like.st_gid):
         return
@@ -220,30 +229,20 @@ def _keep_owner(descriptor: int, like: os.stat_result) -> None:
             os.fchmod(descriptor, stat.S_IMODE(like.st_mode) & 0o777)
 
 
-def _are_one(old: Spot, new: Spot) -> bool:
+def _is_same_file(old: FolderEntry, new: FolderEntry) -> bool:
     if old.name.casefold() != new.name.casefold():
         return False
-    first, second = (os.stat(one.name, dir_fd=one.folder, follow_symlinks=False) for one in (old, new))
+    first, second = (os.stat(entry.name, dir_fd=entry.folder, follow_symlinks=False) for entry in (old, new))
     return (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
 
 
-def _taken(spot: Spot) -> FileChanged:
+def _name_taken(entry: FolderEntry) -> FileChanged:
     return FileChanged(
-        f"there is a file {shown(spot.path)} already", hint="Read it first, or choose another name", path=spot.path
+        f"a file {quote_path(entry.path)} exists already", hint="Read it first, or choose another name", path=entry.path
     )
 
 
-def gone(path: str) -> FileChanged:
-    """That a file is not there any more."""
+def _changed(entry: FolderEntry, problem: str, *, busy: bool = False) -> FileChanged:
     return FileChanged(
-        f"{shown(path)} is gone since it was read",
-        hint="Look for where it was moved, and try again",
-        path=path,
-        gone=True,
-    )
-
-
-def _changed(spot: Spot, how: str, *, busy: bool = False) -> FileChanged:
-    return FileChanged(
-        f"{shown(spot.path)} {how}", hint="Read it again; nothing was changed", path=spot.path, busy=busy
+        f"{quote_path(entry.path)} {problem}", hint="Read it again; nothing was changed", path=entry.path, busy=busy
     )

@@ -1,91 +1,93 @@
-"""Which paths may be a note's: read as text, before any disk is asked."""
+"""The rules for paths of notes, checked on the text of the path before the disk is touched."""
 
 import re
 
 from scrubjay.errors import PathRefused
 
-__all__ = ["is_hidden", "new_parts", "parts_of", "reason_against", "shown"]
+__all__ = ["find_path_problem", "is_hidden", "quote_path", "split_new_path", "split_path"]
 
-_LONGEST_NAME = 255
-_LONGEST_PATH = 4096
-_DEEPEST = 64
-_MOST_SHOWN = 120
+_MAX_NAME_BYTES = 255
+_MAX_PATH_BYTES = 4096
+_MAX_DEPTH = 64
+_MAX_QUOTED = 120
 _DEVICES = re.compile(r"(con|prn|aux|nul|clock\$|conin\$|conout\$|(com|lpt)[0-9¹²³])", re.IGNORECASE)
-_FOREIGN = re.compile(r'[\\:*?"<>|\x00-\x1f\x7f]')
-# A dot, a slash, a backslash, NUL or an overlong form of one, percent-encoded any number of times: a name like that is
-# harmless here, and a way out wherever somebody decodes it.
+_UNPORTABLE = re.compile(r'[\\:*?"<>|\x00-\x1f\x7f]')
+# A dot, a slash, a backslash, NUL or an overlong form of one, percent-encoded any number of times: such a name is
+# harmless here, but leads out of the folder in any program that decodes it.
 _ENCODED = re.compile(r"%(25)*(00|2e|2f|5c|c0|c1|e0%80|f0%80|u00(00|2e|2f|5c)|u221[56]|uff0[ef])", re.IGNORECASE)
 
 
-def parts_of(path: str) -> tuple[str, ...]:
-    """The names that a path is made of; raises PathRefused for one that may lead elsewhere, or is hidden."""
-    if against := reason_against(path):
-        raise _refused(path, against)
+def split_path(path: str) -> tuple[str, ...]:
+    """Split a path into its names; raise PathRefused for one that may lead out of the folder, or is hidden."""
+    if problem := find_path_problem(path):
+        raise _refused(path, problem)
     return tuple(path.split("/"))
 
 
-def new_parts(path: str) -> tuple[str, ...]:
-    """The same for a file that is to be made, which every system must be able to have."""
-    parts = parts_of(path)
+def split_new_path(path: str) -> tuple[str, ...]:
+    """Split the path of a file to be created; raise PathRefused also for names that some systems do not allow."""
+    parts = split_path(path)
     for part in parts:
-        if against := _not_everywhere(part):
-            raise _refused(path, against)
+        if problem := _find_portability_problem(part):
+            raise _refused(path, problem)
     return parts
 
 
-def reason_against(path: str) -> str:
-    """Why a path is refused, as words that follow it; empty when it is not."""
+def find_path_problem(path: str) -> str:
+    """Return why a path is refused, as a predicate to follow the path; an empty text if it is allowed."""
     try:
         size = len(path.encode("utf-8"))
     except UnicodeEncodeError:
-        return "is not text that can be written as UTF-8"
-    if not path or size > _LONGEST_PATH:
-        return f"has {size} bytes, and 1 to {_LONGEST_PATH} are allowed"
+        return "cannot be encoded as UTF-8"
+    if not path or size > _MAX_PATH_BYTES:
+        return f"has {size} bytes, and 1 to {_MAX_PATH_BYTES} are allowed"
     if "\0" in path:
-        return "has a NUL in it"
+        return "contains a NUL character"
     if path.startswith("/"):
         return "is absolute"
     parts = path.split("/")
-    if len(parts) > _DEEPEST:
-        return f"is more than {_DEEPEST} folders deep"
-    return next((against for part in parts if (against := _against_name(part))), "")
+    if len(parts) > _MAX_DEPTH:
+        return f"is more than {_MAX_DEPTH} folders deep"
+    return next((problem for part in parts if (problem := _find_name_problem(part))), "")
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a name is left out of the notes: it begins with a dot, as Obsidian's own folder and ours do."""
+    """Whether a name is excluded from the notes: it begins with a dot, as Obsidian's own folder and ours do."""
     return name.startswith(".")
 
 
-def shown(path: str) -> str:
-    """A path as a message can say it, whatever is in it."""
+def quote_path(path: str) -> str:
+    """Return a path in quotes for a message, printable and not too long."""
     printable = ascii(path) if not path.isprintable() else repr(path)
-    return printable if len(printable) <= _MOST_SHOWN else f"{printable[:_MOST_SHOWN]}…"
+    return printable if len(printable) <= _MAX_QUOTED else f"{printable[:_MAX_QUOTED]}…"
 
 
-def _against_name(name: str) -> str:
+def _find_name_problem(name: str) -> str:
     if not name:
-        return "has an empty name in it"
+        return "contains an empty name"
     if is_hidden(name):
-        return "leads upwards" if name in {".", ".."} else "has a hidden name in it"
+        return "leads upwards" if name in {".", ".."} else "contains a hidden name"
     # A character has at most four bytes.
-    if len(name) * 4 > _LONGEST_NAME and len(name.encode("utf-8")) > _LONGEST_NAME:
-        return f"has a name of more than {_LONGEST_NAME} bytes in it"
+    if len(name) * 4 > _MAX_NAME_BYTES and len(name.encode("utf-8")) > _MAX_NAME_BYTES:
+        return f"contains a name of more than {_MAX_NAME_BYTES} bytes"
     return ""
 
 
-def _not_everywhere(name: str) -> str:
-    if _FOREIGN.search(name):
-        return "has a character in it that some systems do not allow in names"
+def _find_portability_problem(name: str) -> str:
+    if _UNPORTABLE.search(name):
+        return "contains a character that some systems do not allow in names"
     if name.endswith((".", " ")):
-        return "has a name in it that ends in a dot or a space"
+        return "contains a name that ends in a dot or a space"
     if _DEVICES.fullmatch(name.split(".", 1)[0].rstrip()):
-        return "has the name of a device in it"
+        return "contains the name of a device"
     if _ENCODED.search(name):
-        return "has an encoded separator or dot in it"
+        return "contains an encoded separator or dot"
     return ""
 
 
-def _refused(path: str, why: str) -> PathRefused:
+def _refused(path: str, problem: str) -> PathRefused:
     return PathRefused(
-        f"the path {shown(path)} {why}", hint="Name a file inside the folder of notes, such as work/plan.md", path=path
+        f"the path {quote_path(path)} {problem}",
+        hint="Name a file inside the folder of notes, such as work/plan.md",
+        path=path,
     )

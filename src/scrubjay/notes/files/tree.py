@@ -1,4 +1,4 @@
-"""Opening what is in a folder by walking down from it, one name at a time, never through a link."""
+"""Open and list files below a folder, descending one name at a time and never following a link."""
 
 import errno
 import hashlib
@@ -9,19 +9,21 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from scrubjay.errors import FileChanged, TooLarge
-from scrubjay.notes.files.entries import Odd
-from scrubjay.notes.files.errors import no_file
-from scrubjay.notes.files.paths import is_hidden, reason_against, shown
+from scrubjay.notes.files.errors import not_a_regular_file
+from scrubjay.notes.files.paths import find_path_problem, is_hidden, quote_path
 
-__all__ = ["Entry", "below", "content_of", "digest_of", "opened", "readable", "status_of", "sync_folder", "walk"]
+__all__ = [
+    "FileInfo", "SkippedEntry", "WalkedFile", "digest", "digest_file", "file_info", "fsync_folder", "open_folder",
+    "open_regular_file", "open_subfolder", "read_content", "stat_regular_file", "walk",
+]  # fmt: skip
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Without waiting: what was a file when it was looked at may be a pipe when it is opened.
+# Non-blocking: a regular file may have become a pipe between the check and the open.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_NEW_FOLDER = 0o700
-_TRIES = 3
+_FOLDER_MODE = 0o700
+_MAX_ATTEMPTS = 3
 _CHUNK = 1024 * 1024
-_NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
+_NO_FSYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
 _KINDS = {
     stat.S_IFLNK: "is a link, and links are not followed",
     stat.S_IFDIR: "is a folder",
@@ -32,17 +34,45 @@ _KINDS = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileInfo:
+    """The metadata of a regular file; `path` is relative to the folder, with `/` between its parts."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedEntry:
+    """An entry of the folder that is skipped, and why; `path` is printable, and may not open the entry."""
+
+    path: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A regular file that a walk came by."""
+class WalkedFile:
+    """A regular file found by a walk."""
 
     path: str
     status: os.stat_result
 
 
+def digest(data: bytes) -> bytes:
+    """Return the SHA-256 of a file's bytes."""
+    return hashlib.sha256(data).digest()
+
+
+def file_info(path: str, status: os.stat_result) -> FileInfo:
+    """Return the metadata of a file from its status."""
+    return FileInfo(path=path, size=status.st_size, mtime_ns=status.st_mtime_ns, inode=status.st_ino)
+
+
 @contextmanager
-def opened(name: str | os.PathLike[str], *, within: int | None = None) -> Generator[int]:
-    """An open folder."""
+def open_folder(name: str | os.PathLike[str], *, within: int | None = None) -> Generator[int]:
+    """Open a folder."""
     descriptor = os.open(name, _FOLDER, dir_fd=within)
     try:
         yield descriptor
@@ -51,12 +81,12 @@ def opened(name: str | os.PathLike[str], *, within: int | None = None) -> Genera
 
 
 @contextmanager
-def below(root: int, parts: tuple[str, ...], *, make: bool = False) -> Generator[int]:
-    """The open folder so many names below another; with `make`, those that are missing are made for the owner alone."""
+def open_subfolder(root: int, parts: tuple[str, ...], *, make: bool = False) -> Generator[int]:
+    """Open the folder at these names below another; with `make`, create missing ones, private to the owner."""
     descriptor = os.dup(root)
     try:
         for part in parts:
-            inner = _inner(part, descriptor, make=make)
+            inner = _open_inner(part, descriptor, make=make)
             os.close(descriptor)
             descriptor = inner
         yield descriptor
@@ -65,151 +95,152 @@ def below(root: int, parts: tuple[str, ...], *, make: bool = False) -> Generator
 
 
 @contextmanager
-def readable(path: str, name: str, *, folder: int) -> Generator[int]:
-    """An open regular file of an open folder; raises PathRefused for anything else."""
-    _only_regular(path, os.stat(name, dir_fd=folder, follow_symlinks=False))
+def open_regular_file(path: str, name: str, *, folder: int) -> Generator[int]:
+    """Open a regular file of an open folder for reading; raise PathRefused for anything else."""
+    _require_regular(path, os.stat(name, dir_fd=folder, follow_symlinks=False))
     descriptor = os.open(name, _FILE, dir_fd=folder)
     try:
-        _only_regular(path, os.fstat(descriptor))
+        _require_regular(path, os.fstat(descriptor))
         yield descriptor
     finally:
         os.close(descriptor)
 
 
-def status_of(path: str, name: str, *, folder: int) -> os.stat_result:
-    """The status of a regular file; raises PathRefused for anything else."""
+def stat_regular_file(path: str, name: str, *, folder: int) -> os.stat_result:
+    """Return the status of a regular file; raise PathRefused for anything else."""
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    _only_regular(path, status)
+    _require_regular(path, status)
     return status
 
 
-def content_of(path: str, descriptor: int, *, most: int) -> tuple[os.stat_result, bytes]:
-    """All of an open file, and its status; it is read again if it changes meanwhile, and refused if it is too large."""
+def read_content(path: str, descriptor: int, *, max_bytes: int) -> tuple[os.stat_result, bytes]:
+    """Return the status and the bytes of an open file, from a read during which it did not change."""
 
     def read() -> bytes:
-        if (size := os.fstat(descriptor).st_size) > most:
-            raise _too_large(path, size, most)
-        data = b"".join(_pieces(descriptor, most=most + 1))
-        if len(data) > most:
-            raise _too_large(path, len(data), most)
+        if (size := os.fstat(descriptor).st_size) > max_bytes:
+            raise _too_large(path, size, max_bytes)
+        data = b"".join(_read_chunks(descriptor, max_bytes=max_bytes + 1))
+        if len(data) > max_bytes:
+            raise _too_large(path, len(data), max_bytes)
         return data
 
-    return _unchanged(path, descriptor, read)
+    return _read_unchanged(path, descriptor, read)
 
 
-def digest_of(path: str, descriptor: int) -> tuple[os.stat_result, bytes]:
-    """The digest of an open file of any size, and its status."""
+def digest_file(path: str, descriptor: int) -> tuple[os.stat_result, bytes]:
+    """Return the status and the digest of an open file of any size."""
 
     def read() -> bytes:
-        found = hashlib.sha256()
-        for piece in _pieces(descriptor):
-            found.update(piece)
-        return found.digest()
+        sha256 = hashlib.sha256()
+        for chunk in _read_chunks(descriptor):
+            sha256.update(chunk)
+        return sha256.digest()
 
-    return _unchanged(path, descriptor, read)
+    return _read_unchanged(path, descriptor, read)
 
 
-def sync_folder(folder: int) -> None:
-    """Let the disk have the names in an open folder, where the file system knows how to."""
+def fsync_folder(folder: int) -> None:
+    """Write the names in an open folder to disk, if the file system supports that."""
     try:
         os.fsync(folder)
     except OSError as error:
-        if error.errno not in _NO_SYNC:
+        if error.errno not in _NO_FSYNC:
             raise
 
 
-def walk(root: int, *, skip: frozenset[str] = frozenset()) -> Iterator[Entry | Odd]:
-    """All that is visible below an open folder, except in some folders right in it; folder by folder, by name."""
-    waiting: list[tuple[str, ...]] = [()]
-    while waiting:
-        parts = waiting.pop()
-        files, folders = _looked_through(root, parts)
+def walk(root: int, *, skip: frozenset[str] = frozenset()) -> Iterator[WalkedFile | SkippedEntry]:
+    """Yield all visible files below an open folder, by folder and name, except those in the top folders of `skip`."""
+    pending: list[tuple[str, ...]] = [()]
+    while pending:
+        parts = pending.pop()
+        files, folders = _list_folder(root, parts)
         yield from files
-        waiting += [(*parts, name) for name in reversed(folders) if parts or name.casefold() not in skip]
+        pending += [(*parts, name) for name in reversed(folders) if parts or name.casefold() not in skip]
 
 
-def _looked_through(root: int, parts: tuple[str, ...]) -> tuple[list[Entry | Odd], list[str]]:
+def _list_folder(root: int, parts: tuple[str, ...]) -> tuple[list[WalkedFile | SkippedEntry], list[str]]:
     prefix = "".join(f"{part}/" for part in parts)
-    found: list[Entry | Odd] = []
+    files: list[WalkedFile | SkippedEntry] = []
     folders: list[str] = []
     try:
-        with below(root, parts) as folder, os.scandir(folder) as entries:
+        with open_subfolder(root, parts) as folder, os.scandir(folder) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):
                 if not is_hidden(entry.name):
-                    _sort_out(entry, prefix + entry.name, found, folders)
+                    _classify(entry, prefix + entry.name, files, folders)
     except FileNotFoundError:
-        # It went while we were on the way.
+        # The folder was removed during the walk.
         return [], []
     except OSError as error:
-        return [Odd(path=prefix.rstrip("/"), why=f"cannot be looked through: {error.strerror}")], []
-    return found, folders
+        return [SkippedEntry(path=prefix.rstrip("/"), reason=f"cannot be listed: {error.strerror}")], []
+    return files, folders
 
 
-def _sort_out(entry: os.DirEntry[str], path: str, found: list[Entry | Odd], folders: list[str]) -> None:
-    if against := reason_against(path):
-        found.append(Odd(path=_printable(path), why=against))
+def _classify(
+    entry: os.DirEntry[str], path: str, files: list[WalkedFile | SkippedEntry], folders: list[str]
+) -> None:  # fmt: skip
+    if problem := find_path_problem(path):
+        printable = path.encode("utf-8", "backslashreplace").decode("utf-8")
+        files.append(SkippedEntry(path=printable, reason=problem))
         return
     if entry.is_dir(follow_symlinks=False):
         folders.append(entry.name)
         return
     with suppress(FileNotFoundError):
         status = entry.stat(follow_symlinks=False)
-        found.append(Entry(path, status) if stat.S_ISREG(status.st_mode) else Odd(path=path, why=_kind(status)))
+        is_regular = stat.S_ISREG(status.st_mode)
+        files.append(WalkedFile(path, status) if is_regular else SkippedEntry(path=path, reason=_kind(status)))
 
 
-def _inner(name: str, folder: int, *, make: bool) -> int:
+def _open_inner(name: str, folder: int, *, make: bool) -> int:
     try:
         return os.open(name, _FOLDER, dir_fd=folder)
     except FileNotFoundError:
         if not make:
             raise
     with suppress(FileExistsError):
-        os.mkdir(name, _NEW_FOLDER, dir_fd=folder)
-        sync_folder(folder)
+        os.mkdir(name, _FOLDER_MODE, dir_fd=folder)
+        fsync_folder(folder)
     return os.open(name, _FOLDER, dir_fd=folder)
 
 
-def _only_regular(path: str, status: os.stat_result) -> None:
+def _require_regular(path: str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise no_file(path, _kind(status))
+        raise not_a_regular_file(path, _kind(status))
 
 
 def _kind(status: os.stat_result) -> str:
-    return _KINDS.get(stat.S_IFMT(status.st_mode), "is no file")
+    return _KINDS.get(stat.S_IFMT(status.st_mode), "is not a file")
 
 
-def _unchanged(path: str, descriptor: int, read: Callable[[], bytes]) -> tuple[os.stat_result, bytes]:
-    for _ in range(_TRIES):
+def _read_unchanged(path: str, descriptor: int, read: Callable[[], bytes]) -> tuple[os.stat_result, bytes]:
+    """Repeat a read until the file has not changed during it."""
+    for _ in range(_MAX_ATTEMPTS):
         before = os.fstat(descriptor)
-        found = read()
+        data = read()
         after = os.fstat(descriptor)
-        if _moment(before) == _moment(after):
-            return after, found
+        if _fingerprint(before) == _fingerprint(after):
+            return after, data
     raise FileChanged(
-        f"{shown(path)} is being written while it is read", hint="Try again in a moment", path=path, busy=True
+        f"{quote_path(path)} is being written while we read it", hint="Try again in a moment", path=path, busy=True
     )
 
 
-def _pieces(descriptor: int, *, most: int | None = None) -> Iterator[bytes]:
+def _read_chunks(descriptor: int, *, max_bytes: int | None = None) -> Iterator[bytes]:
     os.lseek(descriptor, 0, os.SEEK_SET)
-    left = _CHUNK if most is None else most
-    while left > 0 and (piece := os.read(descriptor, min(left, _CHUNK))):
-        yield piece
-        left -= 0 if most is None else len(piece)
+    remaining = _CHUNK if max_bytes is None else max_bytes
+    while remaining > 0 and (chunk := os.read(descriptor, min(remaining, _CHUNK))):
+        yield chunk
+        remaining -= 0 if max_bytes is None else len(chunk)
 
 
-def _moment(status: os.stat_result) -> tuple[int, int, int]:
+def _fingerprint(status: os.stat_result) -> tuple[int, int, int]:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _too_large(path: str, size: int, most: int) -> TooLarge:
+def _too_large(path: str, size: int, max_bytes: int) -> TooLarge:
     return TooLarge(
-        f"{shown(path)} has {size:,} bytes, and at most {most:,} are read as a note",
+        f"{quote_path(path)} has {size:,} bytes, and a note has at most {max_bytes:,}",
         hint="Split it, or keep it as an attachment",
         path=path,
         size=size,
     )
-
-
-def _printable(path: str) -> str:
-    return path.encode("utf-8", "backslashreplace").decode("utf-8")

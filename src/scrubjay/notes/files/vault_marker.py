@@ -1,45 +1,45 @@
-"""The mark in a folder of notes: which store and which space it belongs to, and where that store is kept."""
+"""The marker file in a folder of notes: the store and the space that it belongs to, and the home of that store."""
 
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from scrubjay.errors import FileChanged
 from scrubjay.model.identity import new_id
-from scrubjay.notes.files.atomic_write import Spot, create, replace
-from scrubjay.notes.files.entries import digest
-from scrubjay.notes.files.errors import unavailable
-from scrubjay.notes.files.tree import below, content_of, readable
+from scrubjay.notes.files import atomic_write
+from scrubjay.notes.files.atomic_write import FolderEntry
+from scrubjay.notes.files.errors import vault_unavailable
+from scrubjay.notes.files.tree import digest, open_regular_file, open_subfolder, read_content
 
-__all__ = ["FOLDER", "PATH", "Mark", "claim", "is_marked", "require_fit", "rewrite"]
+__all__ = ["FOLDER", "PATH", "VaultMarker", "claim", "has_marker", "require_match", "rewrite"]
 
 FOLDER = ".scrubjay"
 _FILE = "vault.json"
 PATH = f"{FOLDER}/{_FILE}"
 _FORMAT = 1
-_LARGEST = 64 * 1024
+_MAX_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """Whose a folder is. `home` stands for the data folder without naming it; `vault` is the folder's own id."""
+class VaultMarker:
+    """The owner of a folder. `home` identifies the data folder without naming it; `vault` is the folder's own id."""
 
     store: str
     space: str
     home: str = ""
     vault: str = ""
 
-    def data(self) -> bytes:
-        """The mark as it is written."""
-        told = {"format": _FORMAT, "store": self.store, "space": self.space, "home": self.home, "vault": self.vault}
-        return json.dumps(told, indent=2).encode() + b"\n"
+    def serialize(self) -> bytes:
+        """Return the content of the marker file."""
+        fields = {"format": _FORMAT, "store": self.store, "space": self.space, "home": self.home, "vault": self.vault}
+        return json.dumps(fields, indent=2).encode() + b"\n"
 
 
-def is_marked(root: int) -> bool:
-    """Whether an open folder has the mark."""
+def has_marker(root: int) -> bool:
+    """Whether an open folder has the marker."""
     try:
         os.stat(PATH, dir_fd=root, follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError):
@@ -47,58 +47,58 @@ def is_marked(root: int) -> bool:
     return True
 
 
-def claim(root: int, ours: Mark, *, folder: Path) -> Mark:
-    """The mark of an open folder, which is ours where there is none; raises VaultUnavailable if it cannot be read."""
-    with below(root, (FOLDER,), make=True) as within:
-        # Whoever came first has the folder, be it another process in this moment.
-        if not is_marked(root):
+def claim(root: int, ours: VaultMarker, *, folder: Path) -> VaultMarker:
+    """Return the marker of an open folder, or write ours if it has none; raise VaultUnavailable if it is unreadable."""
+    with open_subfolder(root, (FOLDER,), make=True) as subfolder:
+        # The first process gets the folder, even if another one writes its marker at this moment.
+        if not has_marker(root):
             with suppress(FileChanged):
-                create(Spot(PATH, _FILE, within), _new(ours).data())
-        return _parsed(_text(within), folder=folder)
+                marker = replace(ours, vault=new_id())
+                atomic_write.create(FolderEntry(PATH, _FILE, subfolder), marker.serialize())
+        return _parse(_read(subfolder), folder=folder)
 
 
-def rewrite(root: int, mark: Mark) -> Mark:
-    """Mark an open folder anew; one without an id of its own gets one."""
-    with below(root, (FOLDER,)) as within:
-        told = mark if mark.vault else _new(mark)
-        replace(Spot(PATH, _FILE, within), told.data(), over=digest(_text(within)))
-        return told
+def rewrite(root: int, marker: VaultMarker) -> VaultMarker:
+    """Replace the marker of an open folder and return it; a folder without an id of its own gets one."""
+    with open_subfolder(root, (FOLDER,)) as subfolder:
+        marker = marker if marker.vault else replace(marker, vault=new_id())
+        entry = FolderEntry(PATH, _FILE, subfolder)
+        atomic_write.replace(entry, marker.serialize(), over=digest(_read(subfolder)))
+        return marker
 
 
-def require_fit(found: Mark, ours: Mark, *, folder: Path, adopt: bool) -> None:
-    """Raise VaultUnavailable for a folder that is another's.
+def require_match(marker: VaultMarker, ours: VaultMarker, *, folder: Path, adopt: bool) -> None:
+    """Raise VaultUnavailable if the folder belongs to another store or space.
 
-    A store that came of a backup is another one than before; that it is in the same place tells that the notes are its.
+    A store that was restored from a backup has a new id; the same home proves that the notes belong to it.
     """
-    if found.space != ours.space:
-        raise unavailable(
-            f"the notes in {folder} are those of the space {found.space!r}, and not of {ours.space!r}",
+    if marker.space != ours.space:
+        raise vault_unavailable(
+            f"the notes in {folder} belong to the space {marker.space!r}, not to {ours.space!r}",
             root=folder,
             reason="other_space",
         )
-    is_at_home = bool(ours.home) and found.home == ours.home
-    if found.store != ours.store and not adopt and not is_at_home:
-        raise unavailable(f"the notes in {folder} belong to another store", root=folder, reason="other_store")
+    has_same_home = bool(ours.home) and marker.home == ours.home
+    if marker.store != ours.store and not adopt and not has_same_home:
+        raise vault_unavailable(f"the notes in {folder} belong to another store", root=folder, reason="other_store")
 
 
-def _new(mark: Mark) -> Mark:
-    return Mark(store=mark.store, space=mark.space, home=mark.home, vault=new_id())
+def _read(subfolder: int) -> bytes:
+    with open_regular_file(PATH, _FILE, folder=subfolder) as descriptor:
+        return read_content(PATH, descriptor, max_bytes=_MAX_BYTES)[1]
 
 
-def _text(within: int) -> bytes:
-    with readable(PATH, _FILE, folder=within) as descriptor:
-        return content_of(PATH, descriptor, most=_LARGEST)[1]
-
-
-def _parsed(text: bytes, *, folder: Path) -> Mark:
+def _parse(text: bytes, *, folder: Path) -> VaultMarker:
     try:
-        found: object = json.loads(text)
+        content: object = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    told = cast("dict[str, object]", found) if isinstance(found, dict) else {}
-    if told.get("format") != _FORMAT or not all(isinstance(told.get(name), str) for name in ("store", "space")):
-        raise unavailable(f"the mark of the notes in {folder / PATH} cannot be read", root=folder, reason="marker")
-    return Mark(
-        store=str(told["store"]), space=str(told["space"]), home=str(told.get("home") or ""),
-        vault=str(told.get("vault") or ""),
+        content = None
+    fields = cast("dict[str, object]", content) if isinstance(content, dict) else {}
+    if fields.get("format") != _FORMAT or not all(isinstance(fields.get(name), str) for name in ("store", "space")):
+        raise vault_unavailable(
+            f"the marker of the notes in {folder / PATH} cannot be read", root=folder, reason="marker"
+        )
+    return VaultMarker(
+        store=str(fields["store"]), space=str(fields["space"]), home=str(fields.get("home") or ""),
+        vault=str(fields.get("vault") or ""),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Watching a folder of notes: which files may have changed, told soon after, and nothing done while none does."""
+"""Watch a folder of notes: report soon which files may have changed, and stay idle while none does."""
 
 import asyncio
 import logging
@@ -18,131 +18,131 @@ from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 from scrubjay.notes.files import vault_marker
 from scrubjay.notes.files.paths import is_hidden
 
-__all__ = ["EVERYTHING", "watching"]
+__all__ = ["EVERYTHING", "watch_folder"]
 
 T = TypeVar("T")
 EVERYTHING = ""
-"""In place of a path: anything may have changed, for the folder came, went, or could not be watched for a while."""
+"""In place of a path: anything may have changed, because the folder appeared, disappeared or was not watched."""
 _log = logging.getLogger(__name__)
-# How often it is looked whether the folder is still the same, and whether one that went has come back.
-_GLANCE_MS = 2_000
-_ABSENCE_SECONDS = 1.0
+# How often to check that the folder is still the same one, and whether a missing one is back.
+_IDENTITY_CHECK_MS = 2_000
+_RETRY_SECONDS = 1.0
 _POLL_MS = 2_000
-_TEMPORARY = ("~", ".tmp")
+_TEMPORARY_SUFFIXES = ("~", ".tmp")
 
 
-async def watching(root: Path, *, quick: int = 50, settle: int = 200) -> AsyncGenerator[set[str]]:
-    """The paths that may have changed, relative to the folder, in batches; first of all `{EVERYTHING}`.
+async def watch_folder(root: Path, *, quick: int = 50, settle: int = 200) -> AsyncGenerator[set[str]]:
+    """Yield batches of paths, relative to the folder, that may have changed; the first batch is `{EVERYTHING}`.
 
-    A batch is told once nothing new came for `quick` milliseconds, and at the latest after `settle`; what changes
-    while the last one is being worked on is in the next. A path may be of a folder that went, with all that was in it;
-    of a folder that came, the files are told too. It goes on when the folder itself goes and comes back.
+    A batch is complete when nothing new has come for `quick` milliseconds, at the latest after `settle`; changes during
+    the processing of one batch are in the next. A path may be a folder that was removed with its content; for a folder
+    that was added, the batch lists its files too. The watch continues when the folder itself disappears and comes back.
     """
-    place = root.resolve()  # noqa: ASYNC240 - once, and no more than a look
+    resolved = root.resolve()  # noqa: ASYNC240 - once, and it only reads links
     polls = False
     with _Thread() as thread:
         while True:
             try:
-                with await thread.do(partial(_Sentry, place, polls=polls)) as sentry:
+                with await thread.run(partial(_Watcher, resolved, polls=polls)) as watcher:
                     yield {EVERYTHING}
-                    while (changed := await thread.do(partial(sentry.wait, quick, settle))) is not None:
+                    while (changed := await thread.run(partial(watcher.wait, quick, settle))) is not None:
                         if changed:
                             yield changed
                 yield {EVERYTHING}
             except (FileNotFoundError, NotADirectoryError):
-                await asyncio.sleep(_ABSENCE_SECONDS)
+                await asyncio.sleep(_RETRY_SECONDS)
             except (OSError, WatchfilesRustInternalError) as error:
                 if polls:
-                    await asyncio.sleep(_ABSENCE_SECONDS)
+                    await asyncio.sleep(_RETRY_SECONDS)
                 else:
-                    _log.warning("%s cannot be watched, and is looked through every 2 s instead: %s", place, error)
+                    _log.warning("%s cannot be watched, and is polled every 2 s instead: %s", resolved, error)
                 polls = True
 
 
 class _Thread:
-    """A thread of its own to wait in, which ends with the block that it is for."""
+    """A thread to wait in, which ends with its block."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="scrubjay-notes")
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="scrubjay-notes")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pool.shutdown()
+        self._executor.shutdown()
 
-    async def do(self, work: Callable[[], T]) -> T:
-        """Do something there that blocks."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+    async def run(self, work: Callable[[], T]) -> T:
+        """Run a blocking function in the thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
 
-class _Sentry:
-    """Watches one folder as long as it is the same one, by the notifications of the system or by looking."""
+class _Watcher:
+    """Watches one folder as long as it is the same one, by notifications of the system or by polling."""
 
-    def __init__(self, place: Path, *, polls: bool) -> None:
-        self._place = str(place)
+    def __init__(self, root: Path, *, polls: bool) -> None:
+        self._root = str(root)
         self._stop = threading.Event()
-        self._waits = threading.Lock()
-        self._identity = self._found()
+        self._waiting = threading.Lock()
+        self._identity = self._find_identity()
         if self._identity is None:
-            raise FileNotFoundError(self._place)
-        self._notify = RustNotify([self._place], False, polls, _POLL_MS, True, True)  # noqa: FBT003 - it has no names
+            raise FileNotFoundError(self._root)
+        self._notify = RustNotify([self._root], False, polls, _POLL_MS, True, True)  # noqa: FBT003 - it has no names
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        # A thread that is still waiting sees that within one step, and must be out of it.
-        with self._waits:
+        # A thread that still waits notices this within one step, and must have left before the close.
+        with self._waiting:
             self._notify.close()
 
     def wait(self, quick: int, settle: int) -> set[str] | None:
-        """What changed next, nothing after a while in which nothing did, or None: the folder is not there any more."""
-        with self._waits:
-            found = "stop" if self._stop.is_set() else self._settled(quick, settle)
-        if isinstance(found, str):
-            return set() if self._found() == self._identity else None
-        # One that was removed and made again may have the same number, but nobody would tell what happens in it.
-        if self._found() != self._identity or (Change.deleted.value, self._place) in found:
+        """Return the next changed paths, an empty set after a while without any, or None if the folder is gone."""
+        with self._waiting:
+            events = "stop" if self._stop.is_set() else self._collect(quick, settle)
+        if isinstance(events, str):
+            return set() if self._find_identity() == self._identity else None
+        # A folder that was removed and created again may have the same inode, but its changes are not reported.
+        if self._find_identity() != self._identity or (Change.deleted.value, self._root) in events:
             return None
-        return {path for change, full in found for path in self._told(Change(change), full)}
+        return {path for change, full_path in events for path in self._changed_paths(Change(change), full_path)}
 
-    def _settled(self, quick: int, settle: int) -> set[tuple[int, str]] | str:
-        """What changed, and what follows it closely: a file that is saved again and again is told now and then."""
-        found = self._notify.watch(settle, quick, _GLANCE_MS, self._stop)
-        last = time.monotonic() + settle / 1000
-        while not isinstance(found, str) and time.monotonic() < last:
+    def _collect(self, quick: int, settle: int) -> set[tuple[int, str]] | str:
+        """Collect changes that follow each other closely, so that repeated saves of a file are reported rarely."""
+        events = self._notify.watch(settle, quick, _IDENTITY_CHECK_MS, self._stop)
+        deadline = time.monotonic() + settle / 1000
+        while not isinstance(events, str) and time.monotonic() < deadline:
             more = self._notify.watch(settle, quick, quick, self._stop)
             if isinstance(more, str):
                 break
-            found |= more
-        return found
+            events |= more
+        return events
 
-    def _told(self, change: Change, full: str) -> Iterator[str]:
-        path = full.removeprefix(self._place).lstrip("/")
+    def _changed_paths(self, change: Change, full_path: str) -> Iterator[str]:
+        path = full_path.removeprefix(self._root).lstrip("/")
         if path in {"", vault_marker.FOLDER, vault_marker.PATH}:
             yield EVERYTHING
         elif not _is_ignored(path):
             yield path
-            # Files that were in it before it could be watched are told by nobody else.
-            if change is Change.added and os.path.isdir(full) and not os.path.islink(full):  # noqa: PTH112, PTH114
-                yield from _files_in(full, path)
+            # Files that were in a new folder before it was watched cause no event of their own.
+            if change is Change.added and os.path.isdir(full_path) and not os.path.islink(full_path):  # noqa: PTH112, PTH114
+                yield from _files_in(full_path, path)
 
-    def _found(self) -> tuple[int, int] | None:
+    def _find_identity(self) -> tuple[int, int] | None:
         try:
-            status = os.lstat(self._place)
+            status = os.lstat(self._root)
         except OSError:
             return None
         return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
 
 
-def _files_in(full: str, path: str) -> Iterator[str]:
-    for folder, folders, files in os.walk(full):
+def _files_in(full_path: str, path: str) -> Iterator[str]:
+    for folder, folders, files in os.walk(full_path):
         folders[:] = [name for name in folders if not is_hidden(name)]
-        inner = path + folder.removeprefix(full)
-        yield from (one for name in files if not _is_ignored(one := f"{inner}/{name}"))
+        inner = path + folder.removeprefix(full_path)
+        yield from (file for name in files if not _is_ignored(file := f"{inner}/{name}"))
 
 
 def _is_ignored(path: str) -> bool:
-    return path.endswith(_TEMPORARY) or any(is_hidden(part) for part in path.split("/"))
+    return path.endswith(_TEMPORARY_SUFFIXES) or any(is_hidden(part) for part in path.split("/"))

@@ -11,8 +11,8 @@ from typing import cast
 
 from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
 from scrubjay.model.memory import Json
-from scrubjay.notes.files.paths import parts_of, shown
-from scrubjay.notes.files.tree import Entry, below, content_of, opened, readable, walk
+from scrubjay.notes.files.paths import quote_path, split_path
+from scrubjay.notes.files.tree import WalkedFile, open_folder, open_regular_file, open_subfolder, read_content, walk
 from scrubjay.notes.markdown.templates import FOLDER as TEMPLATES
 
 __all__ = ["Origin", "Survey"]
@@ -54,35 +54,35 @@ class Origin:
             for one in walk(root):
                 if any(one.path.casefold().startswith(f"{folder.casefold()}/") for folder in skipped):
                     continue
-                if not isinstance(one, Entry):
-                    odd.append((one.path, f"it {one.why}"))
+                if not isinstance(one, WalkedFile):
+                    odd.append((one.path, f"it {one.reason}"))
                 else:
                     (notes if one.path.casefold().endswith(_NOTE) else files).append(one.path)
         return Survey(notes=tuple(notes), files=tuple(files), odd=tuple(odd))
 
     def read(self, path: str) -> bytes:
         """All of a file; raises TooLarge for what is no note any more."""
-        *folders, name = parts_of(path)
+        *folders, name = split_path(path)
         try:
             with (
                 self._opened() as root,
-                below(root, tuple(folders)) as folder,
-                readable(path, name, folder=folder) as descriptor,
+                open_subfolder(root, tuple(folders)) as folder,
+                open_regular_file(path, name, folder=folder) as descriptor,
             ):
-                return content_of(path, descriptor, most=_LARGEST)[1]
+                return read_content(path, descriptor, max_bytes=_LARGEST)[1]
         except OSError as error:
-            raise NotFound(f"{shown(path)} cannot be read: {error.strerror}", path=path) from error
+            raise NotFound(f"{quote_path(path)} cannot be read: {error.strerror}", path=path) from error
 
     @contextmanager
     def opened(self, path: str) -> Generator[BufferedReader]:
         """A file of any size, open for reading."""
-        *folders, name = parts_of(path)
+        *folders, name = split_path(path)
         with ExitStack() as held:
             try:
-                folder = held.enter_context(below(held.enter_context(self._opened()), tuple(folders)))
-                descriptor = held.enter_context(readable(path, name, folder=folder))
+                folder = held.enter_context(open_subfolder(held.enter_context(self._opened()), tuple(folders)))
+                descriptor = held.enter_context(open_regular_file(path, name, folder=folder))
             except OSError as error:
-                raise NotFound(f"{shown(path)} cannot be read: {error.strerror}", path=path) from error
+                raise NotFound(f"{quote_path(path)} cannot be read: {error.strerror}", path=path) from error
             yield held.enter_context(os.fdopen(descriptor, "rb", closefd=False))
 
     def _template_folders(self) -> list[str]:
@@ -91,10 +91,10 @@ class Origin:
             try:
                 with (
                     self._opened() as root,
-                    below(root, tuple(folders)) as folder,
-                    readable(name, name, folder=folder) as descriptor,
+                    open_subfolder(root, tuple(folders)) as folder,
+                    open_regular_file(name, name, folder=folder) as descriptor,
                 ):
-                    told = json.loads(content_of(name, descriptor, most=_MOST_SETTINGS)[1])
+                    told = json.loads(read_content(name, descriptor, max_bytes=_MOST_SETTINGS)[1])
             except (OSError, ValueError, RecursionError, ScrubjayError):
                 continue
             value = cast("dict[str, Json]", told).get(key) if isinstance(told, dict) else None
@@ -105,7 +105,7 @@ class Origin:
     @contextmanager
     def _opened(self) -> Generator[int]:
         try:
-            with opened(self.root) as root:
+            with open_folder(self.root) as root:
                 yield root
         except (NotADirectoryError, PermissionError) as error:
             raise InvalidInput(

@@ -26,7 +26,7 @@ from scrubjay.notes.import_.parse import Understood, understood
 from scrubjay.notes.import_.results import ImportedLink, NotesImported, Skipped
 from scrubjay.notes.import_.update import edit_for
 from scrubjay.notes.markdown.note import Link
-from scrubjay.notes.sync.mapping import EXTRA
+from scrubjay.notes.sync.mapping import FRONTMATTER_KEY
 from scrubjay.ports import Progress
 from scrubjay.writing.validate import validate
 
@@ -119,7 +119,7 @@ class Importer:
                     for memory in memories.values():
                         if "![[" in memory.content:
                             run.warn((await attachments.take_embeds(memory, memory.content)).warnings, memory.label)
-                await self._vault.settle(page)
+                await self._vault.sync_notes(page)
             except (VaultUnavailable, StoreError):
                 raise
             except ScrubjayError as error:
@@ -319,7 +319,7 @@ class _Run:
 
     def _facts(self, card: _Card, told: Understood, digest: str, memory: Memory | None) -> dict[str, Json]:
         facts: dict[str, Json] = dict(memory.metadata) if memory is not None else {}
-        facts |= {EXTRA: told.note.extra} if told.note.extra else {}
+        facts |= {FRONTMATTER_KEY: told.note.extra} if told.note.extra else {}
         facts |= {"aliases": list(told.aliases)} if told.aliases else {}
         version = memory.version + 1 if memory is not None else 1
         return facts | marks(

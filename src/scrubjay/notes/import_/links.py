@@ -10,7 +10,7 @@ from scrubjay.model.relation import LINK, Relation
 from scrubjay.notes.import_.link_index import Atlas
 from scrubjay.notes.markdown.note import Link
 from scrubjay.notes.markdown.wiki import key_of
-from scrubjay.notes.sync.mentions import typed_as
+from scrubjay.notes.sync.links import text_link_metadata
 from scrubjay.ports import Edge
 from scrubjay.writing.batch import Batch
 
@@ -116,7 +116,7 @@ class Linker:
             if pair not in there:
                 there.add(pair)
                 words = " ".join(wish.text.split())[:_LONGEST]
-                metadata = typed_as(wish.typed)
+                metadata = text_link_metadata(wish.typed)
                 yield Relation(source=source, target=target, text=words, metadata=metadata, created_at=now)
 
 

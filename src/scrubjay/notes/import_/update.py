@@ -11,7 +11,7 @@ from scrubjay.notes.import_.manifest import DIGEST, PATH, VERSION
 from scrubjay.notes.import_.parse import Understood
 from scrubjay.notes.markdown.aliases import ALIASES, aliases_in, aliases_of, with_aliases
 from scrubjay.notes.markdown.note import Note
-from scrubjay.notes.sync.mapping import EXTRA, edit_of, joined, sheet_of, tag_key
+from scrubjay.notes.sync.mapping import FRONTMATTER_KEY, edit_between, merge_notes, note_of, tag_key
 
 __all__ = ["edit_for"]
 
@@ -23,17 +23,17 @@ async def edit_for(
 ) -> tuple[Edit | None, tuple[str, ...]]:
     """What brings a note to what its file says now, and the fields in which both were changed since the last import."""
     now = engine.clock.now()
-    ours = sheet_of(memory, now=now)
+    ours = note_of(memory, now=now)
     number = memory.metadata.get(VERSION)
     past = await engine.store.version(memory.space, memory.id, number) if isinstance(number, int) else None
-    base = sheet_of(past.memory, now=now) if past is not None else ours
+    base = note_of(past.memory, now=now) if past is not None else ours
     theirs = _completed(told.note, ours)
-    note, clashes = joined(base, ours, theirs)
+    note, clashes = merge_notes(base, ours, theirs)
     if clashes:
         return None, clashes
-    edit = edit_of(memory, ours, note, message="")
+    edit = edit_between(memory, ours, note, message="")
     facts = _with_frontmatter(memory, told, facts, before=ours.extra, after=note.extra)
-    if edit is None and all(memory.metadata.get(name) == facts.get(name) for name in (DIGEST, PATH, EXTRA)):
+    if edit is None and all(memory.metadata.get(name) == facts.get(name) for name in (DIGEST, PATH, FRONTMATTER_KEY)):
         return None, ()
     fields = dict(edit.fields) if edit is not None else {}
     message = f"imported from {path}"[:_LONGEST_REMARK]
@@ -48,9 +48,9 @@ def _with_frontmatter(
     own = set(aliases_in(told.note.extra))
     known = aliases_of(with_aliases(memory.metadata, before=before, after=after))
     names = dict.fromkeys((*known, *(alias for alias in told.aliases if alias not in own)))
-    rest: dict[str, Json] = {name: value for name, value in facts.items() if name not in (EXTRA, ALIASES)}
+    rest: dict[str, Json] = {name: value for name, value in facts.items() if name not in (FRONTMATTER_KEY, ALIASES)}
     if after:
-        rest[EXTRA] = after
+        rest[FRONTMATTER_KEY] = after
     if names:
         rest[ALIASES] = list(names)
     return rest

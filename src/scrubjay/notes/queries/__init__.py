@@ -1,1 +1,1 @@
-"""Finding notes: full text, categories, reviews, backlinks and broken links."""
+"""Queries over notes: search, reviews, categories, backlinks and broken links."""

@@ -1,6 +1,6 @@
-"""A note that was changed in its file and in the store, each in its own way: both are kept, and somebody decides.
+"""Conflicts: a note that was changed differently in its file and in the store keeps both versions until a decision.
 
-What the file says becomes a branch of the memory, and the file shows that branch until it is decided.
+The file's version becomes a branch of the memory, and the file shows that branch until the conflict is resolved.
 """
 
 from contextlib import suppress
@@ -15,97 +15,101 @@ from scrubjay.model.conflict import PENDING_COLLECTION, Conflict, ConflictType, 
 from scrubjay.model.draft import Caller
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.timestamps import from_micros
-from scrubjay.notes.files.entries import Seen
+from scrubjay.notes.files.tree import FileInfo
 from scrubjay.notes.markdown.note import Note
 from scrubjay.notes.sync.context import AGENT, SyncContext
-from scrubjay.notes.sync.mapping import edit_of, sheet_of
+from scrubjay.notes.sync.mapping import edit_between, note_of
 from scrubjay.ports import RecordStore
 
-__all__ = ["is_open", "saved_at", "set_apart", "settle_up"]
+__all__ = ["discard_conflict", "is_undecided", "save_time", "store_as_branch"]
 
-_PREFIX = "file-"
+_BRANCH_PREFIX = "file-"
 
 
-async def is_open(memory: Memory, line: Memory, *, store: RecordStore) -> bool:
-    """Whether it is still to be decided what becomes of a branch that a file shows."""
-    if line.state is not State.BRANCHED:
+async def is_undecided(memory: Memory, branch: Memory, *, store: RecordStore) -> bool:
+    """Whether the conflict about a branch that a file shows still needs a decision."""
+    if branch.state is not State.BRANCHED:
         return False
-    waiting = parse_conflict(await store.document(memory.space, PENDING_COLLECTION, _conflict(memory, line).id))
-    if waiting is None:
+    pending = parse_conflict(await store.document(memory.space, PENDING_COLLECTION, _conflict(memory, branch).id))
+    if pending is None:
         return False
-    settled = await counterpart(waiting, documents=store)
-    if settled is not None and is_decided(waiting, settled):
+    resolution = await counterpart(pending, documents=store)
+    if resolution is not None and is_decided(pending, resolution):
         return False
-    # Merged into main, it has nothing more to say than main had then.
-    base = await store.version(memory.space, memory.id, line.forked)
+    # A branch that was merged into main adds nothing to the main of that time.
+    base = await store.version(memory.space, memory.id, branch.forked)
     # A file may have been saved long before it was read.
-    now = max(line.updated_at, line.last_confirmed or line.updated_at)
-    return base is None or both_hold(End(memory=base.memory), End(memory=line), now=now)
+    now = max(branch.updated_at, branch.last_confirmed or branch.updated_at)
+    return base is None or both_hold(End(memory=base.memory), End(memory=branch), now=now)
 
 
-async def settle_up(memory: Memory, branch: str, *, store: RecordStore) -> None:
-    """Throw away the conflict of a branch that was merged or dropped: there is nothing to decide any more."""
-    place = branch_id(memory.id, branch)
-    line = (await store.get(memory.space, [place])).get(place)
-    if line is None:
+async def discard_conflict(memory: Memory, branch_name: str, *, store: RecordStore) -> None:
+    """Discard the conflict of a branch that was merged or dropped."""
+    id_ = branch_id(memory.id, branch_name)
+    branch = (await store.get(memory.space, [id_])).get(id_)
+    if branch is None:
         return
-    waiting = parse_conflict(await store.document(memory.space, PENDING_COLLECTION, _conflict(memory, line).id))
-    if waiting is not None:
-        await discard(waiting, documents=store)
+    pending = parse_conflict(await store.document(memory.space, PENDING_COLLECTION, _conflict(memory, branch).id))
+    if pending is not None:
+        await discard(pending, documents=store)
 
 
-async def set_apart(memory: Memory, said: Note, *, at: int, seen: Seen, context: SyncContext, who: Caller) -> Memory:
-    """Keep what a file says on a branch of its memory, begun at a version; tells the branch. The conflict waits."""
-    path = seen.path
-    line = await _known(memory, said, at=at, context=context)
-    line = line or await _begun(memory, at=at, path=path, context=context, who=who)
-    told = sheet_of(line, now=context.now)
-    edit = edit_of(line, told, said, message=f"edited in {path}")
+async def store_as_branch(
+    memory: Memory, note: Note, *, fork_version: int, info: FileInfo, context: SyncContext, who: Caller
+) -> Memory:
+    """Store a file's note as a branch of its memory, file a conflict, and return the branch."""
+    branch = await _find_unfinished(memory, note, fork_version=fork_version, context=context)
+    branch = branch or await _create_branch(memory, fork_version, path=info.path, context=context, who=who)
+    edit = edit_between(branch, note_of(branch, now=context.now), note, message=f"edited in {info.path}")
     if edit is not None:
-        base = await context.store.version(context.space, memory.id, at)
-        saved = saved_at(seen, after=base.memory.updated_at if base else None, now=context.now)
+        base = await context.store.version(context.space, memory.id, fork_version)
+        saved = save_time(info, after=base.memory.updated_at if base else None, now=context.now)
         await context.engine.revise(memory.id, replace(edit, at=saved), who=who)
-    line = (await context.store.get(context.space, [line.id]))[line.id]
+    branch = (await context.store.get(context.space, [branch.id]))[branch.id]
     with suppress(StaleVersion):
-        # Who was cut off after this finds it filed.
-        await context.store.put_document(_conflict(memory, line, context=context).document(at=context.now), base=None)
-    context.tally["conflicts"] += 1
-    return line
+        # After a crash, the conflict may have been filed already.
+        await context.store.put_document(_conflict(memory, branch, context=context).document(at=context.now), base=None)
+    context.counts["conflicts"] += 1
+    return branch
 
 
-def saved_at(seen: Seen, *, after: datetime | None, now: datetime) -> datetime | None:
-    """When a file was saved by its own time, unless that cannot be: before what it was made of, or in the future."""
-    saved = from_micros(seen.mtime_ns // 1000)
+def save_time(info: FileInfo, *, after: datetime | None, now: datetime) -> datetime | None:
+    """Return when a file was saved, or None if its time is implausible: before its base version, or in the future."""
+    saved = from_micros(info.mtime_ns // 1000)
     return saved if after is not None and after <= saved <= now else None
 
 
-async def _known(memory: Memory, said: Note, *, at: int, context: SyncContext) -> Memory | None:
-    """The branch that somebody who was cut off has begun, and which nobody has seen yet."""
-    for line in await branches_of(context.store, [memory]):
-        if not line.branch.startswith(_PREFIX) or line.forked != at or await is_open(memory, line, store=context.store):
+async def _find_unfinished(memory: Memory, note: Note, *, fork_version: int, context: SyncContext) -> Memory | None:
+    """Return the branch that an interrupted sync created for this file, before its conflict was filed."""
+    for branch in await branches_of(context.store, [memory]):
+        if not branch.branch.startswith(_BRANCH_PREFIX) or branch.forked != fork_version:
             continue
-        told = sheet_of(line, now=context.now)
-        base = await context.store.version(context.space, memory.id, at)
-        as_begun = base is not None and replace(sheet_of(base.memory, now=context.now), updated_at=None) == replace(
-            told, updated_at=None
+        if await is_undecided(memory, branch, store=context.store):
+            continue
+        current = note_of(branch, now=context.now)
+        base = await context.store.version(context.space, memory.id, fork_version)
+        is_unchanged = base is not None and replace(note_of(base.memory, now=context.now), updated_at=None) == replace(
+            current, updated_at=None
         )
-        if as_begun or edit_of(line, told, said, message="") is None:
-            return line
+        if is_unchanged or edit_between(branch, current, note, message="") is None:
+            return branch
     return None
 
 
-async def _begun(memory: Memory, *, at: int, path: str, context: SyncContext, who: Caller) -> Memory:
+async def _create_branch(
+    memory: Memory, fork_version: int, *, path: str, context: SyncContext, who: Caller
+) -> Memory:  # fmt: skip
     number = 1
-    while await context.store.get(context.space, [branch_id(memory.id, f"{_PREFIX}{number}")]):
+    while await context.store.get(context.space, [branch_id(memory.id, f"{_BRANCH_PREFIX}{number}")]):
         number += 1
-    name = f"{_PREFIX}{number}"
-    await context.engine.branch(memory.id, name, who=who, description=f"what {path} said"[:500], at=at)
-    place = branch_id(memory.id, name)
-    return (await context.store.get(context.space, [place]))[place]
+    name = f"{_BRANCH_PREFIX}{number}"
+    await context.engine.branch(memory.id, name, who=who, description=f"the content of {path}"[:500], at=fork_version)
+    id_ = branch_id(memory.id, name)
+    return (await context.store.get(context.space, [id_]))[id_]
 
 
-def _conflict(memory: Memory, line: Memory, *, context: SyncContext | None = None) -> Conflict:
+def _conflict(memory: Memory, branch: Memory, *, context: SyncContext | None = None) -> Conflict:
     return Conflict(
-        space=memory.space, type=ConflictType.CONTRADICTION, memory=memory.id, other=line.id, confidence=1.0,
-        suggested=Strategy.MERGE, detected_at=context.now if context else line.updated_at, detected_by=AGENT,
+        space=memory.space, type=ConflictType.CONTRADICTION, memory=memory.id, other=branch.id, confidence=1.0,
+        suggested=Strategy.MERGE, detected_at=context.now if context else branch.updated_at, detected_by=AGENT,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the sync works with: a store, a folder, the ledger of what both agreed on, and one thread for the disk."""
+"""The objects that every part of the sync shares: engine, folder, ledger, and one thread for blocking work."""
 
 import asyncio
 from collections import Counter
@@ -14,154 +14,154 @@ from scrubjay.model.draft import Caller
 from scrubjay.model.identity import is_id, new_id
 from scrubjay.model.memory import Memory
 from scrubjay.notes.attachments.service import Attachments
-from scrubjay.notes.files.entries import Seen, digest
 from scrubjay.notes.files.folder import Folder
 from scrubjay.notes.files.ledger import Ledger, LedgerEntry
+from scrubjay.notes.files.tree import FileInfo, digest
 from scrubjay.notes.markdown.format import Page, parse
 from scrubjay.notes.markdown.note import Note
-from scrubjay.notes.sync.reconcile import File
+from scrubjay.notes.sync import FileChange
 from scrubjay.ports import RecordStore
 
-__all__ = ["AGENT", "Glance", "Opened", "SyncContext", "away", "has_file", "last_path"]
+__all__ = ["AGENT", "FileCheck", "NoteFile", "SyncContext", "has_file", "last_path", "path_without_file"]
 
 AGENT = "file"
-# No file can be at such a path: there stands what has no file now.
-_AWAY = "/away/"
+# No file has such a path: it is the ledger path of notes without a file.
+_NO_FILE = "/no-file/"
 
-Given = ParamSpec("Given")
-Told = TypeVar("Told")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
-    """A file that was read, and what it says."""
+class NoteFile:
+    """A file that was read and parsed."""
 
-    seen: Seen
+    info: FileInfo
     data: bytes
     page: Page
 
     @property
     def path(self) -> str:
-        """Where it is."""
-        return self.seen.path
+        """The path in the folder."""
+        return self.info.path
 
     @property
     def note(self) -> Note:
-        """What it says."""
+        """The parsed note."""
         return self.page.note
 
     @property
-    def own(self) -> str:
-        """The id of the note that it says it is; what can be nobody's id says nothing."""
+    def note_id(self) -> str:
+        """The id in the frontmatter, or an empty text if it is not a valid id."""
         return self.note.id.lower() if is_id(self.note.id) else ""
 
     @property
     def is_blank(self) -> bool:
-        """Whether it says nothing yet: an editor makes a file before anything is written."""
+        """Whether it has no content yet: an editor creates a file before the user writes."""
         return not self.note.content.strip() and not any(observation.strip() for observation in self.note.observations)
 
     @property
     def digest(self) -> bytes:
-        """By which it is known when it is written over."""
+        """The digest of the bytes, which a write over this file expects."""
         return digest(self.data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glance:
-    """What became of a file; one that is as it was agreed on need not have been read."""
+class FileCheck:
+    """A file compared with the ledger; `file` is None if it was not read."""
 
-    file: File
-    opened: Opened | None = None
+    change: FileChange
+    file: NoteFile | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class SyncContext:
-    """Everything that one vault works with. Folder and ledger block: whatever is done with them, `do` does."""
+    """The shared objects of one vault. Folder and ledger block: use them only through `run_blocking`."""
 
     engine: Engine
     folder: Folder
     ledger: Ledger
     space: str
     attachments: Attachments | None = None
-    tally: Counter[str] = field(default_factory=Counter[str])
-    pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="notes"))
+    counts: Counter[str] = field(default_factory=Counter[str])
+    executor: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="notes"))
 
     @property
     def store(self) -> RecordStore:
-        """The truth."""
+        """The record store of the engine."""
         return self.engine.store
 
     @property
     def now(self) -> datetime:
-        """The time."""
+        """The present time."""
         return self.engine.clock.now()
 
-    def who(self) -> Caller:
-        """Whoever edits files, in a run of its own."""
+    def new_caller(self) -> Caller:
+        """Return a caller for edits in files, with a run of its own."""
         return Caller(space=self.space, agent=AGENT, run=new_id())
 
-    async def do(self, work: Callable[Given, Told], /, *args: Given.args, **kwargs: Given.kwargs) -> Told:
-        """Do what blocks in the one thread for it."""
-        return await asyncio.get_running_loop().run_in_executor(self.pool, lambda: work(*args, **kwargs))
+    async def run_blocking(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a blocking function in the one thread for it."""
+        return await asyncio.get_running_loop().run_in_executor(self.executor, lambda: work(*args, **kwargs))
 
-    async def embed(self, memory: Memory, *, before: str = "") -> None:
-        """Have a note's embedded files be known as such, if its text has or had any."""
+    async def update_embeds(self, memory: Memory, *, before: str = "") -> None:
+        """Record the files that a note embeds, if its text has, or had `before`, any."""
         if self.attachments is not None and "![[" in before + memory.content:
             await self.attachments.take_embeds(memory, memory.content)
 
-    async def problem(self, path: str, what: str) -> None:
-        """Note why a file was left alone."""
-        self.tally["problems"] += 1
-        await self.do(self.ledger.problem, path, what, at=self.now)
+    async def record_problem(self, path: str, message: str) -> None:
+        """Record why a file was not synchronized."""
+        self.counts["problems"] += 1
+        await self.run_blocking(self.ledger.record_problem, path, message, at=self.now)
 
-    def glance(self, agreed: LedgerEntry | None, *, deep: bool = False) -> Glance:
-        """Look at the file that was agreed on; `deep` reads it whatever its times say. To be called by `do`.
+    def check_file(self, entry: LedgerEntry | None, *, read: bool = False) -> FileCheck:
+        """Compare the file of a ledger entry with it; `read`: even if its times are unchanged. Blocks.
 
-        Raises NoteUnreadable, TooLarge and PathRefused for what is no note.
+        Raise NoteUnreadable, TooLarge or PathRefused if it is not a note.
         """
-        if agreed is None or not has_file(agreed):
-            return Glance(file=File.MISSING)
-        seen = self.folder.look(agreed.path)
-        if seen is None:
-            return Glance(file=File.MISSING)
-        if not deep and seen == agreed.seen:
-            return Glance(file=File.SAME)
-        found = self.read(agreed.path)
-        if found is None:
-            return Glance(file=File.MISSING)
-        return Glance(file=File.SAME if found.digest == agreed.digest else File.CHANGED, opened=found)
+        if entry is None or not has_file(entry):
+            return FileCheck(change=FileChange.MISSING)
+        info = self.folder.stat(entry.path)
+        if info is None:
+            return FileCheck(change=FileChange.MISSING)
+        if not read and info == entry.file_info:
+            return FileCheck(change=FileChange.SAME)
+        file = self.read_file(entry.path)
+        if file is None:
+            return FileCheck(change=FileChange.MISSING)
+        return FileCheck(change=FileChange.SAME if file.digest == entry.digest else FileChange.CHANGED, file=file)
 
-    def read(self, path: str) -> Opened | None:
-        """A file with all that it says, None when there is none. To be called by `do`."""
+    def read_file(self, path: str) -> NoteFile | None:
+        """Read and parse a file; return None if it does not exist. Blocks."""
         try:
-            seen, data = self.folder.read(path)
+            info, data = self.folder.read(path)
         except NotFound:
             return None
-        return Opened(seen=seen, data=data, page=parse(data))
+        return NoteFile(info=info, data=data, page=parse(data))
 
-    def owner(self, path: str) -> str | None:
-        """The id that the file at a path tells; None where there is no note. To be called by `do`."""
+    def read_note_id(self, path: str) -> str | None:
+        """Return the id in the frontmatter of a file, or None if it is missing or not a note. Blocks."""
         try:
-            found = self.read(path)
+            file = self.read_file(path)
         except NoteUnreadable:
             return None
-        return None if found is None else found.own
+        return None if file is None else file.note_id
 
-    def rows(self, ids: Sequence[str]) -> dict[str, LedgerEntry]:
-        """What was agreed on about some memories. To be called by `do`."""
+    def get_entries(self, ids: Sequence[str]) -> dict[str, LedgerEntry]:
+        """Return the ledger entries of memories. Blocks."""
         return self.ledger.get_many(ids)
 
 
-def has_file(agreed: LedgerEntry) -> bool:
-    """Whether there was a file when both agreed."""
-    return not agreed.path.startswith(_AWAY)
+def has_file(entry: LedgerEntry) -> bool:
+    """Whether the note had a file at the last sync."""
+    return not entry.path.startswith(_NO_FILE)
 
 
-def away(memory_id: str, path: str) -> str:
-    """The place of a note that has no file now, with where it was last."""
-    return f"{_AWAY}{memory_id}/{path.removeprefix(f'{_AWAY}{memory_id}/')}"
+def path_without_file(memory_id: str, path: str) -> str:
+    """Return the ledger path of a note that has no file now, which includes its last path."""
+    return f"{_NO_FILE}{memory_id}/{path.removeprefix(f'{_NO_FILE}{memory_id}/')}"
 
 
-def last_path(agreed: LedgerEntry) -> str:
-    """Where a note's file is, or was last."""
-    return agreed.path if has_file(agreed) else agreed.path.removeprefix(f"{_AWAY}{agreed.memory_id}/")
+def last_path(entry: LedgerEntry) -> str:
+    """Return the present or last path of a note's file."""
+    return entry.path if has_file(entry) else entry.path.removeprefix(f"{_NO_FILE}{entry.memory_id}/")

@@ -1,7 +1,13 @@
-"""Marks in the ledger at notes that link one whose file was moved, renamed, taken away or brought back.
+"""Dirty marks: how a rename reaches the notes that link to the renamed one, even after a crash.
 
-They are written together with that, and stand until the note that links it was brought in step: so whoever is cut off
-in between finds them.
+When a note's file is moved, renamed, removed or brought back, the files and texts that link to it must follow. We might
+crash before they do. So the transaction that writes the note's new ledger entry also marks the entries of its
+neighbours as dirty.
+
+A mark is an extra item in the neighbour's `links` column: an item with an empty id, which no note has, and with JSON as
+its text: the id, the old path and the old title of the renamed note. Because of the extra item, the column differs from
+the links that the note should have, so that `decide` sees the note as RELINKED. The reconciler then renames the links
+in its text (`renamed_notes` gives the old names) and writes its file. The new ledger entry has no marks.
 """
 
 import json
@@ -10,73 +16,83 @@ from dataclasses import dataclass, replace
 
 from scrubjay.notes.files.ledger import LedgerEntry
 from scrubjay.notes.markdown.note import Link
-from scrubjay.notes.sync.context import SyncContext, away, has_file
+from scrubjay.notes.sync.context import SyncContext, has_file, path_without_file
 
-__all__ = ["Mark", "is_marked", "mark", "marks_of", "put", "put_away", "shown_links"]
+__all__ = [
+    "RenamedNote",
+    "is_dirty",
+    "mark_neighbours",
+    "put_entry",
+    "put_without_file",
+    "renamed_notes",
+    "shown_links",
+]
 
-# No note has such an id.
-_MARK = ""
+_MARK_ID = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """A note that is called otherwise now, and what it was called before."""
+class RenamedNote:
+    """A linked note that has another path or title now, with the old ones."""
 
     id: str
-    path: str
-    title: str
+    old_path: str
+    old_title: str
 
 
-def is_marked(agreed: LedgerEntry) -> bool:
-    """Whether something that a note links is not what its file says."""
-    return any(one == _MARK for one, _ in agreed.links)
+def is_dirty(entry: LedgerEntry) -> bool:
+    """Whether a linked note has been renamed since the note was written."""
+    return any(linked_id == _MARK_ID for linked_id, _ in entry.links)
 
 
-def marks_of(agreed: LedgerEntry) -> tuple[Mark, ...]:
-    """What has changed of what a note links."""
-    return tuple(Mark(**json.loads(told)) for one, told in agreed.links if one == _MARK)
+def renamed_notes(entry: LedgerEntry) -> tuple[RenamedNote, ...]:
+    """Return the linked notes that have been renamed since the note was written."""
+    return tuple(RenamedNote(**json.loads(text)) for linked_id, text in entry.links if linked_id == _MARK_ID)
 
 
-def shown_links(agreed: LedgerEntry) -> dict[str, Link]:
-    """The ids of what a file links, with the links that it shows."""
-    told = ((one, text.partition("\n")) for one, text in agreed.links if one != _MARK)
-    return {one: Link(target=target, text=text) for one, (target, _, text) in told}
+def shown_links(entry: LedgerEntry) -> dict[str, Link]:
+    """Return the links that a file shows, by the ids of the linked notes."""
+    rows = ((linked_id, row.partition("\n")) for linked_id, row in entry.links if linked_id != _MARK_ID)
+    return {linked_id: Link(target=target, text=text) for linked_id, (target, _, text) in rows}
 
 
-def put(agreed: LedgerEntry, *, before: LedgerEntry | None, neighbours: Sequence[str], context: SyncContext) -> None:
-    """Write down what is agreed on about a note, and mark those that link it if it is called otherwise now.
+def put_entry(
+    entry: LedgerEntry, *, before: LedgerEntry | None, neighbours: Sequence[str], context: SyncContext
+) -> None:
+    """Write a note's ledger entry, and mark its neighbours as dirty if its path or title has changed. Blocks.
 
-    Another note that was at its path has no file then, until that is found elsewhere. To be called by `do`.
+    Another note with the same path has no file from then on, until the file turns up at another path.
     """
-    with context.ledger.batch():
-        other = context.ledger.at(agreed.path)
-        if other is not None and other.memory_id != agreed.memory_id:
-            context.ledger.put(replace(other, path=away(other.memory_id, other.path)))
-        context.ledger.put(agreed)
-        if before is None or _called(before) != _called(agreed) or not has_file(agreed):
-            mark(before or agreed, neighbours, context=context)
-            # Also those that have no file yet.
-            context.ledger.touched.update(neighbours)
+    with context.ledger.transaction():
+        other = context.ledger.at_path(entry.path)
+        if other is not None and other.memory_id != entry.memory_id:
+            context.ledger.put(replace(other, path=path_without_file(other.memory_id, other.path)))
+        context.ledger.put(entry)
+        if before is None or _names(before) != _names(entry) or not has_file(entry):
+            mark_neighbours(before or entry, neighbours, context=context)
+            # Include those that have no file yet.
+            context.ledger.changed_ids.update(neighbours)
 
 
-def put_away(agreed: LedgerEntry, *, context: SyncContext) -> LedgerEntry:
-    """Write down that a note's file is not where it was. To be called by `do`."""
-    gone = replace(agreed, path=away(agreed.memory_id, agreed.path))
-    context.ledger.put(gone)
-    return gone
+def put_without_file(entry: LedgerEntry, *, context: SyncContext) -> LedgerEntry:
+    """Record that a note has no file at its path any more, and return the new entry. Blocks."""
+    updated = replace(entry, path=path_without_file(entry.memory_id, entry.path))
+    context.ledger.put(updated)
+    return updated
 
 
-def mark(before: LedgerEntry, neighbours: Sequence[str], *, context: SyncContext) -> None:
-    """Mark notes that link one that is called otherwise from now on. To be called by `do`."""
+def mark_neighbours(before: LedgerEntry, neighbours: Sequence[str], *, context: SyncContext) -> None:
+    """Mark the notes that link to a note, given its old entry. Blocks."""
     if not neighbours:
         return
-    told = json.dumps({"id": before.memory_id, "path": before.path, "title": before.title}, ensure_ascii=False)
-    rows = context.ledger.get_many(neighbours)
-    marked = [replace(row, links=(*row.links, (_MARK, told))) for row in rows.values() if has_file(row)]
+    renamed = {"id": before.memory_id, "old_path": before.path, "old_title": before.title}
+    mark = (_MARK_ID, json.dumps(renamed, ensure_ascii=False))
+    entries = context.ledger.get_many(neighbours)
+    marked = [replace(entry, links=(*entry.links, mark)) for entry in entries.values() if has_file(entry)]
     if marked:
         context.ledger.put(*marked)
 
 
-def _called(agreed: LedgerEntry | None) -> tuple[str, str] | None:
-    """What others know a note by: nothing, where it has no file."""
-    return (agreed.path, agreed.title) if agreed is not None and has_file(agreed) else None
+def _names(entry: LedgerEntry) -> tuple[str, str] | None:
+    """Return the names by which other notes link to a note: none if it has no file."""
+    return (entry.path, entry.title) if has_file(entry) else None

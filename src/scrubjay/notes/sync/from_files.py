@@ -1,4 +1,4 @@
-"""From the files to the store: what somebody has written or changed in an editor."""
+"""From the files to the store: create and revise memories from the files that users write and edit."""
 
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -12,216 +12,216 @@ from scrubjay.notes.files.ledger import LedgerEntry
 from scrubjay.notes.markdown.aliases import with_aliases
 from scrubjay.notes.markdown.naming import link_target
 from scrubjay.notes.markdown.note import Note
-from scrubjay.notes.sync.conflicts import saved_at, set_apart
-from scrubjay.notes.sync.context import AGENT, Opened, SyncContext, has_file
-from scrubjay.notes.sync.links import Links
-from scrubjay.notes.sync.mapping import EXTRA, completed, edit_of, joined, sheet_of
-from scrubjay.notes.sync.state import NoteState, note_states
-from scrubjay.notes.sync.to_files import Mirror
+from scrubjay.notes.sync.conflicts import save_time, store_as_branch
+from scrubjay.notes.sync.context import AGENT, NoteFile, SyncContext, has_file
+from scrubjay.notes.sync.links import LinkSync
+from scrubjay.notes.sync.mapping import FRONTMATTER_KEY, edit_between, merge_notes, note_from_page, note_of
+from scrubjay.notes.sync.state import NoteState, load_state
+from scrubjay.notes.sync.to_files import FileWriter
 
-__all__ = ["Intake"]
+__all__ = ["FileReader"]
 
-# So many versions are looked through for the one that a file shows whose ledger is lost.
-_LOOKED_THROUGH = 100
-_LONGEST_REMARK = 1_000
+# How many versions to search for the one that a file shows, if the ledger was lost.
+_MAX_VERSIONS = 100
+_MAX_MESSAGE = 1_000
 
 
-class Intake:
-    """Takes in the files of one vault."""
+class FileReader:
+    """Applies the files of one vault to the store."""
 
-    def __init__(self, context: SyncContext, *, links: Links, mirror: Mirror) -> None:
+    def __init__(self, context: SyncContext, *, links: LinkSync, writer: FileWriter) -> None:
         self._context = context
         self._links = links
-        self._mirror = mirror
+        self._writer = writer
 
-    async def join(self, state: NoteState, opened: Opened) -> None:
-        """Bring together what file and store have each made of a note; what cannot be is kept apart, and told."""
-        base = await self._base(state.known)
-        who = self._context.who()
+    async def merge(self, state: NoteState, file: NoteFile) -> None:
+        """Merge the changes of file and store; if they conflict, store the file's note as a branch."""
+        base = await self._load_base(state.require_entry())
+        who = self._context.new_caller()
         if base is None:
-            await self._part(state, completed(opened.page, state.sheet), opened, who=who)
+            await self._branch_off(state, note_from_page(file.page, state.note), file, who=who)
             return
-        common = sheet_of(base, now=self._context.now)
-        said = completed(opened.page, common)
-        note, clashes = joined(common, state.sheet, said)
-        if clashes:
-            await self._part(state, said, opened, base=base.content, who=who)
+        base_note = note_of(base, now=self._context.now)
+        file_note = note_from_page(file.page, base_note)
+        merged, conflicts = merge_notes(base_note, state.note, file_note)
+        if conflicts:
+            await self._branch_off(state, file_note, file, base=base.content, who=who)
             return
-        edit = edit_of(state.shown, state.sheet, note, message=_edited(opened))
+        edit = edit_between(state.require_shown(), state.note, merged, message=_edit_message(file))
         if edit is not None:
             if state.branch != MAIN:
-                # Which of two that differ is the newer, their times tell.
-                edit = replace(edit, at=saved_at(opened.seen, after=base.updated_at, now=self._context.now))
+                # The times decide which of two differing versions is the newer.
+                edit = replace(edit, at=save_time(file.info, after=base.updated_at, now=self._context.now))
             await self._context.engine.revise(state.id, edit, who=who)
-            self._context.tally["taken"] += 1
-        await self._settle(state, note, opened, base=base.content, who=who)
+            self._context.counts["taken"] += 1
+        await self._finish(state, merged, file, base=base.content, who=who)
 
-    async def show(self, state: NoteState, opened: Opened | None) -> None:
-        """Have the file tell what the store has made of a note; one that is there is as it was agreed on."""
-        note = state.sheet
-        base = await self._base(state.agreed) if state.agreed is not None else None
+    async def update_file(self, state: NoteState, file: NoteFile | None) -> None:
+        """Write the store's changes to the file, which is unchanged or does not exist."""
+        note = state.note
+        base = await self._load_base(state.entry) if state.entry is not None else None
         before = base.content if base else ""
-        if opened is not None:
+        if file is not None:
             if base is None:
-                # The store has lost what the file says, as one from a backup has.
-                await self.join(state, opened)
+                # The store does not have the version that the file shows, as after a restore from a backup.
+                await self.merge(state, file)
                 return
-            common = sheet_of(base, now=self._context.now)
-            # What the store was never told, such as a secret, stays in the file.
-            note, _ = joined(common, note, completed(opened.page, common))
-        if before != state.shown.content:
-            was_linked, who = base is not None and bool(state.neighbours), self._context.who()
-            if await self._links.mention(state.shown, before=before, was_linked=was_linked, who=who):
-                state = await self._again(state)
-        await self._context.embed(state.shown, before=before)
-        await self._mirror.put(state, note, opened, is_news=True)
+            base_note = note_of(base, now=self._context.now)
+            # Content that the store never received, such as a secret, stays in the file.
+            note, _ = merge_notes(base_note, note, note_from_page(file.page, base_note))
+        shown = state.require_shown()
+        if before != shown.content:
+            was_linked, who = base is not None and bool(state.neighbours), self._context.new_caller()
+            if await self._links.apply_text_links(shown, before=before, was_linked=was_linked, who=who):
+                state = await self._reload(state)
+        await self._context.update_embeds(state.require_shown(), before=before)
+        await self._writer.write(state, note, file, is_news=True)
 
-    async def create(self, opened: Opened, *, known_as: str = "") -> str:
-        """Make a memory of a new file; tells its id, or nothing where the file says nothing yet."""
-        if opened.is_blank:
+    async def create_memory(self, file: NoteFile, *, requested_id: str = "") -> str:
+        """Create a memory from a new file and return its id; return an empty text if the file has no content yet."""
+        if file.is_blank:
             return ""
-        draft = _draft(opened, known_as=known_as)
+        draft = _draft(file, requested_id=requested_id)
         try:
-            done = await self._context.engine.remember(draft, who=self._context.who())
+            written = await self._context.engine.remember(draft, who=self._context.new_caller())
         except KeyReused:
-            # It was renamed after somebody was cut off here.
-            done = None
-        if done is None or await self._context.do(self._is_elsewhere, done.id, opened.path):
+            # The file was renamed after an interrupted sync.
+            written = None
+        if written is None or await self._context.run_blocking(self._has_other_file, written.id, file.path):
             draft = replace(draft, idempotency_key="")
-            done = await self._context.engine.remember(draft, who=self._context.who())
-        if not done.id:
-            raise InvalidInput(f"it was not taken: {'; '.join(done.warnings)}")
-        self._context.tally["created"] += 1
-        return done.id
+            written = await self._context.engine.remember(draft, who=self._context.new_caller())
+        if not written.id:
+            raise InvalidInput(f"the note was not stored: {'; '.join(written.warnings)}")
+        self._context.counts["created"] += 1
+        return written.id
 
-    def _is_elsewhere(self, memory_id: str, path: str) -> bool:
-        """Whether the memory that a file once became has another file by now. To be called by `do`."""
-        row = self._context.ledger.get(memory_id)
-        return row is not None and has_file(row) and row.path != path
-
-    async def complete(self, memory_id: str, opened: Opened) -> None:
-        """Give a new file what only the store knows, after its memory was made."""
-        state = (await note_states([memory_id], context=self._context))[memory_id]
-        agreed = replace(replace(state, agreed=None).agreement(opened.seen, opened.digest), links=())
-        # Nobody has written that down yet, also where the file needs nothing more.
-        state = replace(state, agreed=replace(agreed, digest=b""))
-        note = completed(opened.page, state.sheet)
+    async def complete_file(self, memory_id: str, file: NoteFile) -> None:
+        """Add the stored fields to a new file whose memory was created."""
+        state = await load_state(memory_id, context=self._context)
+        entry = replace(replace(state, entry=None).new_entry(file.info, file.digest), links=())
+        # An empty digest makes sure that the entry is written, even if the file needs no change.
+        state = replace(state, entry=replace(entry, digest=b""))
+        note = note_from_page(file.page, state.note)
         try:
-            await self._settle(state, note, opened, base="", who=self._context.who(), is_fresh=True)
+            await self._finish(state, note, file, base="", who=self._context.new_caller(), is_new=True)
         except FileChanged:
-            # It is being written just now: from here on it is known whose file it is, and it is looked at again.
-            await self._context.do(self._context.ledger.put, agreed)
+            # The file is being written: record which note it belongs to, and check it again later.
+            await self._context.run_blocking(self._context.ledger.put, entry)
             raise
 
-    async def adopt(self, state: NoteState, opened: Opened) -> None:
-        """Take up a file of a memory that nobody knows to have one: the ledger was lost, or it was cut off."""
-        shown = await self._version_shown(state.own, opened)
-        line, version = shown if shown is not None else (state.own, 0)
-        state = replace(state, record=line)
-        agreed = state.agreement(opened.seen, b"")
-        if state.agreed is not None:
-            # It may be back under another name than the one it had.
-            agreed = replace(agreed, named_by_us=state.agreed.named_by_us and opened.path == state.path)
-        # Nobody knows what was taken out of it: no link was.
-        await self.join(replace(state, agreed=replace(agreed, version=version, links=())), opened)
+    async def adopt(self, state: NoteState, file: NoteFile) -> None:
+        """Take over the file of a memory that has no file in the ledger: the ledger was lost, or the sync crashed."""
+        memory = state.require_memory()
+        shown, version = await self._find_version(memory, file) or (memory, 0)
+        state = replace(state, shown=shown)
+        entry = state.new_entry(file.info, b"")
+        if state.entry is not None:
+            # The file may have come back with another name.
+            entry = replace(entry, auto_named=state.entry.auto_named and file.path == state.path)
+        # Without the former links we cannot tell that one was removed.
+        await self.merge(replace(state, entry=replace(entry, version=version, links=())), file)
 
-    async def rescue(self, state: NoteState, opened: Opened) -> None:
-        """Keep what a file says of a memory that is not alive, as a version of it; then the file goes."""
-        told = sheet_of(state.own, now=self._context.now)
-        edit = edit_of(state.own, told, completed(opened.page, told), message=_edited(opened))
+    async def rescue(self, state: NoteState, file: NoteFile) -> None:
+        """Store the edited file of an inactive memory as a version of it, and remove the file."""
+        memory = state.require_memory()
+        stored = note_of(memory, now=self._context.now)
+        edit = edit_between(memory, stored, note_from_page(file.page, stored), message=_edit_message(file))
         if edit is not None:
-            await self._context.engine.revise(state.id, edit, who=self._context.who())
-            self._context.tally["taken"] += 1
-        again = (await note_states([state.id], context=self._context))[state.id]
-        await self._mirror.take_away(again, opened)
+            await self._context.engine.revise(state.id, edit, who=self._context.new_caller())
+            self._context.counts["taken"] += 1
+        await self._writer.remove_file(await load_state(state.id, context=self._context), file)
 
-    async def _part(self, state: NoteState, said: Note, opened: Opened, *, base: str = "", who: Caller) -> None:
-        """Keep what a file says beside what the store says."""
-        at = await self._fork(state)
-        line = await set_apart(state.own, said, at=at, seen=opened.seen, context=self._context, who=who)
-        await self._settle(replace(state, record=line), said, opened, base=base, who=who, is_news=False)
+    def _has_other_file(self, memory_id: str, path: str) -> bool:
+        """Whether the memory that an identical file became has another file by now. Blocks."""
+        entry = self._context.ledger.get(memory_id)
+        return entry is not None and has_file(entry) and entry.path != path
 
-    async def _fork(self, state: NoteState) -> int:
-        """The version of main that the file came of."""
-        if state.known.branch == MAIN:
-            return min(max(state.known.version, 1), state.own.version)
-        place = branch_id(state.id, state.known.branch)
-        line = (await self._context.store.get(self._context.space, [place])).get(place)
-        return line.forked if line is not None else state.own.version
+    async def _branch_off(self, state: NoteState, note: Note, file: NoteFile, *, base: str = "", who: Caller) -> None:
+        """Store the file's note as a branch, which the file shows from then on."""
+        fork_version = await self._find_fork(state)
+        branch = await store_as_branch(
+            state.require_memory(), note, fork_version=fork_version, info=file.info, context=self._context, who=who
+        )
+        await self._finish(replace(state, shown=branch), note, file, base=base, who=who, is_news=False)
 
-    async def _settle(
+    async def _find_fork(self, state: NoteState) -> int:
+        """Return the version of main that the file is based on."""
+        entry, memory = state.require_entry(), state.require_memory()
+        if entry.branch == MAIN:
+            return min(max(entry.version, 1), memory.version)
+        id_ = branch_id(state.id, entry.branch)
+        branch = (await self._context.store.get(self._context.space, [id_])).get(id_)
+        return branch.forked if branch is not None else memory.version
+
+    async def _finish(
         self,
         state: NoteState,
         note: Note,
-        opened: Opened,
+        file: NoteFile,
         *,
         base: str,
         who: Caller,
         is_news: bool | None = None,
-        is_fresh: bool = False,
+        is_new: bool = False,
     ) -> None:
-        """Take the links of a file whose words were taken, and give it what is new in the store.
+        """Apply the links of a file whose text has been stored, and write the store's news to the file.
 
-        `is_fresh`: nothing was written to the store since it was looked at.
+        `is_new`: the state was loaded after the last write to the store.
         """
-        told, is_news = "links" in opened.page.told, _is_news(state) if is_news is None else is_news
-        # What was in a file of which nobody has kept a note was there before.
-        is_anew = is_fresh or bool(state.known.digest)
-        is_linked = await self._links.take(
-            state.id, opened.note, base=base, agreed=state.known, told=told, is_anew=is_anew, who=who
-        )
-        again = state if is_fresh and not is_linked else await self._again(state)
-        await self._context.embed(again.shown, before=base)
-        await self._mirror.put(again, note, opened, is_news=is_news)
+        entry, shown = state.require_entry(), state.require_shown()
+        if is_news is None:
+            is_news = (entry.branch, entry.version) != (state.branch, shown.version)
+        is_linked = await self._links.apply_file_links(
+            state.id, file.note, base=base, entry=entry, has_frontmatter_links="links" in file.page.told,
+            # Without a digest, the ledger does not know which links the file had before.
+            is_list_new=is_new or bool(entry.digest), who=who,
+        )  # fmt: skip
+        current = state if is_new and not is_linked else await self._reload(state)
+        await self._context.update_embeds(current.require_shown(), before=base)
+        await self._writer.write(current, note, file, is_news=is_news)
 
-    async def _again(self, state: NoteState) -> NoteState:
-        """Where a note stands now, of which the file shows the same line of versions as before."""
-        place = state.shown.id
-        line = (await self._context.store.get(self._context.space, [place])).get(place)
-        if line is None:
+    async def _reload(self, state: NoteState) -> NoteState:
+        """Load the state of a note again; its file shows the same branch as before."""
+        id_ = state.require_shown().id
+        shown = (await self._context.store.get(self._context.space, [id_])).get(id_)
+        if shown is None:
             raise StaleVersion("the memory was purged meanwhile", hint="Try again")
-        again = (await note_states([state.id], context=self._context))[state.id]
-        return replace(again, record=line, agreed=state.agreed)
+        current = await load_state(state.id, context=self._context)
+        return replace(current, shown=shown, entry=state.entry)
 
-    async def _base(self, agreed: LedgerEntry) -> Memory | None:
-        """What the memory said when both agreed."""
-        place = agreed.memory_id if agreed.branch == MAIN else branch_id(agreed.memory_id, agreed.branch)
-        found = await self._context.store.version(self._context.space, place, agreed.version)
-        return None if found is None else found.memory
+    async def _load_base(self, entry: LedgerEntry) -> Memory | None:
+        """Return the version of the memory at the last sync."""
+        id_ = entry.memory_id if entry.branch == MAIN else branch_id(entry.memory_id, entry.branch)
+        version = await self._context.store.version(self._context.space, id_, entry.version)
+        return None if version is None else version.memory
 
-    async def _version_shown(self, memory: Memory, opened: Opened) -> tuple[Memory, int] | None:
-        """The line of versions and the version that a file tells, or was begun at by what it says of itself."""
-        lines = [memory, *await branches_of(self._context.store, [memory])]
+    async def _find_version(self, memory: Memory, file: NoteFile) -> tuple[Memory, int] | None:
+        """Return the branch and version that a file shows, or else the one with the file's time of last change."""
         by_time: tuple[Memory, int] | None = None
-        for line in lines:
-            for version in await self._context.store.versions(self._context.space, line.id, limit=_LOOKED_THROUGH):
-                told = sheet_of(version.memory, now=self._context.now)
-                if edit_of(version.memory, told, completed(opened.page, told), message="") is None:
-                    return line, version.number
-                if by_time is None and told.updated_at == opened.note.updated_at:
-                    by_time = line, version.number
+        for branch in [memory, *await branches_of(self._context.store, [memory])]:
+            for version in await self._context.store.versions(self._context.space, branch.id, limit=_MAX_VERSIONS):
+                stored = note_of(version.memory, now=self._context.now)
+                if edit_between(version.memory, stored, note_from_page(file.page, stored), message="") is None:
+                    return branch, version.number
+                if by_time is None and stored.updated_at == file.note.updated_at:
+                    by_time = branch, version.number
         return by_time
 
 
-def _is_news(state: NoteState) -> bool:
-    """Whether the store has something to tell that the file did not."""
-    return (state.known.branch, state.known.version) != (state.branch, state.shown.version)
+def _edit_message(file: NoteFile) -> str:
+    return f"edited in {file.path}"[:_MAX_MESSAGE]
 
 
-def _edited(opened: Opened) -> str:
-    return f"edited in {opened.path}"[:_LONGEST_REMARK]
-
-
-def _draft(opened: Opened, *, known_as: str) -> Draft:
-    """A new file as it is handed in. Should this be cut off, the same file makes no second memory."""
-    note, seen = opened.note, opened.seen
-    place = PurePosixPath(link_target(opened.path))
-    folder = str(place.parent) if str(place.parent) != "." else ""
+def _draft(file: NoteFile, *, requested_id: str) -> Draft:
+    """Return the draft of a new file; its key prevents a second memory if the sync is interrupted."""
+    note, info = file.note, file.info
+    path = PurePosixPath(link_target(file.path))
+    folder = str(path.parent) if str(path.parent) != "." else ""
     return Draft(
         text=note.content,
-        id=known_as,
-        title=note.title or place.name,
-        # What is called so has no file of its own.
+        id=requested_id,
+        title=note.title or path.name,
+        # A memory of that kind has no file of its own.
         kind="" if note.kind == ATTACHMENT else note.kind,
         observations=tuple(observation for observation in note.observations if observation.strip()),
         tags=note.tags,
@@ -230,6 +230,6 @@ def _draft(opened: Opened, *, known_as: str) -> Draft:
         fixed=True,
         pinned=note.pinned,
         source=Source(method=Method.FILE, agent=AGENT, at=note.created_at),
-        metadata=with_aliases({EXTRA: note.extra}, before="", after=note.extra) if note.extra else {},
-        idempotency_key=f"file {opened.digest.hex()} {seen.inode} {seen.mtime_ns}",
+        metadata=with_aliases({FRONTMATTER_KEY: note.extra}, before="", after=note.extra) if note.extra else {},
+        idempotency_key=f"file {file.digest.hex()} {info.inode} {info.mtime_ns}",
     )

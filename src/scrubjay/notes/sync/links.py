@@ -1,318 +1,415 @@
-"""Links and relations: what a file links becomes related, and what is related is linked, also when either moves."""
+"""Links and relations: a link in a file or text becomes a relation, and a relation becomes a link, also after renames.
+
+A relation that only a text has made (`is_from_text`) is removed when neither text names the other note any more.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.lookup.references import SoundReader
 from scrubjay.model.draft import Caller, Edit
 from scrubjay.model.identity import is_id
-from scrubjay.model.memory import Memory, State
+from scrubjay.model.memory import Json, Memory, State
 from scrubjay.model.relation import LINK, Relation
 from scrubjay.notes.files.ledger import LedgerEntry
+from scrubjay.notes.markdown.aliases import aliases_of
 from scrubjay.notes.markdown.naming import id_in, link_target
 from scrubjay.notes.markdown.note import Link, Note
-from scrubjay.notes.markdown.wiki import key_of, retargeted
+from scrubjay.notes.markdown.wiki import key_of, mentions, retargeted
 from scrubjay.notes.sync.context import SyncContext, has_file
-from scrubjay.notes.sync.dirty import Mark, shown_links
-from scrubjay.notes.sync.mapping import FILE, Linked
-from scrubjay.notes.sync.mentions import (
-    is_attachment,
-    is_typed,
-    keys_of,
-    mentions_any,
-    named_in,
-    stem_of,
-    targets_in,
-    typed_as,
-    typed_by,
-)
+from scrubjay.notes.sync.dirty import RenamedNote, shown_links
+from scrubjay.notes.sync.mapping import FILE_SOURCE, LinkedNote
 
-__all__ = ["Links", "unresolved"]
+__all__ = ["LinkSync", "ids_named_in", "other_end", "text_link_metadata", "unresolved_links"]
 
-_LONGEST = 300
+_MAX_TEXT = 300
+_FROM_TEXT_KEY = "typed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Change:
-    """What somebody has done to the links of a note.
+class _LinkChanges:
+    """The changes to the links of a note.
 
-    `added` are new in the list of links, or say something else there; `typed` are new in the text, with what it calls
-    them; `untied` were taken out of the list, and the text still has them. `texts` are what the note says now, where a
-    link of theirs may have gone. `is_anew`: what the list says was not there before.
+    `listed`: links that are new in the list of links, or have another text there. `named`: links that are new in the
+    text, with the target that it names. `unlisted`: links that were removed from the list while the text still names
+    them. `removed`: links that were removed. `texts`: the present text, if it may have lost links. `missing`: links to
+    notes that do not exist. `is_list_new`: the list is known to have changed.
     """
 
-    added: Mapping[str, str] = field(default_factory=dict[str, str])
-    typed: Mapping[str, str] = field(default_factory=dict[str, str])
-    untied: frozenset[str] = frozenset()
-    gone: frozenset[str] = frozenset()
+    listed: Mapping[str, str] = field(default_factory=dict[str, str])
+    named: Mapping[str, str] = field(default_factory=dict[str, str])
+    unlisted: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
     texts: tuple[str, ...] = ()
-    wanted: tuple[Link, ...] = ()
-    is_anew: bool = True
+    missing: tuple[Link, ...] = ()
+    is_list_new: bool = True
 
 
-class Links:
-    """The links of one vault."""
+class LinkSync:
+    """Synchronizes the links of one vault."""
 
     def __init__(self, context: SyncContext) -> None:
         self._context = context
 
-    async def take(
-        self, stance_id: str, note: Note, *, base: str, agreed: LedgerEntry, told: bool, is_anew: bool, who: Caller
+    async def apply_file_links(
+        self,
+        memory_id: str,
+        note: Note,
+        *,
+        base: str,
+        entry: LedgerEntry,
+        has_frontmatter_links: bool,
+        is_list_new: bool,
+        who: Caller,
     ) -> bool:
-        """Make relations of what somebody has done to the links of a file; tells whether any has changed.
+        """Apply the changes to the links of a file to the relations; return whether any has changed.
 
-        `base` is the content that both agreed on, `told` whether the file says what it links in its frontmatter, too;
-        `is_anew` whether it is known what the file has linked before.
+        `base` is the last common content; `is_list_new`: the links that the file had before are known.
         """
-        if not any((note.linked, note.links, agreed.links, "[[" in note.content, "[[" in base)):
+        if not any((note.linked, note.links, entry.links, "[[" in note.content, "[[" in base)):
             return False
-        change = await self._compare(stance_id, note, base=base, agreed=agreed, told=told)
-        await self._context.do(self._context.ledger.want, stance_id, change.wanted)
-        return await self._apply(stance_id, replace(change, is_anew=is_anew), who=who)
+        changes = await self._compare(
+            memory_id, note, base=base, entry=entry, has_frontmatter_links=has_frontmatter_links
+        )
+        await self._context.run_blocking(self._context.ledger.set_missing_links, memory_id, changes.missing)
+        return await self._apply(memory_id, replace(changes, is_list_new=is_list_new), who=who)
 
-    async def mention(self, memory: Memory, *, before: str, was_linked: bool, who: Caller) -> bool:
-        """Have the relations of a memory follow its text, which was another before; tells whether any has changed."""
-        own = memory.trunk or memory.id
-        old, now = targets_in(before), targets_in(memory.content)
-        known = set(map(key_of, old))
-        new = [target for target in now if key_of(target) not in known]
-        found = await self.found(new)
-        if old or new:
-            wants = [Link(target=one) for one in new if key_of(one) not in found]
-            await self._context.do(self._want_anew, own, set(map(key_of, now)), wants)
-        typed = {found[key_of(one)]: one for one in reversed(new) if key_of(one) in found}
-        typed.pop(own, None)
+    async def apply_text_links(self, memory: Memory, *, before: str, was_linked: bool, who: Caller) -> bool:
+        """Update the relations of a memory after its text has changed; return whether any has changed."""
+        own_id = memory.trunk or memory.id
+        old, new = _targets_in(before), _targets_in(memory.content)
+        old_keys = set(map(key_of, old))
+        added = [target for target in new if key_of(target) not in old_keys]
+        ids = await self.resolve_targets(added)
+        if old or added:
+            missing = [Link(target=target) for target in added if key_of(target) not in ids]
+            await self._context.run_blocking(self._update_missing_links, own_id, set(map(key_of, new)), missing)
+        named = {ids[key_of(target)]: target for target in reversed(added) if key_of(target) in ids}
+        named.pop(own_id, None)
         texts = (memory.content,) if was_linked else ()
-        return await self._apply(own, _Change(typed=typed, texts=texts), who=who)
+        return await self._apply(own_id, _LinkChanges(named=named, texts=texts), who=who)
 
-    async def welcome(self, memory: Memory, path: str) -> tuple[str, ...]:
-        """Link a note that has come to be with all that wanted it; tells whose files have changed by it."""
-        waiting = await self._context.do(self._context.ledger.wanting, keys_of(memory, path))
+    async def connect_new_note(self, memory: Memory, path: str) -> tuple[str, ...]:
+        """Link a new note with the notes that have a missing link to it, and return their ids."""
+        missing_links = await self._context.run_blocking(
+            self._context.ledger.missing_links_to, _link_keys(memory, path)
+        )
         changed: list[str] = []
-        for source, link in waiting:
+        for source, link in missing_links:
             if source == memory.id:
                 continue
-            # Of what only a text wants no words are kept.
-            is_typed_there = not link.text
-            change = (
-                _Change(typed={memory.id: link.target})
-                if is_typed_there
-                else _Change(added={memory.id: self._said(link.text, memory)})
+            # A link from a text alone is recorded without a text of its own.
+            changes = (
+                _LinkChanges(listed={memory.id: _relation_text(link.text, memory)})
+                if link.text
+                else _LinkChanges(named={memory.id: link.target})
             )
-            await self._apply(source, change, who=self._context.who())
-            await self._context.do(self._want_no_more, source, link)
+            await self._apply(source, changes, who=self._context.new_caller())
+            await self._context.run_blocking(self._remove_missing_link, source, link)
             changed.append(source)
         return tuple(dict.fromkeys(changed))
 
-    async def welcome_all(self) -> tuple[str, ...]:
-        """Link what came to be while nobody looked with all that wanted it; tells whose files have changed by it."""
-        wanted = await self._context.do(self._context.ledger.wanted)
-        rows = await self._context.do(self._called, {key_of(link.target) for _, link in wanted})
-        memories = await self._context.store.get(self._context.space, [row.memory_id for row in rows]) if rows else {}
+    async def connect_all_new_notes(self) -> tuple[str, ...]:
+        """Link all notes that were missing and exist by now; return the ids of the changed notes."""
+        missing_links = await self._context.run_blocking(self._context.ledger.missing_links)
+        keys = {key_of(link.target) for _, link in missing_links}
+        entries = await self._context.run_blocking(self._find_by_any_name, keys)
+        ids = [entry.memory_id for entry in entries]
+        memories = await self._context.store.get(self._context.space, ids) if ids else {}
         changed: list[str] = []
-        for row in rows:
-            if (memory := memories.get(row.memory_id)) is not None and memory.state is State.LIVE:
-                changed += [row.memory_id, *await self.welcome(memory, row.path)]
+        for entry in entries:
+            memory = memories.get(entry.memory_id)
+            if memory is not None and memory.state is State.LIVE:
+                changed += [entry.memory_id, *await self.connect_new_note(memory, entry.path)]
         return tuple(dict.fromkeys(changed))
 
-    def _called(self, keys: Iterable[str]) -> list[LedgerEntry]:
-        ledger = self._context.ledger
-        looks = (ledger.by_stem, ledger.by_title, ledger.by_alias) if keys else ()
-        found = [some for look in looks for some in look(keys).values()]
-        return list({one.memory_id: one for some in found for one in some if has_file(one)}.values())
-
-    async def retarget(self, memory: Memory, marks: Sequence[Mark]) -> bool:
-        """Have the text of a note name others by what they are called now; tells whether that has changed it."""
-        if not marks or memory.state is not State.LIVE or "[[" not in memory.content:
+    async def rename_targets(self, memory: Memory, renamed: Sequence[RenamedNote]) -> bool:
+        """Rewrite the links in a note's text to the new names of other notes; return whether it has changed."""
+        if not renamed or memory.state is not State.LIVE or "[[" not in memory.content:
             return False
-        content = retargeted(memory.content, await self._targets(marks))
+        content = retargeted(memory.content, await self._new_targets(renamed))
         if content == memory.content:
             return False
         edit = Edit(
-            fields={"content": content}, message="what it links was renamed", branch=memory.branch, source=FILE,
+            fields={"content": content}, message="a linked note was renamed", branch=memory.branch, source=FILE_SOURCE,
             expected_version=memory.version,
         )  # fmt: skip
-        await self._context.engine.revise(memory.trunk or memory.id, edit, who=self._context.who())
+        await self._context.engine.revise(memory.trunk or memory.id, edit, who=self._context.new_caller())
         return True
 
-    async def _targets(self, marks: Sequence[Mark]) -> dict[str, str]:
-        """What notes were called and are called now."""
-        rows = await self._context.do(self._context.rows, [mark.id for mark in marks])
-        found = await self.found([mark.title for mark in marks])
-        targets: dict[str, str] = {}
-        for mark in marks:
-            row = rows.get(mark.id)
-            if row is None or not has_file(row):
-                continue
-            if has_file(replace(row, path=mark.path)) and mark.path != row.path:
-                targets[link_target(mark.path)] = link_target(row.path)
-                targets.setdefault(stem_of(mark.path), stem_of(row.path))
-            # Another note may be called so now, and be meant.
-            is_own = found.get(key_of(mark.title), mark.id) == mark.id
-            if is_own and key_of(mark.title) not in {key_of(row.title), *map(key_of, targets)}:
-                targets[mark.title] = row.title
-        return targets
-
-    async def found(self, targets: Iterable[str]) -> dict[str, str]:
-        """The ids of the notes that some targets name, by their keys; what names none, or several, is left out."""
-        keys = {key_of(target): target for target in targets if key_of(target)}
-        if not keys:
+    async def resolve_targets(self, targets: Iterable[str]) -> dict[str, str]:
+        """Return the ids of the live notes that targets name, by their keys, without unknown and ambiguous ones."""
+        by_key = {key_of(target): target for target in targets if key_of(target)}
+        if not by_key:
             return {}
-        rows = await self._context.do(self._context.ledger.by_stem, [*keys, *map(stem_of, keys)])
-        chosen: dict[str, str] = {}
-        for key, target in keys.items():
-            at = [one for one in rows.get(key) or rows.get(stem_of(key)) or () if has_file(one)]
+        ledger = self._context.ledger
+        entries = await self._context.run_blocking(ledger.by_file_name, [*by_key, *map(_file_stem, by_key)])
+        ids: dict[str, str] = {}
+        for key, target in by_key.items():
+            files = [entry for entry in entries.get(key) or entries.get(_file_stem(key)) or () if has_file(entry)]
             bare = target.strip().lower()
-            if len(at) == 1:
-                chosen[key] = at[0].memory_id
-            elif own := bare if is_id(bare) else id_in(target):
-                chosen[key] = own
-        rest = [key for key in keys if key not in chosen]
-        chosen |= {key: one for key in rest if (one := await self._titled(keys[key]))}
-        rest = [key for key in rest if key not in chosen]
-        called = await self._context.do(self._context.ledger.by_alias, rest) if rest else {}
-        chosen |= {key: some[0].memory_id for key, some in called.items() if len(some) == 1}
-        alive = await self._context.store.get(self._context.space, list(set(chosen.values()))) if chosen else {}
-        return {key: one for key, one in chosen.items() if one in alive and alive[one].state is State.LIVE}
+            if len(files) == 1:
+                ids[key] = files[0].memory_id
+            elif named_id := bare if is_id(bare) else id_in(target):
+                ids[key] = named_id
+        ids |= {key: id_ for key in by_key if key not in ids and (id_ := await self._find_by_title(by_key[key]))}
+        rest = [key for key in by_key if key not in ids]
+        by_alias = await self._context.run_blocking(ledger.by_alias, rest) if rest else {}
+        ids |= {key: matches[0].memory_id for key, matches in by_alias.items() if len(matches) == 1}
+        memories = await self._context.store.get(self._context.space, list(set(ids.values()))) if ids else {}
+        return {key: id_ for key, id_ in ids.items() if id_ in memories and memories[id_].state is State.LIVE}
 
-    async def _titled(self, target: str) -> str:
-        """The one live memory that has a title or name."""
-        if len(target) > _LONGEST:
+    def _find_by_any_name(self, keys: Iterable[str]) -> list[LedgerEntry]:
+        ledger = self._context.ledger
+        lookups = (ledger.by_file_name, ledger.by_title, ledger.by_alias) if keys else ()
+        groups = [entries for lookup in lookups for entries in lookup(keys).values()]
+        return list({entry.memory_id: entry for entries in groups for entry in entries if has_file(entry)}.values())
+
+    async def _find_by_title(self, target: str) -> str:
+        """Return the id of the only live memory with a title or name, or an empty text."""
+        if len(target) > _MAX_TEXT:
             return ""
         handles = await self._context.store.find(self._context.space, target, state=State.LIVE)
         return handles[0].id if len(handles) == 1 else ""
 
-    async def _compare(self, own: str, note: Note, *, base: str, agreed: LedgerEntry, told: bool) -> _Change:
-        """What is linked now against what was. What the text named before as well is no new link."""
+    async def _new_targets(self, renamed: Sequence[RenamedNote]) -> dict[str, str]:
+        """Return the new targets of links by their old ones."""
+        entries = await self._context.run_blocking(self._context.get_entries, [note.id for note in renamed])
+        ids = await self.resolve_targets([note.old_title for note in renamed])
+        targets: dict[str, str] = {}
+        for note in renamed:
+            entry = entries.get(note.id)
+            if entry is None or not has_file(entry):
+                continue
+            if has_file(replace(entry, path=note.old_path)) and note.old_path != entry.path:
+                targets[link_target(note.old_path)] = link_target(entry.path)
+                targets.setdefault(_file_stem(note.old_path), _file_stem(entry.path))
+            # Another note may have that title now, and the link may mean it.
+            is_unambiguous = ids.get(key_of(note.old_title), note.id) == note.id
+            if is_unambiguous and key_of(note.old_title) not in {key_of(entry.title), *map(key_of, targets)}:
+                targets[note.old_title] = entry.title
+        return targets
+
+    async def _compare(
+        self, own_id: str, note: Note, *, base: str, entry: LedgerEntry, has_frontmatter_links: bool
+    ) -> _LinkChanges:
+        """Compare the links of a note with those of the last sync. A link that the text had already is not new."""
         section = [(link.target.partition("#")[0], link.text) for link in note.linked]
-        mentioned, before = targets_in(note.content), targets_in(base)
-        found = await self.found([*(target for target, _ in section), *mentioned, *before])
-        shown = shown_links(agreed)
-        texts = {found[key_of(target)]: text for target, text in reversed(section) if key_of(target) in found}
-        named = {found[key_of(one)]: one for one in reversed(mentioned) if key_of(one) in found}
-        was_named = {found[key_of(one)] for one in before if key_of(one) in found}
-        # What the text named by its file was in no list of ours.
-        unlisted = named_in(base, [Linked(id=one, target=link.target, text="") for one, link in shown.items()])
-        listed = {link for link in note.links if is_id(link)}
-        others = await self._context.store.get(self._context.space, list({*texts, *listed})) if texts or listed else {}
-        added = {
-            one: self._said(text, others[one])
-            for one, text in texts.items()
-            if one not in shown or shown[one].text != text or one in unlisted
+        in_text, in_base = _targets_in(note.content), _targets_in(base)
+        ids = await self.resolve_targets([*(target for target, _ in section), *in_text, *in_base])
+        shown = shown_links(entry)
+        texts = {ids[key_of(target)]: text for target, text in reversed(section) if key_of(target) in ids}
+        named = {ids[key_of(target)]: target for target in reversed(in_text) if key_of(target) in ids}
+        named_before = {ids[key_of(target)] for target in in_base if key_of(target) in ids}
+        # Our list of links leaves out notes that the text names by their files.
+        left_out = ids_named_in(base, [LinkedNote(id=id_, target=link.target, text="") for id_, link in shown.items()])
+        frontmatter = {link for link in note.links if is_id(link)}
+        other_ids = list({*texts, *frontmatter})
+        others = await self._context.store.get(self._context.space, other_ids) if other_ids else {}
+        listed = {
+            id_: _relation_text(text, others[id_])
+            for id_, text in texts.items()
+            if id_ not in shown or shown[id_].text != text or id_ in left_out
         }
-        is_live = {one for one, memory in others.items() if memory.state is State.LIVE}
-        added |= {one: "" for one in listed & is_live if one not in shown and one not in added and one not in was_named}
-        gone = {one for one in shown if one not in {*texts, *named, *added, *unlisted}}
-        # Also where none is left of them; but who lists something else there has not taken ours out.
-        if told and (listed or not note.links):
-            gone |= {one for one in shown if one not in listed}
-        untied = {one for one in shown if base and one in named and one not in texts and one not in unlisted}
-        typed = {one: target for one, target in named.items() if one in untied or one not in {*was_named, *shown}}
-        wanted = [Link(target=target, text=text or target) for target, text in section if key_of(target) not in found]
-        wanted += [Link(target=one) for one in mentioned if key_of(one) not in found]
-        fresh = {one.target: one for one in reversed(wanted) if one.target.strip() and not is_attachment(one.target)}
-        return _Change(
-            added={one: text for one, text in added.items() if one != own and one not in gone},
-            typed={one: target for one, target in typed.items() if one not in {own, *gone, *added}},
-            untied=frozenset(untied),
-            gone=frozenset(gone),
+        live = {id_ for id_, memory in others.items() if memory.state is State.LIVE}
+        listed |= {id_: "" for id_ in frontmatter & live if id_ not in {*shown, *listed, *named_before}}
+        removed = {id_ for id_ in shown if id_ not in {*texts, *named, *listed, *left_out}}
+        # An empty list removes all links; a list without any of our ids was not about our links.
+        if has_frontmatter_links and (frontmatter or not note.links):
+            removed |= {id_ for id_ in shown if id_ not in frontmatter}
+        unlisted = {id_ for id_ in shown if base and id_ in named and id_ not in texts and id_ not in left_out}
+        new_named = {
+            id_: target for id_, target in named.items() if id_ in unlisted or id_ not in {*named_before, *shown}
+        }
+        return _LinkChanges(
+            listed={id_: text for id_, text in listed.items() if id_ != own_id and id_ not in removed},
+            named={id_: target for id_, target in new_named.items() if id_ not in {own_id, *removed, *listed}},
+            unlisted=frozenset(unlisted),
+            removed=frozenset(removed),
             texts=(note.content,) if note.content != base else (),
-            wanted=tuple(reversed(fresh.values())),
+            missing=_missing_links(section, in_text, ids),
         )
 
-    def _said(self, text: str, other: Memory) -> str:
-        """What a relation is to say: nothing where the link says what the other note is called anyway."""
-        return "" if key_of(text) in (key_of(other.label), key_of(other.name)) else " ".join(text.split())[:_LONGEST]
-
-    async def _apply(self, own: str, change: _Change, *, who: Caller) -> bool:
-        if not any((change.added, change.typed, change.gone, change.texts)):
+    async def _apply(self, own_id: str, changes: _LinkChanges, *, who: Caller) -> bool:
+        """Apply changes of links to the relations of a note; return whether any has changed."""
+        if not any((changes.listed, changes.named, changes.removed, changes.texts)):
             return False
-        relations = [
-            relation
-            for relation in await self._context.store.relations(self._context.space, [own])
+        relations = {
+            other_end(relation, own_id): relation
+            for relation in await self._context.store.relations(self._context.space, [own_id])
             if relation.type == LINK
-        ]
-        known = {_other(relation, own): relation for relation in relations}
-        gone = change.gone & set(known)
-        kept = {one: edge for one, edge in known.items() if is_typed(edge) and one not in {*gone, *change.added}}
-        gone |= await self._unnamed(own, kept, texts=change.texts) if change.texts else frozenset()
-        for other in gone:
-            await self._context.engine.unrelate(own, other, who=who)
-        changed = bool(gone)
-        for other, text in change.added.items():
-            edge = known.get(other)
-            is_told = edge is not None and (not text or edge.text == text)
-            if edge is not None and is_told and not (is_typed(edge) and change.is_anew):
+        }
+        removed = changes.removed & set(relations)
+        from_text = {
+            id_: relation
+            for id_, relation in relations.items()
+            if _is_from_text(relation) and id_ not in {*removed, *changes.listed}
+        }
+        removed |= await self._find_unnamed(own_id, from_text, texts=changes.texts) if changes.texts else frozenset()
+        for other in removed:
+            await self._context.engine.unrelate(own_id, other, who=who)
+        is_changed = bool(removed)
+        for other, text in changes.listed.items():
+            relation = relations.get(other)
+            is_current = relation is not None and (not text or relation.text == text)
+            if relation is not None and is_current and not (_is_from_text(relation) and changes.is_list_new):
                 continue
-            # An edge that is there keeps what nobody has changed.
-            words = text or (edge.text if edge else "")
-            changed |= await self._relate(own, other, text=words, edge=edge, typed="", who=who)
-        for other, target in change.typed.items():
-            edge = known.get(other)
-            if edge is None or (other in change.untied and not is_typed(edge)):
-                words = edge.text if edge else ""
-                changed |= await self._relate(own, other, text=words, edge=edge, typed=target, who=who)
-        return changed
+            is_changed |= await self._relate(own_id, other, relation=relation, text=text, target="", who=who)
+        for other, target in changes.named.items():
+            relation = relations.get(other)
+            if relation is None or (other in changes.unlisted and not _is_from_text(relation)):
+                is_changed |= await self._relate(own_id, other, relation=relation, text="", target=target, who=who)
+        return is_changed
 
     async def _relate(
-        self, own: str, other: str, *, text: str, edge: Relation | None, typed: str, who: Caller
-    ) -> bool:  # fmt: skip
-        strength = edge.strength if edge else 0.5
-        metadata = typed_as(typed, edge.metadata if edge else None)
+        self, own_id: str, other: str, *, relation: Relation | None, text: str, target: str, who: Caller
+    ) -> bool:
+        """Create or update a relation, which keeps its fields where nothing new is given."""
+        strength = relation.strength if relation else 0.5
+        text = text or (relation.text if relation else "")
+        metadata = text_link_metadata(target, relation.metadata if relation else None)
         try:
-            await self._context.engine.relate(own, other, who=who, text=text, strength=strength, metadata=metadata)
+            await self._context.engine.relate(own_id, other, who=who, text=text, strength=strength, metadata=metadata)
         except (NotFound, InvalidInput):
             return False
         return True
 
-    async def _unnamed(self, own: str, typed: Mapping[str, Relation], *, texts: Sequence[str]) -> frozenset[str]:
-        """Those of the links that came of texts alone which no text names any more, on neither end."""
-        if not typed:
+    async def _find_unnamed(
+        self, own_id: str, from_text: Mapping[str, Relation], *, texts: Sequence[str]
+    ) -> frozenset[str]:
+        """Return the relations that only texts have made and neither text names any more."""
+        if not from_text:
             return frozenset()
-        sound = await SoundReader(self._context.store, space=self._context.space).get([own, *typed])
-        memories = {one.id: one for one in sound}
-        if own not in memories:
+        readable = await SoundReader(self._context.store, space=self._context.space).get([own_id, *from_text])
+        memories = {memory.id: memory for memory in readable}
+        if own_id not in memories:
             return frozenset()
-        rows = await self._context.do(self._context.rows, list(memories))
-        # A note may be called otherwise already, and those that name it be told of that a moment later.
+        entries = await self._context.run_blocking(self._context.get_entries, list(memories))
+        # A renamed note keeps its old title in the ledger until the notes that name it have been updated.
         keys = {
-            one: keys_of(memory, rows[one].path) | {key_of(rows[one].title)} if one in rows else keys_of(memory, "")
-            for one, memory in memories.items()
+            id_: _link_keys(memory, entries[id_].path) | {key_of(entries[id_].title)}
+            if id_ in entries
+            else _link_keys(memory, "")
+            for id_, memory in memories.items()
         }
-        mine = (*texts, memories[own].content)
-        gone: set[str] = set()
-        for other, edge in typed.items():
+        own_texts = (*texts, memories[own_id].content)
+        unnamed: set[str] = set()
+        for other, relation in from_text.items():
             if other not in memories:
                 continue
             ours, theirs = [
-                keys[one] | {key_of(typed_by(edge))} if one == edge.target else keys[one] for one in (own, other)
+                keys[id_] | {key_of(_text_target(relation))} if id_ == relation.target else keys[id_]
+                for id_ in (own_id, other)
             ]
-            is_named = any(mentions_any(one, theirs, memory_id=other) for one in mine)
-            if not is_named and not mentions_any(memories[other].content, ours, memory_id=own):
-                gone.add(other)
-        return frozenset(gone)
+            is_named = any(_mentions_any(text, theirs, memory_id=other) for text in own_texts)
+            if not is_named and not _mentions_any(memories[other].content, ours, memory_id=own_id):
+                unnamed.add(other)
+        return frozenset(unnamed)
 
-    def _want_anew(self, memory_id: str, named: set[str], fresh: Sequence[Link]) -> None:
-        """Want what a text names that is not there, and no more what it does not name any more."""
+    def _update_missing_links(self, memory_id: str, named_keys: set[str], new: Sequence[Link]) -> None:
+        """Add the missing links of a text, and remove those that the text does not name any more."""
         ledger = self._context.ledger
-        known = ledger.wants_of(memory_id)
-        kept = [one for one in known if one.text or key_of(one.target) in named]
-        keys = {key_of(one.target) for one in kept}
-        wants = [*kept, *(one for one in fresh if key_of(one.target) not in keys)]
-        if wants != known:
-            ledger.want(memory_id, wants)
+        before = ledger.missing_links_of(memory_id)
+        remaining = [link for link in before if link.text or key_of(link.target) in named_keys]
+        keys = {key_of(link.target) for link in remaining}
+        links = [*remaining, *(link for link in new if key_of(link.target) not in keys)]
+        if links != before:
+            ledger.set_missing_links(memory_id, links)
 
-    def _want_no_more(self, memory_id: str, link: Link) -> None:
+    def _remove_missing_link(self, memory_id: str, link: Link) -> None:
         ledger = self._context.ledger
-        ledger.want(memory_id, [one for one in ledger.wants_of(memory_id) if one.target != link.target])
+        remaining = [other for other in ledger.missing_links_of(memory_id) if other.target != link.target]
+        ledger.set_missing_links(memory_id, remaining)
 
 
-def unresolved(note: Note, wanted: Iterable[Link]) -> tuple[Link, ...]:
-    """The links of a file's section that lead nowhere yet, and therefore stay as they are."""
-    keys = {key_of(one.target) for one in wanted}
+def unresolved_links(note: Note, missing: Iterable[Link]) -> tuple[Link, ...]:
+    """Return the links of a file's section whose notes do not exist yet, and which therefore stay as they are."""
+    keys = {key_of(link.target) for link in missing}
     return tuple(link for link in note.linked if key_of(link.target.partition("#")[0]) in keys)
 
 
-def _other(relation: Relation, own: str) -> str:
-    return relation.target if relation.source == own else relation.source
+def ids_named_in(content: str, linked: Sequence[LinkedNote]) -> frozenset[str]:
+    """Return the ids of the linked notes that a text names by their files."""
+    if not linked or "[[" not in content:
+        return frozenset()
+    keys = {key_of(target) for target in _targets_in(content)}
+    return frozenset(note.id for note in linked if keys & {key_of(note.target), key_of(_file_stem(note.target))})
+
+
+def text_link_metadata(target: str, metadata: Mapping[str, Json] | None = None) -> dict[str, Json]:
+    """Return the metadata of a relation that a text has made by naming `target`; without one, clear that mark."""
+    rest = {name: value for name, value in (metadata or {}).items() if name != _FROM_TEXT_KEY}
+    return rest | {_FROM_TEXT_KEY: target[:_MAX_TEXT]} if target else rest
+
+
+def other_end(relation: Relation, memory_id: str) -> str:
+    """Return the id at the other end of a relation."""
+    return relation.target if relation.source == memory_id else relation.source
+
+
+def _relation_text(text: str, other: Memory) -> str:
+    """Return the text of a relation: none if the link only repeats the name of the other note."""
+    is_name = key_of(text) in (key_of(other.label), key_of(other.name))
+    return "" if is_name else " ".join(text.split())[:_MAX_TEXT]
+
+
+def _missing_links(
+    section: Sequence[tuple[str, str]], in_text: Sequence[str], ids: Mapping[str, str]
+) -> tuple[Link, ...]:
+    """Return the links, without duplicates and attachments, that resolve to no note."""
+    links = [Link(target=target, text=text or target) for target, text in section if key_of(target) not in ids]
+    links += [Link(target=target) for target in in_text if key_of(target) not in ids]
+    unique = {link.target: link for link in reversed(links) if link.target.strip() and not _is_attachment(link.target)}
+    return tuple(reversed(unique.values()))
+
+
+def _is_from_text(relation: Relation) -> bool:
+    """Whether only a link in a text has made a relation."""
+    return bool(_text_target(relation))
+
+
+def _text_target(relation: Relation) -> str:
+    """Return the target by which the source's text names the other note, or an empty text."""
+    return str(relation.metadata.get(_FROM_TEXT_KEY) or "")
+
+
+def _targets_in(content: str) -> tuple[str, ...]:
+    """Return the notes that a text links or embeds."""
+    targets = (mention.target for mention in mentions(content))
+    return tuple(dict.fromkeys(target for target in targets if target.strip() and not _is_attachment(target)))
+
+
+def _mentions_any(content: str, keys: set[str], *, memory_id: str) -> bool:
+    """Whether a text names the note with these keys and this id."""
+    if "[[" not in content:
+        return False
+    names = ((key_of(target), key_of(_file_stem(target)), id_in(target)) for target in _targets_in(content))
+    return any(key in keys or stem in keys or id_ == memory_id for key, stem, id_ in names)
+
+
+def _link_keys(memory: Memory, path: str) -> set[str]:
+    """Return the keys of all names by which a link may name a note."""
+    names: Iterable[str] = (
+        memory.label, memory.name, memory.id, link_target(path), _file_stem(path), *aliases_of(memory.metadata)
+    )  # fmt: skip
+    return {key for name in names if (key := key_of(name))}
+
+
+def _file_stem(target: str) -> str:
+    """Return a target without its folders."""
+    return PurePosixPath(link_target(target)).name
+
+
+def _is_attachment(target: str) -> bool:
+    return PurePosixPath(target).suffix.lower() in _MEDIA_SUFFIXES
+
+
+_MEDIA_SUFFIXES = frozenset(
+    f".{suffix}"
+    for suffix in (
+        "png jpg jpeg gif webp svg bmp avif tif tiff heic mp3 wav m4a ogg flac webm 3gp mp4 mov mkv ogv avi pdf docx "
+        "odt xlsx pptx txt html htm csv json canvas base zip"
+    ).split()
+)

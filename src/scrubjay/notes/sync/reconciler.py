@@ -1,4 +1,10 @@
-"""Each note brought in step, whichever side has changed: the one place where it is decided and done."""
+"""The flow of the sync: bring notes in sync, one batch after the other, until no follow-up batch is left.
+
+A batch is a list of notes or a list of paths. For each note, we load its state, check its file, look up the step in the
+table of this package, and perform it. A batch may cause follow-ups: a renamed note causes a batch of the notes that
+link to it, and a file of another note at its path causes a batch of that path. A path leads to the note of its file, or
+to a new memory, and so to batches of notes. Follow-ups run before the batches that wait, depth first.
+"""
 
 import asyncio
 from collections import Counter
@@ -18,405 +24,457 @@ from scrubjay.model.draft import Edit, Selection
 from scrubjay.model.memory import MAIN, State
 from scrubjay.notes.files.ledger import LedgerEntry
 from scrubjay.notes.markdown.naming import link_target
-from scrubjay.notes.sync.conflicts import settle_up
-from scrubjay.notes.sync.context import Glance, Opened, SyncContext, has_file, last_path
-from scrubjay.notes.sync.dirty import mark, marks_of, put, put_away
-from scrubjay.notes.sync.from_files import Intake
-from scrubjay.notes.sync.links import Links
-from scrubjay.notes.sync.mapping import FILE
-from scrubjay.notes.sync.prefetch import Ahead
-from scrubjay.notes.sync.reconcile import File, Kept, Step, decide
-from scrubjay.notes.sync.state import NoteState, is_note, note_states
-from scrubjay.notes.sync.to_files import Mirror
+from scrubjay.notes.sync import FileChange, MemoryChange, Step, decide
+from scrubjay.notes.sync.conflicts import discard_conflict
+from scrubjay.notes.sync.context import FileCheck, NoteFile, SyncContext, has_file, last_path
+from scrubjay.notes.sync.dirty import mark_neighbours, put_entry, put_without_file, renamed_notes
+from scrubjay.notes.sync.from_files import FileReader
+from scrubjay.notes.sync.links import LinkSync
+from scrubjay.notes.sync.mapping import FILE_SOURCE
+from scrubjay.notes.sync.state import NoteState, StatePrefetch, is_note, load_state
+from scrubjay.notes.sync.to_files import FileWriter
 
 __all__ = ["PendingWork", "Reconciler"]
 
-# Somebody may be faster again and again; what is left is looked at a while later.
-_TRIES = 10
-_AT_ONCE = 16
-_SEVERAL = 4
+# Another writer may win again and again; the rest is left for later.
+_MAX_ATTEMPTS = 10
+_MAX_CONCURRENT = 16
+# From this number of notes on, load their states at once.
+_MIN_PREFETCH = 4
 _PAGE = 100
 
-_LEAVING = (Step.TRASH, Step.REMOVE, Step.RESCUE, Step.DROP)
-
-_Fresh = tuple[Opened, str]
-"""A file that is to become a memory, and the id that this may have."""
+_REMOVING_STEPS = (Step.TRASH, Step.REMOVE, Step.RESCUE, Step.FORGET)
 
 
 @dataclass(slots=True, kw_only=True)
 class PendingWork:
-    """What is left to do: notes whose files are missing, or written to by others now, and who else is to be seen."""
+    """Notes to check again later: their files are missing, or another program is writing to them."""
 
     missing: set[str] = field(default_factory=set[str])
     busy: set[str] = field(default_factory=set[str])
-    others: set[str] = field(default_factory=set[str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    """How to reconcile a batch of notes, see `Reconciler.reconcile_notes`; `read_files`: even with unchanged times."""
+
+    trash_missing: bool = False
+    accept_edits: bool = True
+    read_files: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NoteBatch:
+    """Notes to reconcile; `visits` counts how often each has been reconciled in this chain of batches."""
+
+    ids: Sequence[str]
+    options: _Options = field(default_factory=_Options)
+    visits: Counter[str] = field(default_factory=Counter[str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PathBatch:
+    """Paths to reconcile; without `with_linked`, the notes that link to them are left for later."""
+
+    paths: Sequence[str]
+    with_linked: bool = True
+
+
+_Batch = _NoteBatch | _PathBatch
+
+
+@dataclass(slots=True, kw_only=True)
+class _Effects:
+    """The effects of a batch: linked notes and paths for follow-up batches, and work for later."""
+
+    pending: PendingWork
+    linked: set[str] = field(default_factory=set[str])
     paths: set[str] = field(default_factory=set[str])
 
-    def add(self, further: "PendingWork") -> None:
-        """Leave also what another look has left for later."""
-        self.missing |= further.missing
-        self.busy |= further.busy
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _How:
-    """How notes are looked at, see `Tending.tend`."""
-
-    trash: bool
-    deep: bool
-    takes: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sight:
-    """A path: the file that is there or what keeps it from being read, and what was agreed on about it."""
+class _PathContent:
+    """A path: its file, or the error of reading it, and the ledger entries of the path."""
 
     path: str
-    opened: Opened | ScrubjayError | None
-    rows: tuple[LedgerEntry, ...] = ()
+    file: NoteFile | ScrubjayError | None
+    entries: tuple[LedgerEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NewFile:
+    """A file that becomes a memory, and the id that the memory gets if it is free."""
+
+    file: NoteFile
+    requested_id: str
 
 
 class Reconciler:
-    """Brings the notes of one vault in step. One call at a time."""
+    """Brings the notes of one vault in sync. Its methods must not run concurrently."""
 
     def __init__(self, context: SyncContext) -> None:
         self._context = context
-        self._links = Links(context)
-        self._mirror = Mirror(context)
-        self._intake = Intake(context, links=self._links, mirror=self._mirror)
+        self._links = LinkSync(context)
+        self._writer = FileWriter(context)
+        self._reader = FileReader(context, links=self._links, writer=self._writer)
 
-    async def tend(
-        self, ids: Iterable[str], *, trash: bool = False, deep: bool = False, takes: bool = True
+    async def reconcile_notes(
+        self, ids: Iterable[str], *, trash_missing: bool = False, accept_edits: bool = True
     ) -> PendingWork:
-        """Bring some notes in step, and those that link them; `trash`: what has no file any more was deleted.
+        """Reconcile notes, and the notes that link to them.
 
-        Without `takes` what changed in files alone is left to whoever watches them, who waits until it is whole.
+        `trash_missing`: a missing file was deleted on purpose. Without `accept_edits`, leave edited files to the
+        watcher, which waits until they are complete.
         """
-        left = PendingWork()
-        looks = Counter[str]()
-        how = _How(trash=trash, deep=deep, takes=takes)
-        waiting = list(dict.fromkeys(ids))
-        while waiting:
-            for start in range(0, len(waiting), _PAGE):
-                await self._page(waiting[start : start + _PAGE], left, how)
-            looks.update(waiting)
-            # Also who was looked at before something that it links was called otherwise.
-            waiting = sorted(other for other in left.others if looks[other] < _TRIES)
-            left.others.clear()
-            if left.paths:
-                paths, left.paths = left.paths, set()
-                left.add(await self.attend(paths))
-        return left
+        options = _Options(trash_missing=trash_missing, accept_edits=accept_edits)
+        return await self._run(_NoteBatch(ids=list(dict.fromkeys(ids)), options=options))
 
-    async def attend(self, paths: Iterable[str], *, alone: bool = False) -> PendingWork:
-        """Look at files that may have changed, come or gone; `alone`: whoever links them is looked at later."""
-        left = PendingWork()
+    async def reconcile_paths(self, paths: Iterable[str], *, with_linked: bool = True) -> PendingWork:
+        """Reconcile files that may have been changed, created or removed."""
+        return await self._run(_PathBatch(paths=list(dict.fromkeys(paths)), with_linked=with_linked))
+
+    async def connect_new_notes(self) -> PendingWork:
+        """Resolve the missing links to notes that exist by now."""
+        return await self.reconcile_notes(await self._links.connect_all_new_notes())
+
+    async def _run(self, batch: _Batch) -> PendingWork:
+        """Run a batch and its follow-ups."""
+        pending = PendingWork()
+        stack: list[_Batch] = [batch]
+        while stack:
+            batch = stack.pop()
+            run = self._run_paths(batch, pending) if isinstance(batch, _PathBatch) else self._run_notes(batch, pending)
+            stack += reversed(await run)
+        return pending
+
+    async def _run_notes(self, batch: _NoteBatch, pending: PendingWork) -> list[_Batch]:
+        """Reconcile notes; return the batches of paths and of linked notes that follow."""
+        effects = _Effects(pending=pending)
+        for start in range(0, len(batch.ids), _PAGE):
+            await self._reconcile_page(batch.ids[start : start + _PAGE], effects, batch.options)
+        batch.visits.update(batch.ids)
+        # Include notes that were reconciled before a note that they link was renamed.
+        linked = sorted(id_ for id_ in effects.linked if batch.visits[id_] < _MAX_ATTEMPTS)
+        follow_ups: list[_Batch] = [_PathBatch(paths=sorted(effects.paths))] if effects.paths else []
+        return [*follow_ups, replace(batch, ids=linked)] if linked else follow_ups
+
+    async def _run_paths(self, batch: _PathBatch, pending: PendingWork) -> list[_Batch]:
+        """Find the notes of paths and create memories of new files; return the batches of notes that follow."""
+        effects = _Effects(pending=pending)
         ids: list[str] = []
-        fresh: list[_Fresh] = []
+        new_files: list[_NewFile] = []
         displaced: list[str] = []
-        for sight in await self._context.do(self._read_all, list(dict.fromkeys(paths))):
+        for content in await self._context.run_blocking(self._read_paths, batch.paths):
             try:
-                found = await self._sorted(sight, left)
+                owner = await self._find_owner(content, effects)
             except (VaultUnavailable, StoreError):
                 raise
             except ScrubjayError as error:
-                await self._context.problem(sight.path, str(error))
+                await self._context.record_problem(content.path, str(error))
                 continue
-            if isinstance(found, tuple):
-                fresh.append(found)
-                # Another note may have been there.
-                displaced += [row.memory_id for row in sight.rows]
+            # Another note may have had this path.
+            if isinstance(owner, _NewFile):
+                new_files.append(owner)
+                displaced += [entry.memory_id for entry in content.entries]
             else:
-                ids += found
-                displaced += [row.memory_id for row in sight.rows if row.memory_id not in found]
-        changed = await self._taken_in(fresh)
-        left.add(await self.tend(ids, deep=True))
-        left.add(await self.tend(displaced))
-        if not alone:
-            left.add(await self.tend({*changed, *left.others}.difference(ids)))
-        left.others.clear()
-        return left
+                ids += owner
+                displaced += [entry.memory_id for entry in content.entries if entry.memory_id not in owner]
+        changed = await self._create_memories(new_files)
+        linked = sorted({*changed, *effects.linked}.difference(ids)) if batch.with_linked else []
+        batches = [
+            _NoteBatch(ids=list(dict.fromkeys(ids)), options=_Options(read_files=True)),
+            _NoteBatch(ids=list(dict.fromkeys(displaced))),
+            _NoteBatch(ids=linked),
+        ]
+        return [batch for batch in batches if batch.ids]
 
-    async def welcome(self) -> PendingWork:
-        """Link what came to be while nobody looked with all that wanted it."""
-        return await self.tend(await self._links.welcome_all())
+    # ---- notes ----
 
-    async def _page(self, ids: Sequence[str], left: PendingWork, how: _How) -> None:
-        """Bring some notes in step, of which it is asked at once where they stand."""
-        ahead = Ahead(self._context)
-        idle = set[str]()
-        if len(ids) >= _SEVERAL:
-            found = await ahead.look(ids)
-            idle = idle if how.deep else await self._idle(found.values())
+    async def _reconcile_page(self, ids: Sequence[str], effects: _Effects, options: _Options) -> None:
+        """Reconcile notes whose states are loaded at once."""
+        prefetch = StatePrefetch(self._context)
+        unchanged = set[str]()
+        if len(ids) >= _MIN_PREFETCH:
+            states = await prefetch.load(ids)
+            if not options.read_files:
+                unchanged = await self._find_unchanged(states.values())
         for id_ in ids:
-            if id_ in idle and id_ not in left.others:
+            if id_ in unchanged and id_ not in effects.linked:
                 continue
-            left.others.discard(id_)
-            await self._guarded(id_, left, how, ahead)
+            effects.linked.discard(id_)
+            await self._reconcile_note(id_, effects, options, prefetch)
 
-    async def _idle(self, found: Iterable[NoteState]) -> set[str]:
-        """Those of some notes of which nothing has changed: so many are looked at that most are."""
-        same = [one for one in found if one.agreed and has_file(one.agreed) and one.kept is Kept.SAME]
-        return await self._context.do(self._unchanged, same) if same else set()
+    async def _find_unchanged(self, states: Iterable[NoteState]) -> set[str]:
+        """Return the notes that have changed on neither side: most, where many are checked."""
+        same = [state for state in states if state.has_file and state.memory_change is MemoryChange.SAME]
+        entries = [state.require_entry() for state in same]
+        stat = self._context.folder.stat
 
-    def _unchanged(self, some: Iterable[NoteState]) -> set[str]:
-        look = self._context.folder.look
-        return {one.id for one in some if look(one.known.path) == one.known.seen}
+        def compare() -> set[str]:
+            return {entry.memory_id for entry in entries if stat(entry.path) == entry.file_info}
 
-    async def _guarded(self, memory_id: str, left: PendingWork, how: _How, ahead: Ahead) -> None:
-        """Bring one note in step; what is wrong with it is noted, and holds up no other."""
-        path, why = memory_id, "it is being changed too fast"
-        for _ in range(_TRIES):
+        return await self._context.run_blocking(compare) if entries else set()
+
+    async def _reconcile_note(
+        self, memory_id: str, effects: _Effects, options: _Options, prefetch: StatePrefetch
+    ) -> None:
+        """Reconcile one note, with retries; record a problem with it so that it does not hold up others."""
+        path, problem = memory_id, "it is being changed too fast"
+        for _ in range(_MAX_ATTEMPTS):
             try:
-                state = await ahead.state(memory_id)
+                state = await prefetch.get(memory_id)
             except BodyDamaged as error:
-                await self._context.problem(path, str(error))
+                await self._context.record_problem(path, str(error))
                 return
-            path = last_path(state.agreed) if state.agreed else memory_id
+            path = last_path(state.entry) if state.entry else memory_id
             try:
-                await self._one(state, left, how)
+                await self._reconcile_state(state, effects, options)
             except (FileChanged, StaleVersion, NameTaken) as error:
-                how = replace(how, deep=True)
-                if state.agreed is None and state.memory is not None and is_note(state.memory):
-                    # There is a file where ours would be: it may be ours.
-                    left.paths.add(state.path)
+                options = replace(options, read_files=True)
+                if state.entry is None and state.memory is not None and is_note(state.memory):
+                    # A file exists at the path of a new file: it may be the note's own.
+                    effects.paths.add(state.path)
                     return
                 if error.fields.get("busy"):
-                    why = str(error)
+                    problem = str(error)
                     break
                 continue
             except (VaultUnavailable, StoreError):
                 raise
             except ScrubjayError as error:
-                await self._context.problem(path, str(error))
+                await self._context.record_problem(path, str(error))
             return
-        left.busy.add(memory_id)
-        await self._context.problem(path, why)
+        effects.pending.busy.add(memory_id)
+        await self._context.record_problem(path, problem)
 
-    async def _one(self, state: NoteState, left: PendingWork, how: _How) -> None:
-        if state.agreed and state.record and await self._links.retarget(state.record, marks_of(state.agreed)):
-            state = (await note_states([state.id], context=self._context))[state.id]
-        glance = Glance(file=File.MISSING)
-        if state.agreed is not None and has_file(state.agreed):
-            # What is to be written is read first.
-            reads = how.deep or state.kept in (Kept.CHANGED, Kept.RELABELLED)
-            glance = await self._context.do(self._context.glance, state.agreed, deep=reads)
-        if glance.file is File.CHANGED and glance.opened is not None and glance.opened.own not in ("", state.id):
-            # Another note is where this one was.
-            left.paths.add(state.known.path)
-            state = replace(state, agreed=await self._context.do(put_away, state.known, context=self._context))
-            glance = Glance(file=File.MISSING)
-        step = decide(agreed=state.agreed is not None, file=glance.file, kept=state.kept)
-        if state.agreed and state.memory and state.agreed.branch not in (MAIN, state.branch):
-            await settle_up(state.memory, state.agreed.branch, store=self._context.store)
-        await self._do(step, state, glance, left, how)
-        after = self._mirror.written(state)
+    async def _reconcile_state(self, state: NoteState, effects: _Effects, options: _Options) -> None:
+        if state.entry and state.shown and await self._links.rename_targets(state.shown, renamed_notes(state.entry)):
+            state = await load_state(state.id, context=self._context)
+        check = FileCheck(change=FileChange.MISSING)
+        if state.has_file:
+            # Read a file before it is written.
+            read = options.read_files or state.memory_change in (MemoryChange.CHANGED, MemoryChange.RELINKED)
+            check = await self._context.run_blocking(self._context.check_file, state.entry, read=read)
+        is_changed = check.change is FileChange.CHANGED
+        if is_changed and check.file is not None and check.file.note_id not in ("", state.id):
+            # The file of another note has taken the path.
+            entry = state.require_entry()
+            effects.paths.add(entry.path)
+            entry = await self._context.run_blocking(put_without_file, entry, context=self._context)
+            state, check = replace(state, entry=entry), FileCheck(change=FileChange.MISSING)
+        step = decide(has_entry=state.entry is not None, file=check.change, memory=state.memory_change)
+        if state.entry and state.memory and state.entry.branch not in (MAIN, state.branch):
+            await discard_conflict(state.memory, state.entry.branch, store=self._context.store)
+        await self._perform(step, state, check, effects, options)
+        entry = self._writer.pop_entry(state)
         if step is not Step.NOTHING:
-            await self._tell_others(state, after, left)
-            # One that was away already, or may be back in a moment, is no news to anybody.
-            is_told = after == state.agreed and (step is Step.DROP or (step is Step.TRASH and not how.trash))
-            left.others |= set(state.neighbours if step in _LEAVING and not is_told else ())
+            await self._notify_neighbours(state, entry, effects)
+            # Without a new entry, the note was gone before, or may be back in a moment.
+            is_postponed = step is Step.FORGET or (step is Step.TRASH and not options.trash_missing)
+            if step in _REMOVING_STEPS and not (is_postponed and entry == state.entry):
+                effects.linked |= set(state.neighbours)
 
-    async def _do(self, step: Step, state: NoteState, glance: Glance, left: PendingWork, how: _How) -> None:
+    async def _perform(
+        self, step: Step, state: NoteState, check: FileCheck, effects: _Effects, options: _Options
+    ) -> None:
+        file = check.file
         match step:
             case Step.NOTHING:
-                if glance.opened is not None:
-                    await self._mirror.note(state, glance.opened)
-            case Step.TAKE if not how.takes:
+                if file is not None:
+                    await self._writer.record_unchanged(state, file)
+            case Step.READ if not options.accept_edits:
                 pass
-            case Step.WRITE if glance.file is File.MISSING and _had_file(state) and not how.trash:
-                # It may have been moved, and is found in a moment: there must not be two of it.
-                left.missing.add(state.id)
+            case Step.WRITE if check.change is FileChange.MISSING and state.has_file and not options.trash_missing:
+                # The file may have been moved: writing another one would make two files of one note.
+                effects.pending.missing.add(state.id)
             case Step.WRITE:
-                await self._write(state, glance)
-            case Step.TAKE | Step.JOIN if glance.opened is not None:
-                await self._intake.join(state, glance.opened)
+                await self._write(state, check)
+            case Step.READ | Step.MERGE if file is not None:
+                await self._reader.merge(state, file)
+            case Step.TRASH if not options.trash_missing:
+                effects.pending.missing.add(state.id)
             case Step.TRASH:
-                if not how.trash:
-                    left.missing.add(state.id)
-                else:
-                    await self._trash(state)
+                await self._trash(state)
             case Step.REMOVE:
-                await self._mirror.take_away(state, glance.opened)
-            case Step.RESCUE if glance.opened is not None:
-                await self._rescue(state, glance.opened, left)
-            case Step.CREATE:
-                await self._context.do(self._context.ledger.drop, state.id)
-                left.paths.add(state.known.path)
-            case Step.DROP:
-                await self._mirror.let_go(state)
-            case _:  # pragma: no cover - files that nobody knows of are not looked for by their memories
+                await self._writer.remove_file(state, file)
+            case Step.RESCUE if file and state.require_memory().state in (State.TRASHED, State.ARCHIVED):
+                await self._reader.rescue(state, file)
+            case Step.CREATE | Step.RESCUE:
+                # The memory was purged or merged into another: the edited file becomes a note of its own.
+                await self._context.run_blocking(self._context.ledger.remove, state.id)
+                effects.paths.add(state.require_entry().path)
+            case Step.FORGET:
+                await self._writer.forget_file(state)
+            case _:  # pragma: no cover - files without an entry are found by their paths
                 raise AssertionError(step)
 
-    async def _write(self, state: NoteState, glance: Glance) -> None:
-        opened = glance.opened
-        if glance.file is File.SAME and opened is None:
-            opened = await self._context.do(self._context.read, state.known.path)
-            if opened is None or opened.digest != state.known.digest:
-                raise FileChanged("it was changed meanwhile", path=state.known.path)
+    async def _write(self, state: NoteState, check: FileCheck) -> None:
+        file, entry = check.file, state.entry
+        if check.change is FileChange.SAME and file is None:
+            entry = state.require_entry()
+            file = await self._context.run_blocking(self._context.read_file, entry.path)
+            if file is None or file.digest != entry.digest:
+                raise FileChanged("the file has changed meanwhile", path=entry.path)
         try:
-            await self._intake.show(state, opened)
+            await self._reader.update_file(state, file)
         except FileChanged:
-            if state.agreed is None or state.agreed.named_by_us or opened is not None:
+            if entry is None or entry.auto_named or file is not None:
                 raise
-            # Another file has the name that it had.
-            await self._intake.show(replace(state, agreed=replace(state.agreed, named_by_us=True)), None)
-
-    async def _rescue(self, state: NoteState, opened: Opened, left: PendingWork) -> None:
-        if state.own.state in (State.TRASHED, State.ARCHIVED):
-            await self._intake.rescue(state, opened)
-            return
-        # It became part of another: what was written since is a note of its own.
-        await self._context.do(self._context.ledger.drop, state.id)
-        left.paths.add(state.known.path)
+            # Another file has taken its former name.
+            await self._reader.update_file(replace(state, entry=replace(entry, auto_named=True)), None)
 
     async def _trash(self, state: NoteState) -> None:
-        """The file was deleted. Of a note that file and store see differently, only what the file said goes."""
-        engine, path = self._context.engine, last_path(state.known)
+        """Trash the memory of a deleted file; if file and store are in conflict, drop only the file's branch."""
+        engine, path = self._context.engine, last_path(state.require_entry())
         if state.branch != MAIN:
-            await engine.drop_branch(state.id, state.branch, who=self._context.who())
-            raise StaleVersion(f"{path} was deleted", hint="Look again")
+            await engine.drop_branch(state.id, state.branch, who=self._context.new_caller())
+            raise StaleVersion(f"{path} was deleted", hint="Try again")
         reason = f"its file {path} was deleted"[:500]
-        await engine.forget(Selection(refs=(state.id,), reason=reason), who=self._context.who())
-        self._context.tally["trashed"] += 1
-        await self._mirror.let_go((await note_states([state.id], context=self._context))[state.id])
+        await engine.forget(Selection(refs=(state.id,), reason=reason), who=self._context.new_caller())
+        self._context.counts["trashed"] += 1
+        await self._writer.forget_file(await load_state(state.id, context=self._context))
 
-    async def _sorted(self, sight: _Sight, left: PendingWork) -> list[str] | _Fresh:
-        """The memories that a path is about, or a file that is to become one, with the id that it may have."""
-        opened = sight.opened
-        if isinstance(opened, ScrubjayError):
-            raise opened
-        if opened is None:
-            return [row.memory_id for row in sight.rows]
-        own = opened.own
-        if sight.rows and own in ("", sight.rows[0].memory_id):
-            return [sight.rows[0].memory_id]
-        claimed = await self._claimed(opened, left) if own else None
-        if claimed is not None:
-            return claimed
-        is_free = own and not await self._context.store.get(self._context.space, [own])
-        return opened, own if is_free else ""
+    async def _notify_neighbours(self, state: NoteState, entry: LedgerEntry | None, effects: _Effects) -> None:
+        """Add the notes that link to a note to the follow-ups if its names have changed, or it came or went."""
+        before, after = (
+            (known.path, known.title, known.aliases) if known is not None and has_file(known) else None
+            for known in (state.entry, entry)
+        )
+        if before == after:
+            return
+        effects.linked |= set(state.neighbours)
+        if after is not None and state.memory is not None:
+            # Include the notes that have a missing link to its new name.
+            effects.linked |= set(await self._links.connect_new_note(state.memory, after[0]))
 
-    def _read_all(self, paths: Sequence[str]) -> list[_Sight]:
-        """Files with what was agreed on about them; of folders that are gone, about all that was in them."""
-        ledger, found = self._context.ledger, list[_Sight]()
-        rows = ledger.at_many(paths)
+    # ---- paths ----
+
+    def _read_paths(self, paths: Sequence[str]) -> list[_PathContent]:
+        """Read files with their ledger entries; for a removed folder, return the entries of all files in it. Blocks."""
+        ledger, contents = self._context.ledger, list[_PathContent]()
+        by_path = ledger.at_paths(paths)
         for path in paths:
             try:
-                opened = self._context.read(path) if path.casefold().endswith(".md") else None
+                file = self._context.read_file(path) if path.casefold().endswith(".md") else None
             except VaultUnavailable:
                 raise
             except ScrubjayError as error:
-                found.append(_Sight(path=path, opened=error))
+                contents.append(_PathContent(path=path, file=error))
                 continue
-            own = [rows[path]] if path in rows else []
-            if opened is None:
-                ledger.no_problem(path)
-                own += ledger.under(path)
-            found.append(_Sight(path=path, opened=opened, rows=tuple(own)))
-        return found
+            entries = [by_path[path]] if path in by_path else []
+            if file is None:
+                ledger.clear_problems(path)
+                entries += ledger.in_folder(path)
+            contents.append(_PathContent(path=path, file=file, entries=tuple(entries)))
+        return contents
 
-    async def _claimed(self, opened: Opened, left: PendingWork) -> list[str] | None:
-        """What the id in a file's frontmatter leads to; None where the file is a note of its own."""
-        own, path = opened.own, opened.path
-        state = (await note_states([own], context=self._context))[own]
+    async def _find_owner(self, content: _PathContent, effects: _Effects) -> list[str] | _NewFile:
+        """Return the ids of the memories that a path concerns, or the new file at it."""
+        file, entries = content.file, content.entries
+        if isinstance(file, ScrubjayError):
+            raise file
+        if file is None:
+            return [entry.memory_id for entry in entries]
+        id_ = file.note_id
+        if entries and id_ in ("", entries[0].memory_id):
+            return [entries[0].memory_id]
+        if id_ and await self._claim(file, effects):
+            return [id_]
+        is_free = id_ and not await self._context.store.get(self._context.space, [id_])
+        return _NewFile(file=file, requested_id=id_ if is_free else "")
+
+    async def _claim(self, file: NoteFile, effects: _Effects) -> bool:
+        """Connect a file with the memory whose id is in its frontmatter; return False if it is a note of its own."""
+        id_, path = file.note_id, file.path
+        state = await load_state(id_, context=self._context)
         if state.memory is None or state.memory.trunk:
-            return None
-        agreed = state.agreed
-        if agreed is not None and has_file(agreed) and is_note(state.memory):
-            if await self._context.do(self._is_there, agreed, opened):
-                # A copy.
-                return None
-            await self._context.do(self._follow, state, opened)
-            self._context.tally["moved"] += 1
-            await self._renamed(state, path)
-            await self._tell_others(state, replace(agreed, path=path), left)
-            return [own]
-        step = decide(agreed=False, file=File.CHANGED, kept=state.kept)
+            return False
+        entry = state.entry
+        if entry is not None and has_file(entry) and is_note(state.memory):
+            if await self._context.run_blocking(self._is_copy, entry, file):
+                return False
+            await self._context.run_blocking(self._record_move, state, file)
+            self._context.counts["moved"] += 1
+            await self._retitle(state, path)
+            await self._notify_neighbours(state, replace(entry, path=path), effects)
+            return True
+        step = decide(has_entry=False, file=FileChange.CHANGED, memory=state.memory_change)
         if step is Step.RESTORE and state.memory.state in (State.TRASHED, State.ARCHIVED):
-            await self._context.engine.restore(
-                Selection(refs=(own,), reason=f"{path} is back"), who=self._context.who()
-            )
-            state = (await note_states([own], context=self._context))[own]
+            selection = Selection(refs=(id_,), reason=f"{path} is back")
+            await self._context.engine.restore(selection, who=self._context.new_caller())
+            state = await load_state(id_, context=self._context)
         if state.memory is None or not is_note(state.memory):
-            return None
-        if state.agreed is not None and state.neighbours:
-            await self._context.do(mark, state.agreed, state.neighbours, context=self._context)
-        await self._intake.adopt(state, opened)
-        await self._tell_others(state, self._mirror.written(state), left)
-        return [own]
+            return False
+        if state.entry is not None and state.neighbours:
+            await self._context.run_blocking(mark_neighbours, state.entry, state.neighbours, context=self._context)
+        await self._reader.adopt(state, file)
+        await self._notify_neighbours(state, self._writer.pop_entry(state), effects)
+        return True
 
-    async def _renamed(self, state: NoteState, path: str) -> None:
-        """A title that was the file's name goes with it."""
-        old, new = (link_target(one).rpartition("/")[2] for one in (state.known.path, path))
-        if old != new and state.shown.title == old and not state.known.named_by_us:
-            edit = Edit(fields={"title": new}, message=f"renamed to {path}"[:500], branch=state.branch, source=FILE)
-            await self._context.engine.revise(state.id, edit, who=self._context.who())
+    def _is_copy(self, entry: LedgerEntry, file: NoteFile) -> bool:
+        """Whether a note's file still exists at its path, so that a file elsewhere is a copy of it. Blocks."""
+        info = self._context.folder.stat(entry.path)
+        # On a file system that ignores case, a renamed file is found by its former name, too.
+        is_renamed = info is not None and info.inode == file.info.inode
+        if info is None or (is_renamed and not self._context.folder.has_exact_name(entry.path)):
+            return False
+        return self._context.read_note_id(entry.path) in ("", entry.memory_id)
 
-    async def _taken_in(self, fresh: Sequence[_Fresh]) -> list[str]:
-        """Make memories of new files, several at once so that they are embedded together; tells whom to look at."""
-        gate = asyncio.Semaphore(_AT_ONCE)
+    def _record_move(self, state: NoteState, file: NoteFile) -> None:
+        """Record the new path of a note; it stays auto-named only with the name that we would choose. Blocks."""
+        entry, default_path = state.require_entry(), replace(state, entry=None).path
+        moved = replace(entry, path=file.path, auto_named=entry.auto_named and file.path == default_path)
+        put_entry(moved, before=entry, neighbours=state.neighbours, context=self._context)
 
-        async def make(opened: Opened, known_as: str) -> tuple[str, Opened] | None:
-            async with gate:
-                try:
-                    made = await self._intake.create(opened, known_as=known_as)
-                except (VaultUnavailable, StoreError):
-                    raise
-                except ScrubjayError as error:
-                    await self._context.problem(opened.path, str(error))
-                    return None
-                return (made, opened) if made else None
+    async def _retitle(self, state: NoteState, path: str) -> None:
+        """Change a title that was the file's name to the new name."""
+        entry = state.require_entry()
+        old, new = (link_target(file_path).rpartition("/")[2] for file_path in (entry.path, path))
+        if old != new and state.require_shown().title == old and not entry.auto_named:
+            message = f"renamed to {path}"[:500]
+            edit = Edit(fields={"title": new}, message=message, branch=state.branch, source=FILE_SOURCE)
+            await self._context.engine.revise(state.id, edit, who=self._context.new_caller())
 
-        async def complete(memory_id: str, opened: Opened) -> None:
-            async with gate:
-                try:
-                    await self._intake.complete(memory_id, opened)
-                except (FileChanged, StaleVersion):
-                    changed.append(memory_id)
-                except (VaultUnavailable, StoreError):
-                    raise
-                except ScrubjayError as error:
-                    await self._context.problem(opened.path, str(error))
-
-        changed: list[str] = []
-        # Of two with one id the first has it.
-        named = {known_as: opened.path for opened, known_as in reversed(fresh)}
-        wishes = [(opened, known_as if named[known_as] == opened.path else "") for opened, known_as in fresh]
-        taken = [one for one in await asyncio.gather(*(make(*wish) for wish in wishes)) if one is not None]
-        # All are there before the first is completed: they may link each other.
-        await asyncio.gather(*(complete(*one) for one in taken))
-        made = await self._context.store.get(self._context.space, [one for one, _ in taken]) if taken else {}
-        for memory_id, opened in taken:
-            if memory_id in made:
-                changed += [memory_id, *await self._links.welcome(made[memory_id], opened.path)]
+    async def _create_memories(self, new_files: Sequence[_NewFile]) -> list[str]:
+        """Create memories of new files, several at once so that they are embedded together; return changed notes."""
+        gate = asyncio.Semaphore(_MAX_CONCURRENT)
+        # If two files have one id, the first gets it.
+        first_paths = {new_file.requested_id: new_file.file.path for new_file in reversed(new_files)}
+        requests = [
+            (new_file.file, new_file.requested_id if first_paths[new_file.requested_id] == new_file.file.path else "")
+            for new_file in new_files
+        ]
+        results = await asyncio.gather(*(self._create_memory(*request, gate=gate) for request in requests))
+        created = [(memory_id, file) for memory_id, (file, _) in zip(results, requests, strict=True) if memory_id]
+        # All memories exist before the first file is completed, because they may link each other.
+        completed = await asyncio.gather(*(self._complete_file(*pair, gate=gate) for pair in created))
+        changed = [memory_id for (memory_id, _), is_complete in zip(created, completed, strict=True) if not is_complete]
+        ids = [memory_id for memory_id, _ in created]
+        memories = await self._context.store.get(self._context.space, ids) if ids else {}
+        for memory_id, file in created:
+            if memory_id in memories:
+                changed += [memory_id, *await self._links.connect_new_note(memories[memory_id], file.path)]
         return changed
 
-    async def _tell_others(self, state: NoteState, after: LedgerEntry | None, left: PendingWork) -> None:
-        """Who links a note that is called otherwise now, is gone or has come back, is looked at next."""
-        before = state.agreed
-        was, now = (one if one is not None and has_file(one) else None for one in (before, after))
-        if (was and (was.path, was.title, was.aliases)) == (now and (now.path, now.title, now.aliases)):
-            return
-        left.others |= set(state.neighbours)
-        if now is not None and state.memory is not None:
-            # Whoever has waited for a note of this name.
-            left.others |= set(await self._links.welcome(state.memory, now.path))
+    async def _create_memory(self, file: NoteFile, requested_id: str, *, gate: asyncio.Semaphore) -> str:
+        async with gate:
+            try:
+                return await self._reader.create_memory(file, requested_id=requested_id)
+            except (VaultUnavailable, StoreError):
+                raise
+            except ScrubjayError as error:
+                await self._context.record_problem(file.path, str(error))
+                return ""
 
-    def _is_there(self, agreed: LedgerEntry, other: Opened) -> bool:
-        """Whether a note's file is where it was agreed on to be, and is another than one that was found elsewhere."""
-        seen = self._context.folder.look(agreed.path)
-        # Where case does not count, a file is found under its former name, too.
-        if seen is None or (seen.inode == other.seen.inode and not self._context.folder.is_spelled(agreed.path)):
-            return False
-        return self._context.owner(agreed.path) in ("", agreed.memory_id)
-
-    def _follow(self, state: NoteState, opened: Opened) -> None:
-        """Write down that a note's file was moved: by its author, unless somebody was cut off who gave it its name."""
-        own = replace(state, agreed=None).path
-        moved = replace(state.known, path=opened.path, named_by_us=state.known.named_by_us and opened.path == own)
-        put(moved, before=state.known, neighbours=state.neighbours, context=self._context)
-
-
-def _had_file(state: NoteState) -> bool:
-    return state.agreed is not None and has_file(state.agreed)
+    async def _complete_file(self, memory_id: str, file: NoteFile, *, gate: asyncio.Semaphore) -> bool:
+        """Complete a new file; return False if it must be reconciled again."""
+        async with gate:
+            try:
+                await self._reader.complete_file(memory_id, file)
+            except (FileChanged, StaleVersion):
+                return False
+            except (VaultUnavailable, StoreError):
+                raise
+            except ScrubjayError as error:
+                await self._context.record_problem(file.path, str(error))
+            return True

@@ -1,109 +1,111 @@
-"""Where a note stands: its memory as the file is to tell it, what it is linked with, and what was agreed on."""
+"""The state of a note: its memory, the note that its file should show, its links, and its ledger entry."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from scrubjay.errors import BodyDamaged
 from scrubjay.lookup.branches import branch_id
 from scrubjay.lookup.references import SoundReader
 from scrubjay.model.media import ATTACHMENT
 from scrubjay.model.memory import MAIN, Memory, State
 from scrubjay.model.relation import LINK, Relation
-from scrubjay.notes.files.entries import Seen
 from scrubjay.notes.files.ledger import LedgerEntry
+from scrubjay.notes.files.tree import FileInfo
 from scrubjay.notes.markdown.aliases import aliases_of
 from scrubjay.notes.markdown.naming import file_name, link_target
 from scrubjay.notes.markdown.note import Note
-from scrubjay.notes.sync.conflicts import is_open
+from scrubjay.notes.sync import MemoryChange
+from scrubjay.notes.sync.conflicts import is_undecided
 from scrubjay.notes.sync.context import SyncContext, has_file, last_path
-from scrubjay.notes.sync.mapping import Linked, moment_of, sheet_of
-from scrubjay.notes.sync.mentions import named_in
-from scrubjay.notes.sync.reconcile import Kept
+from scrubjay.notes.sync.links import ids_named_in, other_end
+from scrubjay.notes.sync.mapping import LinkedNote, creation_time, note_of
 
-__all__ = ["NoteState", "is_note", "note_states"]
+__all__ = ["NoteState", "StatePrefetch", "is_note", "load_state", "load_states"]
+
+# After more changes than this, each state is loaded by itself.
+_MAX_CHANGES = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteState:
-    """One note. `record` is what its file is to tell: the memory itself, or the branch that the file has become."""
+    """The state of one note. `shown` is what its file should show: the memory, or an undecided branch of it."""
 
     id: str
     memory: Memory | None
-    record: Memory | None
-    agreed: LedgerEntry | None
-    linked: tuple[Linked, ...] = ()
+    shown: Memory | None
+    entry: LedgerEntry | None
+    linked: tuple[LinkedNote, ...] = ()
     neighbours: tuple[str, ...] = ()
     now: datetime
 
-    @property
-    def known(self) -> LedgerEntry:
-        """What was agreed on, where something was."""
-        assert self.agreed is not None
-        return self.agreed
+    def require_entry(self) -> LedgerEntry:
+        """Return the ledger entry, which must exist."""
+        assert self.entry is not None
+        return self.entry
 
-    @property
-    def own(self) -> Memory:
-        """The memory, where it is there."""
+    def require_memory(self) -> Memory:
+        """Return the memory, which must exist."""
         assert self.memory is not None
         return self.memory
 
-    @property
-    def shown(self) -> Memory:
-        """What the file is to tell, where the memory is there."""
-        assert self.record is not None
-        return self.record
+    def require_shown(self) -> Memory:
+        """Return what the file should show; the memory must exist."""
+        assert self.shown is not None
+        return self.shown
 
     @property
-    def kept(self) -> Kept:
-        """What became of the memory since both agreed."""
-        if self.memory is None or self.record is None:
-            return Kept.GONE
-        if not is_note(self.memory) and not self._waits:
-            return Kept.AWAY
-        if self.agreed is None or (self.agreed.branch, self.agreed.version) != (self.branch, self.record.version):
-            return Kept.CHANGED
-        is_same = self.agreed.links == self.links and self.agreed.path == self.path
-        return Kept.SAME if is_same else Kept.RELABELLED
+    def memory_change(self) -> MemoryChange:
+        """The change of the memory since the last sync."""
+        if self.memory is None or self.shown is None:
+            return MemoryChange.PURGED
+        # We do not take a file away from its author while the memory waits for approval.
+        is_waiting = self.has_file and self.memory.state is State.WAITING
+        if not is_note(self.memory) and not is_waiting:
+            return MemoryChange.INACTIVE
+        if self.entry is None or (self.entry.branch, self.entry.version) != (self.branch, self.shown.version):
+            return MemoryChange.CHANGED
+        is_same = self.entry.links == self.ledger_links and self.entry.path == self.path
+        return MemoryChange.SAME if is_same else MemoryChange.RELINKED
 
     @property
-    def _waits(self) -> bool:
-        """Whether a file waits for a person's yes: it is not taken away from who wrote it."""
-        has_one = self.agreed is not None and has_file(self.agreed)
-        return has_one and self.memory is not None and self.memory.state is State.WAITING
+    def has_file(self) -> bool:
+        """Whether the note had a file at the last sync."""
+        return self.entry is not None and has_file(self.entry)
 
     @property
     def branch(self) -> str:
-        """The branch that the file shows."""
-        return self.record.branch if self.record is not None and self.record.trunk else MAIN
+        """The name of the branch that the file shows."""
+        return self.shown.branch if self.shown is not None and self.shown.trunk else MAIN
 
     @property
     def path(self) -> str:
-        """Where the file is to be: what a user has named keeps its name."""
-        if self.agreed is not None and not self.agreed.named_by_us:
-            return last_path(self.agreed)
-        return _own_path(self.shown)
+        """The path that the file should have: a file that a user has named keeps its name."""
+        if self.entry is not None and not self.entry.auto_named:
+            return last_path(self.entry)
+        return _default_path(self.require_shown())
 
     @property
-    def links(self) -> tuple[tuple[str, str], ...]:
-        """What it is linked with, as the ledger keeps it."""
-        return tuple((one.id, f"{one.target}\n{one.text}") for one in self.linked)
+    def ledger_links(self) -> tuple[tuple[str, str], ...]:
+        """The links in the form of the ledger."""
+        return tuple((note.id, f"{note.target}\n{note.text}") for note in self.linked)
 
     @property
-    def sheet(self) -> Note:
-        """The note that the file is to tell."""
-        listed = named_in(self.shown.content, self.linked)
-        return sheet_of(self.shown, self.linked, now=self.now, unlisted=listed)
+    def note(self) -> Note:
+        """The note that the file should show."""
+        shown = self.require_shown()
+        return note_of(shown, self.linked, now=self.now, unlisted=ids_named_in(shown.content, self.linked))
 
-    def agreement(self, seen: Seen, digest: bytes) -> LedgerEntry:
-        """What both agree on when the file is as seen."""
-        named_by_us = seen.path == _own_path(self.shown) if self.agreed is None else self.agreed.named_by_us
-        created = moment_of(self.shown)
+    def new_entry(self, info: FileInfo, digest: bytes) -> LedgerEntry:
+        """Return the ledger entry for a file with this metadata that shows the note."""
+        shown = self.require_shown()
+        created = creation_time(shown)
         return LedgerEntry(
-            memory_id=self.id, branch=self.branch, version=self.shown.version, path=seen.path, size=seen.size,
-            mtime_ns=seen.mtime_ns, inode=seen.inode, digest=digest, links=self.links, named_by_us=named_by_us,
-            title=self.shown.label, category=self.shown.category,
-            reviewed_at=self.shown.last_reviewed or created, created_at=created,
-            aliases=aliases_of(self.shown.metadata),
+            memory_id=self.id, branch=self.branch, version=shown.version, path=info.path, size=info.size,
+            mtime_ns=info.mtime_ns, inode=info.inode, digest=digest, links=self.ledger_links,
+            auto_named=info.path == _default_path(shown) if self.entry is None else self.entry.auto_named,
+            title=shown.label, category=shown.category, reviewed_at=shown.last_reviewed or created, created_at=created,
+            aliases=aliases_of(shown.metadata),
         )  # fmt: skip
 
 
@@ -112,71 +114,120 @@ def is_note(memory: Memory) -> bool:
     return memory.state is State.LIVE and not memory.trunk and memory.kind != ATTACHMENT
 
 
-async def note_states(ids: Sequence[str], *, context: SyncContext) -> dict[str, NoteState]:
-    """Where some notes stand now."""
+async def load_state(memory_id: str, *, context: SyncContext) -> NoteState:
+    """Load the present state of one note."""
+    return (await load_states([memory_id], context=context))[memory_id]
+
+
+async def load_states(ids: Sequence[str], *, context: SyncContext) -> dict[str, NoteState]:
+    """Load the present states of notes."""
     memories = await context.store.get(context.space, ids)
-    relations = (
-        [relation for relation in await context.store.relations(context.space, ids) if relation.type == LINK]
-        if memories
-        else []
-    )
-    others = {end for relation in relations for end in (relation.source, relation.target)} - set(memories)
-    # One that cannot be read must not hold up those that link it.
-    sound = await SoundReader(context.store, space=context.space).get(list(others))
-    known = memories | {one.id: one for one in sound}
-    rows = await context.do(context.rows, list({*ids, *others}))
-    records = await _shown(memories, rows, context=context)
-    edges: dict[str, list[Relation]] = {}
+    relations = await context.store.relations(context.space, ids) if memories else []
+    by_end: dict[str, list[Relation]] = {}
     for relation in relations:
-        for end in {relation.source, relation.target}:
-            edges.setdefault(end, []).append(relation)
-    found: dict[str, NoteState] = {}
+        if relation.type == LINK:
+            for end in {relation.source, relation.target}:
+                by_end.setdefault(end, []).append(relation)
+    other_ids = set(by_end) - set(memories)
+    # An unreadable memory must not prevent the sync of those that link to it.
+    others = await SoundReader(context.store, space=context.space).get(list(other_ids))
+    readable = memories | {memory.id: memory for memory in others}
+    entries = await context.run_blocking(context.get_entries, list({*ids, *other_ids}))
+    shown = await _find_shown(memories, entries, context=context)
     now = context.now
-    for id_ in ids:
-        own = edges.get(id_, [])
-        neighbours = tuple(dict.fromkeys(_other(relation, id_) for relation in own))
-        found[id_] = NoteState(
-            id=id_, memory=memories.get(id_), record=records.get(id_), agreed=rows.get(id_),
-            linked=tuple(_linked(own, id_, known=known, rows=rows)), neighbours=neighbours, now=now,
-        )  # fmt: skip
-    return found
+    return {
+        id_: NoteState(
+            id=id_, memory=memories.get(id_), shown=shown.get(id_), entry=entries.get(id_),
+            linked=tuple(_linked_notes(by_end.get(id_, ()), id_, memories=readable, entries=entries)),
+            neighbours=tuple(dict.fromkeys(other_end(relation, id_) for relation in by_end.get(id_, ()))), now=now,
+        )
+        for id_ in ids
+    }  # fmt: skip
 
 
-async def _shown(
-    memories: Mapping[str, Memory], rows: Mapping[str, LedgerEntry], *, context: SyncContext
+class StatePrefetch:
+    """Loads the states of many notes at once, and hands out each one that is still valid.
+
+    The sync of one note may change the state of others: those are loaded again.
+    """
+
+    def __init__(self, context: SyncContext) -> None:
+        self._context = context
+        self._states: dict[str, NoteState] = {}
+        self._changed: set[str] = set()
+        self._place = 0
+
+    async def load(self, ids: Sequence[str]) -> Mapping[str, NoteState]:
+        """Load the states of notes; if one is unreadable, load each by itself later."""
+        self._context.ledger.changed_ids.clear()
+        self._changed.clear()
+        self._place = await self._context.store.last_place(self._context.space)
+        try:
+            self._states = await load_states(ids, context=self._context)
+        except BodyDamaged:
+            self._states = {}
+        return dict(self._states)
+
+    async def get(self, memory_id: str) -> NoteState:
+        """Return the present state of a note; raise BodyDamaged if it is unreadable."""
+        state = self._states.pop(memory_id, None)
+        if state is not None:
+            await self._read_changes()
+            if self._is_valid(state):
+                return state
+        return await load_state(memory_id, context=self._context)
+
+    async def _read_changes(self) -> None:
+        """Collect the ids that have changed in the store since the last look."""
+        store, space = self._context.store, self._context.space
+        if await store.last_place(space) == self._place:
+            return
+        changes = await store.changes_in(space, after=self._place, limit=_MAX_CHANGES)
+        if len(changes) == _MAX_CHANGES:
+            self._states.clear()
+        for change in changes:
+            self._changed.add(change.memory_id)
+            self._changed |= {change.relation.source, change.relation.target} if change.relation else set[str]()
+            self._place = change.place
+
+    def _is_valid(self, state: NoteState) -> bool:
+        # A decision about a branch that a file shows causes no change in the log.
+        is_on_main = state.entry is None or state.entry.branch == MAIN
+        # Of other entries only the names matter; a rename also adds the neighbours to `changed_ids`.
+        is_unchanged = state.id not in self._context.ledger.changed_ids
+        return is_on_main and is_unchanged and self._changed.isdisjoint((state.id, *state.neighbours))
+
+
+async def _find_shown(
+    memories: Mapping[str, Memory], entries: Mapping[str, LedgerEntry], *, context: SyncContext
 ) -> dict[str, Memory]:
-    """What the files are to tell: a branch for as long as the conflict that it came of waits."""
+    """Return what the files should show: a branch as long as its conflict is undecided, else the memory."""
     shown = dict(memories)
     for memory in memories.values():
-        row = rows.get(memory.id)
-        if row is None or row.branch == MAIN or not is_note(memory):
+        entry = entries.get(memory.id)
+        if entry is None or entry.branch == MAIN or not is_note(memory):
             continue
-        line = (await context.store.get(context.space, [branch_id(memory.id, row.branch)])).get(
-            branch_id(memory.id, row.branch)
-        )
-        if line is not None and await is_open(memory, line, store=context.store):
-            shown[memory.id] = line
+        id_ = branch_id(memory.id, entry.branch)
+        branch = (await context.store.get(context.space, [id_])).get(id_)
+        if branch is not None and await is_undecided(memory, branch, store=context.store):
+            shown[memory.id] = branch
     return shown
 
 
-def _linked(
-    relations: Iterable[Relation], memory_id: str, *, known: Mapping[str, Memory], rows: Mapping[str, LedgerEntry]
-) -> Iterable[Linked]:
-    """The notes that one is linked with, the first first."""
+def _linked_notes(
+    relations: Iterable[Relation], memory_id: str, *, memories: Mapping[str, Memory], entries: Mapping[str, LedgerEntry]
+) -> Iterable[LinkedNote]:
+    """Yield the notes that a note is linked with, the oldest link first."""
     seen: set[str] = set()
     for relation in sorted(relations, key=lambda relation: (relation.created_at, relation.source, relation.target)):
-        other = known.get(_other(relation, memory_id))
+        other = memories.get(other_end(relation, memory_id))
         if other is None or other.id in seen or other.id == memory_id or not is_note(other):
             continue
         seen.add(other.id)
-        row = rows.get(other.id)
-        path = row.path if row is not None and has_file(row) else _own_path(other)
-        yield Linked(id=other.id, target=link_target(path), text=relation.text or other.label)
+        entry = entries.get(other.id)
+        path = entry.path if entry is not None and has_file(entry) else _default_path(other)
+        yield LinkedNote(id=other.id, target=link_target(path), text=relation.text or other.label)
 
 
-def _other(relation: Relation, memory_id: str) -> str:
-    return relation.target if relation.source == memory_id else relation.source
-
-
-def _own_path(memory: Memory) -> str:
+def _default_path(memory: Memory) -> str:
     return file_name(category=memory.category, title=memory.label, id=memory.trunk or memory.id)

@@ -1,131 +1,132 @@
-"""From the store to the files: a note is written, moved to its name, or taken away."""
+"""From the store to the files: write, rename and remove the files of notes."""
 
 from dataclasses import replace
 
 from scrubjay.model.memory import MAIN
-from scrubjay.notes.files.entries import Seen, digest
 from scrubjay.notes.files.ledger import LedgerEntry
+from scrubjay.notes.files.tree import FileInfo, digest
 from scrubjay.notes.markdown.format import render
 from scrubjay.notes.markdown.note import Link, Note
-from scrubjay.notes.sync import dirty
-from scrubjay.notes.sync.context import Opened, SyncContext, away, has_file
-from scrubjay.notes.sync.links import unresolved
-from scrubjay.notes.sync.mapping import dressed
+from scrubjay.notes.sync.context import NoteFile, SyncContext, has_file, path_without_file
+from scrubjay.notes.sync.dirty import put_entry
+from scrubjay.notes.sync.links import unresolved_links
+from scrubjay.notes.sync.mapping import with_stored_fields
 from scrubjay.notes.sync.state import NoteState
 
-__all__ = ["Mirror"]
+__all__ = ["FileWriter"]
 
 
-class Mirror:
-    """Writes the files of one vault."""
+class FileWriter:
+    """Writes the files of one vault, and their ledger entries."""
 
     def __init__(self, context: SyncContext) -> None:
         self._context = context
-        self._written: dict[str, LedgerEntry] = {}
+        self._new_entries: dict[str, LedgerEntry] = {}
 
-    def written(self, state: NoteState) -> LedgerEntry | None:
-        """What is agreed on about a note, after something was done about it."""
-        return self._written.pop(state.id, state.agreed)
+    def pop_entry(self, state: NoteState) -> LedgerEntry | None:
+        """Return the ledger entry of a note after a step: the one that the step has written, else the old one."""
+        return self._new_entries.pop(state.id, state.entry)
 
-    async def put(self, state: NoteState, note: Note, opened: Opened | None, *, is_news: bool) -> None:
-        """Have the file tell a note, and write down that both agree.
+    async def write(self, state: NoteState, note: Note, file: NoteFile | None, *, is_news: bool) -> None:
+        """Write a note to its file, and the ledger entry.
 
-        `is_news`: the store has something to tell. Else the file is left as its author wrote it, if nothing but the
-        time at which it was changed would differ.
+        `is_news`: the store has changes for the file. Otherwise the file stays as its author wrote it if only the time
+        of the last change would differ.
         """
-        await self._context.do(self._put, state, note, opened, is_news=is_news)
+        await self._context.run_blocking(self._write, state, note, file, is_news=is_news)
 
-    async def note(self, state: NoteState, opened: Opened) -> None:
-        """Write down the times of a file that says what it did."""
-        await self._context.do(self._agree, state, opened.seen, opened.digest)
+    async def record_unchanged(self, state: NoteState, file: NoteFile) -> None:
+        """Update the ledger entry of a file whose metadata, but not its content, has changed."""
+        await self._context.run_blocking(self._record, state, file.info, file.digest)
 
-    async def take_away(self, state: NoteState, opened: Opened | None) -> None:
-        """Remove the file of a memory that is not alive any more, if it is as it was read, or else agreed on."""
-        await self._context.do(self._take_away, state, opened.digest if opened else state.known.digest)
+    async def remove_file(self, state: NoteState, file: NoteFile | None) -> None:
+        """Remove the file of an inactive memory, if it is unchanged since it was read, or else since the last sync."""
+        entry = state.require_entry()
 
-    async def let_go(self, state: NoteState) -> None:
-        """Write down that a note has no file, or that there is none of it at all."""
-        await self._context.do(self._let_go, state)
+        def remove() -> None:
+            self._context.folder.remove(entry.path, over=file.digest if file else entry.digest)
+            self._context.counts["removed"] += 1
+            self._forget_file(state)
 
-    def _put(self, state: NoteState, note: Note, opened: Opened | None, *, is_news: bool) -> None:
+        await self._context.run_blocking(remove)
+
+    async def forget_file(self, state: NoteState) -> None:
+        """Record in the ledger that a note has no file; remove the entry if the memory does not exist."""
+        await self._context.run_blocking(self._forget_file, state)
+
+    def _write(self, state: NoteState, note: Note, file: NoteFile | None, *, is_news: bool) -> None:
         context = self._context
-        # Only a file can have links that lead nowhere.
-        may_want = state.agreed is not None and (opened is None or bool(opened.note.linked))
-        wanted = context.ledger.wants_of(state.id) if may_want else []
-        final = _final(state, note, opened, wanted)
-        if opened is None:
+        # Only a file can contain links to missing notes.
+        may_have_missing = state.entry is not None and (file is None or bool(file.note.linked))
+        missing = context.ledger.missing_links_of(state.id) if may_have_missing else []
+        final = _final_note(state, note, file, missing)
+        if file is None:
             data = render(final)
-            seen = context.folder.write(state.path, data, over=None)
-        elif opened.path == state.path and _is_told(final, opened, is_news=is_news):
-            self._agree(state, opened.seen, opened.digest)
+            info = context.folder.write(state.path, data, over=None)
+        elif file.path == state.path and _is_current(final, file, is_news=is_news):
+            self._record(state, file.info, file.digest)
             return
         else:
-            data = render(final, like=opened.page)
-            seen = self._over(state, opened, data)
-        self._agree(state, seen, digest(data))
-        context.tally["written"] += 1
+            data = render(final, like=file.page)
+            info = self._overwrite(state, file, data)
+        self._record(state, info, digest(data))
+        context.counts["written"] += 1
 
-    def _over(self, state: NoteState, opened: Opened, data: bytes) -> Seen:
-        """Write over a file that was read, after moving it to the name it is to have.
+    def _overwrite(self, state: NoteState, file: NoteFile, data: bytes) -> FileInfo:
+        """Move a file to its new name, and then replace its content.
 
-        It is moved first: so there are never two files of one note, wherever this is cut off.
+        In this order, a crash never leaves two files of one note.
         """
-        path = opened.path
+        path = file.path
         if path != state.path:
-            moved = self._context.folder.move(path, state.path, over=opened.digest)
-            self._write_down(state, _moved(state.known, moved))
+            moved = self._context.folder.move(path, state.path, over=file.digest)
+            entry = replace(
+                state.require_entry(), path=moved.path, size=moved.size, mtime_ns=moved.mtime_ns, inode=moved.inode
+            )
+            self._put_entry(state, entry)
             path = moved.path
-        return self._context.folder.write(path, data, over=opened.digest)
+        return self._context.folder.write(path, data, over=file.digest)
 
-    def _agree(self, state: NoteState, seen: Seen, digest: bytes) -> None:
-        agreed = state.agreement(seen, digest)
-        if agreed != state.agreed:
-            with self._context.ledger.batch():
-                self._write_down(state, agreed)
-                self._context.ledger.no_problem(seen.path)
+    def _record(self, state: NoteState, info: FileInfo, digest: bytes) -> None:
+        entry = state.new_entry(info, digest)
+        if entry != state.entry:
+            with self._context.ledger.transaction():
+                self._put_entry(state, entry)
+                self._context.ledger.clear_problems(info.path)
 
-    def _write_down(self, state: NoteState, agreed: LedgerEntry) -> None:
-        dirty.put(agreed, before=state.agreed, neighbours=state.neighbours, context=self._context)
-        self._written[state.id] = agreed
+    def _put_entry(self, state: NoteState, entry: LedgerEntry) -> None:
+        put_entry(entry, before=state.entry, neighbours=state.neighbours, context=self._context)
+        self._new_entries[state.id] = entry
 
-    def _take_away(self, state: NoteState, over: bytes) -> None:
-        self._context.folder.remove(state.known.path, over=over)
-        self._context.tally["removed"] += 1
-        self._let_go(state)
-
-    def _let_go(self, state: NoteState) -> None:
-        agreed = state.agreed
-        if agreed is None:
+    def _forget_file(self, state: NoteState) -> None:
+        entry = state.entry
+        if entry is None:
             return
         ledger = self._context.ledger
-        with ledger.batch():
-            if has_file(agreed):
-                ledger.no_problem(agreed.path)
-            version = state.memory.version if state.memory is not None else agreed.version
-            left = replace(agreed, version=version, branch=MAIN, reviewed_at=None, created_at=None)
-            left = replace(left, path=away(state.id, agreed.path))
-            if left != agreed:
-                self._write_down(state, left)
+        with ledger.transaction():
+            if has_file(entry):
+                ledger.clear_problems(entry.path)
+            version = state.memory.version if state.memory is not None else entry.version
+            updated = replace(
+                entry, version=version, branch=MAIN, reviewed_at=None, created_at=None,
+                path=path_without_file(state.id, entry.path),
+            )  # fmt: skip
+            if updated != entry:
+                self._put_entry(state, updated)
             if state.memory is None:
-                ledger.drop(state.id)
+                ledger.remove(state.id)
 
 
-def _is_told(final: Note, opened: Opened, *, is_news: bool) -> bool:
-    """Whether a file says all of it, or where there is no news all but the time at which it was changed."""
-    told = final if is_news else replace(final, updated_at=opened.note.updated_at)
-    return render(told, like=opened.page) == opened.data
+def _is_current(final: Note, file: NoteFile, *, is_news: bool) -> bool:
+    """Whether a file shows a note already; without news, the time of the last change may differ."""
+    expected = final if is_news else replace(final, updated_at=file.note.updated_at)
+    return render(expected, like=file.page) == file.data
 
 
-def _final(state: NoteState, note: Note, opened: Opened | None, wanted: list[Link]) -> Note:
-    """What the file is to say: the note, with what only the store knows of it."""
-    told = state.sheet
-    final = dressed(note, told)
-    listed = {link.target for link in told.linked}
-    if opened is not None:
-        rest = [one for one in unresolved(opened.note, wanted) if one.target not in listed]
-        return replace(final, linked=(*told.linked, *rest))
-    return replace(final, linked=(*told.linked, *(one for one in wanted if one.text and one.target not in listed)))
-
-
-def _moved(agreed: LedgerEntry, seen: Seen) -> LedgerEntry:
-    return replace(agreed, path=seen.path, size=seen.size, mtime_ns=seen.mtime_ns, inode=seen.inode)
+def _final_note(state: NoteState, note: Note, file: NoteFile | None, missing: list[Link]) -> Note:
+    """Return the note for the file: its texts, with the stored fields and the links."""
+    stored = state.note
+    listed = {link.target for link in stored.linked}
+    unresolved = unresolved_links(file.note, missing) if file is not None else [link for link in missing if link.text]
+    linked = (*stored.linked, *(link for link in unresolved if link.target not in listed))
+    return replace(with_stored_fields(note, stored), linked=linked)

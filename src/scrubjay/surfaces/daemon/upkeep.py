@@ -49,8 +49,8 @@ async def keep_notes(notes: Notes, changes: ChangeBroadcaster) -> None:
     """Keep the folder of notes in step from when there is one; never ends by itself."""
     if notes.vaults is None:
         return
-    vault = await notes.vaults.opened()
-    async with changes.listening(notes.vaults.space, lambda _: vault.nudge()):
+    vault = await notes.vaults.wait_until_open()
+    async with changes.listening(notes.vaults.space, lambda _: vault.wake()):
         while True:
             await _tried(vault.run(), what="keeping notes in step")
             await asyncio.sleep(_LOOK_FOR_NOTES)

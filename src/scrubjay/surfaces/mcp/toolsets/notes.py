@@ -7,8 +7,7 @@ from typing import cast
 from scrubjay.errors import InvalidInput
 from scrubjay.model.memory import Json, Method
 from scrubjay.model.timestamps import to_iso
-from scrubjay.notes.dates import FORMATS as DATE_FORMATS
-from scrubjay.notes.render import FORMATS
+from scrubjay.notes.render import DATE_FORMATS, NOTE_FORMATS
 from scrubjay.notes.results import NoteHit, NoteLinked, NoteRead
 from scrubjay.surfaces.mcp.arguments import Given
 from scrubjay.surfaces.mcp.budget import (
@@ -75,7 +74,7 @@ async def write_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Answ
 async def read_mem(context: ToolContext, arguments: Mapping[str, Json]) -> Answer:
     """A note, its content within the budget; a long one goes on at the cursor."""
     given = Given(arguments)
-    note = await context.memory.read_note(given.text("identifier"), format=given.text("format", FORMATS[0]))
+    note = await context.memory.read_note(given.text("identifier"), format=given.text("format", NOTE_FORMATS[0]))
     start, seen = 0, 0
     if given.text("cursor"):
         start, seen = cast("tuple[int, int]", unpack(given.text("cursor"), int, int))
@@ -290,7 +289,7 @@ TOOLS = (
         name="read_mem",
         title="Read a note",
         description="A note by id, title or half of one.",
-        input=takes("identifier", identifier=_REF, format=choice(*FORMATS), max_tokens=_ROOM, cursor=TEXT),
+        input=takes("identifier", identifier=_REF, format=choice(*NOTE_FORMATS), max_tokens=_ROOM, cursor=TEXT),
         output=_NOTE_READ,
         call=read_mem,
         reads=True,
