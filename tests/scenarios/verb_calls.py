@@ -115,7 +115,7 @@ def _arguments(verb: str, given: Given) -> _Arguments:
         "attach_file": {"note": given.ref, "name": f"{words[4]}.txt", "data": "d29yZHM=", "caption": words[5]},
         "attach_path": {"note": given.ref, "path": "/dev/null/never"},
         "note_attachments": {"note": given.ref},
-        "export_notes": {"target": "/dev/null/never/x.json", "wanted": {}, "format": "json"},
+        "export_notes": {"target": "/dev/null/never/x.json", "selection": {}, "format": "json"},
         "import_notes": {"folder": "/dev/null/never", "dry_run": True},
         **dict.fromkeys(("note_categories", "note_templates", "sync_notes", "orphaned_files"), _NONE),
         **dict.fromkeys(("status", "doctor", "tokens", "embed_missing", "import_", "rules"), _NONE),

@@ -81,7 +81,7 @@ async def test_a_file_is_sent_and_fetched_over_http(tmp_path: Path) -> None:
             assert (head.content, head.headers["content-disposition"]) == (b"", got.headers["content-disposition"])
             await visitor.ask("HEAD", "/attachments/nothing", status=404)
             nothing = await visitor.refused("GET", "/attachments/nothing", 404, "not_found")
-            assert "no attachment answers to 'nothing'" in str(nothing["detail"])
+            assert "no attachment is called 'nothing'" in str(nothing["detail"])
             assert "GET /api/v1/notes/{id}/attachments" in str(nothing)
             assert "recall" not in str(nothing)
             for name, caption, field in (("a\0.txt", "", "name"), (" ", "", "name"), ("a", "\0", "caption")):

@@ -123,7 +123,7 @@ def test_bare_curl_and_an_agent_by_a_pipe_keep_notes_in_one_folder(home: Path, t
         assert "3. Knowledge graph builder" in file.read_text()
         assert made["created_at"].endswith("Z")
         assert unknown["isError"]
-        assert "no note answers to '550e8400" in unknown["content"][0]["text"]
+        assert "no note is called '550e8400" in unknown["content"][0]["text"]
         (hit,) = results["structuredContent"]["results"]
         assert (hit["id"], hit["title"], hit["file_path"]) == (made["id"], "Project Ideas", str(file))
         assert hit["score"] > 0
@@ -235,7 +235,7 @@ def test_what_was_changed_without_a_daemon_is_found_and_healed(home: Path) -> No
     assert (lost["id"], lost["target"]) == (made["id"], "Nobody knows")
     (file.parent / "broken.md").unlink()
     file.unlink()
-    assert f"ok   notes: 1 file in {home / 'notes'}, in step" in run("doctor", "--repair").out
+    assert f"ok   notes: 1 file in {home / 'notes'}, in sync" in run("doctor", "--repair").out
     assert told("read", str(made["id"]))["memories"][0]["state"] == "trashed"
     assert f"notes      path {home / 'notes'}, space default, files 1" in run("status").out
     assert told("status")["vault"]["files"] == 1
@@ -249,8 +249,8 @@ def test_bad_input_is_refused_in_words(home: Path) -> None:
         (("write", "x", "y", "--file", "z"), "given twice"),
         (("write", "x", "--file", "/nowhere"), "cannot be read"),
         (("read", "x", "--format", "html"), "format must be one of"),
-        (("read", "nobody"), "no note answers to 'nobody'"),
-        (("edit", "nobody", "--title", "x"), "no note answers"),
+        (("read", "nobody"), "no note is called 'nobody'"),
+        (("edit", "nobody", "--title", "x"), "no note is called"),
         (("edit", "nobody"), "say what to change"),
         (("edit", "nobody", "--message", "why"), "say what to change"),
         (("date", "--format", "roman"), "format must be one of"),

@@ -77,10 +77,9 @@ async def test_a_title_takes_precedence_over_an_alias_and_a_shared_alias_is_ambi
     assert await _read(harness, "Jay") == titled
     with pytest.raises(Ambiguous) as raised:
         await _read(harness, "Same")
-    assert set(raised.value.fields["matches"]) == {
-        await harness.vault.find_id("b.md"),
-        await harness.vault.find_id("c.md"),
-    }
+    matches = raised.value.fields["matches"]
+    assert isinstance(matches, tuple)
+    assert set(matches) == {await harness.vault.find_id("b.md"), await harness.vault.find_id("c.md")}
 
 
 async def _read(harness: VaultHarness, name: str) -> str:
