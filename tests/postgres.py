@@ -23,7 +23,7 @@ from psycopg import sql
 
 from scrubjay.locking import FileLock
 from scrubjay.model.identity import new_id
-from scrubjay.storage.postgres.address import Address
+from scrubjay.storage.postgres.connection import Address
 from scrubjay.storage.postgres.schema import prepare
 from tests.temp_folders import quick_place
 

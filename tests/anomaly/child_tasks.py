@@ -86,7 +86,9 @@ async def purge(home: Path, *, names: list[str], steps: int) -> None:
     """Purge, and die after so many steps of it."""
     async with open_wiring(home) as wiring:
         await wiring.client().recall("anything")
-        wiring.store._writer = FragileWriter(wiring.store._writer, jobs=steps)  # type: ignore[assignment]
+        fragile = FragileWriter(wiring.store._writer, jobs=steps)
+        wiring.store._writer = fragile  # type: ignore[assignment]
+        wiring.store.upkeep.writer = fragile  # type: ignore[assignment]
         await wiring.client().purge(names)
 
 
@@ -106,7 +108,7 @@ async def train(home: Path, *, delay: float) -> None:
     """Write until a dictionary is being trained, and die a moment later."""
     async with open_wiring(home, index=False) as wiring:
         number = 0
-        while not wiring.store._training:
+        while not wiring.store.upkeep.training:
             await wiring.client().remember(f"number {number} {FILLER}", intent="new")
             number += 1
         await asyncio.sleep(delay)

@@ -15,7 +15,7 @@ from scrubjay.settings import Settings
 from scrubjay.storage.sqlite.schema import FIRST_SCHEMA
 from tests.scenarios.wiring import open_wiring, run_command
 from tests.temp_folders import quick_place
-from tests.unit.storage.sqlite.scribbling import write_old_store
+from tests.unit.storage.sqlite.damage import write_old_store
 
 MANY = 40
 

@@ -33,7 +33,7 @@ async def fill(wiring: Wiring, *, many: int = MANY, secret_every: int = 2) -> li
         await wiring.client().remember(f"{words} {FILLER} {number}", name=name, tags=tags, intent="new")
         secrets += [name] if is_secret else []
     await wiring.client().recall("anything")
-    await asyncio.gather(*wiring.store._training)
+    await asyncio.gather(*wiring.store.upkeep.training)
     return secrets
 
 
@@ -109,8 +109,8 @@ async def test_a_training_cut_off_is_done_later(home: Path, process_pool: Proces
     async with open_wiring(home, index=False) as wiring:
         assert await wiring.store.check(deep=True) == []
         await wiring.client().remember("one more to set it off")
-        while wiring.store._training:
-            await next(iter(wiring.store._training))
+        while wiring.store.upkeep.training:
+            await next(iter(wiring.store.upkeep.training))
         assert words_of_dictionaries(wiring)
         assert await wiring.store.check(deep=True) == []
 

@@ -13,7 +13,7 @@ from scrubjay.errors import Conflict, StoreDamaged, StoreError, StoreInUse
 from scrubjay.model.query import Filter
 from scrubjay.settings import Settings
 from tests.scenarios.wiring import Wiring, open_wiring
-from tests.unit.storage.sqlite.scribbling import scribble, write_old_store
+from tests.unit.storage.sqlite.damage import scribble, write_old_store
 
 BIG = 60_000
 

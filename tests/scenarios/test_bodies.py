@@ -20,7 +20,7 @@ async def test_a_dictionary_is_trained_as_a_space_grows_and_old_bodies_stay_read
 ) -> None:
     for number in range(MANY):
         await memory.remember(f"Minute {number}: {PHRASE}, item {number * 7}", name=f"minute-{number}")
-        await asyncio.gather(*wiring.store._training)
+        await asyncio.gather(*wiring.store.upkeep.training)
     used = {dictionary for dictionary, _ in bodies(wiring)}
     assert 0 in used
     assert len(used) == 2
@@ -39,7 +39,7 @@ async def test_one_spaces_dictionary_is_not_used_for_another(wiring: Wiring) -> 
     mine, theirs = wiring.client(space="mine"), wiring.client(space="theirs")
     for number in range(MANY):
         await mine.remember(f"Minute {number}: {PHRASE}", name=f"minute-{number}")
-    await asyncio.gather(*wiring.store._training)
+    await asyncio.gather(*wiring.store.upkeep.training)
     await theirs.remember(f"Minute 1: {PHRASE} and so on and so forth for a while")
     assert bodies(wiring)[-1][0] == 0
 

@@ -10,7 +10,7 @@ from scrubjay.client import MemoryClient
 from scrubjay.errors import InvalidInput, StoreError, WrongKey
 from scrubjay.settings import Settings
 from tests.scenarios.wiring import files_with, open_wiring, run_command
-from tests.unit.storage.sqlite.scribbling import write_old_store
+from tests.unit.storage.sqlite.damage import write_old_store
 
 WORD = "qzvorplax"
 KEY = "correct horse battery staple"

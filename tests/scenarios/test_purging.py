@@ -137,8 +137,8 @@ async def fill(memory: MemoryClient, wiring: Wiring, *, space: str = "default", 
         plain = f"A plain sentence about number {number}, " + "the weather was fine " * 8
         name = f"{'secret' if secret else 'plain'}-{number}"
         await memory.remember(text if secret else plain, name=name, intent="new")
-    while wait and wiring.store._training:
-        await asyncio.gather(*wiring.store._training)
+    while wait and wiring.store.upkeep.training:
+        await asyncio.gather(*wiring.store.upkeep.training)
     assert not wait or dictionaries(wiring)
 
 

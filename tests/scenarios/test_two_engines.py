@@ -18,7 +18,7 @@ from scrubjay.model.results import Remembered
 from scrubjay.model.token import TokenRequest, TokenState
 from scrubjay.ports.cluster import ClusterStore
 from scrubjay.storage.postgres import PostgresStore
-from scrubjay.storage.postgres.words import digest_of
+from scrubjay.storage.postgres.rows import digest_of
 from scrubjay.surfaces.changes import ChangeBroadcaster
 from scrubjay.surfaces.daemon.upkeep import keep_up
 from scrubjay.vectors.scan import ScanIndex

@@ -57,10 +57,10 @@ def refused(monkeypatch: pytest.MonkeyPatch, url: str, *, code: int, **environme
     ("url", "code", "said"),
     [
         (f"mysql://me:{PASSWORD}@127.0.0.1/memory", 2, "begins with postgresql://"),
-        (f"postgresql://me:{PASSWORD}@[::1/memory", 2, "cannot be understood"),
-        (f"postgresql://me:{PASSWORD}@127.0.0.1:many/memory", 2, "cannot be understood"),
-        (f"postgresql://me:{PASSWORD}@127.0.0.1:1/memory", 75, "See whether PostgreSQL is up"),
-        (f"postgresql://me:{PASSWORD}@/memory?host=/nowhere", 75, "See whether PostgreSQL is up"),
+        (f"postgresql://me:{PASSWORD}@[::1/memory", 2, "malformed"),
+        (f"postgresql://me:{PASSWORD}@127.0.0.1:many/memory", 2, "malformed"),
+        (f"postgresql://me:{PASSWORD}@127.0.0.1:1/memory", 75, "Check that PostgreSQL is running"),
+        (f"postgresql://me:{PASSWORD}@/memory?host=/nowhere", 75, "Check that PostgreSQL is running"),
     ],
 )
 def test_an_address_that_leads_nowhere(
@@ -106,7 +106,7 @@ def test_a_database_of_a_newer_version(home: Path, monkeypatch: pytest.MonkeyPat
     with database() as name:
         with psycopg.connect(shared_server().url(name), autocommit=True) as connection:
             connection.execute("INSERT INTO scrubjay.schema_versions VALUES (99, 'from the future', 0)")
-        assert "Update Scrubjay; the database was not touched" in refused(
+        assert "Update Scrubjay; the database was not changed" in refused(
             monkeypatch, shared_server().url(name), code=5
         )
 

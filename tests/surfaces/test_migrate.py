@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.postgres import a_database, shared_server, stamp
 from tests.surfaces.shell import kept, run, told
-from tests.unit.storage.sqlite.scribbling import scribble, spoil_body
+from tests.unit.storage.sqlite.damage import scribble, spoil_body
 
 from scrubjay.app import hold_folder
 from scrubjay.errors import CODES, Conflict, InvalidInput, NotFound, ScrubjayError, StoreInUse, StoreTooNew, WrongKey
@@ -136,7 +136,7 @@ def test_a_folder_in_use_is_not_moved(home: Path, tmp_path: Path) -> None:
         (("--to", "sqlite:"), InvalidInput, "names no folder"),
         (("--to", "sqlite:{home}/store.lock"), InvalidInput, "is not a data folder"),
         (("--from", "sqlite:{home}/nowhere"), NotFound, "no store in"),
-        (("--from", "postgresql://u:sesame@127.0.0.1:1x/d"), InvalidInput, "cannot be understood"),
+        (("--from", "postgresql://u:sesame@127.0.0.1:1x/d"), InvalidInput, "malformed"),
     ],
 )
 def test_a_wrong_address_is_told_without_its_password(

@@ -1,140 +1,148 @@
-"""What every store does with bodies: unpacks each once, says which one is damaged, and knows when to learn anew."""
+"""Stored versions to memories, the same in every store: decompressed once, chained as deltas, reported if damaged."""
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
 from scrubjay.errors import BodyDamaged
+from scrubjay.model.change import Action
 from scrubjay.model.memory import Memory
+from scrubjay.model.relation import Relation
 from scrubjay.model.snapshot import from_body
-from scrubjay.model.timestamps import from_micros
+from scrubjay.model.timestamps import from_micros, to_micros
 from scrubjay.model.version import MemoryHistory, Version
-from scrubjay.storage.codec import Dictionary, Encoded, Encoding, difference, parse, unpack
+from scrubjay.storage.codec import Dictionary, Encoded, Encoding, encode_delta, parse, unpack
+from scrubjay.storage.rows import id_bytes, id_text, relation_from_text
 
-# A dictionary is learned from so many bodies at most; so many are packed anew in one transaction.
+# The most bodies that a dictionary is trained on, and that one transaction repacks.
 SAMPLES = 2000
 BATCH = 500
 # A first dictionary pays off early; after that one for every tenfold growth is enough.
 _FIRST_TRAINING = 200
 _GROWTH = 10
-# Who is found often is unpacked once: so many bodies of at most so many bytes.
-_UNPACKED = 2048
-_SMALL = 8 * 1024
-# So many versions at the end of a line are stored whole: if the newest is damaged, the one before it can be read.
-WHOLE_AT_THE_END = 2
-# The same goes for every so manieth, so that no version is read by way of more than so many others.
+# The most bodies in the cache, and the most bytes that one of them may have.
+_CACHED_BODIES = 2048
+_CACHED_BODY_BYTES = 8 * 1024
+# The newest versions are stored whole: if the newest is damaged, the one before it can still be read.
+WHOLE_VERSIONS = 2
+# Every sixteenth version is stored whole too, so that no version depends on more than fifteen others.
 _WHOLE_EVERY = 16
 
 Dictionaries = Callable[[int], Dictionary]
+LoggedRelation = tuple[str, int, str]
+"""The action, the time and the relation of an entry in the change log."""
 
 
-class Kept(NamedTuple):
-    """A version as it is stored, by its number."""
+class StoredVersion(NamedTuple):
+    """The number of a version, and its body as it is stored."""
 
     number: int
     encoded: Encoded
 
 
-class Unpacking:
-    """Bodies to memories; the small ones it unpacked last are kept."""
+class BodyCache:
+    """Decompresses bodies to memories, and caches the small ones that were read last."""
 
     def __init__(self) -> None:
-        # By all of what is stored, so that a body that was changed on the disk is never taken for the one before.
-        self._unpacked = lru_cache(maxsize=_UNPACKED)(_unpacked)
-        # The last body that was read, by its checksum.
-        self._told: tuple[bytes, bytes] = (b"", b"")
+        # The stored bytes are part of the key, so that a body that has changed on disk is never read from the cache.
+        self._read_small = lru_cache(maxsize=_CACHED_BODIES)(_read_small)
+        # The checksum and the plain bytes of the last body that was read.
+        self._last: tuple[bytes, bytes] = (b"", b"")
 
-    def memory(
+    def read_memory(
         self,
-        kept: Kept,
+        version: StoredVersion,
         *,
         dictionaries: Dictionaries,
         memory_id: str,
         space: str,
-        newer: Iterable[Kept] = (),
+        newer: Iterable[StoredVersion] = (),
         accessed: int | None = None,
         count: int = 0,
     ) -> Memory:
-        """The memory that a stored body holds; raises BodyDamaged."""
-        read = None if accessed is None else from_micros(accessed)
-        if kept.encoded.encoding is Encoding.DELTA or kept.encoded.size > _SMALL:
-            plain = self.plain(kept, dictionaries=dictionaries, newer=newer)
+        """Return the memory of a stored version; raises BodyDamaged."""
+        last_accessed = None if accessed is None else from_micros(accessed)
+        encoded = version.encoded
+        if encoded.encoding is Encoding.DELTA or encoded.size > _CACHED_BODY_BYTES:
+            plain = self.decompress(version, dictionaries=dictionaries, newer=newer)
             return from_body(
-                parse(plain), memory_id=memory_id, space=space, version=kept.number, last_accessed=read,
+                parse(plain), memory_id=memory_id, space=space, version=version.number, last_accessed=last_accessed,
                 access_count=count,
             )  # fmt: skip
-        dictionary = dictionaries(kept.encoded.dictionary)
-        memory = self._unpacked(kept.encoded, dictionary, memory_id, space, kept.number)
-        if read is None and not count and not memory.metadata:
+        memory = self._read_small(encoded, dictionaries(encoded.dictionary), memory_id, space, version.number)
+        if last_accessed is None and not count and not memory.metadata:
             return memory
-        # What a caller does to the one thing that can be changed is nobody else's matter.
-        own = deepcopy(memory.metadata) if memory.metadata else memory.metadata
-        return replace(memory, last_accessed=read, access_count=count, metadata=own)
+        # A caller may change the metadata: that must not change the cached memory.
+        metadata = deepcopy(memory.metadata) if memory.metadata else memory.metadata
+        return replace(memory, last_accessed=last_accessed, access_count=count, metadata=metadata)
 
-    def plain(self, kept: Kept, *, dictionaries: Dictionaries, newer: Iterable[Kept] = ()) -> bytes:
-        """The plain bytes of a stored body, given the versions after it in their order; raises BodyDamaged.
+    def decompress(
+        self, version: StoredVersion, *, dictionaries: Dictionaries, newer: Iterable[StoredVersion] = ()
+    ) -> bytes:
+        """Return the plain bytes of a stored version, given the versions after it in order; raises BodyDamaged.
 
-        Newer ones are asked for only as far as it takes to come to one that is whole, or was told a moment ago.
+        `newer` is read only up to the first version that is whole or was decompressed last.
         """
-        digest, told = self._told
-        plain, line = b"", [kept]
-        if kept.encoded.encoding is Encoding.DELTA:
-            for one in newer:
-                if one.encoded.sha256 == digest:
-                    plain = told
+        last_checksum, last_plain = self._last
+        plain, chain = b"", [version]
+        if version.encoded.encoding is Encoding.DELTA:
+            for newer_version in newer:
+                if newer_version.encoded.sha256 == last_checksum:
+                    plain = last_plain
                     break
-                line.append(one)
-                if one.encoded.encoding is not Encoding.DELTA:
+                chain.append(newer_version)
+                if newer_version.encoded.encoding is not Encoding.DELTA:
                     break
-        for one in reversed(line):
+        for link in reversed(chain):
             try:
-                plain = unpack(one.encoded, dictionary=dictionaries(one.encoded.dictionary), newer=plain)
+                plain = unpack(link.encoded, dictionary=dictionaries(link.encoded.dictionary), newer=plain)
             except BodyDamaged as error:
-                if one is kept:
+                if link is version:
                     raise
                 raise BodyDamaged(
-                    f"it is stored as what it differs in from version {one.number}, and of that {error.message}"
+                    f"it is stored as a difference from version {link.number}, of which {error.message}"
                 ) from error
-        # Whoever reads versions one after the other, newest first, unpacks each once.
-        self._told = kept.encoded.sha256, plain
+        # Versions are mostly read newest first: so each is decompressed once.
+        self._last = version.encoded.sha256, plain
         return plain
 
-    def forget(self) -> None:
-        """Keep nothing of what was unpacked: some of it has been purged."""
-        self._unpacked.cache_clear()
-        self._told = (b"", b"")
+    def clear(self) -> None:
+        """Empty the cache, after a purge of some of the bodies."""
+        self._read_small.cache_clear()
+        self._last = (b"", b"")
 
 
-def folded(line: Sequence[tuple[Kept, bytes | None]]) -> list[Encoded]:
-    """What is to be stored of versions that follow each other, oldest first; damaged ones have no plain bytes.
+def encode_deltas(chain: Sequence[tuple[StoredVersion, bytes | None]]) -> list[Encoded]:
+    """Return how to store consecutive versions, given oldest first with their plain bytes (None for damaged ones).
 
-    All but the last two, and but some in between, are told by what they differ in from the next.
+    Each becomes a difference from the next one, except the newest two and every sixteenth.
     """
-    found = [kept.encoded for kept, _ in line]
-    for place, (kept, plain) in enumerate(line[:-WHOLE_AT_THE_END]):
-        newer = line[place + 1][1]
-        is_whole = kept.encoded.encoding in (Encoding.RAW, Encoding.ZSTD)
-        if is_whole and kept.number % _WHOLE_EVERY and plain is not None and newer is not None:
-            found[place] = difference(kept.encoded, plain, newer=newer)
-    return found
+    encoded = [version.encoded for version, _ in chain]
+    for position, (version, plain) in enumerate(chain[:-WHOLE_VERSIONS]):
+        newer = chain[position + 1][1]
+        is_whole = version.encoded.encoding in (Encoding.RAW, Encoding.ZSTD)
+        if is_whole and version.number % _WHOLE_EVERY and plain is not None and newer is not None:
+            encoded[position] = encode_delta(version.encoded, plain, newer=newer)
+    return encoded
 
 
 def is_training_due(bodies: int, trained_on: int | None) -> bool:
-    """Whether a space of so many bodies has outgrown a dictionary that was learned from so many."""
+    """Return whether a space with so many bodies has outgrown a dictionary that was trained on so many."""
     return bodies >= (_FIRST_TRAINING if trained_on is None else trained_on * _GROWTH)
 
 
 def damaged_memory(
     error: BodyDamaged, *, memory_id: str, space: str, version: int, last_good: int | None
 ) -> BodyDamaged:
-    """The error that names a damaged memory, and the way back."""
+    """Return the error for a memory whose current version is damaged, with the way back."""
     return BodyDamaged(
         f"memory {memory_id} (version {version}): {error.message}",
         hint=f"Go back with `scrubjay revert {memory_id} --to {last_good}`"
         if last_good
-        else "No older version is sound; restore it from a backup",
+        else "No older version is intact; restore the memory from a backup",
         memory_id=memory_id,
         space=space,
         version=version,
@@ -143,7 +151,7 @@ def damaged_memory(
 
 
 def damaged_version(error: BodyDamaged, *, memory_id: str, version: int) -> BodyDamaged:
-    """The error for one of several versions that were asked for."""
+    """Return the error for a damaged version among several."""
     return BodyDamaged(
         f"memory {memory_id} (version {version}): {error.message}",
         hint="Read the other versions one by one with `read --version`, or restore a backup",
@@ -155,16 +163,47 @@ def damaged_version(error: BodyDamaged, *, memory_id: str, version: int) -> Body
 def history_of(
     versions: Sequence[Version], *, memory_id: str, current: int, accessed: int | None, count: int
 ) -> MemoryHistory:
-    """A memory with its past; raises BodyDamaged when the version that it is at is not there."""
+    """Return a memory with its versions; raises BodyDamaged if its current version is missing."""
     memory = next((version.memory for version in versions if version.number == current), None)
     if memory is None:
         raise BodyDamaged(
             f"memory {memory_id} (version {current}): it has no body", hint="Restore a backup", memory_id=memory_id
         )
-    read = None if accessed is None else from_micros(accessed)
-    return MemoryHistory(memory=replace(memory, last_accessed=read, access_count=count), versions=tuple(versions))
+    last_accessed = None if accessed is None else from_micros(accessed)
+    return MemoryHistory(
+        memory=replace(memory, last_accessed=last_accessed, access_count=count), versions=tuple(versions)
+    )
 
 
-def _unpacked(encoded: Encoded, dictionary: Dictionary, memory_id: str, space: str, version: int) -> Memory:
+def replay_relations(current: Iterable[Relation], logged: Sequence[LoggedRelation], *, at: datetime) -> list[Relation]:
+    """Return the relations of an earlier moment, from those of now and the entries of the log in order."""
+    moment = to_micros(at)
+    logged_keys: set[tuple[str, str, str]] = set()
+    existing: dict[tuple[str, str, str], Relation] = {}
+    for action, logged_at, text in logged:
+        relation = _with_canonical_ids(relation_from_text(text))
+        # An imported relation is as old as it says, unless the log knows what was there before it.
+        since = logged_at if relation.key in logged_keys else min(logged_at, to_micros(relation.created_at))
+        if action == Action.RELATED and since <= moment:
+            existing[relation.key] = relation
+        elif action == Action.UNRELATED and logged_at <= moment:
+            existing.pop(relation.key, None)
+        elif action == Action.UNRELATED and since <= moment:
+            # The log begins with its removal: it existed before.
+            existing.setdefault(relation.key, relation)
+        logged_keys.add(relation.key)
+    for relation in current:
+        if relation.key not in logged_keys and relation.created_at <= at:
+            existing[relation.key] = relation
+    return sorted(existing.values(), key=lambda relation: (relation.created_at, relation.type, relation.target))
+
+
+def _with_canonical_ids(relation: Relation) -> Relation:
+    """Return a relation with its ids spelt as the store spells them: the log has them as callers gave them."""
+    source, target = (id_text(id_bytes(end)) for end in (relation.source, relation.target))
+    return replace(relation, source=source, target=target)
+
+
+def _read_small(encoded: Encoded, dictionary: Dictionary, memory_id: str, space: str, version: int) -> Memory:
     body = parse(unpack(encoded, dictionary=dictionary))
     return from_body(body, memory_id=memory_id, space=space, version=version)

@@ -1,4 +1,4 @@
-"""Values that were asked for last, so that they are not read again."""
+"""A cache of the values that were used last."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -8,27 +8,27 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Recent(Generic[K, V]):
-    """Keeps so many values by their keys; the one that was not asked for the longest goes first. For one thread."""
+class LruCache(Generic[K, V]):
+    """Keeps `capacity` values by key and drops the least recently used one first. Not safe for several threads."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
         self._values: OrderedDict[K, V] = OrderedDict()
 
     def get(self, key: K) -> V | None:
-        """A value, if it is still here."""
+        """Return a value, if it is cached."""
         if key not in self._values:
             return None
         self._values.move_to_end(key)
         return self._values[key]
 
     def put(self, key: K, value: V) -> None:
-        """Keep a value."""
+        """Cache a value."""
         self._values[key] = value
         self._values.move_to_end(key)
-        while len(self._values) > self._most:
+        while len(self._values) > self._capacity:
             self._values.popitem(last=False)
 
     def clear(self) -> None:
-        """Keep nothing."""
+        """Empty the cache."""
         self._values.clear()

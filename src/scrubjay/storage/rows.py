@@ -1,4 +1,4 @@
-"""Small translations between what stores keep and the model, shared by every store."""
+"""Translations between the columns of a store and the model, shared by every store."""
 
 import hashlib
 import json
@@ -6,7 +6,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from scrubjay.errors import InvalidInput, StaleVersion
 from scrubjay.model.change import Action, Change
+from scrubjay.model.document import Document
 from scrubjay.model.grant import Access
 from scrubjay.model.memory import Json, Memory, State, Tier
 from scrubjay.model.passage import Passage
@@ -15,14 +17,14 @@ from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import from_micros, to_micros
 from scrubjay.model.token import Token
 
-# By the number that is stored: a new one is added at the end.
+# In the order of their stored numbers: a new state goes to the end.
 STATES = (State.LIVE, State.MERGED, State.ARCHIVED, State.TRASHED, State.WAITING, State.BRANCHED)
 STATE_NUMBERS = {state: number for number, state in enumerate(STATES)}
 TIER_NUMBERS = {tier: number for number, tier in enumerate(Tier)}
 
 
 def id_bytes(memory_id: str) -> bytes:
-    """An id as 16 bytes; what is no id matches nothing."""
+    """Return an id as 16 bytes, or no bytes for a malformed id, which match nothing."""
     try:
         return uuid.UUID(memory_id).bytes
     except ValueError:
@@ -30,13 +32,13 @@ def id_bytes(memory_id: str) -> bytes:
 
 
 def id_text(data: bytes) -> str:
-    """An id from its 16 bytes; cut by hand, because a UUID object costs more than reading the row."""
+    """Return an id from its 16 bytes; sliced, because a UUID object costs more than reading the row."""
     digits = data.hex()
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def key_of(text: str) -> int:
-    """A 64-bit key to look a text up by; 0 stands for the empty text."""
+    """Return a 64-bit key to look up a text by; 0 for the empty text."""
     if not text:
         return 0
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -44,34 +46,34 @@ def key_of(text: str) -> int:
 
 
 def index_key_of(memory: Memory, passages: Sequence[Passage], *, facets: Sequence[Facet] | None = None) -> bytes:
-    """Changes when anything does that a memory is found by; `facets` are those of the memory, if they are known."""
+    """Return a digest of everything that a memory is found by; `facets` are those of the memory, if computed."""
     digest = hashlib.blake2b(digest_size=12)
-    about = (memory.state, to_micros(memory.date), memory.thread, facets_of(memory) if facets is None else facets)
-    digest.update(repr(about).encode("utf-8", "surrogatepass"))
+    fields = (memory.state, to_micros(memory.date), memory.thread, facets_of(memory) if facets is None else facets)
+    digest.update(repr(fields).encode("utf-8", "surrogatepass"))
     for passage in passages:
-        where = (passage.observation, passage.start, passage.end, passage.hash)
-        digest.update(repr((where, passage.terms, passage.who, passage.asks)).encode())
+        position = (passage.observation, passage.start, passage.end, passage.hash)
+        digest.update(repr((position, passage.terms, passage.who, passage.asks)).encode())
     return digest.digest()
 
 
-def first_within(most: int, sized: Sequence[tuple[str, int]]) -> list[str]:
-    """The first of some things that have no more than so many bytes together; at least one."""
-    taken, total = list[str](), 0
-    for name, size in sized:
+def first_within(max_bytes: int, sizes: Sequence[tuple[str, int]]) -> list[str]:
+    """Return the first names whose sizes are at most `max_bytes` together; at least one."""
+    names, total = list[str](), 0
+    for name, size in sizes:
         total += size
-        if taken and total > most:
+        if names and total > max_bytes:
             break
-        taken.append(name)
-    return taken
+        names.append(name)
+    return names
 
 
 def micros_of(moment: datetime | None) -> int | None:
-    """A moment that need not be, as stores keep it."""
+    """Return an optional time as stores keep it."""
     return None if moment is None else to_micros(moment)
 
 
 def moment_of(micros: int | None) -> datetime | None:
-    """The moment that was kept, if there was one."""
+    """Return an optional time from its stored form."""
     return None if micros is None else from_micros(micros)
 
 
@@ -79,7 +81,7 @@ TokenRow = tuple[str, str, Sequence[str], str, int, int | None, int | None, int,
 
 
 def token_of(row: TokenRow) -> Token:
-    """A token from its columns."""
+    """Return the token of a row."""
     token_id, name, spaces, access, created_at, expires_at, revoked_at, requests_per_minute, body_bytes = row
     return Token(
         id=token_id,
@@ -98,7 +100,7 @@ ChangeRow = tuple[int, int, str, str, int, str, int, int | None, int, int, str, 
 
 
 def change_of(row: ChangeRow) -> Change:
-    """An entry of the log from its columns."""
+    """Return the log entry of a row."""
     seq, place, space, memory_id, number, action, version, base, before, at, agent, run, relation = row
     return Change(
         seq=seq,
@@ -118,7 +120,7 @@ def change_of(row: ChangeRow) -> Change:
 
 
 def relation_to_text(relation: Relation) -> str:
-    """A relation for the change log."""
+    """Return a relation as the change log stores it."""
     return json.dumps(
         {
             "source": relation.source,
@@ -134,15 +136,64 @@ def relation_to_text(relation: Relation) -> str:
 
 
 def relation_from_text(text: str) -> Relation:
-    """The relation that the change log tells of."""
-    given: dict[str, Json] = json.loads(text)
-    metadata = given["metadata"]
+    """Return the relation of a change log entry."""
+    fields: dict[str, Json] = json.loads(text)
+    metadata = fields["metadata"]
     return Relation(
-        source=str(given["source"]),
-        target=str(given["target"]),
-        type=str(given["type"]),
-        text=str(given["text"]),
-        strength=float(str(given["strength"])),
+        source=str(fields["source"]),
+        target=str(fields["target"]),
+        type=str(fields["type"]),
+        text=str(fields["text"]),
+        strength=float(str(fields["strength"])),
         metadata=metadata if isinstance(metadata, Mapping) else {},
-        created_at=from_micros(int(str(given["created_at"]))),
+        created_at=from_micros(int(str(fields["created_at"]))),
+    )
+
+
+# space, collection, key, value, version, at, due
+DocumentRow = tuple[str, str, str, str, int, int, int | None]
+
+
+def document_of(row: DocumentRow) -> Document:
+    """Return the document of a row."""
+    space, collection, key, value, version, at, due = row
+    return Document(
+        space=space,
+        collection=collection,
+        key=key,
+        value=json.loads(value),
+        version=version,
+        at=from_micros(at),
+        due=moment_of(due),
+    )
+
+
+def value_text(document: Document) -> str:
+    """Return the value of a document as JSON in ASCII, which every database accepts."""
+    return json.dumps(dict(document.value), separators=(",", ":"))
+
+
+def subjects_of(document: Document) -> tuple[str, str]:
+    """Return the ids of the one or two memories that a document is about, and is purged with; empty for none."""
+    about = document.value.get("about")
+    ids = [about.get(name) for name in ("memory_id", "other_id")] if isinstance(about, dict) else [None, None]
+    first, second = (memory_id if isinstance(memory_id, str) else "" for memory_id in ids)
+    return first, second
+
+
+def require_own(document: Document, space: str) -> None:
+    """Raise InvalidInput for a document of another space than its commit."""
+    if document.space != space:
+        raise InvalidInput("a commit writes to one space only", space=space)
+
+
+def stale_document(document: Document, *, base: int | None, current: int | None) -> StaleVersion:
+    """Return the error for a document that is not at the version that its change was made from."""
+    return StaleVersion(
+        f"the document {document.key!r} is at version {current}, not {base}",
+        hint="Read it again and apply your change to the new version",
+        collection=document.collection,
+        key=document.key,
+        expected=base,
+        current=current,
     )

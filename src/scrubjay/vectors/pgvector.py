@@ -21,7 +21,7 @@ _INDEX_VECTORS = "SELECT scrubjay.index_vectors(%s, %s)"
 _WORK = "vector index"
 
 
-class Craftsman(Protocol):
+class TableOwner(Protocol):
     """A connection of the owner of the tables."""
 
     async def run(self, statement: str) -> Sequence[Sequence[object]]:
@@ -37,16 +37,16 @@ class Tables(Protocol):
     """The queries that the index needs from the store."""
 
     async def rows(
-        self, statement: str, *values: object, space: str | None = None, keeper: bool = False
+        self, statement: str, *values: object, space: str | None = None, unrestricted: bool = False
     ) -> Sequence[Sequence[object]]:
-        """Return the rows of a query, in a space, or as the keeper of all spaces."""
+        """Return the rows of a query, in one space or, unrestricted, in all."""
         ...
 
-    def asked(self, space: str, filter: Filter) -> dict[str, Json]:
+    def filter_json(self, space: str, filter: Filter) -> dict[str, Json]:
         """Return a filter as the database takes it."""
         ...
 
-    def crafting(self, name: str) -> AbstractAsyncContextManager[Craftsman | None]:
+    def owner_connection(self, name: str) -> AbstractAsyncContextManager[TableOwner | None]:
         """Open a connection of the owner; None while another process does the same work."""
         ...
 
@@ -91,7 +91,7 @@ class PgvectorIndex:
         require_sound(vector, dimension=layout.standing.dimension)
         if limit < 1 or layout.standing.model_no is None:
             return []
-        filters = json.dumps(self._tables.asked(space, filter))
+        filters = json.dumps(self._tables.filter_json(space, filter))
         rows = await self._tables.rows(
             _NEAREST, layout.standing.model_no, _written(vector), limit, filters, self.way, space=space
         )
@@ -190,7 +190,7 @@ class PgvectorIndex:
 
     async def _seen(self) -> Layout:
         profile = await self._profile()
-        (row,) = await self._tables.rows(STANDING, profile.model, keeper=True)
+        (row,) = await self._tables.rows(STANDING, profile.model, unrestricted=True)
         standing = standing_of(row, model=profile.model, dimension=profile.dimension)
         self._layout = Layout(kind=self._kind, precision=self._precision, standing=standing, tuning=self._tuning)
         self.way = json.dumps(self._layout.way())
@@ -214,7 +214,7 @@ class PgvectorIndex:
     async def _place_all(self, layout: Layout, *, at_once: int) -> None:
         placed = at_once
         while placed == at_once:
-            ((placed,),) = await self._tables.rows(_INDEX_VECTORS, layout.standing.model_no, at_once, keeper=True)
+            ((placed,),) = await self._tables.rows(_INDEX_VECTORS, layout.standing.model_no, at_once, unrestricted=True)
 
     # ---- building indexes ---------------------------------------------------------------------------
 
@@ -224,11 +224,11 @@ class PgvectorIndex:
 
     async def _make(self, layout: Layout, *, anew: bool) -> None:
         try:
-            async with self._tables.crafting(_WORK) as craftsman:
+            async with self._tables.owner_connection(_WORK) as owner:
                 # Another server holds the lock and does the work.
-                if craftsman is not None:
+                if owner is not None:
                     with telemetry.stage("index.build"):
-                        await self._craft(craftsman, layout, anew=anew)
+                        await self._build(owner, layout, anew=anew)
             await self._seen()
         except ScrubjayError as error:
             self._failures += 1
@@ -237,8 +237,8 @@ class PgvectorIndex:
         else:
             self._failures, self._problem = 0, ""
 
-    async def _craft(self, craftsman: Craftsman, layout: Layout, *, anew: bool) -> None:
-        await craftsman.require_owner()
+    async def _build(self, owner: TableOwner, layout: Layout, *, anew: bool) -> None:
+        await owner.require_owner()
         # Another server may have built it while this one waited for the lock.
         layout = await self._seen()
         statements = [layout.memory(), *layout.drops(others=anew)]
@@ -253,7 +253,7 @@ class PgvectorIndex:
                 statements += layout.makes_anew(table)
         # A pooler may give the connection to another client afterwards.
         for statement in [*statements, "RESET maintenance_work_mem"]:
-            await craftsman.run(statement)
+            await owner.run(statement)
 
 
 def _written(vector: Vector) -> str:

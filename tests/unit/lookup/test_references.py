@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.unit.storage.sqlite.scribbling import spoil_body
+from tests.unit.storage.sqlite.damage import spoil_body
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import Ambiguous, InvalidInput, NotFound

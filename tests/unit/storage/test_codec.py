@@ -16,8 +16,8 @@ from scrubjay.storage.codec import (
     Encoded,
     Encoding,
     decode,
-    difference,
     encode,
+    encode_delta,
     generic_dictionary,
     pack,
     train,
@@ -138,7 +138,7 @@ NEWER = OLDER.replace(b"mail", b"letters").replace(b"tea", b"water", 1)
 
 def test_a_difference_is_small_and_gives_the_older_body_back() -> None:
     whole = pack(OLDER, dictionary=generic_dictionary())
-    told = difference(whole, OLDER, newer=NEWER)
+    told = encode_delta(whole, OLDER, newer=NEWER)
     assert (told.encoding, told.dictionary, told.sha256, told.size) == (
         Encoding.DELTA, 0, whole.sha256, len(OLDER),
     )  # fmt: skip
@@ -149,7 +149,7 @@ def test_a_difference_is_small_and_gives_the_older_body_back() -> None:
 def test_a_difference_that_saves_nothing_is_none() -> None:
     for plain, newer in ((b"{}", NEWER), (b"", b""), (OLDER, b"")):
         whole = pack(plain, dictionary=generic_dictionary())
-        assert difference(whole, plain, newer=newer) is whole
+        assert encode_delta(whole, plain, newer=newer) is whole
 
 
 def test_a_large_body_is_told_by_another() -> None:
@@ -157,13 +157,13 @@ def test_a_large_body_is_told_by_another() -> None:
     older = bytes(drawn.randrange(32, 127) for _ in range(200_000))
     whole = pack(older, dictionary=generic_dictionary())
     newer = older[:5000] + b"something else" + older[5000:]
-    told = difference(whole, older, newer=newer)
+    told = encode_delta(whole, older, newer=newer)
     assert len(told.data) < 200
     assert unpack(told, dictionary=generic_dictionary(), newer=newer) == older
 
 
 def test_a_difference_from_another_body_is_noticed() -> None:
-    told = difference(pack(OLDER, dictionary=generic_dictionary()), OLDER, newer=NEWER)
+    told = encode_delta(pack(OLDER, dictionary=generic_dictionary()), OLDER, newer=NEWER)
     for newer in (b"", b"x" * len(NEWER), NEWER[:-40], NEWER.replace(b"Acme", b"ACME")):
         with pytest.raises(BodyDamaged):
             unpack(told, dictionary=generic_dictionary(), newer=newer)

@@ -23,7 +23,7 @@ from tests.fakes.build import (
     vector_of,
     vectors_for,
 )
-from tests.unit.storage.sqlite.scribbling import spoil_body
+from tests.unit.storage.sqlite.damage import spoil_body
 from tests.unit.strategies import few, memories
 from tests.unit.transfer.furnished import Cut, FalteringPostgres, FalteringSqlite, Street, everything, furnish, moved
 
@@ -32,7 +32,7 @@ from scrubjay.model.document import Document
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.ports import IdempotencyRecord, RecordStore
-from scrubjay.storage.postgres.query import Work
+from scrubjay.storage.postgres.database import Work
 from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.transfer.migrate import AGENT, plan_move
 from scrubjay.transfer.migrate_pages import unheard

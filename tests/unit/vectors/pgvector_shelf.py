@@ -10,8 +10,8 @@ from scrubjay.model.passage import Point
 from scrubjay.model.query import facet
 from scrubjay.ports import Profile
 from scrubjay.storage.postgres import PostgresStore
-from scrubjay.storage.postgres.query import Work
-from scrubjay.storage.postgres.words import digest_of, labels_of
+from scrubjay.storage.postgres.database import Transaction
+from scrubjay.storage.postgres.rows import digest_of, labels_of
 from scrubjay.storage.rows import STATE_NUMBERS
 from scrubjay.vectors.pgvector import PgvectorIndex
 from scrubjay.vectors.pgvector_indexes import Tuning
@@ -51,35 +51,35 @@ class Shelved(PgvectorIndex):
 async def put_points(store: PostgresStore, space: str, points: Sequence[Point]) -> None:
     """Replace the points of a space."""
 
-    async def job(work: Work) -> None:
-        await work.do(
+    async def job(transaction: Transaction) -> None:
+        await transaction.execute(
             "INSERT INTO scrubjay.models(name, dimension) VALUES (%s, %s) ON CONFLICT DO NOTHING", MODEL, DIMENSION
         )
         for table in ("passages", "vectors", "corpus_totals", "facets"):
-            await work.do(f"DELETE FROM scrubjay.{table} WHERE space_no = scrubjay.current_space()")
-        await _put_rows(work, space, points)
-        await _put_counts(work, points)
+            await transaction.execute(f"DELETE FROM scrubjay.{table} WHERE space_no = scrubjay.current_space()")
+        await _put_rows(transaction, space, points)
+        await _put_counts(transaction, points)
 
-    await store.database.write(job, space=space, make=True)
+    await store.database.write(job, space=space, create_space=True)
 
 
 async def add_point(store: PostgresStore, point: Point) -> None:
     """Add one point to its space, as a commit does."""
 
-    async def job(work: Work) -> None:
-        await _put_rows(work, point.space, [point])
+    async def job(transaction: Transaction) -> None:
+        await _put_rows(transaction, point.space, [point])
 
     await store.database.write(job, space=point.space)
 
 
-async def _put_rows(work: Work, space: str, points: Sequence[Point]) -> None:
+async def _put_rows(transaction: Transaction, space: str, points: Sequence[Point]) -> None:
     states = [_state(point) for point in points]
     words = [
         "{" + ",".join(map(str, labels_of(space, state, _labels(point)))) + "}"
         for point, state in zip(points, states, strict=True)
     ]
     hashes = [point.id.to_bytes(16, "big") for point in points]
-    await work.do(
+    await transaction.execute(
         """INSERT INTO scrubjay.passages(space_no, state, id, date, memory_id, start, stop, hash, terms, words, thread,
              who, asks)
            SELECT scrubjay.current_space(), state, id, date, gen_random_uuid(), 0, 0, hash, '', words::bigint[], id,
@@ -89,7 +89,7 @@ async def _put_rows(work: Work, space: str, points: Sequence[Point]) -> None:
         [STATE_NUMBERS[state] for state in states], [point.id for point in points], [point.at for point in points],
         hashes, words,
     )  # fmt: skip
-    await work.do(
+    await transaction.execute(
         """INSERT INTO scrubjay.vectors(space_no, model_no, hash, vector)
              SELECT scrubjay.current_space(), m.no, hash, scrubjay.parse_vector(vector)
            FROM unnest(%s::bytea[], %s::text[]) AS v(hash, vector), scrubjay.models m WHERE m.name = %s""",
@@ -97,14 +97,14 @@ async def _put_rows(work: Work, space: str, points: Sequence[Point]) -> None:
     )  # fmt: skip
 
 
-async def _put_counts(work: Work, points: Sequence[Point]) -> None:
+async def _put_counts(transaction: Transaction, points: Sequence[Point]) -> None:
     for state, count in Counter(map(_state, points)).items():
-        await work.do(
+        await transaction.execute(
             "INSERT INTO scrubjay.corpus_totals VALUES (scrubjay.current_space(), %s, %s, %s, 0)",
             STATE_NUMBERS[state], count, count,
         )  # fmt: skip
     counts = Counter((_state(point), label) for point in points for label in _labels(point))
-    await work.do(
+    await transaction.execute(
         """INSERT INTO scrubjay.facets SELECT scrubjay.current_space(), v.* FROM unnest(%s::smallint[], %s::bytea[],
              %s::bigint[], %s::text[]) AS v""",
         [STATE_NUMBERS[state] for state, _ in counts], [digest_of(label) for _, label in counts], list(counts.values()),

@@ -20,7 +20,7 @@ from scrubjay.model.passage import Point, Vector, passage_id
 from scrubjay.model.query import Filter
 from scrubjay.ports import Profile
 from scrubjay.storage.postgres import PostgresStore
-from scrubjay.storage.postgres.query import Ask
+from scrubjay.storage.postgres.database import SqlQuery
 from scrubjay.vectors.pgvector import PgvectorIndex
 from scrubjay.vectors.pgvector_indexes import Layout, Standing, Tuning
 
@@ -135,8 +135,8 @@ async def test_the_index_is_what_is_searched(store: PostgresStore, kind: str) ->
     scans = f"SELECT pg_stat_get_xact_numscans('scrubjay.vectors_{kind}_half_1'::regclass)"
     vector = str(scattered(1)[0].tolist())
     for wanted in (Filter(), FILTERS["14 %"]):
-        asked = Ask(NEAREST, (vector, json.dumps(store.vector_tables.asked("default", wanted)), index.way))
-        rows, counted = await store.database.read(asked, Ask(scans), space="default")
+        asked = SqlQuery(NEAREST, (vector, json.dumps(store.vector_tables.filter_json("default", wanted)), index.way))
+        rows, counted = await store.database.read(asked, SqlQuery(scans), space="default")
         assert {by_index for _, by_index in rows} == {True}
         assert counted == [(1,)]
 

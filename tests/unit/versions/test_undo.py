@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.fakes.build import START, an_origin
-from tests.unit.storage.sqlite.scribbling import spoil_body
+from tests.unit.storage.sqlite.damage import spoil_body
 from tests.unit.write_world import SPACE, Workshop
 
 from scrubjay.errors import BodyDamaged, InvalidInput, NotFound

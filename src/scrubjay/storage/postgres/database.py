@@ -5,60 +5,114 @@ import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Self, TypeVar
+from typing import LiteralString, NamedTuple, Self, TypeVar, cast
 
 import psycopg
 from psycopg import errors
+from psycopg.pq import ExecStatus
+from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
 
 from scrubjay import telemetry
 from scrubjay.errors import StoreError
-from scrubjay.storage.postgres.adapters import Adapting
-from scrubjay.storage.postgres.address import Address
-from scrubjay.storage.postgres.errors import is_conflict, is_lost, mapped_errors
-from scrubjay.storage.postgres.query import Ask, Rows, Work, ask_together
+from scrubjay.storage.postgres.connection import Address, ConnectionAdapters, is_conflict, is_lost, mapped_errors
 
 T = TypeVar("T")
-Job = Callable[[Work], Awaitable[T]]
-SERVER = "scrubjay_server"
-KEEPER = "scrubjay_keeper"
+Row = TupleRow
+Rows = list[TupleRow]
+SERVER_ROLE = "scrubjay_server"
+# The role that sees all spaces: row-level security does not apply to it.
+UNRESTRICTED_ROLE = "scrubjay_keeper"
 SPACE_LOCKS = 0x534A_0001
-_BEGIN = Ask("BEGIN ISOLATION LEVEL READ COMMITTED")
-# Several statements in one message are a transaction without BEGIN; each sees the commits before it.
-_BEGIN_READING = Ask("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-# Commits of one space run one after the other; those of different spaces do not wait for each other.
-_ONE_AT_A_TIME = Ask("SELECT pg_advisory_xact_lock(%s, scrubjay.current_space())", (SPACE_LOCKS,))
 # Its settings end with the transaction: a pooler may give the connection to another client after that.
-_PREAMBLE = "SELECT scrubjay.begin_transaction(%s, %s, %s, %s)"
-_MOST_CONFLICTS = 10
-_FIRST_NAP = 0.02
-_LONGEST_NAP = 0.5
+_BEGIN_TRANSACTION = "SELECT scrubjay.begin_transaction(%s, %s, %s, %s)"
+_MAX_CONFLICTS = 10
+_FIRST_PAUSE = 0.02
+_MAX_PAUSE = 0.5
+
+
+class SqlQuery(NamedTuple):
+    """A statement and the values of its placeholders."""
+
+    statement: str
+    values: Sequence[object] = ()
+
+
+_BEGIN = SqlQuery("BEGIN ISOLATION LEVEL READ COMMITTED")
+# Several statements in one message are a transaction without BEGIN; each sees the commits before it.
+_BEGIN_READING = SqlQuery("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+# Commits of one space run one after the other; those of different spaces do not wait for each other.
+_LOCK_SPACE = SqlQuery("SELECT pg_advisory_xact_lock(%s, scrubjay.current_space())", (SPACE_LOCKS,))
+
+
+class Transaction:
+    """A transaction in progress."""
+
+    def __init__(self, connection: psycopg.AsyncConnection, prefetched: list[Rows], *, space_no: int) -> None:
+        self._connection = connection
+        # The rows of the queries that were sent in one message with the beginning of the transaction.
+        self.prefetched = prefetched
+        self.space_no = space_no
+        # Set before the commit, empty if nothing was written: the server can be asked later how it ended.
+        self.number: str | None = None
+        # A query that finds a row if the transaction was committed: after a crash, another may have the same number.
+        self.proof: SqlQuery | None = None
+        # A statement that is sent in one message with the COMMIT.
+        self.last: SqlQuery | None = None
+
+    async def rows(self, statement: str, *values: object) -> Rows:
+        """Return the rows of a statement."""
+        cursor = self._connection.cursor(binary=True)
+        await cursor.execute(cast("LiteralString", statement), values)
+        return await cursor.fetchall()
+
+    async def execute(self, statement: str, *values: object) -> int:
+        """Run a statement, and return how many rows it changed."""
+        cursor = self._connection.cursor(binary=True)
+        await cursor.execute(cast("LiteralString", statement), values)
+        return cursor.rowcount
+
+    async def end(self) -> None:
+        """Commit, after the last statement if there is one."""
+        if self.last is None:
+            await self._connection.execute("COMMIT")
+            return
+        # If the statement fails the server does not go on to the commit.
+        async with self._connection.pipeline():
+            await self.execute(self.last.statement, *self.last.values)
+            await self._connection.execute("COMMIT")
+
+
+Job = Callable[[Transaction], Awaitable[T]]
 
 
 class Database:
-    """Runs queries and transactions on a pool of connections, each for one space or, as the keeper, for all spaces."""
+    """Runs queries and transactions on a pool of connections, each in one space or, without row-level security, in all.
+
+    `unrestricted` takes the role that sees all spaces.
+    """
 
     def __init__(self, address: Address) -> None:
         self.address = address
         # Parsing the address takes longer than some queries do.
         self._shown = address.shown
         self._pool = AsyncConnectionPool(
-            address.line_to(address.url),
+            address.conninfo(address.url),
             kwargs={
                 "autocommit": True,
                 "prepare_threshold": None,
-                "context": Adapting(),
+                "context": ConnectionAdapters(),
             },
             min_size=min(2, address.connections),
             max_size=address.connections,
             timeout=address.patience,
             open=False,
         )
-        self._busy = 0
+        self._running = 0
         self._idle = asyncio.Event()
         self._idle.set()
         self._closed = False
-        self._unwatch = telemetry.gauge("write_queue", self._waiting)
+        self._unwatch = telemetry.gauge("write_queue", lambda: float(self._pool.get_stats().get("requests_waiting", 0)))
 
     @classmethod
     async def open(cls, address: Address) -> Self:
@@ -67,22 +121,28 @@ class Database:
         await database._pool.open()
         return database
 
+    @property
+    def in_use(self) -> int:
+        """The number of connections in use."""
+        stats = self._pool.get_stats()
+        return stats.get("pool_size", 0) - stats.get("pool_available", 0)
+
     async def read(
-        self, *asks: Ask, space: str | None = None, keeper: bool = False, seconds: int | None = None
+        self, *queries: SqlQuery, space: str | None = None, unrestricted: bool = False, seconds: int | None = None
     ) -> list[Rows]:
         """Return the rows of each query; all are sent in one message and run in one transaction."""
 
         async def attempt() -> list[Rows]:
             async with self._connection() as connection:
-                opening = self._preamble(space, keeper=keeper, seconds=seconds)
-                return await ask_together(connection, [_BEGIN_READING, opening, *asks], skipped=2)
+                first = self._begin_query(space, unrestricted=unrestricted, seconds=seconds)
+                return await execute_together(connection, [_BEGIN_READING, first, *queries], skipped=2)
 
-        async with self._working():
-            return await self._patiently(attempt)
+        async with self._in_progress():
+            return await self._retry(attempt)
 
-    async def rows(self, statement: str, *values: object, space: str | None = None, keeper: bool = False) -> Rows:
+    async def rows(self, statement: str, *values: object, space: str | None = None, unrestricted: bool = False) -> Rows:
         """Return the rows of one query."""
-        (rows,) = await self.read(Ask(statement, values), space=space, keeper=keeper)
+        (rows,) = await self.read(SqlQuery(statement, values), space=space, unrestricted=unrestricted)
         return rows
 
     async def write(
@@ -90,35 +150,35 @@ class Database:
         job: Job[T],
         *,
         space: str | None = None,
-        opening: Sequence[Ask] = (),
-        keeper: bool = False,
-        make: bool = False,
+        prefetch: Sequence[SqlQuery] = (),
+        unrestricted: bool = False,
+        create_space: bool = False,
         seconds: int | None = None,
     ) -> T:
         """Run a job in a transaction, with retries, and return its result once it is durable.
 
-        No other transaction writes to the space meanwhile. The queries of `opening` run before the job begins.
+        No other transaction writes to the space meanwhile. The queries of `prefetch` run before the job begins.
         """
-        asks = [_BEGIN, self._preamble(space, keeper=keeper, make=make, seconds=seconds)]
+        queries = [_BEGIN, self._begin_query(space, unrestricted=unrestricted, create=create_space, seconds=seconds)]
         if space is not None:
-            asks.append(_ONE_AT_A_TIME)
+            queries.append(_LOCK_SPACE)
 
         async def attempt() -> T:
             async with self._connection() as connection:
                 try:
-                    preamble, *rest = await ask_together(connection, [*asks, *opening], skipped=1)
-                    work = Work(connection, rest[len(asks) - 2 :], space_no=int(preamble[0][0]))
-                    result = await job(work)
-                    await _note_transaction(work)
+                    begun, *rest = await execute_together(connection, [*queries, *prefetch], skipped=1)
+                    transaction = Transaction(connection, rest[len(queries) - 2 :], space_no=int(begun[0][0]))
+                    result = await job(transaction)
+                    await _read_number(transaction)
                 except BaseException:
                     await _roll_back(connection)
                     raise
-                await self._commit(connection, work, space=space)
+                await self._commit(connection, transaction, space=space)
                 return result
 
-        async with self._working():
+        async with self._in_progress():
             with telemetry.stage("store.commit"):
-                return await self._patiently(attempt)
+                return await self._retry(attempt)
 
     async def close(self) -> None:
         """Wait for the work in progress, then close every connection."""
@@ -131,9 +191,12 @@ class Database:
         await self._pool.close()
         self._unwatch()
 
-    def _preamble(self, space: str | None, *, keeper: bool, seconds: int | None, make: bool = False) -> Ask:
+    def _begin_query(
+        self, space: str | None, *, unrestricted: bool, seconds: int | None, create: bool = False
+    ) -> SqlQuery:
         milliseconds = 1000 * (self.address.statement_seconds if seconds is None else seconds)
-        return Ask(_PREAMBLE, (KEEPER if keeper else SERVER, str(milliseconds), space, make))
+        role = UNRESTRICTED_ROLE if unrestricted else SERVER_ROLE
+        return SqlQuery(_BEGIN_TRANSACTION, (role, str(milliseconds), space, create))
 
     @asynccontextmanager
     async def _connection(self) -> AsyncGenerator[psycopg.AsyncConnection]:
@@ -144,20 +207,20 @@ class Database:
             await self._pool.putconn(connection)
 
     @asynccontextmanager
-    async def _working(self) -> AsyncGenerator[None]:
+    async def _in_progress(self) -> AsyncGenerator[None]:
         if self._closed:
             raise StoreError("the store is closed", hint="Open it again")
-        self._busy += 1
+        self._running += 1
         self._idle.clear()
         try:
             with mapped_errors(self._shown):
                 yield
         finally:
-            self._busy -= 1
-            if not self._busy:
+            self._running -= 1
+            if not self._running:
                 self._idle.set()
 
-    async def _patiently(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def _retry(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Retry after a conflict or a lost connection."""
         deadline = time.monotonic() + self.address.patience
         tries = 0
@@ -166,40 +229,42 @@ class Database:
                 return await attempt()
             except psycopg.Error as error:
                 tries += 1
-                has_lost = is_lost(error) and time.monotonic() < deadline
-                if not has_lost and not (is_conflict(error) and tries <= _MOST_CONFLICTS):
+                was_lost = is_lost(error) and time.monotonic() < deadline
+                if not was_lost and not (is_conflict(error) and tries <= _MAX_CONFLICTS):
                     raise
-                telemetry.count("store_retries", why="lost" if has_lost else "conflict")
-                if has_lost:
+                telemetry.count("store_retries", why="lost" if was_lost else "conflict")
+                if was_lost:
                     # The other connections of the pool have most likely broken too.
                     with suppress(TimeoutError):
                         async with asyncio.timeout(self.address.patience):
                             await self._pool.check()
-            await asyncio.sleep(random.uniform(0.5, 1) * min(_LONGEST_NAP, _FIRST_NAP * 2 ** min(tries, 8)))  # noqa: S311
+            await asyncio.sleep(random.uniform(0.5, 1) * min(_MAX_PAUSE, _FIRST_PAUSE * 2 ** min(tries, 8)))  # noqa: S311
 
-    async def _commit(self, connection: psycopg.AsyncConnection, work: Work, *, space: str | None) -> None:
+    async def _commit(
+        self, connection: psycopg.AsyncConnection, transaction: Transaction, *, space: str | None
+    ) -> None:
         try:
-            await work.end()
+            await transaction.end()
         except psycopg.Error as error:
             await _roll_back(connection)
             # The connection broke before the answer came: the database knows whether the commit happened.
-            if not is_lost(error) or (work.transaction and not await self._has_happened(work, work.transaction, space)):
+            if not is_lost(error) or (transaction.number and not await self._was_committed(transaction, space)):
                 raise
 
-    async def _has_happened(self, work: Work, transaction: str, space: str | None) -> bool:
-        """Tell whether a transaction was committed whose answer was lost."""
-        if not await self._has_committed(transaction):
+    async def _was_committed(self, transaction: Transaction, space: str | None) -> bool:
+        """Return whether a transaction was committed although its answer was lost."""
+        if not await self._has_status_committed(transaction.number or ""):
             return False
-        return work.proof is None or bool((await self.read(work.proof, space=space))[0])
+        return transaction.proof is None or bool((await self.read(transaction.proof, space=space))[0])
 
-    async def _has_committed(self, transaction: str) -> bool:
-        """Tell how a transaction ended whose answer was lost; waits for it if it is still in progress."""
+    async def _has_status_committed(self, number: str) -> bool:
+        """Return whether the server has a transaction as committed; waits while it is still in progress."""
         deadline = time.monotonic() + self.address.patience
         while True:
             try:
                 async with self._connection() as connection:
-                    ((((status,),),)) = await ask_together(
-                        connection, [Ask("SELECT pg_xact_status(%s::xid8)", (transaction,))]
+                    ((((status,),),)) = await execute_together(
+                        connection, [SqlQuery("SELECT pg_xact_status(%s::xid8)", (number,))]
                     )
                 if status != "in progress":
                     return status == "committed"
@@ -212,25 +277,40 @@ class Database:
                 raise StoreError(
                     "the connection broke during a commit, and the server does not say how it ended",
                     hint="Read what you wrote before you write it again",
-                    transaction=transaction,
+                    transaction=number,
                 )
-            await asyncio.sleep(_FIRST_NAP)
-
-    @property
-    def in_use(self) -> int:
-        """The number of connections in use."""
-        stats = self._pool.get_stats()
-        return stats.get("pool_size", 0) - stats.get("pool_available", 0)
-
-    def _waiting(self) -> float:
-        return float(self._pool.get_stats().get("requests_waiting", 0))
+            await asyncio.sleep(_FIRST_PAUSE)
 
 
-async def _note_transaction(work: Work) -> None:
+async def execute_together(
+    connection: psycopg.AsyncConnection, queries: Sequence[SqlQuery], *, skipped: int = 0
+) -> list[Rows]:
+    """Send queries as one message and return the rows of each; without BEGIN they are a transaction of their own.
+
+    The rows of the first `skipped` queries are left out.
+    """
+    # The driver writes the values into the text: only so can one message hold several statements. Texts of users must
+    # not be among them, except as keys, because a server's log quotes statements that fail.
+    cursor = psycopg.AsyncClientCursor(connection)
+    text = ";".join(query.statement for query in queries)
+    await cursor.execute(cast("LiteralString", text), [value for query in queries for value in query.values])
+    results: list[Rows] = []
+    for _ in range(skipped):
+        cursor.nextset()
+    more: bool | None = True
+    while more:
+        # Not `cursor.description`: it takes long to build.
+        has_rows = cursor.pgresult is not None and cursor.pgresult.status == ExecStatus.TUPLES_OK
+        results.append(await cursor.fetchall() if has_rows else [])
+        more = cursor.nextset()
+    return results
+
+
+async def _read_number(transaction: Transaction) -> None:
     """Read the number of the transaction before it ends, so that its outcome can be queried."""
-    if work.transaction is None:
-        rows = await work.rows("SELECT coalesce(pg_current_xact_id_if_assigned()::text, '')")
-        work.transaction = str(rows[0][0])
+    if transaction.number is None:
+        rows = await transaction.rows("SELECT coalesce(pg_current_xact_id_if_assigned()::text, '')")
+        transaction.number = str(rows[0][0])
 
 
 async def _roll_back(connection: psycopg.AsyncConnection) -> None:

@@ -6,15 +6,12 @@ from datetime import datetime
 
 from scrubjay.model.document import Document
 from scrubjay.model.timestamps import to_micros
-from scrubjay.storage.document_rows import document_of, require_own, stale_document, subjects_of, value_text
-from scrubjay.storage.postgres.commit.plan import canonical_id
-from scrubjay.storage.postgres.commit.read import plain_ids
-from scrubjay.storage.postgres.database import Database
-from scrubjay.storage.postgres.query import Ask, Rows, Work
-from scrubjay.storage.postgres.sql_files import named_statements
-from scrubjay.storage.rows import micros_of
+from scrubjay.storage.postgres.database import Database, Rows, SqlQuery, Transaction
+from scrubjay.storage.postgres.rows import canonical_id, canonical_ids
+from scrubjay.storage.rows import document_of, micros_of, require_own, stale_document, subjects_of, value_text
+from scrubjay.storage.sql_files import read_statements
 
-_SQL = named_statements("queries/documents")
+_SQL = read_statements("postgres/queries/documents")
 _END_OF_TIME = 1 << 62
 _COLUMNS = 8
 
@@ -33,7 +30,7 @@ async def documents(database: Database, space: str, collection: str, *, after: s
 async def latest_documents(
     database: Database, space: str, collection: str, *, before: tuple[datetime, str] | None, limit: int
 ) -> list[Document]:
-    """Return the documents of a collection, latest first."""
+    """Return the documents of a collection, the latest first."""
     at, key = (to_micros(before[0]), before[1]) if before else (_END_OF_TIME, "")
     statement = "SELECT * FROM scrubjay.latest_documents(%s, %s, %s, %s)"
     return _documents(space, await database.rows(statement, collection, at, key, limit, space=space))
@@ -42,15 +39,15 @@ async def latest_documents(
 async def documents_about(
     database: Database, space: str, collection: str, ids: Sequence[str], *, limit: int
 ) -> list[Document]:
-    """Return the documents of a collection about memories, latest first."""
+    """Return the documents of a collection that are about any of some memories, the latest first."""
     statement = "SELECT * FROM scrubjay.documents_about(%s, %s::uuid[], %s)"
-    return _documents(space, await database.rows(statement, collection, plain_ids(ids), limit, space=space))
+    return _documents(space, await database.rows(statement, collection, canonical_ids(ids), limit, space=space))
 
 
 async def due_documents(database: Database, collection: str, *, now: datetime, limit: int) -> list[Document]:
-    """Return the documents of a collection in all spaces that are due, longest first."""
+    """Return the documents of a collection in all spaces that are due, the longest overdue first."""
     statement = "SELECT * FROM scrubjay.due_documents(%s, %s, %s)"
-    rows = await database.rows(statement, collection, to_micros(now), limit, keeper=True)
+    rows = await database.rows(statement, collection, to_micros(now), limit, unrestricted=True)
     return [document_of((row[0], row[1], row[2], row[3], row[4], row[5], row[6])) for row in rows]
 
 
@@ -60,52 +57,54 @@ async def all_documents(database: Database, space: str, *, after: tuple[str, str
     return _documents(space, await database.rows(statement, *after, limit, space=space))
 
 
-async def file_all(work: Work, documents: Sequence[Document], *, space: str) -> None:
-    """Write documents as a part of a commit, whatever their current version."""
+async def write_documents(transaction: Transaction, documents: Sequence[Document], *, space: str) -> None:
+    """Write the documents of a commit, whatever version is stored."""
     for document in documents:
         require_own(document, space)
-        await work.do(_SQL["put"], *_values(document, version=1))
+        await transaction.execute(_SQL["put"], *_values(document, version=1))
 
 
 async def put_document(database: Database, document: Document, *, base: int | None) -> Document:
-    """Write a document as the version after `base`; raises StaleVersion."""
+    """Write a document if the stored version is `base`; raises StaleVersion."""
 
-    async def job(work: Work) -> int:
-        rows = await work.rows(_SQL["version"], document.collection, document.key)
+    async def job(transaction: Transaction) -> int:
+        rows = await transaction.rows(_SQL["version"], document.collection, document.key)
         current = int(rows[0][0]) if rows else None
         if current != base:
             raise stale_document(document, base=base, current=current)
-        ((version,),) = await work.rows(_SQL["put"], *_values(document, version=1))
-        work.proof = Ask(_SQL["has_version"], (document.collection, document.key, version, to_micros(document.at)))
+        ((version,),) = await transaction.rows(_SQL["put"], *_values(document, version=1))
+        transaction.proof = SqlQuery(
+            _SQL["has_version"], (document.collection, document.key, version, to_micros(document.at))
+        )
         return int(version)
 
-    return replace(document, version=await database.write(job, space=document.space, make=True))
+    return replace(document, version=await database.write(job, space=document.space, create_space=True))
 
 
 async def import_documents(database: Database, space: str, documents: Sequence[Document], *, renew: bool) -> int:
     """Copy documents of another store with their versions, and return how many rows that changed."""
     rows = [_values(document, version=document.version) for document in documents]
 
-    async def job(work: Work) -> int:
-        columns = [[row[place] for row in rows] for place in range(_COLUMNS)]
-        return await work.do(_SQL["copy_changed" if renew else "copy_missing"], *columns)
+    async def job(transaction: Transaction) -> int:
+        columns = [[row[position] for row in rows] for position in range(_COLUMNS)]
+        return await transaction.execute(_SQL["copy_changed" if renew else "copy_missing"], *columns)
 
-    return await database.write(job, space=space, make=True)
+    return await database.write(job, space=space, create_space=True)
 
 
 async def delete_document(database: Database, space: str, collection: str, key: str) -> bool:
-    """Delete a document, and tell whether there was one."""
+    """Delete a document; return whether there was one."""
 
-    async def job(work: Work) -> int:
-        return await work.do(_SQL["delete"], collection, key)
+    async def job(transaction: Transaction) -> int:
+        return await transaction.execute(_SQL["delete"], collection, key)
 
     return bool(await database.write(job, space=space))
 
 
-async def drop_documents_about(work: Work, memory_ids: Sequence[str]) -> None:
+async def delete_documents_about(transaction: Transaction, memory_ids: Sequence[str]) -> None:
     """Delete the documents about memories."""
     for name in ("delete_about_memory", "delete_about_other_memory"):
-        await work.do(_SQL[name], list(memory_ids))
+        await transaction.execute(_SQL[name], list(memory_ids))
 
 
 def _documents(space: str, rows: Rows) -> list[Document]:

@@ -1,4 +1,4 @@
-"""The past of the store: versions of memories, and the relations at a moment."""
+"""Versions of memories, and the relations of an earlier moment."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,20 +8,17 @@ from scrubjay.errors import BodyDamaged
 from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import from_micros, to_micros
 from scrubjay.model.version import Version
-from scrubjay.storage.body_cache import damaged_version
-from scrubjay.storage.past_relations import relations_then
-from scrubjay.storage.postgres.bodies import Bodies
-from scrubjay.storage.postgres.commit.plan import canonical_id
-from scrubjay.storage.postgres.commit.read import plain_ids
+from scrubjay.storage.body_cache import damaged_version, replay_relations
+from scrubjay.storage.postgres.bodies import Body, PostgresBodies, encoded_of
 from scrubjay.storage.postgres.database import Database
-from scrubjay.storage.postgres.delta_chains import Body, encoded_of
 from scrubjay.storage.postgres.read import relations
-from scrubjay.storage.postgres.sql_files import named_statements
+from scrubjay.storage.postgres.rows import canonical_id, canonical_ids
+from scrubjay.storage.sql_files import read_statements
 
-LAST = 2**31 - 1
-_SQL = named_statements("queries/history")
+LAST_VERSION = 2**31 - 1
+_SQL = read_statements("postgres/queries/history")
 # More versions than these are decompressed in a thread.
-_FEW = 16
+_FEW_VERSIONS = 16
 
 
 async def versions(
@@ -29,16 +26,16 @@ async def versions(
     space: str,
     memory_id: str,
     *,
-    bodies: Bodies,
+    bodies: PostgresBodies,
     limit: int,
-    test: str = "v.number < %s",
-    value: int = LAST,
+    condition: str = "v.number < %s",
+    value: int = LAST_VERSION,
 ) -> list[Version]:
-    """Return the versions of a memory that pass a test, newest first."""
+    """Return the versions of a memory that meet a condition, newest first."""
     heads: list[Sequence[object]] = []
 
     async def select() -> list[Body]:
-        statement = _SQL["versions"].replace("{condition}", test)
+        statement = _SQL["versions"].replace("{condition}", condition)
         rows = await database.rows(statement, canonical_id(memory_id) or None, value, limit, space=space)
         heads[:] = [row[1:8] for row in rows]
         return [Body(encoded_of(row[8:]), memory_id, row[1], row[0]) for row in rows]
@@ -47,27 +44,33 @@ async def versions(
     return [version_of(head, body, space=space, bodies=bodies) for head, body in zip(heads, selected, strict=True)]
 
 
-async def version(database: Database, space: str, memory_id: str, *, number: int, bodies: Bodies) -> Version | None:
+async def version(
+    database: Database, space: str, memory_id: str, *, number: int, bodies: PostgresBodies
+) -> Version | None:
     """Return one version of a memory."""
-    matches = await versions(database, space, memory_id, test="v.number = %s", value=number, limit=1, bodies=bodies)
+    matches = await versions(
+        database, space, memory_id, condition="v.number = %s", value=number, limit=1, bodies=bodies
+    )
     return matches[0] if matches else None
 
 
-async def version_at(database: Database, space: str, memory_id: str, *, at: datetime, bodies: Bodies) -> Version | None:
+async def version_at(
+    database: Database, space: str, memory_id: str, *, at: datetime, bodies: PostgresBodies
+) -> Version | None:
     """Return the newest version of a memory at a moment."""
-    test, moment = "v.created_at <= %s", to_micros(at)
-    matches = await versions(database, space, memory_id, test=test, value=moment, limit=1, bodies=bodies)
+    condition, moment = "v.created_at <= %s", to_micros(at)
+    matches = await versions(database, space, memory_id, condition=condition, value=moment, limit=1, bodies=bodies)
     return matches[0] if matches else None
 
 
 async def versions_at(
-    database: Database, space: str, ids: Sequence[str], *, at: datetime, bodies: Bodies
+    database: Database, space: str, ids: Sequence[str], *, at: datetime, bodies: PostgresBodies
 ) -> dict[str, Version]:
     """Return the newest version of each memory at a moment, by id."""
     heads: list[Sequence[object]] = []
 
     async def select() -> list[Body]:
-        rows = await database.rows(_SQL["versions_at"], to_micros(at), plain_ids(ids), space=space)
+        rows = await database.rows(_SQL["versions_at"], to_micros(at), canonical_ids(ids), space=space)
         heads[:] = [row[2:9] for row in rows]
         return [Body(encoded_of(row[9:]), str(row[1]), row[2], row[0]) for row in rows]
 
@@ -77,18 +80,18 @@ async def versions_at(
         pairs = zip(heads, selected, strict=True)
         return {body.memory_id: version_of(head, body, space=space, bodies=bodies) for head, body in pairs}
 
-    by_id = unpack() if len(heads) <= _FEW else await asyncio.to_thread(unpack)
+    by_id = unpack() if len(heads) <= _FEW_VERSIONS else await asyncio.to_thread(unpack)
     return {memory_id: by_id[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in by_id}
 
 
 async def relations_at(database: Database, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
     """Return the relations of memories at a moment."""
-    rows = await database.rows(_SQL["relation_changes"], plain_ids(ids), space=space)
-    return relations_then(await relations(database, space, ids), rows, at=at)
+    rows = await database.rows(_SQL["relation_changes"], canonical_ids(ids), space=space)
+    return replay_relations(await relations(database, space, ids), rows, at=at)
 
 
-def version_of(head: Sequence[object], body: Body, *, space: str, bodies: Bodies) -> Version:
-    """Return the version of a body; raises BodyDamaged with its number."""
+def version_of(head: Sequence[object], body: Body, *, space: str, bodies: PostgresBodies) -> Version:
+    """Return the version of a body; the error for a damaged one names it."""
     number, parent, action, created_at, agent, run, message = head
     try:
         memory = bodies.unpack(body, space=space)

@@ -1,4 +1,4 @@
-"""Pages over the whole content of the store, for a move to another store and for a comparison."""
+"""All contents of the store, page by page, for copying it to another store and for comparing two."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,26 +9,24 @@ from scrubjay.model.timestamps import from_micros, to_micros
 from scrubjay.model.version import MemoryHistory, Version
 from scrubjay.ports.commit import StoredAnswer
 from scrubjay.storage.body_cache import history_of
-from scrubjay.storage.postgres.bodies import Bodies
-from scrubjay.storage.postgres.commit.ids import reserve, sizes_of
-from scrubjay.storage.postgres.commit.plan import canonical_id
-from scrubjay.storage.postgres.commit.read import Opening, plain_ids
-from scrubjay.storage.postgres.commit.rows import RowBatch, written
-from scrubjay.storage.postgres.commit.runs import names_of, runs_of
-from scrubjay.storage.postgres.database import Database
-from scrubjay.storage.postgres.delta_chains import Body, encoded_of
+from scrubjay.storage.postgres.bodies import Body, PostgresBodies, encoded_of
+from scrubjay.storage.postgres.commit.read import CommitQuery
+from scrubjay.storage.postgres.commit.rows import RowBatch, reserve, run_names, runs_of, sizes_of
+from scrubjay.storage.postgres.database import Database, Row, Transaction
 from scrubjay.storage.postgres.history import version_of
-from scrubjay.storage.postgres.query import Row, Work
-from scrubjay.storage.postgres.sql_files import named_statements
+from scrubjay.storage.postgres.rows import canonical_id, canonical_ids, to_hex
 from scrubjay.storage.rows import first_within
+from scrubjay.storage.sql_files import read_statements
 
-_SQL = named_statements("queries/inventory")
+_SQL = read_statements("postgres/queries/inventory")
 _BEFORE_ALL = "00000000-0000-0000-0000-000000000000"
 
 
 async def spaces(database: Database) -> list[str]:
     """Return the names of all spaces, in order."""
-    return [str(row[0]) for row in await database.rows("SELECT name FROM scrubjay.spaces ORDER BY name", keeper=True)]
+    return [
+        str(row[0]) for row in await database.rows("SELECT name FROM scrubjay.spaces ORDER BY name", unrestricted=True)
+    ]
 
 
 async def ids(database: Database, space: str, *, after: str, limit: int) -> list[str]:
@@ -38,13 +36,13 @@ async def ids(database: Database, space: str, *, after: str, limit: int) -> list
 
 
 async def histories(
-    database: Database, space: str, ids: Sequence[str], *, most_bytes: int, bodies: Bodies
+    database: Database, space: str, ids: Sequence[str], *, most_bytes: int, bodies: PostgresBodies
 ) -> list[MemoryHistory]:
-    """Return the first memories with their whole history, as many as fit into `most_bytes`."""
-    plain = plain_ids(ids)
-    rows = await database.rows(_SQL["sizes"], plain, space=space)
+    """Return memories with their whole history: as many of the first as have `most_bytes` together, at least one."""
+    in_order = canonical_ids(ids)
+    rows = await database.rows(_SQL["sizes"], in_order, space=space)
     sizes = {str(memory_id): int(size) for memory_id, size in rows if size is not None}
-    chosen = first_within(most_bytes, [(memory_id, sizes[memory_id]) for memory_id in plain if memory_id in sizes])
+    chosen = first_within(most_bytes, [(memory_id, sizes[memory_id]) for memory_id in in_order if memory_id in sizes])
     heads: list[Row] = []
 
     async def select() -> list[Body]:
@@ -67,13 +65,13 @@ async def histories(
 
 
 async def models(database: Database) -> dict[str, int]:
-    """Return the models with vectors, and their dimensions."""
-    rows = await database.rows("SELECT name, dimension FROM scrubjay.models ORDER BY no", keeper=True)
+    """Return the models that have embedded something, and the dimension of their vectors."""
+    rows = await database.rows("SELECT name, dimension FROM scrubjay.models ORDER BY no", unrestricted=True)
     return {str(name): int(dimension) for name, dimension in rows}
 
 
 async def answers(database: Database, space: str, *, after: str | bytes | None, limit: int) -> list[StoredAnswer]:
-    """Return the answers under idempotency keys; only the digests of the keys are stored."""
+    """Return the results of requests with idempotency keys; only the digests of the keys are stored."""
     rows = await database.rows(_SQL["answers"], after if isinstance(after, bytes) else b"", limit, space=space)
     return [
         StoredAnswer(key=bytes(key), digest=bytes(digest), answer=answer, run=run, agent=agent, at=from_micros(at))
@@ -82,43 +80,43 @@ async def answers(database: Database, space: str, *, after: str | bytes | None, 
 
 
 async def import_answers(database: Database, space: str, answers: Sequence[StoredAnswer], *, origin: Origin) -> int:
-    """Store answers of another store, under the runs of the versions that they are about; returns how many are new."""
+    """Copy results of another store, under the runs that wrote the versions they are about; return how many."""
     by_key = {answer.key_digest: answer for answer in answers}
     authors = {key: (answer.run or origin.run, answer.agent) for key, answer in by_key.items()}
-    opening = Opening()
-    opening.ask_runs(names_of(origin, list(authors.values())))
+    query = CommitQuery()
+    query.request_runs(run_names(origin, list(authors.values())))
 
-    async def job(work: Work) -> int:
-        opening.answer(work.opened)
-        existing = {bytes(row[0]) for row in await work.rows(_SQL["existing_answers"], list(by_key))}
-        fresh = {key: answer for key, answer in by_key.items() if key not in existing}
-        if not fresh:
+    async def job(transaction: Transaction) -> int:
+        query.take_result(transaction)
+        existing = {bytes(row[0]) for row in await transaction.rows(_SQL["existing_answers"], list(by_key))}
+        new = {key: answer for key, answer in by_key.items() if key not in existing}
+        if not new:
             return 0
-        runs = runs_of(origin, opening.rows("runs"), [authors[key] for key in fresh])
-        runs.take_numbers((await reserve(work, sizes_of([]), changes=0, memories=0, runs=len(runs.fresh))).runs)
-        document = RowBatch()
-        runs.put(document, last_seq=0)
-        document.put(
+        runs = runs_of(origin, query.rows("runs"), [authors[key] for key in new])
+        runs.assign_numbers((await reserve(transaction, sizes_of([]), changes=0, memories=0, runs=len(runs.new))).runs)
+        batch = RowBatch()
+        runs.put(batch, last_seq=0)
+        batch.put(
             "idempotency_keys",
             [
                 {
-                    "key_digest": written(key),
-                    "request_digest": written(answer.digest),
+                    "key_digest": to_hex(key),
+                    "request_digest": to_hex(answer.digest),
                     "answer": answer.answer,
-                    "run_no": runs.known[authors[key]],
+                    "run_no": runs.numbers[authors[key]],
                     "at": to_micros(answer.at),
                 }
-                for key, answer in fresh.items()
+                for key, answer in new.items()
             ],
         )
-        await document.write(work)
-        return len(fresh)
+        await batch.write(transaction)
+        return len(new)
 
-    return await database.write(job, space=space, opening=opening.asks, make=True)
+    return await database.write(job, space=space, prefetch=query.queries, create_space=True)
 
 
 def _memory_history(read: Sequence[tuple[Row, Version]]) -> MemoryHistory:
     memory_id, current, accessed, count = read[0][0][:4]
-    # They come newest first: older versions may be deltas of newer ones.
+    # Newest first, since older ones are stored as differences from newer ones.
     versions = [version for _, version in reversed(read)]
     return history_of(versions, memory_id=str(memory_id), current=current, accessed=accessed, count=count)

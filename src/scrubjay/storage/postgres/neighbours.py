@@ -6,9 +6,8 @@ from typing import cast
 
 from scrubjay.model.passage import StoredPassage
 from scrubjay.ports import Neighbours
-from scrubjay.storage.postgres.commit.read import plain_ids
 from scrubjay.storage.postgres.database import Database
-from scrubjay.storage.postgres.lexicon import array
+from scrubjay.storage.postgres.rows import array, canonical_ids
 
 _NO_NEIGHBOURS = repeat(())
 # The constructor of the class, without a Python call for each passage.
@@ -40,7 +39,7 @@ async def stored_passages(database: Database, space: str, ids: Sequence[int], *,
 
 async def passage_numbers(database: Database, space: str, memory_ids: Sequence[str]) -> list[int]:
     """Return the numbers of all passages of memories, in order."""
-    rows = await database.rows("SELECT scrubjay.passage_numbers(%s::uuid[])", plain_ids(memory_ids), space=space)
+    rows = await database.rows("SELECT scrubjay.passage_numbers(%s::uuid[])", canonical_ids(memory_ids), space=space)
     return [int(row[0]) for row in rows]
 
 
@@ -49,7 +48,7 @@ async def session_neighbours(
 ) -> dict[str, Neighbours]:
     """Return the memories before and after each in its session."""
     statement = "SELECT * FROM scrubjay.neighbouring_memories(%s::uuid[], %s)"
-    rows = await database.rows(statement, plain_ids(memory_ids), max(each, 0), space=space)
+    rows = await database.rows(statement, canonical_ids(memory_ids), max(each, 0), space=space)
     return {str(memory_id): Neighbours(before=tuple(before), after=tuple(after)) for memory_id, before, after in rows}
 
 

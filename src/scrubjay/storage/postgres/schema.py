@@ -1,4 +1,4 @@
-"""The schema of a database: set up once, then brought up to date by an ordered list of migrations."""
+"""The schema of a database, as an ordered list of named migrations; the first creates all tables."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -9,9 +9,8 @@ from psycopg import errors, sql
 
 from scrubjay.errors import StoreError, StoreTooNew
 from scrubjay.model.identity import new_id
-from scrubjay.storage.postgres.address import Address
-from scrubjay.storage.postgres.errors import mapped_errors
-from scrubjay.storage.postgres.sql_files import named_statements, read_sql
+from scrubjay.storage.postgres.connection import Address, connect, mapped_errors
+from scrubjay.storage.sql_files import read_sql, read_statements
 
 Connection = psycopg.AsyncConnection
 Migration = Callable[[Connection, int], Awaitable[None]]
@@ -27,8 +26,8 @@ SPACE_TABLES = ("space_totals", *PARTITIONED_TABLES)
 
 _LOCK = 0x534A_0002
 # The first version of the extension with half-precision vectors.
-_OLDEST_EXTENSION = (0, 7)
-_OLDEST_SERVER = 16
+_MIN_EXTENSION = (0, 7)
+_MIN_SERVER = 16
 _FUNCTION_FILES = (
     "transaction", "vector_search", "commit", "read", "lexical_search", "neighbours", "documents", "items_view",
 )  # fmt: skip
@@ -75,7 +74,7 @@ async def migrate(connection: Connection, address: Address, *, partitions: int =
                     )
         except errors.InsufficientPrivilege as error:
             raise StoreError(
-                f"the role of {address.shown} may not set the database up: {error.diag.message_primary}",
+                f"the role of {address.shown} may not set up the database: {error.diag.message_primary}",
                 hint="Set SCRUBJAY_DATABASE_OWNER_URL to a role that may create roles and schemas, "
                 "or see docs: postgres.md",
                 server=address.shown,
@@ -92,10 +91,10 @@ async def applied(connection: Connection, address: Address) -> int:
 
     Raises StoreTooNew for a later version, and StoreError for an earlier one or a server that is too old.
     """
-    if connection.info.server_version < _OLDEST_SERVER * 10_000:
+    if connection.info.server_version < _MIN_SERVER * 10_000:
         raise StoreError(
             f"{address.shown} runs PostgreSQL {connection.info.server_version // 10_000}",
-            hint=f"Scrubjay needs PostgreSQL {_OLDEST_SERVER} or newer",
+            hint=f"Scrubjay needs PostgreSQL {_MIN_SERVER} or newer",
         )
     cursor = await connection.execute(
         "SELECT to_regclass('scrubjay.schema_versions') IS NOT NULL, to_regclass('scrubjay.migrations') IS NOT NULL"
@@ -109,17 +108,12 @@ async def applied(connection: Connection, address: Address) -> int:
     version = int((await cursor.fetchall())[0][0])
     if version > newest_version():
         raise StoreTooNew(
-            f"{address.shown} was written by a newer Scrubjay (schema {version}, this one knows {newest_version()})",
-            hint="Update Scrubjay; the database was not touched",
+            f"{address.shown} was written by a newer Scrubjay (schema {version}, this one supports {newest_version()})",
+            hint="Update Scrubjay; the database was not changed",
             server=address.shown,
             schema=version,
         )
     return version
-
-
-async def connect(url: str, address: Address) -> Connection:
-    """Open a connection outside of the pool, for work that takes long."""
-    return await Connection.connect(address.line_to(url), autocommit=True, prepare_threshold=None)
 
 
 async def _refuse_old(connection: Connection, address: Address) -> None:
@@ -129,7 +123,7 @@ async def _refuse_old(connection: Connection, address: Address) -> None:
     raise StoreError(
         f"{address.shown} was written by an older Scrubjay (schema {version}, this one reads {FIRST_VERSION} or newer)",
         hint="Export each space with the Scrubjay that wrote it (`scrubjay export`), then import the files with this "
-        "one into an empty database (`scrubjay import`); the database was not touched",
+        "one into an empty database (`scrubjay import`); the database was not changed",
         server=address.shown,
         schema=version,
     )
@@ -146,7 +140,7 @@ async def _extension(connection: Connection, address: Address) -> str:
         cursor = await connection.execute(query)
         row = (await cursor.fetchall())[0]
     version, schema = str(row[0]), str(row[1])
-    if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST_EXTENSION:
+    if tuple(int(part) for part in version.split(".")[:2]) < _MIN_EXTENSION:
         raise StoreError(
             f"the extension vector of {address.shown} is version {version}",
             hint=f"Run: psql -d {connection.info.dbname} -c 'ALTER EXTENSION vector UPDATE' (0.7 or newer)",
@@ -173,14 +167,14 @@ async def _create_extension(connection: Connection, address: Address) -> None:
 
 
 async def _first_schema(connection: Connection, partitions: int) -> None:
-    security = named_statements("rls")
+    security = read_statements("postgres/rls")
     await connection.execute(cast("LiteralString", security["create_roles"]))
     partitioning = sql.SQL("PARTITION BY HASH (space_no)" if partitions else "")
-    await connection.execute(_template(read_sql("tables")).format(partitioning=partitioning))
+    await connection.execute(_template(read_sql("postgres/tables")).format(partitioning=partitioning))
     for table in PARTITIONED_TABLES:
         await _create_partitions(connection, table, partitions)
     for name in _FUNCTION_FILES:
-        await connection.execute(cast("LiteralString", read_sql(name)))
+        await connection.execute(cast("LiteralString", read_sql(f"postgres/{name}")))
     await connection.execute(cast("LiteralString", security["grant_rights"]))
     await _protect(connection, "spaces", column="no")
     for table in SPACE_TABLES:
@@ -204,7 +198,7 @@ async def _create_partitions(connection: Connection, table: str, partitions: int
 
 
 async def _protect(connection: Connection, table: str, *, column: str = "space_no") -> None:
-    statement = _template(named_statements("rls")["protect_table"])
+    statement = _template(read_statements("postgres/rls")["protect_table"])
     await connection.execute(statement.format(table=sql.Identifier("scrubjay", table), column=sql.Identifier(column)))
 
 

@@ -31,7 +31,7 @@ from scrubjay.ports import (
 )
 from scrubjay.ports.cluster import Lease
 from scrubjay.ports.commit import StoredAnswer
-from scrubjay.storage.lru import Recent
+from scrubjay.storage.lru import LruCache
 from scrubjay.storage.postgres import (
     backup,
     history,
@@ -42,26 +42,21 @@ from scrubjay.storage.postgres import (
     prefix_search,
     purge,
     read,
-    records,
     reindex,
     tokens,
     upkeep,
     vectors,
 )
 from scrubjay.storage.postgres import documents as collections
-from scrubjay.storage.postgres.address import Address
-from scrubjay.storage.postgres.bodies import Bodies
-from scrubjay.storage.postgres.commit.write import Applied
+from scrubjay.storage.postgres.bodies import PostgresBodies
+from scrubjay.storage.postgres.cluster import CommitNotifier, Leader, RateLeases, listening
+from scrubjay.storage.postgres.commit import apply
+from scrubjay.storage.postgres.connection import Address
 from scrubjay.storage.postgres.database import Database
-from scrubjay.storage.postgres.leader import Leader
-from scrubjay.storage.postgres.notify import CommitNotifier, listening
-from scrubjay.storage.postgres.rate_leases import Allowances
 from scrubjay.storage.postgres.schema import prepare
-from scrubjay.storage.postgres.training import Training
-from scrubjay.storage.postgres.vector_tables import VectorTables
 from scrubjay.text.passages import passages_of
 
-_KEPT_VECTORS = 4_096
+_CACHED_VECTORS = 4_096
 
 
 class PostgresStore:
@@ -69,19 +64,19 @@ class PostgresStore:
 
     def __init__(self, database: Database, *, store_id: str) -> None:
         self.database = database
-        self.vector_tables = VectorTables(database)
+        self.vector_tables = vectors.VectorTables(database)
         self._store_id = store_id
-        self._bodies = Bodies(database)
-        self._training = Training(database, self._bodies)
-        self._bell = CommitNotifier(database)
-        self._counted = lexicon.Counted()
-        self._allowances = Allowances(database)
+        self._bodies = PostgresBodies(database)
+        self._upkeep = upkeep.PostgresUpkeep(database, self._bodies)
+        self._notifier = CommitNotifier(database)
+        self._term_statistics = lexicon.StatisticsCache()
+        self._rate_leases = RateLeases(database)
         # A text's vector never changes.
-        self._vectors: Recent[tuple[str, str, bytes], Vector] = Recent(_KEPT_VECTORS)
+        self._vectors: LruCache[tuple[str, str, bytes], Vector] = LruCache(_CACHED_VECTORS)
 
     @classmethod
     async def open(cls, address: Address, *, partitions: int = 0) -> Self:
-        """Open the database, and set it up where it is empty."""
+        """Open the database, and set it up if it is empty."""
         await prepare(address, partitions=partitions)
         database = await Database.open(address)
         try:
@@ -90,16 +85,16 @@ class PostgresStore:
             await database.close()
             raise
         store = cls(database, store_id=str(rows[0][0]))
-        # The upkeep does the rest.
+        # If this fails, `tidy` indexes them.
         with suppress(StoreError):
-            await reindex.reread_few(database, store._bodies)
+            await reindex.reindex_few(database, store._bodies)
         return store
 
     # ---- records ----
 
     async def commit(self, commit: Commit) -> Committed:
-        applied = await records.apply_commit(self.database, commit, bodies=self._bodies)
-        self._after(commit.space, applied)
+        applied = await apply.apply_commit(self.database, commit, bodies=self._bodies)
+        self._follow_up(commit.space, applied)
         seq = await self.last_seq() if applied.seq is None else applied.seq
         return Committed(seq=seq, answer=applied.answer)
 
@@ -107,21 +102,24 @@ class PostgresStore:
         return await read.find_answer(self.database, space, key, digest)
 
     async def adopt(self, space: str, histories: Sequence[MemoryHistory], *, origin: Origin) -> tuple[str, ...]:
-        prepared = await asyncio.to_thread(_with_passages, histories)
-        applied = await records.adopt(self.database, space, prepared, origin=origin, bodies=self._bodies)
-        self._after(space, applied)
-        return applied.taken
+        def prepare() -> list[tuple[MemoryHistory, tuple[Passage, ...]]]:
+            return [(memory_history, passages_of(memory_history.memory)) for memory_history in histories]
+
+        prepared = await asyncio.to_thread(prepare)
+        applied = await apply.adopt(self.database, space, prepared, origin=origin, bodies=self._bodies)
+        self._follow_up(space, applied)
+        return applied.adopted
 
     async def purge(self, space: str, ids: Sequence[str], *, origin: Origin) -> int:
         count = await purge.purge(self.database, space, ids, origin=origin, bodies=self._bodies)
         if count:
-            self._bell.ring(purged=True)
-            self._forget()
-            await self._training.clean(space)
+            self._notifier.notify(purged=True)
+            self._clear_caches()
+            await self._upkeep.clean(space)
         return count
 
     async def touch(self, space: str, ids: Sequence[str], *, at: datetime) -> None:
-        await records.touch(self.database, space, ids, at=at)
+        await apply.touch(self.database, space, ids, at=at)
 
     async def get(self, space: str, ids: Sequence[str]) -> dict[str, Memory]:
         return await read.get(self.database, space, ids, bodies=self._bodies)
@@ -139,7 +137,7 @@ class PostgresStore:
         return await read.same_content(self.database, space, content)
 
     async def versions(self, space: str, memory_id: str, *, limit: int, before: int | None = None) -> list[Version]:
-        value = before or history.LAST
+        value = before or history.LAST_VERSION
         return await history.versions(self.database, space, memory_id, value=value, limit=limit, bodies=self._bodies)
 
     async def version(self, space: str, memory_id: str, number: int) -> Version | None:
@@ -174,10 +172,10 @@ class PostgresStore:
     async def lexical_candidates(
         self, space: str, terms: Sequence[str], filter: Filter, *, limit: int
     ) -> list[tuple[int, float]]:
-        return await self._counted.candidates(self.database, space, terms, filter, limit=limit)
+        return await self._term_statistics.candidates(self.database, space, terms, filter, limit=limit)
 
     async def term_statistics(self, space: str, terms: Sequence[str], *, state: State) -> TermStatistics:
-        return await self._counted.statistics(self.database, space, terms, state=state)
+        return await self._term_statistics.statistics(self.database, space, terms, state=state)
 
     async def stored_passages(self, space: str, ids: Sequence[int], *, around: int = 0) -> list[StoredPassage]:
         return await neighbours.stored_passages(self.database, space, ids, around=around) if ids else []
@@ -216,21 +214,21 @@ class PostgresStore:
         }
         missing = [digest for digest in hashes if digest not in cached]
         if missing:
-            read = await vectors.vectors(self.database, space, model, missing)
-            for digest, vector in read.items():
-                # A copy: a slice would keep the whole batch in memory.
+            stored = await vectors.vectors(self.database, space, model, missing)
+            for digest, vector in stored.items():
+                # A copy: a view would keep the memory of the whole batch.
                 self._vectors.put((space, model, digest), vector.copy())
-            cached |= read
+            cached |= stored
         return cached
 
     async def embedded(self, space: str, model: str, hashes: Sequence[bytes]) -> set[bytes]:
         return await vectors.embedded_among(self.database, space, model, hashes) if hashes else set()
 
     async def store_vectors(self, space: str, embedded: Embedded, *, memory_ids: Sequence[str], origin: Origin) -> None:
-        applied = await records.store_vectors(
+        applied = await apply.store_vectors(
             self.database, space, embedded, memory_ids=memory_ids, origin=origin, bodies=self._bodies
         )
-        self._after(space, applied)
+        self._follow_up(space, applied)
 
     async def without_vectors(self, model: str, *, limit: int) -> list[tuple[str, str]]:
         return await vectors.without_vectors(self.database, model, limit=limit)
@@ -271,7 +269,7 @@ class PostgresStore:
         """Call `hear` soon after a commit of any process; sometimes without one."""
 
         def forget() -> None:
-            self._forget()
+            self._clear_caches()
             purged()
 
         async with listening(self.database.address, hear, purged=forget):
@@ -281,7 +279,7 @@ class PostgresStore:
         return await log.settled_seq(self.database)
 
     async def lease(self, caller: str, *, wanted: int, limit: int) -> Lease:
-        return await self._allowances.lease(caller, wanted=wanted, limit=limit)
+        return await self._rate_leases.lease(caller, wanted=wanted, limit=limit)
 
     def leader(self, name: str) -> Leader:
         """Return a candidate for the leadership of some work among all processes of this database."""
@@ -315,19 +313,19 @@ class PostgresStore:
     # ---- tokens ----
 
     async def add_token(self, token: Token, digest: bytes) -> None:
-        await tokens.add(self.database, token, digest)
+        await tokens.add_token(self.database, token, digest)
 
     async def token_by_digest(self, digest: bytes) -> Token | None:
-        return await tokens.by_digest(self.database, digest)
+        return await tokens.token_by_digest(self.database, digest)
 
     async def token(self, token_id: str) -> Token | None:
-        return await tokens.by_id(self.database, token_id)
+        return await tokens.token_by_id(self.database, token_id)
 
     async def tokens(self) -> list[Token]:
-        return await tokens.every(self.database)
+        return await tokens.all_tokens(self.database)
 
     async def revoke_token(self, token_id: str, *, at: datetime) -> Token | None:
-        return await tokens.revoke(self.database, token_id, at=at)
+        return await tokens.revoke_token(self.database, token_id, at=at)
 
     # ---- inventory ----
 
@@ -359,7 +357,7 @@ class PostgresStore:
         return await collections.import_documents(self.database, space, documents, renew=renew)
 
     async def token_digests(self) -> dict[str, bytes]:
-        return await tokens.digests(self.database)
+        return await tokens.token_digests(self.database)
 
     # ---- upkeep ----
 
@@ -377,32 +375,26 @@ class PostgresStore:
         await backup.write_backup(self.database.address, target, progress=progress)
 
     async def tidy(self) -> list[str]:
-        done = await self._training.tidy()
-        count = await reindex.reread(self.database, self._bodies)
-        if count:
-            self._counted.forget()
-            self._bell.ring()
-            done.append(f"re-indexed {count} memories of an older passage format")
+        done = await self._upkeep.tidy()
+        if done:
+            self._term_statistics.clear()
+            self._notifier.notify()
         return done
 
     async def close(self) -> None:
-        await self._training.settle()
-        await self._bell.settle()
+        await self._upkeep.wait()
+        await self._notifier.wait()
         await self.database.close()
 
-    def _forget(self) -> None:
+    def _clear_caches(self) -> None:
         """Drop the caches, which may contain purged texts."""
         self._bodies.forget()
-        self._counted.forget()
+        self._term_statistics.clear()
         self._vectors.clear()
 
-    def _after(self, space: str, applied: Applied) -> None:
-        self._counted.forget()
+    def _follow_up(self, space: str, applied: apply.AppliedCommit) -> None:
+        self._term_statistics.clear()
         if applied.seq is not None:
-            self._bell.ring()
-            self._training.look_soon(applied.first, applied.seq)
-        self._training.soon(space, due=applied.training_due)
-
-
-def _with_passages(histories: Sequence[MemoryHistory]) -> list[tuple[MemoryHistory, tuple[Passage, ...]]]:
-    return [(memory_history, passages_of(memory_history.memory)) for memory_history in histories]
+            self._notifier.notify()
+            self._upkeep.analyze_soon(applied.first, applied.seq)
+        self._upkeep.train_soon(space, due=applied.training_due)

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
 from functools import partial
 
@@ -14,17 +14,17 @@ from scrubjay.model.snapshot import to_body
 from scrubjay.storage.body_cache import (
     BATCH,
     SAMPLES,
-    WHOLE_AT_THE_END,
-    Kept,
-    Unpacking,
+    WHOLE_VERSIONS,
+    BodyCache,
+    StoredVersion,
     damaged_memory,
-    folded,
+    encode_deltas,
     is_training_due,
 )
 from scrubjay.storage.codec import Dictionary, Encoded, Encoding, encode, generic_dictionary, pack
 from scrubjay.storage.rows import id_text
-from scrubjay.storage.sqlite.meta import purges
-from scrubjay.storage.sqlite.sql_files import read_statements
+from scrubjay.storage.sql_files import read_statements
+from scrubjay.storage.sqlite.rows import purges
 
 # The columns that `read_memory` needs, in order.
 MEMORY_COLUMNS = """
@@ -36,38 +36,38 @@ MEMORY_TABLES = """
 """
 
 # The columns of a version that `unpack` needs, in order.
-KEPT = "number, encoding, dictionary_no, checksum, size, body"
+BODY_COLUMNS = "number, encoding, dictionary_no, checksum, size, body"
 
 Row = tuple[int, bytes, str, int, int | None, int, int, int, bytes, int, bytes]
-_SQL = read_statements("bodies.sql")
+_SQL = read_statements("sqlite/bodies")
 
 
-class Bodies:
-    """Reads and writes bodies; caches the dictionaries it has read, and the small bodies it unpacked last."""
+class SqliteBodies:
+    """Reads and writes bodies; caches dictionaries, and the small bodies that it decompressed last."""
 
     def __init__(self) -> None:
         self._dictionaries: dict[int, Dictionary] = {}
         self._lock = threading.Lock()
-        self._unpacking = Unpacking()
+        self._cache = BodyCache()
 
     def pack(self, connection: apsw.Connection, memory: Memory, *, space_no: int) -> Encoded:
         """Pack a memory's body with the newest untainted dictionary of its space."""
         return encode(to_body(memory), dictionary=self._newest_dictionary(connection, space_no))
 
-    def fold(self, connection: apsw.Connection, memory_no: int, *, number: int) -> None:
+    def replace_by_delta(self, connection: apsw.Connection, memory_no: int, *, number: int) -> None:
         """Before a version is added, replace the one that need no longer be whole by its difference from the next."""
         rows = connection.execute(
-            f"SELECT {KEPT} FROM versions WHERE memory_no = ? ORDER BY number DESC LIMIT {WHOLE_AT_THE_END}",
+            f"SELECT {BODY_COLUMNS} FROM versions WHERE memory_no = ? ORDER BY number DESC LIMIT {WHOLE_VERSIONS}",
             (memory_no,),
         ).fetchall()
-        if len(rows) < WHOLE_AT_THE_END or int(rows[0][0]) >= number:
+        if len(rows) < WHOLE_VERSIONS or int(rows[0][0]) >= number:
             return
         versions = [_stored_version(row) for row in reversed(rows)]
         plain = [self._plain_or_none(connection, memory_no, version) for version in versions]
         # The last one is repeated, as if the new version were stored already.
-        packed = folded([*zip(versions, plain, strict=True), (versions[-1], None)])[0]
+        packed = encode_deltas([*zip(versions, plain, strict=True), (versions[-1], None)])[0]
         if packed is not versions[0].encoded:
-            _update(connection, memory_no, Kept(versions[0].number, packed))
+            _update(connection, memory_no, StoredVersion(versions[0].number, packed))
 
     def read_memory(self, connection: apsw.Connection, row: Row) -> Memory:
         """Return the memory of a row of MEMORY_COLUMNS; the error for a damaged one names its last good version."""
@@ -79,7 +79,7 @@ class Bodies:
                 count=count,
             )  # fmt: skip
         except BodyDamaged as error:
-            last_good = self._last_good(connection, number, version)
+            last_good = self._last_good_version(connection, number, version)
             raise damaged_memory(
                 error, memory_id=memory_id, space=space, version=version, last_good=last_good
             ) from error
@@ -95,17 +95,17 @@ class Bodies:
         accessed: int | None = None,
         count: int = 0,
     ) -> Memory:
-        """Return the memory of a row of KEPT."""
+        """Return the memory of a row of BODY_COLUMNS."""
         version = _stored_version(packed)
         with closing(self._newer(connection, memory_no, version)) as newer:
-            return self._unpacking.memory(
+            return self._cache.read_memory(
                 version, dictionaries=partial(self._dictionary, connection), memory_id=memory_id, space=space,
                 newer=newer, accessed=accessed, count=count,
             )  # fmt: skip
 
-    def forget_unpacked(self) -> None:
-        """Empty the cache of unpacked bodies, after a purge of some of them."""
-        self._unpacking.forget()
+    def clear_cache(self) -> None:
+        """Empty the cache of bodies, after a purge of some of them."""
+        self._cache.clear()
 
     def training_due(self, connection: apsw.Connection, space: str) -> bool:
         """Return whether the space has outgrown its dictionary."""
@@ -117,12 +117,19 @@ class Bodies:
 
     def samples(self, connection: apsw.Connection, space: str) -> tuple[list[bytes], int]:
         """Return plain bodies to train a dictionary on, and the number of purges before they were read."""
-        rows = connection.execute(_SQL["sample"], (space, SAMPLES))
-        return list(self._plain_bodies(connection, rows)), purges(connection)
+        samples: list[bytes] = []
+        for encoding, dictionary_no, _, _, data in connection.execute(_SQL["sample"], (space, SAMPLES)):
+            # A damaged body is left out, and must not prevent the training.
+            with suppress(BodyDamaged):
+                if encoding == Encoding.ZSTD:
+                    samples.append(self._dictionary(connection, dictionary_no).decompress(data))
+                elif encoding != Encoding.DELTA:
+                    samples.append(data)
+        return samples, purges(connection)
 
-    def keep_dictionary(self, connection: apsw.Connection, *, space: str, data: bytes, learned_after: int) -> None:
+    def store_dictionary(self, connection: apsw.Connection, *, space: str, data: bytes, purges_before: int) -> None:
         """Store a trained dictionary as the space's newest, unless a purge followed the reading of its samples."""
-        if purges(connection) != learned_after:
+        if purges(connection) != purges_before:
             return
         connection.execute(_SQL["insert_dictionary"], (data, time.time_ns() // 1000, space))
 
@@ -141,7 +148,7 @@ class Bodies:
                 self._dictionaries.pop(int(number), None)
         return len(rows)
 
-    def _repack(self, connection: apsw.Connection, space_no: int, memory_no: int, version: Kept) -> None:
+    def _repack(self, connection: apsw.Connection, space_no: int, memory_no: int, version: StoredVersion) -> None:
         plain = self._plain_or_none(connection, memory_no, version)
         if plain is None:
             # It can never be read again, with or without its dictionary, which may hold purged words.
@@ -151,31 +158,23 @@ class Bodies:
             return
         # The plain bytes stay the same: an older version may be stored as its difference from them.
         packed = pack(plain, dictionary=self._newest_dictionary(connection, space_no))
-        _update(connection, memory_no, Kept(version.number, packed))
+        _update(connection, memory_no, StoredVersion(version.number, packed))
 
-    def _plain_or_none(self, connection: apsw.Connection, memory_no: int, version: Kept) -> bytes | None:
+    def _plain_or_none(self, connection: apsw.Connection, memory_no: int, version: StoredVersion) -> bytes | None:
         """Return the plain bytes of a version, or None if it is damaged."""
         with suppress(BodyDamaged), closing(self._newer(connection, memory_no, version)) as newer:
-            return self._unpacking.plain(version, dictionaries=partial(self._dictionary, connection), newer=newer)
+            return self._cache.decompress(version, dictionaries=partial(self._dictionary, connection), newer=newer)
         return None
 
-    def _newer(self, connection: apsw.Connection, memory_no: int, version: Kept) -> Generator[Kept]:
+    def _newer(self, connection: apsw.Connection, memory_no: int, version: StoredVersion) -> Generator[StoredVersion]:
         """Yield the versions after one in order; the query runs only if the first is needed."""
         rows = connection.execute(
-            f"SELECT {KEPT} FROM versions WHERE memory_no = ? AND number > ? ORDER BY number",
+            f"SELECT {BODY_COLUMNS} FROM versions WHERE memory_no = ? AND number > ? ORDER BY number",
             (memory_no, version.number),
         )
         with closing(rows):
             for row in rows:
                 yield _stored_version(row)
-
-    def _plain_bodies(self, connection: apsw.Connection, rows: apsw.Cursor) -> Iterator[bytes]:
-        for encoding, dictionary_no, _, _, data in rows:
-            # A damaged body is left out, and must not keep the others from being packed.
-            with suppress(BodyDamaged):
-                if encoding != Encoding.DELTA:
-                    is_packed = encoding == Encoding.ZSTD
-                    yield self._dictionary(connection, dictionary_no).decompress(data) if is_packed else data
 
     def _newest_dictionary(self, connection: apsw.Connection, space_no: int) -> Dictionary:
         # Read for each write: another process may have purged, and so replaced, the cached one.
@@ -195,9 +194,9 @@ class Bodies:
                 self._dictionaries[number] = Dictionary(number, row[0])
             return self._dictionaries[number]
 
-    def _last_good(self, connection: apsw.Connection, memory_no: int, version: int) -> int | None:
+    def _last_good_version(self, connection: apsw.Connection, memory_no: int, version: int) -> int | None:
         rows = connection.execute(
-            f"SELECT {KEPT} FROM versions WHERE memory_no = ? AND number < ? ORDER BY number DESC",
+            f"SELECT {BODY_COLUMNS} FROM versions WHERE memory_no = ? AND number < ? ORDER BY number DESC",
             (memory_no, version),
         )
         with closing(rows):
@@ -207,13 +206,15 @@ class Bodies:
         return None
 
 
-def _stored_version(row: Sequence[int | bytes]) -> Kept:
-    """Return the version of a row of KEPT."""
+def _stored_version(row: Sequence[int | bytes]) -> StoredVersion:
+    """Return the version of a row of BODY_COLUMNS."""
     number, encoding, dictionary_no, checksum, size, data = row
-    return Kept(int(number), Encoded(bytes(data), Encoding(encoding), int(dictionary_no), bytes(checksum), int(size)))
+    return StoredVersion(
+        int(number), Encoded(bytes(data), Encoding(encoding), int(dictionary_no), bytes(checksum), int(size))
+    )
 
 
-def _update(connection: apsw.Connection, memory_no: int, version: Kept) -> None:
+def _update(connection: apsw.Connection, memory_no: int, version: StoredVersion) -> None:
     """Store a version that was packed again."""
     packed = version.encoded
     connection.execute(

@@ -1,25 +1,30 @@
-"""Open the database file, and translate SQLite's errors into ours."""
+"""Connections to the database file, SQLite's errors as ours, and the threads that read."""
 
+import asyncio
 import os
+import threading
 import time
 from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 
 from scrubjay.errors import DiskFull, ScrubjayError, StoreBusy, StoreDamaged, StoreError, StoreReadOnly, WrongKey
 from scrubjay.storage.sqlite.schema import applied
 
+T = TypeVar("T")
 # How long a writer waits for another process before it gives up, and its first and longest single wait.
 _BUSY_SECONDS = 30.0
 _FIRST_WAIT = 0.001
-_LONGEST_WAIT = 0.25
+_MAX_WAIT = 0.25
 # The size of the statement cache: a commit has some fifty, and those with a question mark for each value vary.
 _CACHED_STATEMENTS = 512
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
-_SMALLEST_PAGE = 512
+_MIN_PAGE_BYTES = 512
 _RESTORE = "Restore a backup with `scrubjay backup restore FILE`"
 
 
@@ -95,6 +100,62 @@ def mapped_errors(path: Path) -> Generator[None]:
         raise StoreError(f"{path}: {error}", hint="Run `scrubjay doctor`", path=str(path)) from error
 
 
+class Readers:
+    """A few threads with a connection each. Every job sees one consistent state of the store."""
+
+    def __init__(self, path: Path, *, key: str, count: int) -> None:
+        self._path = path
+        self._key = key
+        self._pool = ThreadPoolExecutor(max_workers=count, thread_name_prefix="scrubjay-reader")
+        self._local = threading.local()
+        self._connections: list[apsw.Connection] = []
+        self._loop_connection: apsw.Connection | None = None
+        self._closed = False
+
+    async def run(self, job: Callable[[apsw.Connection], T]) -> T:
+        """Run a job inside a read transaction."""
+        if self._closed:
+            raise StoreError("the store is closed", hint="Open it again")
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._run_in_thread, job)
+
+    def run_now(self, job: Callable[[apsw.Connection], T]) -> T:
+        """Run a job on the event loop: for a few rows, which take less time than to wake up a thread."""
+        if self._closed:
+            raise StoreError("the store is closed", hint="Open it again")
+        with mapped_errors(self._path):
+            if self._loop_connection is None:
+                self._loop_connection = self._connect()
+            return _run_reading(self._loop_connection, job)
+
+    def close(self) -> None:
+        """Wait for running jobs and close the connections."""
+        self._closed = True
+        self._pool.shutdown()
+        for connection in self._connections:
+            connection.close()
+
+    def _run_in_thread(self, job: Callable[[apsw.Connection], T]) -> T:
+        with mapped_errors(self._path):
+            if not hasattr(self._local, "connection"):
+                self._local.connection = self._connect()
+            return _run_reading(self._local.connection, job)
+
+    def _connect(self) -> apsw.Connection:
+        connection = connect(self._path, key=self._key)
+        connection.pragma("query_only", 1)
+        self._connections.append(connection)
+        return connection
+
+
+def _run_reading(connection: apsw.Connection, job: Callable[[apsw.Connection], T]) -> T:
+    connection.execute("BEGIN")
+    try:
+        return job(connection)
+    finally:
+        if connection.in_transaction:
+            connection.execute("COMMIT")
+
+
 def _busy_handler() -> Callable[[int], bool]:
     started_at = 0.0
 
@@ -104,7 +165,7 @@ def _busy_handler() -> Callable[[int], bool]:
             started_at = time.monotonic()
         if time.monotonic() - started_at > _BUSY_SECONDS:
             return False
-        time.sleep(min(_FIRST_WAIT * 2 ** min(attempt, 16), _LONGEST_WAIT))
+        time.sleep(min(_FIRST_WAIT * 2 ** min(attempt, 16), _MAX_WAIT))
         return True
 
     return wait
@@ -120,7 +181,7 @@ def _refuse_truncated(path: Path) -> None:
     # SQLite notices a missing tail only when it reads one of the lost pages, which may be long after the first write.
     if not path.exists() or path.stat().st_size == 0:
         return
-    if path.stat().st_size < _SMALLEST_PAGE:
+    if path.stat().st_size < _MIN_PAGE_BYTES:
         # SQLite would treat a file this short as empty and overwrite it.
         raise StoreDamaged(f"{path} is truncated: {path.stat().st_size} bytes are there", hint=_RESTORE, path=str(path))
     with path.open("rb") as file:

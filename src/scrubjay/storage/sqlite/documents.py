@@ -7,12 +7,11 @@ import apsw
 
 from scrubjay.model.document import Document
 from scrubjay.model.timestamps import to_micros
-from scrubjay.storage.document_rows import document_of, require_own, stale_document, subjects_of, value_text
-from scrubjay.storage.rows import id_bytes, micros_of
+from scrubjay.storage.rows import document_of, id_bytes, micros_of, require_own, stale_document, subjects_of, value_text
+from scrubjay.storage.sql_files import read_statements
 from scrubjay.storage.sqlite.rows import space_number
-from scrubjay.storage.sqlite.sql_files import read_statements
 
-_SQL = read_statements("documents.sql")
+_SQL = read_statements("sqlite/documents")
 _COLUMNS = "s.name, d.collection, d.key, d.value, d.version, d.updated_at, d.due_at"
 _TABLES = "documents d JOIN spaces s ON s.no = d.space_no"
 _END_OF_TIME = 1 << 62
@@ -89,8 +88,8 @@ def all_documents(connection: apsw.Connection, space: str, *, after: tuple[str, 
     return [document_of(row) for row in rows]
 
 
-def file_all(connection: apsw.Connection, documents: Sequence[Document], *, space: str, space_no: int) -> None:
-    """Write documents, whatever version is stored."""
+def write_documents(connection: apsw.Connection, documents: Sequence[Document], *, space: str, space_no: int) -> None:
+    """Write the documents of a commit, whatever version is stored."""
     for document in documents:
         require_own(document, space)
         connection.execute(_SQL["write"], _values(document, space_no=space_no, version=1)).fetchall()
@@ -129,7 +128,7 @@ def delete_document(connection: apsw.Connection, space: str, collection: str, ke
     return bool(connection.changes())
 
 
-def drop_documents_about(connection: apsw.Connection, space_no: int, memory_id: bytes) -> None:
+def delete_documents_about(connection: apsw.Connection, space_no: int, memory_id: bytes) -> None:
     """Delete the documents about a memory."""
     for column, index in _MEMORY_COLUMNS:
         connection.execute(

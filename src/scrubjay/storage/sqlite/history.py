@@ -10,10 +10,9 @@ from scrubjay.model.change import Action
 from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import from_micros, to_micros
 from scrubjay.model.version import Version
-from scrubjay.storage.body_cache import damaged_version
-from scrubjay.storage.past_relations import Logged, relations_then
+from scrubjay.storage.body_cache import LoggedRelation, damaged_version, replay_relations
 from scrubjay.storage.rows import id_bytes, id_text
-from scrubjay.storage.sqlite.bodies import Bodies
+from scrubjay.storage.sqlite.bodies import SqliteBodies
 from scrubjay.storage.sqlite.read import relations, slices
 from scrubjay.storage.sqlite.rows import marks, run_name, space_number
 
@@ -22,11 +21,11 @@ VERSION_COLUMNS = """m.no, v.number, v.parent, v.action, v.created_at, a.name, r
 VERSION_TABLES = """memories m JOIN spaces s ON s.no = m.space_no JOIN versions v ON v.memory_no = m.no
     JOIN runs r ON r.no = v.run_no JOIN agents a ON a.no = r.agent_no"""
 _SIZE = 11  # the position of `v.size` in VERSION_COLUMNS
-_RELATING = f"('{Action.RELATED}', '{Action.UNRELATED}')"
+_RELATION_ACTIONS = f"('{Action.RELATED}', '{Action.UNRELATED}')"
 
 
 def versions(
-    connection: apsw.Connection, space: str, memory_id: str, *, limit: int, before: int | None, bodies: Bodies
+    connection: apsw.Connection, space: str, memory_id: str, *, limit: int, before: int | None, bodies: SqliteBodies
 ) -> list[Version]:
     """Return versions of a memory, newest first."""
     rows = connection.execute(
@@ -43,23 +42,23 @@ def version(
     memory_id: str,
     number: int,
     *,
-    bodies: Bodies,
-    most: int | None = None,
+    bodies: SqliteBodies,
+    max_bytes: int | None = None,
 ) -> tuple[bool, Version | None]:
-    """Return whether one version of a memory was read, and the version; one of more than `most` bytes is not read."""
+    """Return whether one version of a memory was read, and the version; one of more than `max_bytes` is not read."""
     row = connection.execute(
         f"SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? AND v.number = ?",
         (id_bytes(memory_id), space, number),
     ).fetchone()
     if row is None:
         return True, None
-    if most is not None and int(row[_SIZE]) > most:
+    if max_bytes is not None and int(row[_SIZE]) > max_bytes:
         return False, None
     return True, version_of(connection, row, memory_id=memory_id, space=space, bodies=bodies)
 
 
 def version_at(
-    connection: apsw.Connection, space: str, memory_id: str, *, at: datetime, bodies: Bodies
+    connection: apsw.Connection, space: str, memory_id: str, *, at: datetime, bodies: SqliteBodies
 ) -> Version | None:
     """Return the version that a memory had at a moment."""
     row = connection.execute(
@@ -71,7 +70,7 @@ def version_at(
 
 
 def versions_at(
-    connection: apsw.Connection, space: str, ids: Sequence[str], *, at: datetime, bodies: Bodies
+    connection: apsw.Connection, space: str, ids: Sequence[str], *, at: datetime, bodies: SqliteBodies
 ) -> dict[str, Version]:
     """Return the version that each memory had at a moment, by id."""
     by_id: dict[str, Version] = {}
@@ -91,21 +90,21 @@ def versions_at(
 def relations_at(connection: apsw.Connection, space: str, ids: Sequence[str], *, at: datetime) -> list[Relation]:
     """Return the relations that any of the memories had at a moment."""
     space_no = space_number(connection, space)
-    logged: dict[int, Logged] = {}
+    logged: dict[int, LoggedRelation] = {}
     for raw_ids in slices(ids):
         numbers = f"(SELECT no FROM memories WHERE space_no = ?1 AND id IN ({marks(raw_ids)}))"
         rows = connection.execute(
             f"""SELECT seq, action, changed_at, relation FROM changes
-                WHERE memory_no IN {numbers} AND action IN {_RELATING} AND relation IS NOT NULL
+                WHERE memory_no IN {numbers} AND action IN {_RELATION_ACTIONS} AND relation IS NOT NULL
                 UNION SELECT seq, action, changed_at, relation FROM changes
-                WHERE target_no IN {numbers} AND action IN {_RELATING} AND relation IS NOT NULL""",
+                WHERE target_no IN {numbers} AND action IN {_RELATION_ACTIONS} AND relation IS NOT NULL""",
             (space_no, *raw_ids, *raw_ids),
         )
         logged |= {
             int(seq): (str(action), int(changed_at), str(relation)) for seq, action, changed_at, relation in rows
         }
     in_order = [logged[seq] for seq in sorted(logged)]
-    return relations_then(relations(connection, space, ids), in_order, at=at)
+    return replay_relations(relations(connection, space, ids), in_order, at=at)
 
 
 def version_of(
@@ -114,7 +113,7 @@ def version_of(
     *,
     memory_id: str,
     space: str,
-    bodies: Bodies,
+    bodies: SqliteBodies,
 ) -> Version:
     """Return the version of a row of VERSION_COLUMNS; the error for a damaged one names it."""
     memory_no, number, parent, action, created_at, agent, run, message, *packed = row

@@ -10,14 +10,14 @@ from scrubjay.model.version import MemoryHistory, Version
 from scrubjay.ports.commit import StoredAnswer
 from scrubjay.storage.body_cache import history_of
 from scrubjay.storage.rows import first_within, id_bytes, id_text
-from scrubjay.storage.sqlite.bodies import Bodies
+from scrubjay.storage.sql_files import read_statements
+from scrubjay.storage.sqlite.bodies import SqliteBodies
+from scrubjay.storage.sqlite.commit import make_space
 from scrubjay.storage.sqlite.history import VERSION_COLUMNS, VERSION_TABLES, version_of
 from scrubjay.storage.sqlite.log import run_number
-from scrubjay.storage.sqlite.records import make_space
 from scrubjay.storage.sqlite.rows import marks, run_name, space_number
-from scrubjay.storage.sqlite.sql_files import read_statements
 
-_SQL = read_statements("records.sql")
+_SQL = read_statements("sqlite/commit")
 
 
 def spaces(connection: apsw.Connection) -> list[str]:
@@ -35,7 +35,7 @@ def ids(connection: apsw.Connection, space: str, *, after: str, limit: int) -> l
 
 
 def histories(
-    connection: apsw.Connection, space: str, ids: Sequence[str], *, most_bytes: int, bodies: Bodies
+    connection: apsw.Connection, space: str, ids: Sequence[str], *, most_bytes: int, bodies: SqliteBodies
 ) -> list[MemoryHistory]:
     """Return memories with their whole history: as many of the first as have `most_bytes` together, at least one."""
     raw_ids = [id_bytes(memory_id) for memory_id in dict.fromkeys(ids)]
@@ -92,7 +92,7 @@ def import_answers(connection: apsw.Connection, *, space: str, answers: Sequence
     return copied
 
 
-def _versions(connection: apsw.Connection, space: str, memory_id: str, *, bodies: Bodies) -> tuple[Version, ...]:
+def _versions(connection: apsw.Connection, space: str, memory_id: str, *, bodies: SqliteBodies) -> tuple[Version, ...]:
     rows = connection.execute(
         f"SELECT {VERSION_COLUMNS} FROM {VERSION_TABLES} WHERE m.id = ? AND s.name = ? ORDER BY v.number DESC",
         (id_bytes(memory_id), space),

@@ -16,14 +16,21 @@ from scrubjay.model.passage import PASSAGES_PER_MEMORY
 from scrubjay.model.query import Facet, Filter, facet
 from scrubjay.model.timestamps import to_micros
 from scrubjay.ports import TermStatistics
+from scrubjay.storage.lexical import WeightedTerm, rare_terms, weigh_terms
 from scrubjay.storage.rows import STATE_NUMBERS
 from scrubjay.storage.sqlite.rows import LAST_CHARACTER, lexicon_number, marks, space_number
-from scrubjay.storage.term_weights import Weighed, rare_of, weigh
+from scrubjay.text.grams import grams_of
 
 Floats = NDArray[np.float64]
 # The passages of memories by id; in the other order, SQLite would compare each passage with every memory.
 _PASSAGE_TABLES = f"""memories m CROSS JOIN passages p
     ON p.id >= m.no * {PASSAGES_PER_MEMORY} AND p.id < (m.no + 1) * {PASSAGES_PER_MEMORY}"""
+# A trigram of so many terms selects too little. In the vocabulary of a hundred thousand memories hardly any is so
+# common, and all trigrams of a word are looked up.
+_COMMON_TRIGRAM = 3_000
+_MAX_VISITED = 10_000
+# Of the terms that SQL ranks highest, so many are compared exactly.
+_MAX_COMPARED = 100
 
 
 def lexical_candidates(
@@ -35,20 +42,20 @@ def lexical_candidates(
         return []
     lexicon_no = lexicon_number(space_no, filter.state)
     total, _ = _totals(connection, lexicon_no)
-    weighed = weigh(_frequencies(connection, lexicon_no, terms), total=total)
-    rare = rare_of(weighed)
-    candidates = _candidates(connection, lexicon_no, rare, weighed[len(rare) :], filter, limit=limit)
-    if len(candidates) < limit and len(rare) < len(weighed) and not filter.is_empty:
+    weighted = weigh_terms(_frequencies(connection, lexicon_no, terms), total=total)
+    rare = rare_terms(weighted)
+    candidates = _candidates(connection, lexicon_no, rare, weighted[len(rare) :], filter, limit=limit)
+    if len(candidates) < limit and len(rare) < len(weighted) and not filter.is_empty:
         # The filter leaves few passages with a rare term: search by the common terms too.
-        candidates = _candidates(connection, lexicon_no, weighed, [], filter, limit=limit)
+        candidates = _candidates(connection, lexicon_no, weighted, [], filter, limit=limit)
     return candidates
 
 
 def _candidates(
     connection: apsw.Connection,
     lexicon_no: int,
-    rare: Sequence[Weighed],
-    common: Sequence[Weighed],
+    rare: Sequence[WeightedTerm],
+    common: Sequence[WeightedTerm],
     filter: Filter,
     *,
     limit: int,
@@ -60,12 +67,12 @@ def _candidates(
     """
     if not rare:
         return []
-    has_rare = any_of(word_of(lexicon_no, weighed.term) for weighed in rare)
-    lookups = [(weighed.weight, any_of([word_of(lexicon_no, weighed.term)])) for weighed in rare]
-    lookups += [(weighed.weight, f"{any_of([word_of(lexicon_no, weighed.term)])} AND {has_rare}") for weighed in common]
+    has_rare = any_of(word_of(lexicon_no, term.term) for term in rare)
+    lookups = [(term.weight, any_of([word_of(lexicon_no, term.term)])) for term in rare]
+    lookups += [(term.weight, f"{any_of([word_of(lexicon_no, term.term)])} AND {has_rare}") for term in common]
     passing = passing_match(lexicon_no, filter)
-    matches = [having(connection, words + passing, filter) for _, words in lookups]
-    numbers, sums = _summed(matches, [weight for weight, _ in lookups])
+    matches = [match_postings(connection, words + passing, filter) for _, words in lookups]
+    numbers, sums = _sum_weights(matches, [weight for weight, _ in lookups])
     if len(sums) > limit:
         # Sort only those that can be among the best: all that are not below the last of them.
         is_candidate = sums >= np.partition(sums, -limit)[-limit]
@@ -74,7 +81,7 @@ def _candidates(
     return list(zip(numbers[best].tolist(), sums[best].tolist(), strict=True))
 
 
-def _summed(matches: Sequence[NDArray[np.int64]], weights: Sequence[float]) -> tuple[NDArray[np.int64], Floats]:
+def _sum_weights(matches: Sequence[NDArray[np.int64]], weights: Sequence[float]) -> tuple[NDArray[np.int64], Floats]:
     """Return each number once, and the summed weights of the lists it is in; the lists are sorted, so this is cheap."""
     numbers = np.concatenate(matches)
     order = numbers.argsort(kind="stable")
@@ -86,7 +93,7 @@ def _summed(matches: Sequence[NDArray[np.int64]], weights: Sequence[float]) -> t
     return numbers[is_new], sums.astype(np.float64, copy=False)
 
 
-def having(connection: apsw.Connection, match: str, filter: Filter) -> NDArray[np.int64]:
+def match_postings(connection: apsw.Connection, match: str, filter: Filter) -> NDArray[np.int64]:
     """Return the ids of passages that match. SQLite joins them to one row: each row would wait for the interpreter."""
     ((joined,),) = connection.execute(
         f"""SELECT group_concat(postings.rowid) FROM postings {_date_join(filter)}
@@ -204,6 +211,41 @@ def size_and_frequencies(
     return _totals(connection, lexicon_no)[0], _frequencies(connection, lexicon_no, terms)
 
 
+def add_trigrams(connection: apsw.Connection, lexicon_no: int, terms: Sequence[str]) -> None:
+    """Store the trigrams of terms that are new to a lexicon."""
+    connection.executemany("INSERT OR IGNORE INTO trigrams VALUES(?, ?, ?)", _trigram_rows(lexicon_no, terms))
+
+
+def delete_trigrams(connection: apsw.Connection, lexicon_no: int, terms: Sequence[str]) -> None:
+    """Delete the trigrams of terms that no passage has any more."""
+    connection.executemany(
+        "DELETE FROM trigrams WHERE lexicon_no = ? AND trigram = ? AND term = ?", _trigram_rows(lexicon_no, terms)
+    )
+
+
+def similar_terms(
+    connection: apsw.Connection, space: str, term: str, *, state: State, limit: int
+) -> list[tuple[str, int]]:
+    """Return the terms that share the most trigrams with a term, and how many passages have each."""
+    space_no = space_number(connection, space)
+    if space_no is None or limit < 1:
+        return []
+    lexicon_no, trigrams = lexicon_number(space_no, state), grams_of(term)
+    selective = _selective(connection, lexicon_no, sorted(trigrams))
+    rows = connection.execute(
+        f"""SELECT alike.term, t.passage_count
+            FROM (SELECT term, count(*) AS common FROM trigrams
+                  WHERE lexicon_no = ? AND trigram IN ({marks(selective)})
+                  GROUP BY term ORDER BY 1.0 * common / (length(term) + ? - common) DESC LIMIT {_MAX_COMPARED}) alike
+            CROSS JOIN terms t ON t.lexicon_no = ? AND t.term = alike.term""",
+        (lexicon_no, *selective, len(trigrams), lexicon_no),
+    )
+    ranked = sorted(
+        (-_similarity(trigrams, grams_of(str(candidate))), -int(count), str(candidate)) for candidate, count in rows
+    )
+    return [(candidate, -count) for _, count, candidate in ranked[:limit]]
+
+
 def _date_join(filter: Filter) -> str:
     return "JOIN passages p ON p.id = postings.rowid" if date_bounds(filter) else ""
 
@@ -230,3 +272,31 @@ def _frequencies(connection: apsw.Connection, lexicon_no: int, terms: Sequence[s
         (lexicon_no, *distinct),
     )
     return {str(term): int(count) for term, count in rows}
+
+
+def _selective(connection: apsw.Connection, lexicon_no: int, trigrams: Sequence[str]) -> list[str]:
+    """Return the rarest trigrams: at least one, and as many as few enough terms have, each and together."""
+    counts: list[tuple[int, str]] = []
+    for trigram in trigrams:
+        ((count,),) = connection.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM trigrams WHERE lexicon_no = ? AND trigram = ? LIMIT ?)",
+            (lexicon_no, trigram, _COMMON_TRIGRAM),
+        ).fetchall()
+        if count:
+            counts.append((int(count), trigram))
+    visited, selective = 0, list[str]()
+    for count, trigram in sorted(counts):
+        visited += count
+        if selective and (count == _COMMON_TRIGRAM or visited > _MAX_VISITED):
+            break
+        selective.append(trigram)
+    return selective
+
+
+def _similarity(trigrams: frozenset[str], others: frozenset[str]) -> float:
+    return len(trigrams & others) / len(trigrams | others)
+
+
+def _trigram_rows(lexicon_no: int, terms: Sequence[str]) -> list[tuple[int, str, str]]:
+    # In order, so that the rows of a page are written one after the other.
+    return sorted((lexicon_no, trigram, term) for term in terms for trigram in grams_of(term))

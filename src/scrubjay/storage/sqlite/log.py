@@ -9,10 +9,10 @@ from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import to_micros
 from scrubjay.ports import Run
 from scrubjay.storage.rows import change_of, id_text, relation_to_text
+from scrubjay.storage.sql_files import read_statements
 from scrubjay.storage.sqlite.rows import run_key, run_name, space_number
-from scrubjay.storage.sqlite.sql_files import read_statements
 
-_SQL = read_statements("log.sql")
+_SQL = read_statements("sqlite/log")
 _COLUMNS = """c.seq, c.space_seq, s.name, coalesce(m.id, p.id), c.memory_no, c.action, c.version, c.base_version,
     c.passages_before, c.changed_at, a.name, r.id, c.relation"""
 _TABLES = """changes c JOIN spaces s ON s.no = c.space_no

@@ -11,9 +11,8 @@ from scrubjay.model.passage import Passage, passage_id
 from scrubjay.model.query import Facet
 from scrubjay.model.timestamps import to_micros
 from scrubjay.storage.rows import id_bytes, key_of
-from scrubjay.storage.sqlite.lexicon import label_of, word_of
+from scrubjay.storage.sqlite.lexicon import add_trigrams, delete_trigrams, label_of, word_of
 from scrubjay.storage.sqlite.rows import space_of_lexicon
-from scrubjay.storage.sqlite.spelling import spell, unspell
 
 # The columns of `passages`: id, space_no, memory_id, hash, date, observation, start, end, terms, session_key, speaker,
 # question.
@@ -23,21 +22,21 @@ _HASH, _TERMS = 3, 8
 _Counts = Mapping[int, Mapping[str, int]]
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """The place of a memory in the index: the lexicon of its space and state, and its facets."""
 
     lexicon_no: int
     facets: tuple[Facet, ...]
 
 
-def enter(
+def index_passages(
     connection: apsw.Connection,
     number: int,
     memory: Memory,
     passages: Sequence[Passage],
     *,
-    entry: Entry,
-    former: Entry | None = None,
+    entry: IndexEntry,
+    former: IndexEntry | None = None,
 ) -> tuple[set[bytes], set[bytes]]:
     """Index a memory by its terms and facets, in place of its `former` ones.
 
@@ -59,7 +58,7 @@ def enter(
     return before - after, after - before
 
 
-def take_out(connection: apsw.Connection, number: int, *, former: Entry) -> None:
+def unindex_passages(connection: apsw.Connection, number: int, *, former: IndexEntry) -> None:
     """Remove a memory from the index and from the counts."""
     old = _stored(connection, number)
     _delete(connection, "postings", "rowid", old)
@@ -89,7 +88,7 @@ def _replace_words(
     new: Mapping[int, _Row],
     old: Mapping[int, _Row],
     rowids: Sequence[int],
-    entry: Entry,
+    entry: IndexEntry,
 ) -> None:
     """Replace the words of some passages, and the labels that all of them have."""
     labels = [label_of(entry.lexicon_no, facet) for facet in entry.facets]
@@ -133,8 +132,8 @@ def _count(
     added: Collection[_Row],
     removed: Collection[_Row],
     *,
-    entry: Entry | None,
-    former: Entry | None,
+    entry: IndexEntry | None,
+    former: IndexEntry | None,
 ) -> None:
     """Add the new rows to the counts and subtract the removed ones."""
     terms, facets = defaultdict[int, dict[str, int]](dict), defaultdict[int, dict[str, int]](dict)
@@ -176,8 +175,8 @@ def _add_terms(connection: apsw.Connection, counts: _Counts) -> None:
     unused = [(lexicon_no, term) for lexicon_no, term, total in rows if total <= 0]
     connection.executemany("DELETE FROM terms WHERE lexicon_no = ? AND term = ?", unused)
     for number in {lexicon_no for lexicon_no, _ in (*new, *unused)}:
-        spell(connection, number, [term for lexicon_no, term in new if lexicon_no == number])
-        unspell(connection, number, [term for lexicon_no, term in unused if lexicon_no == number])
+        add_trigrams(connection, number, [term for lexicon_no, term in new if lexicon_no == number])
+        delete_trigrams(connection, number, [term for lexicon_no, term in unused if lexicon_no == number])
 
 
 def _add_facets(connection: apsw.Connection, counts: _Counts) -> None:

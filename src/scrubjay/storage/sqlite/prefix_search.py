@@ -1,7 +1,6 @@
 """Full-text search: terms by prefix, and memories that have a term of each group."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import apsw
 import numpy as np
@@ -11,30 +10,13 @@ from scrubjay.model.memory import State
 from scrubjay.model.passage import PASSAGES_PER_MEMORY
 from scrubjay.model.query import Filter
 from scrubjay.ports import LexicalMatch
-from scrubjay.storage.sqlite.lexicon import any_of, having, passing_match, size_and_frequencies, word_of
-from scrubjay.storage.sqlite.readers import Readers
+from scrubjay.storage.lexical import WeightedGroup, weigh_groups
+from scrubjay.storage.sqlite.lexicon import any_of, match_postings, passing_match, size_and_frequencies, word_of
 from scrubjay.storage.sqlite.rows import LAST_CHARACTER, lexicon_number, space_number
-from scrubjay.storage.term_weights import WeighedGroup, weigh_groups
 
 Numbers = NDArray[np.int64]
 # The most terms that are read for a prefix: a single letter begins a tenth of all.
 _MAX_VISITED = 10_000
-
-
-class PrefixSearch:
-    """The part of the port `Lexicon` that full-text search uses."""
-
-    _readers: Readers
-
-    async def terms_with_prefix(self, space: str, prefix: str, *, state: State, limit: int) -> list[tuple[str, int]]:
-        query = partial(terms_with_prefix, space=space, prefix=prefix, state=state, limit=limit)
-        return await self._readers.run(query) if limit > 0 else []
-
-    async def memories_matching(
-        self, space: str, groups: Sequence[Sequence[str]], filter: Filter, *, limit: int
-    ) -> list[LexicalMatch]:
-        query = partial(memories_matching, space=space, groups=groups, filter=filter, limit=limit)
-        return await self._readers.run(query) if limit > 0 else []
 
 
 def terms_with_prefix(
@@ -72,17 +54,17 @@ def memories_matching(
         words = any_of(word_of(lexicon_no, term) for term in group.terms)
         # The passages of a common group are read only where a rare one matches too.
         restriction = "" if len(matches) < len(rare) else f" AND {has_rare}"
-        matches.append(having(connection, f"{words}{restriction}{passing}", filter))
+        matches.append(match_postings(connection, f"{words}{restriction}{passing}", filter))
     return _best(matches, [*rare, *common], limit=limit)
 
 
-def _best(matches: Sequence[Numbers], weighed: Sequence[WeighedGroup], *, limit: int) -> list[LexicalMatch]:
-    weights = [group.weight for group in weighed]
+def _best(matches: Sequence[Numbers], weighted: Sequence[WeightedGroup], *, limit: int) -> list[LexicalMatch]:
+    weights = [group.weight for group in weighted]
     # A group counts once in a memory, however many of its passages have it.
     memory_matches = [np.unique(numbers // PASSAGES_PER_MEMORY) for numbers in matches]
-    memories, groups, sums = _summed(memory_matches, weights)
+    memories, groups, sums = _sum_weights(memory_matches, weights)
     best = np.lexsort((-memories, -sums, -groups))[:limit]
-    passages, _, passage_sums = _summed(matches, weights)
+    passages, _, passage_sums = _sum_weights(matches, weights)
     order = np.lexsort((passages, -passage_sums, passages // PASSAGES_PER_MEMORY))
     owners, first = np.unique((passages // PASSAGES_PER_MEMORY)[order], return_index=True)
     best_passages = passages[order][first][np.searchsorted(owners, memories[best])]
@@ -90,7 +72,7 @@ def _best(matches: Sequence[Numbers], weighed: Sequence[WeighedGroup], *, limit:
     return [LexicalMatch(passage, count, weight) for passage, count, weight in zip(*columns, strict=True)]
 
 
-def _summed(lists: Sequence[Numbers], weights: Sequence[float]) -> tuple[Numbers, Numbers, NDArray[np.float64]]:
+def _sum_weights(lists: Sequence[Numbers], weights: Sequence[float]) -> tuple[Numbers, Numbers, NDArray[np.float64]]:
     """Return each number once, how many lists it is in, and the summed weights of those lists."""
     numbers, positions = np.unique(np.concatenate(lists), return_inverse=True)
     repeated = np.repeat(weights, [len(members) for members in lists])

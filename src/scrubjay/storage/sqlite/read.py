@@ -11,11 +11,11 @@ from scrubjay.model.query import Filter, facet
 from scrubjay.model.relation import Relation
 from scrubjay.model.timestamps import from_micros
 from scrubjay.ports import Handle
+from scrubjay.storage.lexical import similar_names
 from scrubjay.storage.rows import STATE_NUMBERS, STATES, id_bytes, id_text, key_of
-from scrubjay.storage.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies
+from scrubjay.storage.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, SqliteBodies
 from scrubjay.storage.sqlite.lexicon import date_bounds, facet_match, lexical_candidates
 from scrubjay.storage.sqlite.rows import LAST_CHARACTER, lexicon_number, marks, space_number
-from scrubjay.storage.suggestions import most_alike
 from scrubjay.text.slug import bare_slug, slug
 from scrubjay.text.tokens import terms_of
 
@@ -47,7 +47,7 @@ _MAX_MATCHES = 20
 _MAX_NAMES = 200
 
 
-def get(connection: apsw.Connection, space: str, ids: Sequence[str], *, bodies: Bodies) -> dict[str, Memory]:
+def get(connection: apsw.Connection, space: str, ids: Sequence[str], *, bodies: SqliteBodies) -> dict[str, Memory]:
     """Return the memories that exist in a space, by id, in the order of the ids."""
     by_id: dict[str, Memory] = {}
     for raw_ids in slices(ids):
@@ -60,15 +60,15 @@ def get(connection: apsw.Connection, space: str, ids: Sequence[str], *, bodies: 
 
 
 def get_small(
-    connection: apsw.Connection, space: str, ids: Sequence[str], *, bodies: Bodies, most: int
+    connection: apsw.Connection, space: str, ids: Sequence[str], *, bodies: SqliteBodies, max_bytes: int
 ) -> dict[str, Memory] | None:
-    """Return the same, or None if the bodies have more than `most` bytes together."""
+    """Return the same, or None if the bodies have more than `max_bytes` together."""
     raw_ids = [id_bytes(memory_id) for memory_id in ids]
     rows = connection.execute(
         f"SELECT {_SMALL_COLUMNS} FROM {MEMORY_TABLES} WHERE m.id IN ({marks(raw_ids)}) AND s.name = ?",
-        (most, *raw_ids, space),
+        (max_bytes, *raw_ids, space),
     ).fetchall()
-    if sum(size for *_, size, _ in rows) > most:
+    if sum(size for *_, size, _ in rows) > max_bytes:
         return None
     by_id = {memory.id: memory for memory in (bodies.read_memory(connection, row) for row in rows)}
     return {memory_id: by_id[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in by_id}
@@ -101,7 +101,7 @@ def nearest(connection: apsw.Connection, space: str, ref: str, *, limit: int) ->
     names += connection.execute(
         f"SELECT name FROM memories WHERE space_no = ? AND no IN ({marks(numbers)})", (space_no, *numbers)
     ).fetchall()
-    return most_alike(ref, (str(name) for (name,) in names), limit=limit)
+    return similar_names(ref, (str(name) for (name,) in names), limit=limit)
 
 
 def labels(connection: apsw.Connection, space: str, field: str, *, prefix: str, limit: int) -> tuple[str, ...]:
@@ -231,7 +231,7 @@ def _relation(row: tuple[bytes, str, bytes, str, float, str, int]) -> Relation:
 def _handles(
     connection: apsw.Connection, space_no: int, lookup: str, value: str | int | bytes, state: State | None
 ) -> tuple[Handle, ...]:
-    # A branch has its memory's name: unless branches are asked for, only its id means it.
+    # A branch has its memory's name: unless the caller wants branches, only its id matches it.
     hidden = STATE_NUMBERS[State.BRANCHED] if state is None and lookup is not _BY_ID else None
     rows = connection.execute(
         f"""SELECT id, name, title, state FROM memories

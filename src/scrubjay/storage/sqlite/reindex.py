@@ -11,10 +11,10 @@ from scrubjay.model.change import Action, Origin
 from scrubjay.model.identity import new_id
 from scrubjay.model.passage import passage_id
 from scrubjay.storage.rows import STATES
-from scrubjay.storage.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Bodies, Row
+from scrubjay.storage.sqlite.bodies import MEMORY_COLUMNS, MEMORY_TABLES, Row, SqliteBodies
+from scrubjay.storage.sqlite.commit import index_memory, stored_facets, update_memory
 from scrubjay.storage.sqlite.log import append_change, run_number
-from scrubjay.storage.sqlite.postings import Entry
-from scrubjay.storage.sqlite.records import reindex, stored_facets, update_memory
+from scrubjay.storage.sqlite.postings import IndexEntry
 from scrubjay.storage.sqlite.rows import lexicon_number
 from scrubjay.text.passages import SHAPE, passages_of
 
@@ -24,14 +24,14 @@ _OutdatedRow = tuple[int, bytes, str, int, int | None, int, int, int, bytes, int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Page:
+class PageSize:
     """How much is indexed in one transaction: a fraction of a second, since other writers wait for it."""
 
     memories: int = 100
-    size: int = 1024 * 1024
+    bytes: int = 1024 * 1024
 
 
-PAGE = Page()
+PAGE_SIZE = PageSize()
 
 
 def is_due(connection: apsw.Connection) -> bool:
@@ -42,7 +42,9 @@ def is_due(connection: apsw.Connection) -> bool:
     return row is not None
 
 
-def reread(connection: apsw.Connection, *, after: int, bodies: Bodies, page: Page = PAGE) -> tuple[int, int | None]:
+def reindex_page(
+    connection: apsw.Connection, *, after: int, bodies: SqliteBodies, page: PageSize = PAGE_SIZE
+) -> tuple[int, int | None]:
     """Index a page of memories again; return how many, and the number to continue after, if any."""
     done, (rows, is_last) = 0, _outdated(connection, after=after, page=page)
     for row in rows:
@@ -53,7 +55,7 @@ def reread(connection: apsw.Connection, *, after: int, bodies: Bodies, page: Pag
     return done, None if is_last else int(rows[-1][0])
 
 
-def _outdated(connection: apsw.Connection, *, after: int, page: Page) -> tuple[list[_OutdatedRow], bool]:
+def _outdated(connection: apsw.Connection, *, after: int, page: PageSize) -> tuple[list[_OutdatedRow], bool]:
     """Return the next outdated memories, and whether they are the last; at least one if any is left, however large."""
     rows: list[_OutdatedRow] = []
     size = 0
@@ -68,19 +70,19 @@ def _outdated(connection: apsw.Connection, *, after: int, page: Page) -> tuple[l
         for row in cursor:
             rows.append(row)
             size += int(row[_SIZE])
-            if size >= page.size:
+            if size >= page.bytes:
                 break
-    return rows, len(rows) < page.memories and size < page.size
+    return rows, len(rows) < page.memories and size < page.bytes
 
 
 def _reindex(
-    connection: apsw.Connection, row: Row, *, space_no: int, state: int, passages: int, bodies: Bodies
+    connection: apsw.Connection, row: Row, *, space_no: int, state: int, passages: int, bodies: SqliteBodies
 ) -> None:
     number, memory = row[0], bodies.read_memory(connection, row)
     before = _indexed(connection, number)
     update_memory(connection, number, memory)
-    former = Entry(lexicon_number(space_no, STATES[state]), before[0])
-    reindex(connection, number, memory, passages_of(memory), space_no=space_no, former=former)
+    former = IndexEntry(lexicon_number(space_no, STATES[state]), before[0])
+    index_memory(connection, number, memory, passages_of(memory), space_no=space_no, former=former)
     # A vector index holds hashes and facets but no terms: mostly nothing changes for it, and the log need not say so.
     if _indexed(connection, number) != before:
         origin = Origin(at=datetime.now(UTC), run=new_id(), agent="")

@@ -8,12 +8,12 @@ import apsw
 
 from scrubjay.errors import StoreDamaged, StoreError, StoreTooNew
 from scrubjay.model.identity import new_id
-from scrubjay.storage.sqlite.sql_files import read_sql
+from scrubjay.storage.sql_files import read_sql
 
 Migration = Callable[[apsw.Connection], None]
 # The schemas below this number date from before the first release, and no code reads them.
 FIRST_SCHEMA = 10
-_FIRST_TABLES = read_sql("schema.sql")
+_FIRST_TABLES = read_sql("sqlite/schema")
 _APPLICATION_ID = 0x53_4A_41_59  # "SJAY": distinguishes our files from other SQLite databases
 
 

@@ -1,4 +1,4 @@
-"""Bearer tokens: found by the digest of their secret, which is all that is kept of it."""
+"""Bearer tokens, by the digest of their secret: the secret itself is not stored."""
 
 import json
 from datetime import datetime
@@ -14,8 +14,8 @@ _COLUMNS = "id, name, spaces, access, created_at, expires_at, revoked_at, reques
 _Row = tuple[str, str, str, str, int, int | None, int | None, int, int]
 
 
-def add(connection: apsw.Connection, *, token: Token, digest: bytes) -> None:
-    """Keep a new token."""
+def add_token(connection: apsw.Connection, *, token: Token, digest: bytes) -> None:
+    """Store a new token."""
     row = (
         digest, token.id, token.name, json.dumps(token.spaces, ensure_ascii=False), token.access.value,
         to_micros(token.created_at), micros_of(token.expires_at), micros_of(token.revoked_at),
@@ -26,36 +26,36 @@ def add(connection: apsw.Connection, *, token: Token, digest: bytes) -> None:
         row,
     )
     if not connection.changes():
-        raise Conflict("there is a token with this id or secret already", hint="Make another", token=token.id)
+        raise Conflict("a token with this id or secret exists already", hint="Create another one", token=token.id)
 
 
-def by_digest(connection: apsw.Connection, digest: bytes) -> Token | None:
-    """The token of a secret."""
+def token_by_digest(connection: apsw.Connection, digest: bytes) -> Token | None:
+    """Return the token of a secret, by its digest."""
     return _token(connection.execute(f"SELECT {_COLUMNS} FROM tokens WHERE digest = ?", (digest,)).fetchone())
 
 
-def by_id(connection: apsw.Connection, token_id: str) -> Token | None:
-    """One token."""
+def token_by_id(connection: apsw.Connection, token_id: str) -> Token | None:
+    """Return a token by id."""
     return _token(connection.execute(f"SELECT {_COLUMNS} FROM tokens WHERE id = ?", (token_id,)).fetchone())
 
 
-def every(connection: apsw.Connection) -> list[Token]:
-    """All tokens, oldest first."""
+def all_tokens(connection: apsw.Connection) -> list[Token]:
+    """Return all tokens, oldest first."""
     rows = connection.execute(f"SELECT {_COLUMNS} FROM tokens ORDER BY created_at, no")
     return [token for row in rows if (token := _token(row)) is not None]
 
 
-def digests(connection: apsw.Connection) -> dict[str, bytes]:
-    """The digests of all secrets, by the tokens' ids."""
+def token_digests(connection: apsw.Connection) -> dict[str, bytes]:
+    """Return the digests of all secrets, by token id."""
     return {str(row[0]): bytes(row[1]) for row in connection.execute("SELECT id, digest FROM tokens")}
 
 
-def revoke(connection: apsw.Connection, *, token_id: str, at: datetime) -> Token | None:
-    """End a token; one that has ended keeps its moment."""
+def revoke_token(connection: apsw.Connection, *, token_id: str, at: datetime) -> Token | None:
+    """Revoke a token; one that is revoked already keeps its time."""
     connection.execute(
         "UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (to_micros(at), token_id)
     )
-    return by_id(connection, token_id)
+    return token_by_id(connection, token_id)
 
 
 def _token(row: _Row | None) -> Token | None:

@@ -1,25 +1,139 @@
-"""Statistics, checks and backups."""
+"""Upkeep: statistics, checks, and the background work on bodies and passages."""
 
+import asyncio
+from functools import partial
 from pathlib import Path
 
 import apsw
 
-from scrubjay.errors import BodyDamaged, InvalidInput, StoreDamaged
-from scrubjay.model.identity import new_id
+from scrubjay.errors import BodyDamaged
 from scrubjay.model.memory import State
-from scrubjay.ports import Progress, StoreStatistics
-from scrubjay.storage.codec import Encoding
+from scrubjay.ports import StoreStatistics
+from scrubjay.storage.codec import Encoding, train
 from scrubjay.storage.rows import STATES
-from scrubjay.storage.sqlite.bodies import MEMORY_COLUMNS, Bodies
-from scrubjay.storage.sqlite.connection import connect, make_private, mapped_errors
-from scrubjay.storage.sqlite.rows import lexicon_number, space_number
-from scrubjay.storage.sqlite.schema import migrate
-from scrubjay.storage.sqlite.sql_files import read_statements
+from scrubjay.storage.sql_files import read_statements
+from scrubjay.storage.sqlite import purge, reindex
+from scrubjay.storage.sqlite.bodies import MEMORY_COLUMNS, SqliteBodies
+from scrubjay.storage.sqlite.connection import Readers
+from scrubjay.storage.sqlite.rows import is_unclean, lexicon_number, note_cleaned, purges, space_number
+from scrubjay.storage.sqlite.writer import Writer
 
-_SQL = read_statements("bodies.sql")
+_SQL = read_statements("sqlite/bodies")
 _EVERY_VERSION = "versions v JOIN memories m ON m.no = v.memory_no JOIN spaces s ON s.no = m.space_no"
-_PAGES_PER_STEP = 500
 _MAX_PROBLEMS = 50
+# So many pages are indexed again while a store is opened, for which the caller waits; the rest follows in the
+# background, with a pause after each page, so that other processes can write.
+_PAGES_AT_OPENING = 5
+_PAUSE = 0.05
+
+
+class SqliteUpkeep:
+    """Trains dictionaries, finishes purges, and indexes memories of an older passage format again."""
+
+    def __init__(self, writer: Writer, readers: Readers, bodies: SqliteBodies, *, page: reindex.PageSize) -> None:
+        self.writer = writer
+        self.training: set[asyncio.Task[None]] = set()
+        self._readers = readers
+        self._bodies = bodies
+        self._page = page
+        self._reindexing: asyncio.Task[int] | None = None
+        # Spaces whose bodies are too similar to train a dictionary: not tried again until the store is reopened.
+        self._untrainable: set[str] = set()
+
+    def train_soon(self, space: str, *, due: bool) -> None:
+        """Train a dictionary for a space in the background, one at a time."""
+        if due and not self.training and space not in self._untrainable:
+            task = asyncio.create_task(self._train(space))
+            self.training.add(task)
+            task.add_done_callback(self.training.discard)
+
+    async def finish_purge(self) -> bool:
+        """Clean up after an interrupted purge; return whether there was one."""
+        unclean = await self._readers.run(is_unclean)
+        if unclean:
+            await self.clean()
+        return unclean
+
+    async def clean(self) -> None:
+        """Remove the words of a purge from the lexical index, the dictionaries and the files."""
+        count = await self._readers.run(purges)
+        await self.writer.run(purge.merge_postings)
+        await self._repack()
+        if await self.writer.run_outside(purge.rewrite_file):
+            await self.writer.run(partial(note_cleaned, purges=count))
+
+    async def reindex_few(self) -> None:
+        """Index some memories of an older passage format again, and the rest in the background."""
+        if not await self._readers.run(reindex.is_due):
+            return
+        count = 0
+        after: int | None = 0
+        for _ in range(_PAGES_AT_OPENING):
+            if after is not None:
+                done, after = await self._reindex_page(after)
+                count += done
+        if count or after is not None:
+            self._reindexing = asyncio.create_task(self._reindex_rest(after, before=count))
+
+    async def reindex_all(self) -> int:
+        """Index all such memories again; return how many, with those of a background task that is still running."""
+        count = 0
+        if self._reindexing is not None and not self._reindexing.done():
+            count = await asyncio.shield(self._reindexing)
+        return count + (await self._reindex_rest(0) if await self._readers.run(reindex.is_due) else 0)
+
+    async def tidy(self) -> list[str]:
+        """Do all upkeep that is due; return a sentence for each thing done."""
+        done: list[str] = []
+        if await self.finish_purge():
+            done.append("completed an interrupted purge")
+        if await self._readers.run(_has_bodies_to_repack):
+            await self._repack()
+            done.append("repacked bodies that were flagged, or whose dictionary a purge had tainted")
+        if count := await self.reindex_all():
+            done.append(f"indexed {count} memories of an older passage format again")
+        return done
+
+    async def close(self) -> None:
+        """Cancel the indexing, which continues when the store is opened again, and wait for the training."""
+        if self._reindexing is not None:
+            self._reindexing.cancel()
+            await asyncio.gather(self._reindexing, return_exceptions=True)
+        if self.training:
+            await asyncio.gather(*self.training, return_exceptions=True)
+
+    async def _train(self, space: str) -> None:
+        samples, count = await self._readers.run(lambda connection: self._bodies.samples(connection, space))
+        trained = await asyncio.to_thread(train, samples, number=0)
+        if trained is None:
+            self._untrainable.add(space)
+            return
+        await self.writer.run(
+            partial(self._bodies.store_dictionary, space=space, data=trained.data, purges_before=count)
+        )
+
+    async def _repack(self) -> None:
+        # The new dictionary first, so that the bodies are packed once.
+        for space in await self._readers.run(_spaces_to_retrain):
+            await self._train(space)
+        after: tuple[int, int] | None = (0, 0)
+        while after is not None:
+            after = await self.writer.run(partial(self._bodies.repack, after=after))
+        await self.writer.run(self._bodies.drop_tainted)
+
+    async def _reindex_page(self, after: int) -> tuple[int, int | None]:
+        return await self.writer.run(partial(reindex.reindex_page, after=after, bodies=self._bodies, page=self._page))
+
+    async def _reindex_rest(self, after: int | None, *, before: int = 0) -> int:
+        count = 0
+        while after is not None:
+            done, after = await self._reindex_page(after)
+            count += done
+            await asyncio.sleep(_PAUSE)
+        if count or before:
+            # Every row of the lexical index was replaced; until they are merged, each search visits both.
+            await self.writer.run(purge.merge_postings)
+        return count
 
 
 def statistics(connection: apsw.Connection, space: str, *, path: Path, encrypted: bool) -> StoreStatistics:
@@ -53,7 +167,7 @@ def statistics(connection: apsw.Connection, space: str, *, path: Path, encrypted
     )
 
 
-def check(connection: apsw.Connection, *, deep: bool, bodies: Bodies) -> list[str]:
+def check(connection: apsw.Connection, *, deep: bool, bodies: SqliteBodies) -> list[str]:
     """Return the problems of the file; with `deep`, read every body."""
     # Only a search makes FTS5 compare the structure it keeps in memory with the file.
     connection.execute("SELECT rowid FROM postings WHERE postings MATCH 'x' LIMIT 1").fetchall()
@@ -69,69 +183,6 @@ def check(connection: apsw.Connection, *, deep: bool, bodies: Bodies) -> list[st
     return problems
 
 
-def backup(connection: apsw.Connection, target: Path, *, key: str, progress: Progress | None) -> None:
-    """Copy the database page by page while writers go on, then check the copy."""
-    if target.exists() or target.is_symlink():
-        raise InvalidInput(f"{target} exists already", hint="Choose another name", path=str(target))
-    partial = target.with_name(target.name + ".partial")
-    partial.unlink(missing_ok=True)
-    try:
-        make_private(partial)
-        with mapped_errors(target):
-            problem = _copy(connection, partial, key=key, progress=progress)
-        if problem != "ok":
-            raise StoreDamaged(f"the backup would be damaged: {problem}", hint="Run `scrubjay doctor --deep`")
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def verify_backup(path: Path, *, key: str) -> int:
-    """Read a whole backup and return how many memories it has; raise an error if it is damaged or cannot be read."""
-    if path.stat().st_size == 0:
-        raise StoreDamaged("the backup is empty", hint="Use another backup", path=str(path))
-    connection = connect(path, key=key)
-    try:
-        with mapped_errors(path):
-            migrate(connection, path=path)
-            problems = check(connection, deep=True, bodies=Bodies())
-            if problems:
-                raise StoreDamaged(f"the backup is damaged: {problems[0]}", hint="Use another backup", path=str(path))
-            return int(connection.execute("SELECT count(*) FROM memories").fetchall()[0][0])
-    finally:
-        connection.close()
-
-
-def new_store_id(path: Path, *, key: str) -> None:
-    """Give a restored store an id of its own, so that no index of the original store is used for it."""
-    connection = connect(path, key=key)
-    try:
-        with mapped_errors(path):
-            connection.execute("UPDATE meta SET value = ? WHERE key = 'store_id'", (new_id(),))
-            connection.pragma("journal_mode", "delete")
-    finally:
-        connection.close()
-
-
-def _copy(connection: apsw.Connection, target: Path, *, key: str, progress: Progress | None) -> str:
-    copy = apsw.Connection(str(target))
-    try:
-        if key:
-            copy.pragma("key", key)
-        # A transaction fixes the state to copy: otherwise SQLite starts the copy again after each write.
-        connection.execute("BEGIN; SELECT count(*) FROM meta")
-        with copy.backup("main", connection, "main") as job:
-            while not job.done:
-                job.step(_PAGES_PER_STEP)
-                if progress is not None:
-                    progress(job.page_count - job.remaining, job.page_count)
-        # A backup is one file, without a log beside it.
-        copy.pragma("journal_mode", "delete")
-        return str(copy.execute("PRAGMA integrity_check(1)").fetchall()[0][0])
-    finally:
-        copy.close()
-
-
 def _details(connection: apsw.Connection, path: Path, *, encrypted: bool) -> dict[str, str | int | float | bool]:
     wal = path.with_name(path.name + "-wal")
     return {
@@ -145,7 +196,7 @@ def _details(connection: apsw.Connection, path: Path, *, encrypted: bool) -> dic
     }
 
 
-def _damaged_bodies(connection: apsw.Connection, bodies: Bodies) -> list[str]:
+def _damaged_bodies(connection: apsw.Connection, bodies: SqliteBodies) -> list[str]:
     problems: list[str] = []
     columns = MEMORY_COLUMNS.replace("m.version", "v.number")
     # Newest first, since older ones are stored as differences from newer ones.
@@ -158,3 +209,14 @@ def _damaged_bodies(connection: apsw.Connection, bodies: Bodies) -> list[str]:
             if len(problems) == _MAX_PROBLEMS:
                 break
     return problems
+
+
+def _has_bodies_to_repack(connection: apsw.Connection) -> bool:
+    return bool(connection.execute(_SQL["has_bodies_to_repack"], (int(Encoding.FLAGGED),)).fetchall()[0][0])
+
+
+def _spaces_to_retrain(connection: apsw.Connection) -> list[str]:
+    rows = connection.execute(
+        "SELECT name FROM spaces WHERE no IN (SELECT space_no FROM dictionaries WHERE tainted = 1)"
+    )
+    return [str(row[0]) for row in rows]

@@ -1,7 +1,7 @@
 """The stored vectors: one for each text of a space, however many memories share it.
 
-Those of texts that no passage has any more are kept apart and quantized: only recall of an earlier moment needs them.
-When a text comes back, its quantized vector is good enough.
+Vectors of texts that no passage has any more are in a table of their own, quantized: only recall of an earlier moment
+needs them. When a passage has the text again, its quantized vector is good enough.
 """
 
 import json
@@ -10,6 +10,8 @@ from datetime import datetime
 from functools import lru_cache
 
 import apsw
+import numpy as np
+from numpy.typing import NDArray
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.change import Action
@@ -18,7 +20,6 @@ from scrubjay.model.query import facet
 from scrubjay.ports import Embedded
 from scrubjay.storage.rows import STATES, id_bytes, id_text
 from scrubjay.storage.sqlite.log import append_change
-from scrubjay.storage.sqlite.quantized import coarse, packed, unpacked
 from scrubjay.storage.sqlite.rows import marks, space_number
 
 _POINT_COLUMNS = "p.id, p.date, s.name, m.facets, m.state, v.vector"
@@ -29,6 +30,15 @@ _MEMORIES_WITH_TEXT = f"""SELECT m.no, m.id, m.version, m.passage_count FROM pas
 _TABLES = ("vectors", "historical_vectors")
 _INSERT = "INSERT OR IGNORE INTO vectors(no, space_no, model_no, hash, vector) VALUES(?, ?, ?, ?, ?)"
 _MEMORY_BY_ID = "SELECT no, id, version, passage_count FROM memories WHERE id = ? AND space_no = ?"
+# Cosines of half-precision vectors differ from exact ones in the fourth digit, at half the size; those of quantized
+# ones in the third, at a sixth of it.
+_HALF = np.dtype(np.float16)
+_BITS = 5
+_STEPS = (1 << _BITS - 1) - 1
+# Eight steps of five bits are packed into one 64-bit number, of which five bytes are stored.
+_GROUP = 8
+_SHIFTS = np.arange(_GROUP, dtype=np.uint64) * np.uint64(_BITS)
+_GROUP_TYPE = np.dtype("<u8")
 
 
 def store_vectors(
@@ -60,13 +70,13 @@ def store_vectors(
             )  # fmt: skip
 
 
-def fade(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> list[int]:
+def retire_vectors(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> list[int]:
     """Quantize the vectors of texts that no passage has any more, and move them; return the rows that this frees."""
     unused = [digest for digest in sorted(hashes) if not _is_used(connection, space_no, digest)]
     deleted = [(digest, *row) for digest in unused for row in _delete(connection, "vectors", space_no, digest)]
     for dimension in {row[-1] for row in deleted}:
         rows = [row for row in deleted if row[-1] == dimension]
-        quantized = coarse([row[-2] for row in rows], dimension)
+        quantized = quantize([row[-2] for row in rows], dimension)
         connection.executemany(
             "INSERT OR IGNORE INTO historical_vectors(space_no, model_no, hash, vector) VALUES(?, ?, ?, ?)",
             [(space_no, row[2], row[0], data) for row, data in zip(rows, quantized, strict=True)],
@@ -74,7 +84,7 @@ def fade(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) ->
     return [number for _, number, *_ in deleted]
 
 
-def revive(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> None:
+def restore_vectors(connection: apsw.Connection, space_no: int, hashes: Iterable[bytes]) -> None:
     """Move the vectors of texts that a passage has again back to those that indexes are built from."""
     for digest in hashes:
         for _, model_no, data, _ in _delete(connection, "historical_vectors", space_no, digest):
@@ -159,7 +169,7 @@ def point_count(connection: apsw.Connection, model: str) -> int:
     return int(connection.execute(f"SELECT count(*) FROM {_POINT_TABLES}", (model_no,)).fetchall()[0][0])
 
 
-def drop_unused(connection: apsw.Connection, space_no: int, hashes: Sequence[bytes]) -> None:
+def delete_unused(connection: apsw.Connection, space_no: int, hashes: Sequence[bytes]) -> None:
     """Delete vectors of a space whose text no passage has any more."""
     for digest in dict.fromkeys(hashes):
         if not _is_used(connection, space_no, digest):
@@ -195,7 +205,7 @@ def _insert_vectors(
     model_no = _make_model(connection, embedded)
     free_rows, inserted = list(free), list[bytes]()
     for digest, vector in embedded.vectors.items():
-        data = packed(vector, embedded.dimension)
+        data = pack_vector(vector, embedded.dimension)
         connection.execute(_INSERT, (free_rows[-1] if free_rows else None, space_no, model_no, digest, data))
         if connection.changes():
             inserted.append(digest)
@@ -218,12 +228,12 @@ def _make_model(connection: apsw.Connection, embedded: Embedded) -> int:
 
 
 def _by_hash(rows: Sequence[tuple[bytes, bytes]], dimension: int) -> dict[bytes, Vector]:
-    matrix = unpacked([data for _, data in rows], dimension)
+    matrix = unpack_vectors([data for _, data in rows], dimension)
     return {digest: vector for (digest, _), vector in zip(rows, matrix, strict=True)}
 
 
 def _points(rows: Sequence[tuple[int, int, str, str, int, bytes]], dimension: int) -> list[Point]:
-    matrix = unpacked([row[-1] for row in rows], dimension)
+    matrix = unpack_vectors([row[-1] for row in rows], dimension)
     return [
         Point(id=number, space=space, vector=vector, facets=_labels(facets, state), at=date)
         for (number, date, space, facets, state, _), vector in zip(rows, matrix, strict=True)
@@ -233,3 +243,77 @@ def _points(rows: Sequence[tuple[int, int, str, str, int, bytes]], dimension: in
 @lru_cache(maxsize=1000)
 def _labels(facets: str, state: int) -> tuple[str, ...]:
     return (*json.loads(facets), facet("state", STATES[state]))
+
+
+def pack_vector(vector: Vector, dimension: int) -> bytes:
+    """Return a vector in half precision; raises InvalidInput for a malformed one."""
+    if vector.shape != (dimension,) or not np.isfinite(vector).all():
+        raise InvalidInput(f"a vector must be {dimension} finite numbers")
+    return vector.astype(_HALF).tobytes()
+
+
+def quantize(stored: Sequence[bytes], dimension: int) -> list[bytes]:
+    """Return stored vectors quantized; those that are quantized already, or would not be shorter, stay as they are.
+
+    A quantized vector is the width of a step in half precision, then for each number how many steps it is above the
+    lowest.
+    """
+    size = _HALF.itemsize * dimension
+    halves = [data for data in stored if len(data) == size > _quantized_size(dimension)]
+    if not halves:
+        return list(stored)
+    shorter = iter(_quantize(halves, dimension))
+    return [next(shorter) if len(data) == size else data for data in stored]
+
+
+def unpack_vectors(stored: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
+    """Return stored vectors as the rows of one matrix: an array for each would take most of the time."""
+    size = _HALF.itemsize * dimension
+    if all(len(data) == size for data in stored):
+        return np.frombuffer(b"".join(stored), _HALF).astype(np.float32).reshape(len(stored), dimension)
+    matrix = np.empty((len(stored), dimension), np.float32)
+    halves = [row for row, data in enumerate(stored) if len(data) == size]
+    quantized = [row for row, data in enumerate(stored) if len(data) != size]
+    matrix[halves] = np.frombuffer(b"".join(stored[row] for row in halves), _HALF).reshape(len(halves), dimension)
+    matrix[quantized] = _dequantize([stored[row] for row in quantized], dimension)
+    return matrix
+
+
+def _quantize(stored: Sequence[bytes], dimension: int) -> list[bytes]:
+    halves = np.frombuffer(b"".join(stored), _HALF).astype(np.float32).reshape(len(stored), dimension)
+    signed = np.rint(halves * (_STEPS / _nonzero(np.abs(halves).max(axis=1, keepdims=True))))
+    # The width that keeps the length of the vector.
+    widths = np.sqrt(_squared_lengths(halves) / _nonzero(_squared_lengths(signed)))
+    steps = np.zeros((len(stored), _padded(dimension)), _GROUP_TYPE)
+    steps[:, :dimension] = signed + _STEPS
+    groups = np.bitwise_or.reduce(steps.reshape(-1, _GROUP) << _SHIFTS, axis=1).view(np.uint8)
+    rows = groups.reshape(len(stored), -1, _GROUP_TYPE.itemsize)[:, :, :_BITS]
+    return [width.tobytes() + row.tobytes() for width, row in zip(widths.astype(_HALF), rows, strict=True)]
+
+
+def _dequantize(stored: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
+    rows = np.frombuffer(b"".join(stored), np.uint8).reshape(len(stored), _quantized_size(dimension))
+    widths = rows[:, : _HALF.itemsize].copy().view(_HALF).astype(np.float32)
+    groups = np.zeros((len(stored), _padded(dimension) // _GROUP, _GROUP_TYPE.itemsize), np.uint8)
+    groups[:, :, :_BITS] = rows[:, _HALF.itemsize :].reshape(len(stored), -1, _BITS)
+    steps = (groups.view(_GROUP_TYPE) >> _SHIFTS) & np.uint64((1 << _BITS) - 1)
+    signed = steps.reshape(len(stored), -1)[:, :dimension].astype(np.float32) - _STEPS
+    # In half precision, so that a copy of the vector in another store is the same.
+    return (signed * widths).astype(_HALF).astype(np.float32)
+
+
+def _squared_lengths(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def _nonzero(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return values to divide by: 1 in place of 0."""
+    return values + (values == 0)
+
+
+def _quantized_size(dimension: int) -> int:
+    return _HALF.itemsize + _padded(dimension) // _GROUP * _BITS
+
+
+def _padded(dimension: int) -> int:
+    return -(-dimension // _GROUP) * _GROUP

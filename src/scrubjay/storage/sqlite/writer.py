@@ -1,4 +1,4 @@
-"""The one writer: a thread that commits what arrives together with a single fsync."""
+"""The only writer: a thread that commits all waiting jobs with a single fsync."""
 
 import asyncio
 import queue
@@ -17,19 +17,19 @@ from scrubjay.storage.sqlite.connection import mapped_errors
 
 T = TypeVar("T")
 Job = Callable[[apsw.Connection], T]
-# Enough to share an fsync among many callers, few enough that none waits long for the rest.
-_LARGEST_BATCH = 256
+# Enough that many callers share an fsync, few enough that none waits long for the others.
+_MAX_BATCH = 256
 
 
 class Writer:
-    """Runs jobs one after the other; each is atomic, and its caller hears of it after the commit."""
+    """Runs jobs one after the other. Each is atomic, and its caller gets the result after the commit."""
 
     def __init__(self, connection: apsw.Connection, *, path: Path) -> None:
         self._connection = connection
         self._path = path
-        self._queue: queue.SimpleQueue[_Ticket[object] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_QueuedJob[object] | None] = queue.SimpleQueue()
         self._closed = False
-        # A job is accepted before the end or refused: none may slip in behind it and wait for ever.
+        # Without it a job could be queued behind the end marker, and its caller would wait for ever.
         self._accepting = threading.Lock()
         self.commits = 0
         self.jobs = 0
@@ -46,7 +46,7 @@ class Writer:
         return await self._enqueue(job, alone=True)
 
     def close(self) -> None:
-        """Finish what was accepted, then stop."""
+        """Finish the accepted jobs, then stop."""
         with self._accepting:
             if not self._closed:
                 self._closed = True
@@ -55,92 +55,92 @@ class Writer:
         self._unwatch()
 
     async def _enqueue(self, job: Job[T], *, alone: bool) -> T:
-        ticket = _Ticket(job, asyncio.get_running_loop(), alone=alone)
+        queued = _QueuedJob(job, asyncio.get_running_loop(), alone=alone)
         with self._accepting:
             if self._closed:
                 raise StoreError("the store is closed", hint="Open it again")
-            self._queue.put(cast("_Ticket[object]", ticket))
-        return await ticket.future
+            self._queue.put(cast("_QueuedJob[object]", queued))
+        return await queued.future
 
     def _work(self) -> None:
-        held: _Ticket[object] | None = self._queue.get()
-        while held is not None:
-            if held.alone:
-                self._run_alone(held)
-                held = self._queue.get()
+        queued: _QueuedJob[object] | None = self._queue.get()
+        while queued is not None:
+            if queued.alone:
+                self._run_alone(queued)
+                queued = self._queue.get()
             else:
-                held = self._commit_with_followers(held)
+                queued = self._commit_batch(queued)
 
-    def _commit_with_followers(self, first: "_Ticket[object]") -> "_Ticket[object] | None":
-        """Commit the first with all that has arrived since; returns the next that could not share it."""
+    def _commit_batch(self, first: "_QueuedJob[object]") -> "_QueuedJob[object] | None":
+        """Commit a job with those that have arrived since; return the next one, which cannot share the commit."""
         batch = [first]
-        while len(batch) < _LARGEST_BATCH:
+        while len(batch) < _MAX_BATCH:
             try:
-                ticket = self._queue.get_nowait()
+                queued = self._queue.get_nowait()
             except queue.Empty:
                 break
-            if ticket is None or ticket.alone:
+            if queued is None or queued.alone:
                 self._commit(batch)
-                return ticket
-            batch.append(ticket)
+                return queued
+            batch.append(queued)
         self._commit(batch)
         return self._queue.get()
 
-    def _run_alone(self, ticket: "_Ticket[object]") -> None:
+    def _run_alone(self, queued: "_QueuedJob[object]") -> None:
         try:
             with mapped_errors(self._path):
-                ticket.result = ticket.job(self._connection)
-        # A job's edge: its error belongs to its caller.
+                queued.result = queued.job(self._connection)
+        # The boundary of a job: its caller gets the error.
         except Exception as error:  # noqa: BLE001
-            ticket.fail(error)
-        ticket.deliver()
+            queued.fail(error)
+        queued.deliver()
 
-    def _commit(self, batch: list["_Ticket[object]"]) -> None:
-        for ticket in batch:
-            telemetry.took("store.wait", time.perf_counter() - ticket.arrived)
+    def _commit(self, batch: list["_QueuedJob[object]"]) -> None:
+        for queued in batch:
+            telemetry.took("store.wait", time.perf_counter() - queued.arrived)
         try:
             with telemetry.stage("store.commit"), mapped_errors(self._path):
                 self._connection.execute("BEGIN IMMEDIATE")
-                for ticket in batch:
-                    self._attempt(ticket, shares=len(batch) > 1)
+                for queued in batch:
+                    self._attempt(queued, shares=len(batch) > 1)
                 if self._connection.in_transaction:
                     self._connection.execute("COMMIT")
-        # The thread's edge: whatever happened must reach the callers, or they would wait for ever.
+        # The boundary of the thread: every error must reach the callers, or they would wait for ever.
         except BaseException as error:  # noqa: BLE001
             self._roll_back()
-            for ticket in batch:
-                ticket.fail(error)
+            for queued in batch:
+                queued.fail(error)
         self.commits += 1
         self.jobs += len(batch)
-        for ticket in batch:
-            ticket.deliver()
+        for queued in batch:
+            queued.deliver()
 
-    def _attempt(self, ticket: "_Ticket[object]", *, shares: bool) -> None:
-        # Who has the transaction for itself needs no way back within it, for which each page would be kept as it was.
+    def _attempt(self, queued: "_QueuedJob[object]", *, shares: bool) -> None:
+        # A job that has the transaction to itself needs no savepoint, for which SQLite would copy each page.
         if shares:
             self._connection.execute("SAVEPOINT job")
         try:
             with mapped_errors(self._path):
-                ticket.result = ticket.job(self._connection)
-        # A job's edge: its error belongs to its caller; the other jobs of the batch go on.
+                queued.result = queued.job(self._connection)
+        # The boundary of a job: its caller gets the error, and the other jobs of the batch go on.
         except Exception as error:
             if not self._connection.in_transaction:
-                # SQLite gave up the whole transaction (disk full, I/O error): nobody's write stands.
+                # SQLite rolled back the whole transaction (disk full, I/O error), with the jobs before this one.
                 raise
-            ticket.fail(error)
+            queued.fail(error)
             self._connection.execute("ROLLBACK TO job" if shares else "ROLLBACK")
         if shares:
             self._connection.execute("RELEASE job")
 
     def _roll_back(self) -> None:
-        # A broken disk may refuse this too; the thread must live to tell the callers.
+        # A broken disk may refuse this too; the thread must go on, to report to the callers.
         with suppress(apsw.Error):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
 
-class _Ticket(Generic[T]):
-    """A job, and the caller who waits for it."""
+class _QueuedJob(Generic[T]):
+    """A job, and the future that its caller waits for."""
 
     def __init__(self, job: Job[T], loop: asyncio.AbstractEventLoop, *, alone: bool) -> None:
         self.job = job

@@ -9,7 +9,7 @@ import zstandard
 from tests.fakes.build import MODEL, a_commit, a_memory, an_edge, vectors_for
 from tests.postgres import address_of, shared_server
 from tests.unit.storage.postgres.conftest import Raw
-from tests.unit.storage.postgres.older import make_old_backup, make_old_database
+from tests.unit.storage.postgres.old_schemas import make_old_backup, make_old_database
 
 from scrubjay.errors import InvalidInput, StoreDamaged, StoreError, StoreInUse, StoreReadOnly, StoreTooNew
 from scrubjay.storage.postgres import PostgresStore, restore_backup, schema

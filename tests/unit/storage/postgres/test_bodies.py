@@ -1,5 +1,7 @@
 """Bodies in the database: dictionaries come and go, and damage to one memory stays with it."""
 
+import random
+
 import pytest
 from tests.fakes.build import MODEL, a_commit, a_memory, a_rewrite, an_origin, revised, vectors_for
 from tests.postgres import address_of
@@ -11,6 +13,7 @@ from scrubjay.storage.codec import generic_dictionary
 from scrubjay.storage.postgres import PostgresStore
 
 PROSE = "The deployment of the billing service to region {} went well and took {} minutes, said Sarah of Acme. "
+SENTENCE = "The deployment of the billing service to region {} took {} minutes, and went well, said Sarah of Acme. "
 _SPOIL = """UPDATE scrubjay.versions v
     SET body = set_byte(body, length(body) - 1, 255 - get_byte(body, length(body) - 1))
     FROM scrubjay.memories m WHERE m.no = v.memory_no AND m.id = %s::uuid AND v.number = %s"""
@@ -20,7 +23,7 @@ async def fill(store: PostgresStore, count: int) -> list[Memory]:
     memories = [a_memory(PROSE.format(number % 9, number)) for number in range(count)]
     for start in range(0, count, 50):
         await store.commit(a_commit(*memories[start : start + 50]))
-    await store._training.settle()
+    await store._upkeep.wait()
     return memories
 
 
@@ -88,7 +91,7 @@ async def test_a_space_gets_a_dictionary_of_its_own_as_it_grows(store: PostgresS
 async def test_memories_too_alike_to_learn_from_do_without(store: PostgresStore) -> None:
     small = [a_memory("tea", name=str(number)) for number in range(210)]
     await store.commit(a_commit(*small))
-    await store._training.settle()
+    await store._upkeep.wait()
     assert len(await store.get("default", [memory.id for memory in small])) == 210
 
 
@@ -154,7 +157,7 @@ async def test_a_purge_that_was_cut_off_is_finished(store: PostgresStore, raw: R
     await raw("UPDATE scrubjay.dictionaries SET tainted = true")
     await raw("UPDATE scrubjay.space_totals SET purges = purges + 1")
     done = await store.tidy()
-    assert "cut off" in done[0]
+    assert "interrupted purge" in done[0]
     assert await raw("SELECT no, tainted FROM scrubjay.dictionaries") == [(2, False)]
     assert await raw("SELECT purges, cleaned FROM scrubjay.space_totals") == [(1, 1)]
     assert len(await store.get("default", [memory.id for memory in memories])) == 210
@@ -205,3 +208,55 @@ async def _require_exact_sizes(store: PostgresStore, raw: Raw) -> None:
              count(*) FILTER (WHERE encoding = 2) FROM scrubjay.versions"""
     )
     assert counted == there
+
+
+async def a_chain(store: PostgresStore, count: int) -> list[Memory]:
+    chain = [a_memory(SENTENCE.format(1, 2) * 3)]
+    await store.commit(a_commit(chain[0]))
+    for number in range(2, count + 1):
+        chain.append(revised(chain[-1], content=chain[-1].content + SENTENCE.format(number, number % 7)))
+        await store.commit(a_commit(a_rewrite(chain[-1])))
+    return chain
+
+
+async def test_the_last_two_and_every_sixteenth_are_whole(store: PostgresStore, raw: Raw) -> None:
+    await a_chain(store, 19)
+    rows = await raw("SELECT number FROM scrubjay.versions WHERE encoding = 3 ORDER BY number")
+    assert [row[0] for row in rows] == [number for number in range(1, 18) if number != 16]
+    ((size, stored),) = await raw("SELECT sum(size), sum(length(body)) FROM scrubjay.versions")
+    found = await store.statistics("default")
+    assert (found.body_bytes, found.stored_bytes) == (size, stored)
+
+
+async def test_one_that_is_damaged_is_named_by_those_that_are_told_by_it(store: PostgresStore, raw: Raw) -> None:
+    chain = await a_chain(store, 6)
+    await raw("UPDATE scrubjay.versions SET body = decode('00', 'hex') WHERE number = 3")
+    with pytest.raises(BodyDamaged, match="version 3, of which") as caught:
+        await store.version("default", chain[0].id, 1)
+    assert caught.value.fields["version"] == 1
+    assert await store.version("default", chain[0].id, 4) is not None
+    assert len(await store.check(deep=True)) == 3
+    await raw("UPDATE scrubjay.versions SET body = decode('00', 'hex') WHERE number = 6")
+    with pytest.raises(BodyDamaged) as caught:
+        await store.get("default", [chain[0].id])
+    assert caught.value.fields["last_good_version"] == 5
+    # It is written over, and nothing is told by what cannot be read.
+    for _ in range(2):
+        chain.append(revised(chain[-1], content="Mended. " * 20))
+        await store.commit(a_commit(a_rewrite(chain[-1])))
+    assert await raw("SELECT encoding FROM scrubjay.versions WHERE number = 5") == [(1,)]
+    assert await store.get("default", [chain[0].id]) == {chain[0].id: chain[-1]}
+
+
+async def test_what_is_large_stays_whole(store: PostgresStore, raw: Raw) -> None:
+    chain = [a_memory(metadata={"noise": random.Random(7).randbytes(300_000).hex()})]
+    await store.commit(a_commit(chain[0]))
+    for _ in range(2):
+        chain.append(revised(chain[-1], tags=(f"t{len(chain)}",)))
+        await store.commit(a_commit(a_rewrite(chain[-1])))
+    assert await raw("SELECT count(*) FROM scrubjay.versions WHERE encoding = 3") == [(0,)]
+    assert [version.memory.tags for version in await store.versions("default", chain[0].id, limit=9)] == [
+        ("t2",),
+        ("t1",),
+        (),
+    ]

@@ -8,12 +8,11 @@ from psycopg import errors
 from tests.fakes.build import a_commit, a_memory, a_rewrite, revised
 from tests.postgres import address_of, shared_server
 from tests.unit.storage.postgres.conftest import Raw
-from tests.unit.storage.postgres.cutting import a_line
+from tests.unit.storage.postgres.proxy import a_line
 
 from scrubjay.errors import InvalidInput, NotFound, StoreBusy, StoreError
 from scrubjay.storage.postgres import Address, PostgresStore
-from scrubjay.storage.postgres.database import Database
-from scrubjay.storage.postgres.query import Work
+from scrubjay.storage.postgres.database import Database, Transaction
 
 PUT = "INSERT INTO scrubjay.meta VALUES (%s, '')"
 
@@ -22,37 +21,37 @@ PUT = "INSERT INTO scrubjay.meta VALUES (%s, '')"
 async def test_a_conflict_is_tried_again(database: Database, raw: Raw, error: type[psycopg.Error]) -> None:
     tries = 0
 
-    async def job(work: Work) -> int:
+    async def job(transaction: Transaction) -> int:
         nonlocal tries
         tries += 1
-        await work.do(PUT, f"try {tries}")
+        await transaction.execute(PUT, f"try {tries}")
         if tries < 3:
             raise error
         return tries
 
-    assert await database.write(job, keeper=True) == 3
+    assert await database.write(job, unrestricted=True) == 3
     assert await raw("SELECT key FROM scrubjay.meta WHERE key LIKE 'try%'") == [("try 3",)]
 
 
 async def test_what_goes_on_failing_is_told(database: Database) -> None:
-    async def job(work: Work) -> None:
+    async def job(transaction: Transaction) -> None:
         raise errors.SerializationFailure
 
     with pytest.raises(StoreBusy):
-        await database.write(job, keeper=True)
+        await database.write(job, unrestricted=True)
 
 
 async def test_a_refusal_is_not_tried_again(database: Database, raw: Raw) -> None:
     tries = 0
 
-    async def job(work: Work) -> None:
+    async def job(transaction: Transaction) -> None:
         nonlocal tries
         tries += 1
-        await work.do(PUT, "refused")
+        await transaction.execute(PUT, "refused")
         raise NotFound("no")
 
     with pytest.raises(NotFound):
-        await database.write(job, keeper=True)
+        await database.write(job, unrestricted=True)
     assert tries == 1
     assert await raw("SELECT key FROM scrubjay.meta WHERE key = 'refused'") == []
 
@@ -61,19 +60,25 @@ async def test_real_deadlocks_pass(name: str) -> None:
     database = await Database.open(address_of(name))
     here, there = asyncio.Event(), asyncio.Event()
 
-    async def cross(work: Work, first: str, second: str, mine: asyncio.Event, other: asyncio.Event) -> None:
+    async def cross(
+        transaction: Transaction, first: str, second: str, mine: asyncio.Event, other: asyncio.Event
+    ) -> None:
         update = "UPDATE scrubjay.meta SET value = value || '.' WHERE key = %s"
-        await work.do(update, first)
+        await transaction.execute(update, first)
         mine.set()
         await other.wait()
-        await work.do(update, second)
+        await transaction.execute(update, second)
 
     try:
         await asyncio.gather(
-            database.write(lambda work: cross(work, "store_id", "partitions", here, there), keeper=True),
-            database.write(lambda work: cross(work, "partitions", "store_id", there, here), keeper=True),
+            database.write(
+                lambda transaction: cross(transaction, "store_id", "partitions", here, there), unrestricted=True
+            ),
+            database.write(
+                lambda transaction: cross(transaction, "partitions", "store_id", there, here), unrestricted=True
+            ),
         )
-        rows = await database.rows("SELECT right(value, 2) FROM scrubjay.meta", keeper=True)
+        rows = await database.rows("SELECT right(value, 2) FROM scrubjay.meta", unrestricted=True)
         assert rows == [("..",), ("..",)]
     finally:
         await database.close()
@@ -82,16 +87,16 @@ async def test_real_deadlocks_pass(name: str) -> None:
 async def test_a_connection_that_is_ended_in_mid_transaction_is_replaced(database: Database, raw: Raw) -> None:
     tries = 0
 
-    async def job(work: Work) -> None:
+    async def job(transaction: Transaction) -> None:
         nonlocal tries
         tries += 1
-        await work.do(PUT, f"life {tries}")
+        await transaction.execute(PUT, f"life {tries}")
         if tries == 1:
-            ((pid,),) = await work.rows("SELECT pg_backend_pid()")
+            ((pid,),) = await transaction.rows("SELECT pg_backend_pid()")
             await raw("SELECT pg_terminate_backend(%s)", pid)
-            await work.rows("SELECT 1")
+            await transaction.rows("SELECT 1")
 
-    await database.write(job, keeper=True)
+    await database.write(job, unrestricted=True)
     assert await raw("SELECT key FROM scrubjay.meta WHERE key LIKE 'life%'") == [("life 2",)]
 
 
@@ -146,7 +151,7 @@ async def test_who_waits_too_long_for_a_connection_is_told(name: str) -> None:
     database = await Database.open(Address(url=shared_server().url(name), connections=1, patience=0.2))
     holding, enough = asyncio.Event(), asyncio.Event()
 
-    async def hold(work: Work) -> None:
+    async def hold(transaction: Transaction) -> None:
         holding.set()
         await enough.wait()
 
@@ -163,22 +168,22 @@ async def test_one_space_is_written_by_one_at_a_time_and_two_by_two(database: Da
     holding, enough = asyncio.Event(), asyncio.Event()
     begun: list[str] = []
 
-    async def hold(work: Work) -> None:
+    async def hold(transaction: Transaction) -> None:
         holding.set()
         await enough.wait()
 
-    async def note(work: Work) -> None:
+    async def note(transaction: Transaction) -> None:
         begun.append("same space")
 
-    async def note_other(work: Work) -> None:
+    async def note_other(transaction: Transaction) -> None:
         begun.append("other space")
 
-    await database.write(note, space="ann", make=True)
+    await database.write(note, space="ann", create_space=True)
     begun.clear()
     holder = asyncio.create_task(database.write(hold, space="ann"))
     await holding.wait()
     waiting = asyncio.create_task(database.write(note, space="ann"))
-    await database.write(note_other, space="bob", make=True)
+    await database.write(note_other, space="bob", create_space=True)
     assert begun == ["other space"]
     enough.set()
     await asyncio.gather(holder, waiting)
@@ -189,11 +194,11 @@ async def test_nothing_is_left_on_a_connection(name: str) -> None:
     """A pooler gives it to somebody else after every transaction."""
     database = await Database.open(Address(url=shared_server().url(name), connections=1))
 
-    async def job(work: Work) -> None:
-        await work.rows("SELECT scrubjay.reserve_changes(1)")
+    async def job(transaction: Transaction) -> None:
+        await transaction.rows("SELECT scrubjay.reserve_changes(1)")
 
     for _ in range(10):
-        await database.write(job, space="ann", make=True)
+        await database.write(job, space="ann", create_space=True)
         await database.rows("SELECT count(*) FROM scrubjay.memories", space="ann")
     async with database._connection() as connection:
         cursor = await connection.execute(

@@ -7,7 +7,7 @@ from tests.postgres import a_database, address_of
 
 from scrubjay.model.change import Change
 from scrubjay.storage.postgres import PostgresStore
-from scrubjay.storage.postgres.query import Work
+from scrubjay.storage.postgres.database import Transaction
 
 
 class Slow:
@@ -20,7 +20,7 @@ class Slow:
         self._task: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
-        self._task = asyncio.create_task(self._store.database.write(self._job, space="slow", make=True))
+        self._task = asyncio.create_task(self._store.database.write(self._job, space="slow", create_space=True))
         await self._has_number.wait()
 
     async def end(self, *, fail: bool = False) -> None:
@@ -30,14 +30,14 @@ class Slow:
         self._may_end.set()
         await asyncio.gather(self._task, return_exceptions=True)
 
-    async def _job(self, work: Work) -> None:
-        ((seqs,),) = await work.rows("SELECT scrubjay.reserve_changes(1)")
+    async def _job(self, transaction: Transaction) -> None:
+        ((seqs,),) = await transaction.rows("SELECT scrubjay.reserve_changes(1)")
         self._has_number.set()
         await self._may_end.wait()
-        await work.do(
+        await transaction.execute(
             """INSERT INTO scrubjay.runs VALUES (scrubjay.current_space(), 1000, 0, 0, NULL, 0, false, 'slow', '')""",
         )
-        await work.do(
+        await transaction.execute(
             """INSERT INTO scrubjay.changes VALUES
                (scrubjay.current_space(), 1, %s, 1000, 1, gen_random_uuid(), 0, 1, NULL, 0, NULL, 'created', NULL)""",
             seqs[0],

@@ -58,7 +58,7 @@ async def test_few_outdated_memories_are_re_indexed_when_the_store_is_opened(par
             assert {near.id for near in neighbours} == {*passage.before, *passage.after}
             assert await store.session_neighbours("default", [memories[4].id], each=2) == {memories[4].id: Neighbours()}
             assert [term for term, _ in await store.similar_terms("default", "alnoe", state=State.LIVE, limit=1)]
-            assert await store.database.rows(_OUT_OF_STEP, keeper=True) == [(0,)]
+            assert await store.database.rows(_OUT_OF_STEP, unrestricted=True) == [(0,)]
             assert (await store.statistics("default")).details["partitions"] == partitions
             assert await store.check(deep=True) == []
             assert await store.tidy() == []
@@ -98,14 +98,14 @@ async def test_many_are_left_to_the_upkeep_which_goes_on_where_it_was_cut_off(na
         assert await count_outdated(name) == 620
         await store.commit(a_commit(a_rewrite(revised(memories[300], content="revised meanwhile"))))
         # Two servers may re-index at once.
-        first_page = await reindex.reread_page(store.database, "default", store._bodies, after=0)
+        first_page = await reindex.reindex_page(store.database, "default", store._bodies, after=0)
         assert first_page is not None
         assert 0 < await count_outdated(name) < 619
         done = await second.tidy()
         assert len(done) == 1
-        assert "re-indexed" in done[0]
+        assert "older passage format" in done[0]
         assert await count_outdated(name) == 0
-        assert await store.database.rows(_OUT_OF_STEP, keeper=True) == [(0,)]
+        assert await store.database.rows(_OUT_OF_STEP, unrestricted=True) == [(0,)]
         assert (await store.get("default", [memories[300].id]))[memories[300].id].content == "revised meanwhile"
         assert await store.check(deep=True) == []
     finally:
@@ -118,7 +118,7 @@ async def test_a_damaged_body_is_left_as_it_is(name: str, store: PostgresStore, 
     await store.commit(a_commit(*memories))
     await make_outdated(name)
     await raw(_SPOIL, memories[1].id)
-    assert await store.tidy() == ["re-indexed 2 memories of an older passage format"]
+    assert await store.tidy() == ["indexed 2 memories of an older passage format again"]
     assert await count_outdated(name) == 1
     assert await store.tidy() == []
     numbers = await store.passage_numbers("default", [memories[1].id])

@@ -9,7 +9,7 @@ from tests.fakes.build import a_commit, a_memory
 from tests.postgres import address_of, shared_server
 from tests.unit.storage.postgres.conftest import Raw
 from tests.unit.storage.postgres.logins import APP, HASTY, OWNER, STRANGER, give, make_logins
-from tests.unit.storage.postgres.older import everything_in, make_old_database
+from tests.unit.storage.postgres.old_schemas import everything_in, make_old_database
 
 from scrubjay.errors import StoreBusy, StoreError, StoreTooNew
 from scrubjay.storage.postgres import Address, PostgresStore, schema
@@ -154,7 +154,7 @@ async def test_one_who_may_not_set_up_is_told_who_may(empty: str) -> None:
     await make_logins()
     async with await psycopg.AsyncConnection.connect(shared_server().url(empty), autocommit=True) as connection:
         await connection.execute("CREATE EXTENSION vector")
-    with pytest.raises(StoreError, match="may not set the database up") as caught:
+    with pytest.raises(StoreError, match="may not set up the database") as caught:
         await prepare(address_of(empty, user=STRANGER))
     assert "SCRUBJAY_DATABASE_OWNER_URL" in caught.value.hint
 

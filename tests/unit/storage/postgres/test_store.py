@@ -46,7 +46,7 @@ async def test_names_may_change_hands_within_a_commit(store: PostgresStore) -> N
 
 
 async def test_an_id_that_is_none_is_refused(store: PostgresStore) -> None:
-    with pytest.raises(InvalidInput, match="no id"):
+    with pytest.raises(InvalidInput, match="not an id"):
         await store.commit(a_commit(a_memory(id="number one")))
 
 
@@ -67,10 +67,10 @@ async def test_tables_can_be_split_by_space(empty: str) -> None:
     parts = await store.database.rows(
         "SELECT count(*) FROM pg_class WHERE relispartition AND relkind = 'r' "
         "AND relnamespace = 'scrubjay'::regnamespace",
-        keeper=True,
+        unrestricted=True,
     )
     assert parts == [((len(SPACE_TABLES) - 1) * 4,)]
-    used = await store.database.rows("SELECT count(DISTINCT tableoid) FROM scrubjay.memories", keeper=True)
+    used = await store.database.rows("SELECT count(DISTINCT tableoid) FROM scrubjay.memories", unrestricted=True)
     assert used[0][0] > 1
     assert [change.place for change in await store.changes(after=0, limit=99)] == [1] * 8
     assert await store.check(deep=True) == []

@@ -11,18 +11,17 @@ from scrubjay.model.memory import Memory, State
 from scrubjay.model.passage import passage_id
 from scrubjay.model.query import Filter
 from scrubjay.storage.sqlite import (
+    commit,
     history,
     lexicon,
     log,
     neighbours,
     prefix_search,
     read,
-    records,
     reindex,
-    spelling,
     vectors,
 )
-from scrubjay.storage.sqlite.bodies import Bodies
+from scrubjay.storage.sqlite.bodies import SqliteBodies
 from scrubjay.storage.sqlite.connection import connect
 from scrubjay.storage.sqlite.schema import migrate
 
@@ -37,7 +36,7 @@ class Traced:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
-        self.bodies = Bodies()
+        self.bodies = SqliteBodies()
         self.statements: dict[str, tuple[object, ...]] = {}
 
     def note(self, _: object, statement: str, bindings: tuple[object, ...] | None) -> bool:
@@ -46,7 +45,7 @@ class Traced:
 
     def commit(self, *parts: object, **options: object) -> None:
         self.connection.execute("BEGIN IMMEDIATE")
-        records.apply_commit(self.connection, a_commit(*parts, **options), bodies=self.bodies)  # type: ignore[arg-type]
+        commit.apply_commit(self.connection, a_commit(*parts, **options), bodies=self.bodies)  # type: ignore[arg-type]
         self.connection.execute("COMMIT")
 
     def walks(self) -> list[str]:
@@ -107,12 +106,12 @@ def test_a_reading_walks_nothing(traced: Traced) -> None:
         neighbours.stored_passages(connection, "default", [passage_id(1, 0)], around=around)
     neighbours.passage_numbers(connection, "default", [memory.id])
     neighbours.session_neighbours(connection, "default", [memory.id], each=3)
-    spelling.similar_terms(connection, "default", "acron", state=State.LIVE, limit=5)
+    lexicon.similar_terms(connection, "default", "acron", state=State.LIVE, limit=5)
     prefix_search.terms_with_prefix(connection, "default", "aco", state=State.LIVE, limit=5)
     groups = [("jay", "jackdaw"), ("acorn",)]
     prefix_search.memories_matching(connection, "default", groups, Filter(kind="note", category="birds"), limit=9)
     reindex.is_due(connection)
-    reindex.reread(connection, after=0, bodies=bodies)
+    reindex.reindex_page(connection, after=0, bodies=bodies)
     vectors.vectors(connection, "default", MODEL, [b"x" * 16])
     vectors.points_of(connection, MODEL, [1])
     log.changes(connection, after=0, limit=9)

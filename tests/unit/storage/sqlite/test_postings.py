@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.fakes.build import START, a_commit, a_memory, a_rewrite, an_origin, revised
-from tests.unit.storage.sqlite.scribbling import scribble
+from tests.unit.storage.sqlite.damage import scribble
 
 from scrubjay.model.memory import Memory, Observation, State
 from scrubjay.storage.sqlite import SqliteStore

@@ -7,14 +7,14 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.fakes.build import MODEL, START, a_commit, a_memory, a_rewrite, a_write, moment, revised, vectors_for
-from tests.unit.storage.sqlite.scribbling import make_outdated, scribble, spoil_body
+from tests.unit.storage.sqlite.damage import make_outdated, scribble, spoil_body
 
 from scrubjay.model.change import Action
 from scrubjay.model.memory import Memory, Observation, Source, State
 from scrubjay.model.query import Filter
 from scrubjay.ports import Write
 from scrubjay.storage.sqlite import SqliteStore
-from scrubjay.storage.sqlite.reindex import Page
+from scrubjay.storage.sqlite.reindex import PageSize
 from scrubjay.text.passages import SHAPE
 
 OLD = f"SELECT count(*) FROM memories WHERE passage_format < {SHAPE}"
@@ -164,11 +164,11 @@ async def test_a_damaged_memory_stays_as_it_was_and_holds_up_no_other(path: Path
 async def test_opening_waits_for_a_few_and_the_rest_is_read_behind_it(path: Path, fresh: SqliteStore) -> None:
     memories = [memory for memory in some_memories() if memory.space == "default"]
     await an_old_file(path, memories)
-    store = await SqliteStore.open(path, readers=1, page=Page(memories=1))
+    store = await SqliteStore.open(path, readers=1, page=PageSize(memories=1))
     assert rows(path, OLD) == [(len(memories) - 5,)]
     assert await store.get("default", [memories[-1].id]) == {memories[-1].id: memories[-1]}
     assert await store.lexical_candidates("default", ["go"], Filter(state=State.TRASHED), limit=9)
-    assert await store.tidy() == [f"indexed {len(memories) - 5} memories again that an earlier version had stored"]
+    assert await store.tidy() == [f"indexed {len(memories) - 5} memories of an older passage format again"]
     assert await store.tidy() == []
     await fresh.commit(a_commit(*memories, embedded=vectors_for(memories)))
     assert all_rows(path) == all_rows(fresh.path)
@@ -177,20 +177,20 @@ async def test_opening_waits_for_a_few_and_the_rest_is_read_behind_it(path: Path
 
 async def test_a_page_ends_where_bodies_are_large(path: Path) -> None:
     await an_old_file(path, [a_memory("word " * 500) for _ in range(7)])
-    store = await SqliteStore.open(path, readers=1, page=Page(size=1_000))
+    store = await SqliteStore.open(path, readers=1, page=PageSize(bytes=1_000))
     assert rows(path, OLD) == [(2,)]
     await store.close()
 
 
 async def test_who_closes_a_store_does_not_wait_for_all_to_be_read(path: Path) -> None:
     await an_old_file(path, [a_memory(f"turn {turn}") for turn in range(12)])
-    store = await SqliteStore.open(path, readers=1, page=Page(memories=1))
+    store = await SqliteStore.open(path, readers=1, page=PageSize(memories=1))
     await store.close()
     assert rows(path, OLD) == [(7,)]
-    again = await SqliteStore.open(path, readers=1, page=Page(memories=1))
+    again = await SqliteStore.open(path, readers=1, page=PageSize(memories=1))
     assert rows(path, OLD) == [(2,)]
     await again.commit(a_commit(a_memory("meanwhile")))
-    await again.reread()
+    await again.upkeep.reindex_all()
     assert rows(path, OLD) == [(0,)]
     assert await again.check(deep=True) == []
     await again.close()
@@ -199,10 +199,10 @@ async def test_who_closes_a_store_does_not_wait_for_all_to_be_read(path: Path) -
 async def test_reading_goes_on_where_it_was_cut_off(path: Path, fresh: SqliteStore) -> None:
     memories = [memory for memory in some_memories() if memory.space == "default"]
     await an_old_file(path, memories)
-    store = await SqliteStore.open(path, readers=1, page=Page(memories=2))
+    store = await SqliteStore.open(path, readers=1, page=PageSize(memories=2))
     assert await store.tidy() == []
     scribble(path, "UPDATE memories SET passage_format = 1 WHERE no > 2")
-    assert await store.tidy() == [f"indexed {len(memories) - 2} memories again that an earlier version had stored"]
+    assert await store.tidy() == [f"indexed {len(memories) - 2} memories of an older passage format again"]
     await fresh.commit(a_commit(*memories, embedded=vectors_for(memories)))
     assert all_rows(path) == all_rows(fresh.path)
     await store.close()

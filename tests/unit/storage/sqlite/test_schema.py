@@ -8,13 +8,13 @@ from threading import Barrier
 import apsw
 import pytest
 from tests.fakes.build import a_commit, a_memory
-from tests.unit.storage.sqlite.scribbling import scribble, write_old_store
+from tests.unit.storage.sqlite.damage import scribble, write_old_store
 
 from scrubjay.errors import StoreDamaged, StoreError, StoreTooNew
+from scrubjay.storage.sql_files import read_sql, read_statements
 from scrubjay.storage.sqlite import SqliteStore, schema, verify_backup
 from scrubjay.storage.sqlite.connection import connect
 from scrubjay.storage.sqlite.schema import FIRST_SCHEMA, MIGRATIONS, migrate, newest_schema
-from scrubjay.storage.sqlite.sql_files import read_sql, read_statements
 from scrubjay.text.passages import SHAPE
 
 OLD_SCHEMAS = range(1, FIRST_SCHEMA)
@@ -175,7 +175,7 @@ async def test_a_file_without_a_schema_version_is_incomplete(store: SqliteStore,
 
 
 def test_a_first_schema_that_was_cut_off_leaves_an_empty_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    half = read_sql("schema.sql")
+    half = read_sql("sqlite/schema")
     half = half[: half.index("CREATE TABLE runs")]
 
     def create_half(connection: apsw.Connection) -> None:
@@ -201,10 +201,10 @@ def test_the_index_of_outdated_passages_is_of_the_current_format(opened: apsw.Co
 
 def test_every_statement_in_a_file_can_be_prepared(opened: apsw.Connection, path: Path) -> None:
     migrate(opened, path=path)
-    names = [file.name for file in (Path(schema.__file__).parent / "sql").glob("*.sql") if file.name != "schema.sql"]
+    names = [file.stem for file in (Path(schema.__file__).parent / "sql").glob("*.sql") if file.stem != "schema"]
     assert names
     for name in names:
-        statements = read_statements(name)
+        statements = read_statements(f"sqlite/{name}")
         assert statements
         for statement in statements.values():
             assert "--" not in statement

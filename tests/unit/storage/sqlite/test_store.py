@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.fakes.build import MODEL, a_commit, a_memory, an_origin, moment, vectors_for
-from tests.unit.storage.sqlite.scribbling import scribble
+from tests.unit.storage.sqlite.damage import scribble
 
 from scrubjay.errors import InvalidInput, StoreError, StoreTooNew
 from scrubjay.model.memory import Source

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.fakes.build import a_commit, a_memory
-from tests.unit.storage.sqlite.scribbling import scribble, spoil_body, spoil_index, spoil_pages
+from tests.unit.storage.sqlite.damage import scribble, spoil_body, spoil_index, spoil_pages
 
 from scrubjay.errors import StoreDamaged, StoreReadOnly
 from scrubjay.storage.sqlite import SqliteStore, new_store_id, verify_backup

@@ -1,7 +1,7 @@
-"""Apply a commit: each function runs on the writer's connection, inside its transaction."""
+"""Apply commits: each function runs on the writer's connection, inside its transaction."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,17 +27,17 @@ from scrubjay.storage.rows import (
     key_of,
     micros_of,
 )
-from scrubjay.storage.sqlite.bodies import Bodies
-from scrubjay.storage.sqlite.documents import file_all
+from scrubjay.storage.sql_files import read_statements
+from scrubjay.storage.sqlite.bodies import SqliteBodies
+from scrubjay.storage.sqlite.documents import write_documents
 from scrubjay.storage.sqlite.log import append_change, last_seq, run_number
-from scrubjay.storage.sqlite.postings import Entry, enter
+from scrubjay.storage.sqlite.postings import IndexEntry, index_passages
 from scrubjay.storage.sqlite.rows import lexicon_number, space_number
-from scrubjay.storage.sqlite.sql_files import read_statements
-from scrubjay.storage.sqlite.vectors import fade, revive, store_vectors
+from scrubjay.storage.sqlite.vectors import restore_vectors, retire_vectors, store_vectors
 from scrubjay.text.passages import SHAPE
 from scrubjay.text.slug import bare_slug
 
-_SQL = read_statements("records.sql")
+_SQL = read_statements("sqlite/commit")
 # Columns that have an index: an update leaves out those that stay the same. The name and title have hashes beside them.
 _INDEXED_COLUMNS = ("name", "title", "content_hash", "state", "pinned", "group_name")
 _OTHER_COLUMNS = ("version", "date", "updated_at", "tier", "relevance", "last_confirmed")
@@ -55,7 +55,7 @@ class _StoredMemory(NamedTuple):
     indexed: tuple[str | int | None, ...]
 
 
-def apply_commit(connection: apsw.Connection, commit: Commit, *, bodies: Bodies) -> Committed:
+def apply_commit(connection: apsw.Connection, commit: Commit, *, bodies: SqliteBodies) -> Committed:
     """Apply all of a commit, or raise an error and apply nothing."""
     space_no = make_space(connection, commit.space)
     if commit.once is not None:
@@ -73,8 +73,12 @@ def apply_commit(connection: apsw.Connection, commit: Commit, *, bodies: Bodies)
         lost_hashes |= lost
     for edge in commit.edges:
         seq = _apply_edge(connection, edge, space_no=space_no, run_no=run_no, origin=commit.origin) or seq
-    _replace_vectors(connection, commit, lost_hashes, space_no=space_no, run_no=run_no)
-    file_all(connection, commit.documents, space=commit.space, space_no=space_no)
+    # The new vectors go into the rows that those of the lost texts leave.
+    free = retire_vectors(connection, space_no, lost_hashes)
+    if commit.embedded is not None:
+        written = [write.memory.id for write in commit.writes]
+        store_vectors(connection, space_no, run_no, commit.embedded, at=commit.origin.at, written=written, free=free)
+    write_documents(connection, commit.documents, space=commit.space, space_no=space_no)
     if commit.once is not None:
         connection.execute(
             "INSERT INTO idempotency_keys VALUES(?, ?, ?, ?, ?, ?)",
@@ -102,7 +106,7 @@ def adopt(
     histories: Sequence[tuple[MemoryHistory, tuple[Passage, ...]]],
     *,
     origin: Origin,
-    bodies: Bodies,
+    bodies: SqliteBodies,
 ) -> tuple[str, ...]:
     """Store memories with their history; leave those alone that are stored already."""
     space_no = make_space(connection, space)
@@ -120,7 +124,7 @@ def adopt(
                 connection, number, version, bodies=bodies, space_no=space_no,
                 run_no=run_number(connection, space_no, author),
             )  # fmt: skip
-        reindex(connection, number, memory, passages, space_no=space_no)
+        index_memory(connection, number, memory, passages, space_no=space_no)
         append_change(
             connection, space_no=space_no, run_no=run_no, number=number, action=Action.IMPORTED,
             version=memory.version, base=None, passages_before=0, at=origin.at,
@@ -144,7 +148,7 @@ def make_space(connection: apsw.Connection, space: str) -> int:
 
 
 def _apply_write(
-    connection: apsw.Connection, write: Write, *, space_no: int, run_no: int, origin: Origin, bodies: Bodies
+    connection: apsw.Connection, write: Write, *, space_no: int, run_no: int, origin: Origin, bodies: SqliteBodies
 ) -> tuple[int, set[bytes]]:
     """Return the `seq` of a write, and the hashes of the texts that its memory had before and has no longer."""
     memory = write.memory
@@ -161,27 +165,18 @@ def _apply_write(
     )  # fmt: skip
     _insert_version(connection, number, version, bodies=bodies, space_no=space_no, run_no=run_no)
     if stored is None:
-        lost_hashes = reindex(connection, number, memory, write.passages, space_no=space_no)
+        lost_hashes = index_memory(connection, number, memory, write.passages, space_no=space_no)
     else:
-        former = Entry(lexicon_number(space_no, STATES[stored.state]), tuple(json.loads(stored.facets)))
-        lost_hashes = reindex(
-            connection, number, memory, write.passages, space_no=space_no, former=former, known=stored.index_digest
+        former = IndexEntry(lexicon_number(space_no, STATES[stored.state]), tuple(json.loads(stored.facets)))
+        lost_hashes = index_memory(
+            connection, number, memory, write.passages, space_no=space_no, former=former,
+            former_digest=stored.index_digest,
         )  # fmt: skip
     seq = append_change(
         connection, space_no=space_no, run_no=run_no, number=number, action=write.action,
         version=memory.version, base=write.base, passages_before=passages_before, at=origin.at,
     )  # fmt: skip
     return seq, lost_hashes
-
-
-def _replace_vectors(
-    connection: apsw.Connection, commit: Commit, lost_hashes: Iterable[bytes], *, space_no: int, run_no: int
-) -> None:
-    """Store the vectors of a commit in the rows that those of the lost texts leave."""
-    free = fade(connection, space_no, lost_hashes)
-    if commit.embedded is not None:
-        written = [write.memory.id for write in commit.writes]
-        store_vectors(connection, space_no, run_no, commit.embedded, at=commit.origin.at, written=written, free=free)
 
 
 def _check_version(
@@ -195,7 +190,7 @@ def _check_version(
     if current != expected:
         raise StaleVersion(
             f"memory {memory_id} is at version {current}, not {expected}",
-            hint="Read it again and apply your change to what you find",
+            hint="Read it again and apply your change to the new version",
             memory_id=memory_id,
             expected=expected,
             current=current,
@@ -287,10 +282,10 @@ def _other_values(memory: Memory) -> tuple[int | float | None, ...]:
 
 
 def _insert_version(
-    connection: apsw.Connection, number: int, version: Version, *, bodies: Bodies, space_no: int, run_no: int
+    connection: apsw.Connection, number: int, version: Version, *, bodies: SqliteBodies, space_no: int, run_no: int
 ) -> None:
     packed = bodies.pack(connection, version.memory, space_no=space_no)
-    bodies.fold(connection, number, number=version.number)
+    bodies.replace_by_delta(connection, number, number=version.number)
     connection.execute(
         "INSERT INTO versions VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -301,26 +296,26 @@ def _insert_version(
     connection.execute("UPDATE spaces SET body_count = body_count + 1 WHERE no = ?", (space_no,))
 
 
-def reindex(
+def index_memory(
     connection: apsw.Connection,
     number: int,
     memory: Memory,
     passages: tuple[Passage, ...],
     *,
     space_no: int,
-    former: Entry | None = None,
-    known: bytes = b"",
+    former: IndexEntry | None = None,
+    former_digest: bytes = b"",
 ) -> set[bytes]:
     """Index a memory by its passages, and return the hashes of the texts it has lost.
 
-    Nothing is written if the digest of all indexed fields is the `known` one.
+    Nothing is written if the digest of all indexed fields is still `former_digest`.
     """
-    entry = Entry(lexicon_number(space_no, memory.state), facets_of(memory))
+    entry = IndexEntry(lexicon_number(space_no, memory.state), facets_of(memory))
     digest = index_key_of(memory, passages, facets=entry.facets)
-    if digest == known:
+    if digest == former_digest:
         return set()
-    lost_hashes, gained_hashes = enter(connection, number, memory, passages, entry=entry, former=former)
-    revive(connection, space_no, gained_hashes)
+    lost_hashes, gained_hashes = index_passages(connection, number, memory, passages, entry=entry, former=former)
+    restore_vectors(connection, space_no, gained_hashes)
     connection.execute(
         "UPDATE memories SET index_digest = ?, passage_count = ?, facets = ?, passage_format = ? WHERE no = ?",
         (digest, len(passages), json.dumps(entry.facets, ensure_ascii=False), SHAPE, number),
@@ -342,7 +337,13 @@ def _apply_edge(connection: apsw.Connection, edge: Edge, *, space_no: int, run_n
     # A replaced relation is logged as removed, so that undo can restore it exactly.
     entries = [(Action.UNRELATED, earlier)] if earlier else []
     if edge.present:
-        _insert_relation(connection, relation, source_no, target_no, space_no)
+        connection.execute(
+            "INSERT INTO relations VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                source_no, relation.type, target_no, space_no, relation.text, relation.strength,
+                json.dumps(dict(relation.metadata), ensure_ascii=False), to_micros(relation.created_at),
+            ),
+        )  # fmt: skip
         entries.append((Action.RELATED, relation))
     seq = None
     for action, logged in entries:
@@ -369,18 +370,6 @@ def _delete_relation(
         metadata=json.loads(metadata),
         created_at=from_micros(int(created_at)),
     )
-
-
-def _insert_relation(
-    connection: apsw.Connection, relation: Relation, source_no: int, target_no: int, space_no: int
-) -> None:
-    connection.execute(
-        "INSERT INTO relations VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            source_no, relation.type, target_no, space_no, relation.text, relation.strength,
-            json.dumps(dict(relation.metadata), ensure_ascii=False), to_micros(relation.created_at),
-        ),
-    )  # fmt: skip
 
 
 def _number_and_version(connection: apsw.Connection, memory_id: str, space_no: int) -> tuple[int, int]:

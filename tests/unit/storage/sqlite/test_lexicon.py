@@ -6,10 +6,10 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.fakes.build import a_commit, a_memory, a_rewrite, an_origin, revised
-from tests.unit.storage.sqlite.scribbling import scribble
+from tests.unit.storage.sqlite.damage import scribble
 
 from scrubjay.model.memory import State
-from scrubjay.storage.sqlite import SqliteStore, spelling
+from scrubjay.storage.sqlite import SqliteStore, lexicon
 from scrubjay.text.grams import grams_of
 
 
@@ -59,8 +59,8 @@ async def test_common_trigrams_are_passed_over(store: SqliteStore, monkeypatch: 
     every = await store.similar_terms(*asked, state=State.LIVE, limit=9)
     assert len(every) == 9
     assert every[0][0] == "plankton"
-    for name, most in (("_COMMON", 5), ("_MAX_VISITED", 3)):
-        monkeypatch.setattr(spelling, name, most)
+    for name, most in (("_COMMON_TRIGRAM", 5), ("_MAX_VISITED", 3)):
+        monkeypatch.setattr(lexicon, name, most)
         assert (await store.similar_terms(*asked, state=State.LIVE, limit=9))[0][0] == "plankton"
     few = await store.similar_terms(*asked, state=State.LIVE, limit=9)
     assert len(few) < len(every)
@@ -70,5 +70,5 @@ async def test_a_term_of_common_trigrams_alone_is_still_looked_up(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await store.commit(a_commit(a_memory("planb planc pland")))
-    monkeypatch.setattr(spelling, "_COMMON", 1)
+    monkeypatch.setattr(lexicon, "_COMMON_TRIGRAM", 1)
     assert await store.similar_terms("default", "plan", state=State.LIVE, limit=9)

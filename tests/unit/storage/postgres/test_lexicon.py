@@ -55,7 +55,7 @@ async def test_a_purge_leaves_no_word(partitions: int) -> None:
             assert not {"zanzibar", "secret", "plum"} & await spelled(store)
             assert "elm" in await spelled(store)
             await store.purge("default", [kept.id], origin=an_origin())
-            rows = await store.database.rows("SELECT count(*) FROM scrubjay.vocabulary", keeper=True)
+            rows = await store.database.rows("SELECT count(*) FROM scrubjay.vocabulary", unrestricted=True)
             assert rows == [(0,)]
         finally:
             await store.close()

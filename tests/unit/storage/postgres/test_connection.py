@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from scrubjay.errors import InvalidInput
-from scrubjay.storage.postgres.address import Address
+from scrubjay.storage.postgres.connection import Address
 
 
 def test_an_address_is_shown_without_its_password() -> None:

@@ -10,7 +10,7 @@ from tests.fakes.build import MODEL, START, a_commit, a_memory, a_rewrite, an_or
 from scrubjay.model.memory import Memory, Observation
 from scrubjay.model.passage import Vector
 from scrubjay.storage.sqlite import SqliteStore
-from scrubjay.storage.sqlite.quantized import coarse, packed, unpacked
+from scrubjay.storage.sqlite.vectors import pack_vector, quantize, unpack_vectors
 from scrubjay.text.passages import passages_of
 
 FINE, COARSE = 128, 42  # bytes of 64 numbers
@@ -41,10 +41,10 @@ def hashes(memory: Memory) -> list[bytes]:
 @pytest.mark.parametrize("dimension", [1, 4, 8, 33, 384, 1025])
 def test_a_coarse_vector_points_nearly_the_same_way(dimension: int) -> None:
     vectors = unit_vectors(7, dimension)
-    fine = [packed(vector, dimension) for vector in vectors]
-    rough = coarse(fine, dimension)
+    fine = [pack_vector(vector, dimension) for vector in vectors]
+    rough = quantize(fine, dimension)
     assert max(map(len, rough)) <= len(fine[0])
-    found = unpacked([*rough, *fine], dimension)
+    found = unpack_vectors([*rough, *fine], dimension)
     assert found.dtype == np.float32
     for vector, near, nearer in zip(vectors, found[:7], found[7:], strict=True):
         assert float(np.linalg.norm(near)) == pytest.approx(1, abs=1e-3)
@@ -53,18 +53,18 @@ def test_a_coarse_vector_points_nearly_the_same_way(dimension: int) -> None:
 
 
 def test_a_coarse_vector_is_taken_over_elsewhere_as_it_is_told() -> None:
-    rough = coarse([packed(vector, 384) for vector in unit_vectors(5, 384)], 384)
-    told = unpacked(rough, 384)
-    elsewhere = [packed(vector, 384) for vector in told]
-    assert np.array_equal(unpacked(elsewhere, 384), told)
-    assert coarse([rough[0], elsewhere[1], rough[2]], 384)[::2] == [rough[0], rough[2]]
+    rough = quantize([pack_vector(vector, 384) for vector in unit_vectors(5, 384)], 384)
+    told = unpack_vectors(rough, 384)
+    elsewhere = [pack_vector(vector, 384) for vector in told]
+    assert np.array_equal(unpack_vectors(elsewhere, 384), told)
+    assert quantize([rough[0], elsewhere[1], rough[2]], 384)[::2] == [rough[0], rough[2]]
 
 
 def test_nothing_and_none_are_vectors_too() -> None:
     nothing = np.zeros(16, np.float32)
-    assert np.array_equal(unpacked(coarse([packed(nothing, 16)], 16), 16), [nothing])
-    assert coarse([], 16) == []
-    assert unpacked([], 0).shape == (0, 0)
+    assert np.array_equal(unpack_vectors(quantize([pack_vector(nothing, 16)], 16), 16), [nothing])
+    assert quantize([], 16) == []
+    assert unpack_vectors([], 0).shape == (0, 0)
 
 
 async def test_what_only_the_past_has_is_kept_in_fewer_bytes(store: SqliteStore, path: Path) -> None:
