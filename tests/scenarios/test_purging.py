@@ -96,7 +96,7 @@ async def test_a_dictionary_in_training_does_not_bring_purged_words_back(wiring:
     names = [f"secret-{number}" for number in range(0, MANY, 2)]
     await memory.forget(names)
     await memory.purge(names)
-    keep = partial(wiring.store._bodies.keep_dictionary, space="default", data=trained.data, learned_after=purges)
+    keep = partial(wiring.store._bodies.store_dictionary, space="default", data=trained.data, purges_before=purges)
     await wiring.store._writer.run(keep)
     assert files_with(wiring.home, SECRET) == []
 

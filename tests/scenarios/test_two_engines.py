@@ -143,7 +143,7 @@ async def test_a_purge_is_forgotten_everywhere(ahead: Engine, behind: Engine) ->
         await ahead.purge(Selection(refs=(secret,)), who=WHO)
         await purged.wait()
         assert isinstance(behind.store, PostgresStore)
-        assert not behind.answers._kept
+        assert not behind.answers._answers
         assert behind.store._bodies._cache._read_small.cache_info().currsize == 0
         # The vector went with the memory: the same text is embedded anew.
         await behind.remember(Draft(text=text, intent="new"), who=WHO)

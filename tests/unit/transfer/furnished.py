@@ -43,6 +43,8 @@ async def furnish(store: RecordStore) -> list[Memory]:
         "green tea 🍵\n\u2028 …", name="tea", title="Tea", tags=("drink",), metadata={"cups": [1, {"big": None}]},
         pinned=True, tier=Tier.SEMANTIC, relevance=0.125, branch="side", expires_at=moment(1e6), group="g",
         entity="Ann", source=Source(session="s", agent="ann", at=moment(-5)), last_confirmed=moment(7),
+        # After the end of its observation, which so has no passage, however many memories were made before.
+        created_at=moment(4), updated_at=moment(4),
         observations=(
             Observation(text="hot", recorded_at=moment(1), valid_until=moment(2), source=Source(session="x")),
         ),
@@ -166,6 +168,6 @@ class FalteringPostgres(Faltering, PostgresStore):
 
 
 _COUNTED = {
-    "ids", "dossiers", "shelved", "relations", "answers", "adopt", "vectors", "shelve", "commit", "keep_answers",
-    "token_digests", "add_token", "all_papers", "keep_papers",
+    "ids", "histories", "stored_vectors", "relations", "answers", "adopt", "vectors", "store_vectors", "commit",
+    "import_answers", "token_digests", "add_token", "all_documents", "import_documents",
 }  # fmt: skip

@@ -32,7 +32,7 @@ from scrubjay.model.document import Document
 from scrubjay.model.memory import Memory, State
 from scrubjay.model.query import Filter
 from scrubjay.ports import IdempotencyRecord, RecordStore
-from scrubjay.storage.postgres.database import Work
+from scrubjay.storage.postgres.database import Transaction
 from scrubjay.storage.sqlite import SqliteStore
 from scrubjay.transfer.migrate import AGENT, plan_move
 from scrubjay.transfer.migrate_pages import unheard
@@ -233,8 +233,8 @@ async def test_damage_in_a_database_is_told_too(street: Street) -> None:
     source, target = await street.database(), await street.file()
     tea, jay, *_ = await furnish(source)
 
-    async def spoil(work: Work) -> None:
-        await work.do("UPDATE scrubjay.versions SET body = ''::bytea WHERE number = 2")
+    async def spoil(transaction: Transaction) -> None:
+        await transaction.execute("UPDATE scrubjay.versions SET body = ''::bytea WHERE number = 2")
 
     await source.database.write(spoil, space="default")
     done, compared = await moved(source, target)
